@@ -16,18 +16,19 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
-/** Publishes for the application that the node is part of, without a connection. */
+/** Publishes messages of the application that embeds the node, without a connection. */
 public final class ApplicationPublisher {
   /*
-   * A message goes the way of one that a client has sent: through the lane of a loop, and to the retained messages. All messages of a topic take
-   * the same loop, so those of one topic and QoS keep the order in which publish() was called.
+   * A message takes the same path as one from a client: through the lane of a loop, and to the retained messages. All
+   * messages of a topic use the same loop, so those of one topic and QoS keep the order in which publish() was called.
    *
-   * Owner: any thread publishes; what is on its way belongs to its loop. Nothing blocks.
-   * Bounds: MESSAGES_MAX messages and BYTES_MAX bytes on their way; more are refused at once. They count for the credit of their lanes, which
-   *   then hold back clients, and wait for none themselves.
-   * Failure: answers say what a PUBACK would say. What is on its way when the node is closed is not answered by a loop any more; close() fails it.
+   * Owner: any thread publishes; a message in flight belongs to its loop. Nothing blocks.
+   * Bounds: MESSAGES_MAX messages and BYTES_MAX bytes in flight; more are refused at once. They take credit of their
+   * lanes, and so can hold back clients, but do not wait for credit themselves.
+   * Failure: an answer has the reason code that PUBACK would have. After the node is closed, loops no longer answer
+   * messages in flight; close() fails them.
    */
-  /** No client can have this identifier. */
+  /** The client identifier of the application; no client can have it. */
   private static final String APPLICATION = "";
 
   static final int MESSAGES_MAX = 4_096;
@@ -39,7 +40,7 @@ public final class ApplicationPublisher {
   private final Set<Underway> waiting = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
 
-  /** A message on its way. */
+  /** A message in flight. */
   private static final class Underway {
     final CompletableFuture<ReasonCode> answer = new CompletableFuture<>();
   }
@@ -48,7 +49,7 @@ public final class ApplicationPublisher {
     this.frontend = frontend;
   }
 
-  /** Messages that are on their way. */
+  /** Number of messages in flight. */
   int messages() {
     return messages.get();
   }
@@ -56,8 +57,9 @@ public final class ApplicationPublisher {
   /**
    * Publishes one message.
    *
-   * @return with QoS 1 and 2 what PUBACK would say, when that would be sent; with QoS 0 success, when the message has been handed on. {@link
-   *     ReasonCode#SERVER_BUSY} at once when too much is on its way, {@link ReasonCode#SERVER_SHUTTING_DOWN} when the node is closed before
+   * @return with QoS 1 and 2 the reason code of PUBACK, at the time when that would be sent; with QoS 0 success, once
+   *     the message was handed on. {@link ReasonCode#SERVER_BUSY} at once if too much is in flight,
+   *     {@link ReasonCode#SERVER_SHUTTING_DOWN} if the node is closed before the answer
    */
   public CompletableFuture<ReasonCode> publish(Publication message) {
     int size = message.body().length;
@@ -79,14 +81,14 @@ public final class ApplicationPublisher {
     waiting.add(underway);
     var loop = loopOf(message);
     loop.post(() -> hand(loop, message, answer));
-    if (closed) answer.complete(ReasonCode.SERVER_SHUTTING_DOWN); // close() may have passed by before it was there
+    if (closed) answer.complete(ReasonCode.SERVER_SHUTTING_DOWN); // close() may have run before this message was added
     return answer;
   }
 
   /**
-   * A message of the application, which no client has sent.
+   * Creates a message of the application.
    *
-   * @throws IllegalArgumentException when it breaks a rule or a limit that a client's message would break
+   * @throws IllegalArgumentException if it violates a rule or a limit that applies to clients' messages
    */
   public Publication message(String tenant, String topic, QoS qos, boolean retain, byte[] payload) {
     var limits = frontend.decoderLimits();
@@ -108,7 +110,7 @@ public final class ApplicationPublisher {
     if (!good) throw new IllegalArgumentException(otherwise);
   }
 
-  /** On the loop's thread. */
+  /** Hands a message on; on the loop's thread. */
   private void hand(Loop loop, Publication message, CompletableFuture<ReasonCode> answer) {
     loop.counts().publishes().received();
     if (message.qos() == QoS.AT_MOST_ONCE) {
@@ -145,13 +147,13 @@ public final class ApplicationPublisher {
     return frontend.loop(Math.floorMod(hash, frontend.loopCount()));
   }
 
-  /** Answers what no loop answers any more. */
+  /** Answers all messages in flight, because no loop answers them any more. */
   void close() {
     closed = true;
     waiting.forEach(each -> each.answer.complete(ReasonCode.SERVER_SHUTTING_DOWN));
   }
 
-  /** Tells what PUBACK would say. */
+  /** Answers with the reason code that PUBACK would have. */
   private static final class Pending extends Acknowledgement {
     private final Consumer<ReasonCode> told;
 

@@ -11,18 +11,22 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A will on its way, published for a session whose connection is gone: to the retained messages, and to subscribers. */
+/**
+ * The publishing of one will of a session whose connection has ended: to the retained messages, and to subscribers.
+ */
 final class SendingWill implements Sending {
   /*
-   * Owner: the loop that its publisher hashes to; the answers come from any thread and are posted to it.
-   * Bounds: one for each will that the session tier has on its way. Until it is taken or refused it counts as a publish in flight.
-   * Failure: the two parts are tried again each by itself, until it is taken or refused by a rule. Durable subscribers come before the others: what
-   *   their store does not take now has reached no subscriber, and so an attempt never brings the will twice to those who are connected.
+   * Owner: the loop that its publisher hashes to; answers arrive on any thread and are posted to it.
+   * Bounds: one for each will that the session tier is publishing. Until it is accepted or refused, it counts as a
+   * publish in flight.
+   * Failure: the two parts are repeated separately, until each is accepted or refused by a rule. Durable subscribers
+   * are served before the others: if their store does not accept the will now, no subscriber has received it, so a
+   * further attempt never delivers the will twice to connected sessions.
    */
   private final Loop loop;
   private final Publication will;
 
-  /** How each part ended that needs no other attempt; else null. */
+  /** The outcome of each part that needs no further attempt; else null. */
   private @Nullable Outcome retained;
 
   private @Nullable Outcome subscribers;
@@ -41,12 +45,12 @@ final class SendingWill implements Sending {
     return attempt.ended;
   }
 
-  /** What both parts together answer, where none of them has to be tried again. */
+  /** The common outcome of both parts, if neither has to be repeated. */
   private static Outcome worse(Outcome one, Outcome other) {
     return one instanceof Outcome.Published ? other : one;
   }
 
-  /** Both parts, as far as they are still to be done. */
+  /** One attempt: the parts that have no outcome yet. */
   private final class Attempt {
     private final CompletableFuture<Outcome> ended = new CompletableFuture<>();
     private @Nullable Outcome notNow;
@@ -95,7 +99,7 @@ final class SendingWill implements Sending {
     }
   }
 
-  /** Tells when all subscribers have answered. */
+  /** Reports that all subscribers have answered. */
   private static final class Answer extends Acknowledgement {
     private final Consumer<ReasonCode> told;
 

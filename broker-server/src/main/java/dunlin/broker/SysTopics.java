@@ -27,18 +27,19 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this node tells of itself under {@code $SYS/broker/}, by the names that mosquitto uses: figures that are published at
- * every full interval of the clock when they have changed, and that a new subscriber gets at once as retained messages.
+ * Statistics of this node under {@code $SYS/broker/}, with the names that mosquitto uses. Figures that have changed are
+ * published at every full interval of the clock; a new subscriber gets all of them at once as retained messages.
  *
- * <p>They are messages of QoS 0: a subscriber gets them while connected, and none waits in an inbox, since the next one
- * makes it worthless. They are of the default tenant, and each node of a cluster tells of itself alone.
+ * <p>They are messages of QoS 0: a subscriber gets them while it is connected, and none is stored in an inbox, because
+ * the next one replaces it. They belong to the default tenant, and each node of a cluster publishes only its own
+ * figures.
  */
 public final class SysTopics implements AutoCloseable {
   /*
-   * Owner: the frontend's first event loop works the figures out and publishes them. latest may be read by all.
+   * Owner: the frontend's first event loop computes the figures and publishes them. Any thread may read latest.
    * Bounds: one message of some bytes for each topic, in memory: neither the log nor the retained store ever sees one.
-   * Failure: a figure that cannot be read is counted as unexpected and ends its round; the next one comes all the same. What a tier has not
-   *   answered by the next round stays as it was.
+   * Failure: a figure that cannot be read is counted as unexpected and ends its round; the next round takes place as
+   * usual. Figures of a tier that has not answered by the next round stay unchanged.
    */
   private static final String ROOT = "$SYS/broker/";
   private static final long SHORTEST_MILLIS = 100;
@@ -55,7 +56,7 @@ public final class SysTopics implements AutoCloseable {
   private long clientsMaximum;
   private long heapMaximum;
 
-  /** What the tiers said last, and whether they are being asked. */
+  /** The last answers of the tiers, and whether a request is in progress. */
   private InboxClient.Statistics sessions = InboxClient.Statistics.NONE;
 
   private long retained;
@@ -67,8 +68,8 @@ public final class SysTopics implements AutoCloseable {
   private record Topic(String name, Supplier<String> value) {}
 
   /**
-   * @param version of the broker
-   * @param interval zero for no such topics at all; counts as 100 ms when it is shorter
+   * @param version the broker's version
+   * @param interval zero for no such topics; shorter intervals than 100 ms count as 100 ms
    */
   public SysTopics(Frontend frontend, InstantSource clock, String version, Duration interval) {
     this.frontend = frontend;
@@ -145,7 +146,7 @@ public final class SysTopics implements AutoCloseable {
     text(name, () -> Long.toString(value.getAsLong()));
   }
 
-  /** A count, and how fast it grows. */
+  /** Adds a count and its rates. */
   private void counted(String name, LongSupplier count) {
     number(name, count);
     load("load/" + name, count);
@@ -163,7 +164,10 @@ public final class SysTopics implements AutoCloseable {
     text(name, () -> String.format(Locale.ROOT, "%.2f", mean.getAsDouble()));
   }
 
-  /** The retained messages of a store and these, which subscriptions whose filters begin with {@code $SYS} get alone. */
+  /**
+   * Adds these figures to the retained messages of a store. Only subscriptions whose filters begin with {@code $SYS}
+   * get them.
+   */
   public RetainClient over(RetainClient store) {
     return intervalMillis == 0 ? store : new WithSysTopics(store);
   }
@@ -196,7 +200,7 @@ public final class SysTopics implements AutoCloseable {
     }
   }
 
-  /** Begins, once the frontend is open: the first figures are there when this returns or soon after. */
+  /** Starts, once the frontend is open. The first figures are available when this returns or soon after. */
   public void start() {
     if (intervalMillis > 0) frontend.loop(0).post(this::round);
   }
@@ -247,7 +251,10 @@ public final class SysTopics implements AutoCloseable {
     for (Publication message : changed) frontend.loop(0).lane().append(message, null, null);
   }
 
-  /** How long it is to the next full interval of the clock; but for the one that a round may have come a little too early for. */
+  /**
+   * The time until the next full interval of the clock. The current one is skipped if a round ran a little early for
+   * it.
+   */
   static long untilNext(long nowMillis, long intervalMillis) {
     long left = intervalMillis - Math.floorMod(nowMillis, intervalMillis);
     return left < intervalMillis / 10 ? left + intervalMillis : left;
@@ -258,11 +265,11 @@ public final class SysTopics implements AutoCloseable {
     try {
       var _ = frontend.loop(0).executor().schedule(() -> frontend.loop(0).post(this::round), delay, TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException _) {
-      closed = true; // the event loops have stopped, and with them everybody who could want to know
+      closed = true; // the event loops have stopped, so there are no subscribers any more
     }
   }
 
-  /** Ends it; the last figures stay with those who have got them. */
+  /** Stops publishing figures. */
   @Override
   public void close() {
     closed = true;

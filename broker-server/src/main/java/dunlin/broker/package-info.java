@@ -1,8 +1,8 @@
 /**
- * What composes a frontend, the tier that clients connect to, and what it says of itself; and what the application that a node is part of
- * publishes and subscribes to without a connection.
+ * Composes a frontend, the tier that clients connect to, with its statistics; and connects the application that embeds
+ * a node, which publishes and subscribes without a connection.
  *
- * <p>It knows all packages below it, and none of them knows it.
+ * <p>It uses all packages below it, and none of them uses it.
  */
 @NullMarked
 package dunlin.broker;

@@ -29,8 +29,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every acknowledgement that a lane is handed is answered exactly once, whatever the QoS and whatever becomes of the message: over
- * lane, session tier, fan-out and groups as a node has them, with subscribers that never acknowledge, cannot be written to, come and go.
+ * Every acknowledgement that a lane gets is answered exactly once, whatever the QoS and the fate of the message. Uses
+ * the lane, session tier, fan-out and groups of a node, with subscribers that never acknowledge, cannot be written to,
+ * connect and disconnect.
  */
 class AnswersTest {
   private static final Duration SOON = Duration.ofMinutes(2);
@@ -50,7 +51,7 @@ class AnswersTest {
         waits);
   }
 
-  /** Completes once with the last answer; one answer too many is an assertion that fails on the loop that gives it. */
+  /** Completes once, with the last answer; a surplus answer fails an assertion on the answering loop. */
   private static final class Counted extends Acknowledgement {
     final String what;
     final AtomicInteger completions = new AtomicInteger();
@@ -96,7 +97,7 @@ class AnswersTest {
     }
   }
 
-  /** What clients and publishers do, by a seed. */
+  /** The actions of clients and publishers, from a seed. */
   private static final class Schedule {
     private final RealTiers node;
     private final Random random;
@@ -148,7 +149,7 @@ class AnswersTest {
           .until(() -> client.heard().contains("9004%04x00".formatted(packetId)));
     }
 
-    /** Whether the sockets of a loop's clients take QoS 0. */
+    /** Sets whether the sockets of a loop's clients accept QoS 0. */
     private void writability(boolean writable) {
       int loop = random.nextInt(LOOPS);
       node.on(
@@ -182,7 +183,10 @@ class AnswersTest {
           });
     }
 
-    /** An exchange of the durable client "a"; one that is not there, or not of that epoch, is refused. */
+    /**
+     * A message in an exchange of the durable client "a"; it is refused if the session does not exist or has another
+     * epoch.
+     */
     private Publication inExchange(Publication message, int packetId) {
       long epoch =
           node.on(

@@ -9,7 +9,7 @@ public final class Budgets {
 
   private Budgets() {}
 
-  /** More than a test needs. */
+  /** A budget that is larger than a test needs. */
   static NodeBudget large() {
     return of(new NodeBudget.Bounds(LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, LARGE));
   }

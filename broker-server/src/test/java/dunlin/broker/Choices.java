@@ -2,7 +2,9 @@ package dunlin.broker;
 
 import java.util.Arrays;
 
-/** Decisions taken from an input of a fuzzer, byte by byte; when it is used up, always the first possibility. */
+/**
+ * Decisions that are derived from the input of a fuzzer, byte by byte; after its end, always the first possibility.
+ */
 public final class Choices {
   private final byte[] input;
   private int at;
@@ -15,7 +17,7 @@ public final class Choices {
     return at < input.length;
   }
 
-  /** 0 to {@code count - 1}. */
+  /** A number from 0 to {@code count - 1}. */
   public int below(int count) {
     return at < input.length ? (input[at++] & 0xFF) % count : 0;
   }
@@ -29,7 +31,7 @@ public final class Choices {
     return below(2) == 1;
   }
 
-  /** The next bytes as they are, as many as there are. */
+  /** The next bytes, up to {@code count}. */
   public byte[] bytes(int count) {
     int from = at;
     at = Math.min(input.length, at + count);

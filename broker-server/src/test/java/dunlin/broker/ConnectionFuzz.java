@@ -20,12 +20,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Fuzz target: up to three connections at once that send whatever packets in whatever order, stall, and go away.
+ * Fuzz target: up to three concurrent connections that send arbitrary packets in any order, stall, and disconnect.
  *
- * <p>The bytes of an input choose what happens next, so that most packets are sound and come where they should not. The frontend
- * is a real one on two event loops, with real tiers behind it. Checked are: a server's rules for what it sends ({@link
- * WatchedClient}); nothing unexpected happened inside; at the end the books of both hops balance, no connection is left and no
- * buffer is left.
+ * <p>The bytes of an input choose what happens next, so that most packets are valid but arrive in the wrong state. The
+ * frontend is a real one on two event loops, with real tiers behind it. The checks are: the rules for packets that a
+ * server sends ({@link WatchedClient}); no unexpected failure inside; at the end, the ledgers of both hops balance, and
+ * no connection and no buffer is left.
  */
 public final class ConnectionFuzz {
   private static final int CONNECTIONS = 3;
@@ -75,7 +75,7 @@ public final class ConnectionFuzz {
 
   private ConnectionFuzz(byte[] input) {
     choices = new Choices(input);
-    // Names of its own for each input: what one leaves behind must not meet another.
+    // Each input uses its own names, so that what it leaves behind does not affect another one.
     names = Long.toHexString(System.nanoTime()) + '/';
   }
 
@@ -87,12 +87,12 @@ public final class ConnectionFuzz {
         new FrontendSettings.GroupWaits(Duration.ofMillis(50), Duration.ofMillis(50), 65_536));
   }
 
-  /** The driver of Jazzer calls this by its name, once and without a limit of time. */
+  /** Jazzer's driver calls this by name, once and without a time limit. */
   public static void fuzzerInitialize() {
     assertThat(Broker.TIERS.frontend.connectionCount()).isZero();
   }
 
-  /** The driver of Jazzer calls this by its name. */
+  /** Jazzer's driver calls this by name. */
   public static void fuzzerTestOneInput(byte[] input) {
     new ConnectionFuzz(input).run();
   }
@@ -216,7 +216,7 @@ public final class ConnectionFuzz {
 
   private String topic() {
     String topic = choices.of(TOPICS);
-    // In a part of the tree of its own, unless it begins with $ or is empty.
+    // In a separate part of the topic tree, unless it begins with $ or is empty.
     return topic.isEmpty() || topic.startsWith("$") ? topic : names + topic;
   }
 
@@ -272,7 +272,7 @@ public final class ConnectionFuzz {
         : Wire.packet(0xE0);
   }
 
-  /** Takes over each session that this input may have left, to end it, and clears what was retained. */
+  /** Takes over each session that this input may have left, to end it, and clears retained messages. */
   private void forgetSessions() {
     for (String clientId : new String[] {"x", "y", "z"}) {
       WatchedClient last = open(0);

@@ -11,9 +11,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A PUBLISH of QoS 2 that is read from a connection whose session already belongs to another one. */
+/** A QoS 2 PUBLISH that is read from a connection whose session already belongs to another connection. */
 class ExactlyOnceTest {
-  /** The old connection's loop is kept busy until the session has its new owner, and then reads what has come meanwhile. */
+  /**
+   * The old connection's loop is kept busy until the session has its new owner, and then reads what has arrived
+   * meanwhile.
+   */
   @Test
   @Tag("MQTT-4.3.3-10")
   void reachesAnOnlineSubscriberOnceWhenItIsSentAgain(@TempDir Path data) throws Exception {

@@ -21,7 +21,10 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Publishers of all kinds whose lanes have credit for far more than the ranges take: they are held up, and nothing else. */
+/**
+ * Publishers of all kinds whose lanes have credit for far more than the ranges accept: they are held back, and nothing
+ * else happens.
+ */
 class FullRangeTest {
   private static final int MESSAGES = 150;
   private static final int QUEUED = 8;

@@ -23,8 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * A message whose group had members on this frontend when its route was picked, and has none when it arrives: it waited until a QoS 2
- * exchange was recorded, and they left meanwhile.
+ * A message whose group had members on this frontend when its route was picked, and has none when it arrives: the
+ * members left while it waited for a QoS 2 exchange to be recorded.
  */
 class GroupThatLeftTest {
   private static final Duration SOON = Duration.ofMinutes(2);

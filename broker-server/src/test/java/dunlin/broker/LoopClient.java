@@ -16,7 +16,7 @@ import java.util.HexFormat;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 
-/** A client without a socket on one event loop, which speaks MQTT 5 in hexadecimal text. */
+/** A client without a socket on one event loop, which uses MQTT 5 in hexadecimal text. */
 public final class LoopClient {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
@@ -34,7 +34,7 @@ public final class LoopClient {
     return connecting(frontend, loop, clientId, expirySeconds, 65_535);
   }
 
-  /** Sends a CONNECT that also says how many messages of QoS 1 and 2 may be in flight to the client. */
+  /** Sends a CONNECT with a Receive Maximum. */
   public static LoopClient connecting(Frontend frontend, int loop, char clientId, int expirySeconds, int receiveMaximum) {
     LoopClient client = on(frontend.loop(loop), () -> new LoopClient(frontend, frontend.loop(loop)));
     String properties = "0811%08x21%04x".formatted(expirySeconds, receiveMaximum);
@@ -68,12 +68,12 @@ public final class LoopClient {
     return "%02x%02x000174%04x00".formatted(first, 6 + text.length, packetId) + HexFormat.of().formatHex(text);
   }
 
-  /** Before the loop takes anything else, when it is the calling one. */
+  /** Sends bytes; if called on the loop, they are processed before anything else. */
   public void send(String hex) {
     on(loop, () -> channel.writeInbound(Unpooled.buffer().writeBytes(HexFormat.of().parseHex(hex))));
   }
 
-  /** Everything that has come since the last {@link #hears}. */
+  /** Everything that was received since the last {@link #hears}. */
   public String heard() {
     return on(
         loop,
@@ -87,24 +87,24 @@ public final class LoopClient {
         });
   }
 
-  /** Waits until what has come, all of it, is as a pattern says; then it is forgotten. */
+  /** Waits until everything that was received matches a pattern, and then forgets it. */
   public void hears(String pattern) {
     await().atMost(PATIENCE).pollInterval(Duration.ofMillis(1)).untilAsserted(() -> assertThat(heard()).matches(pattern));
     heard.setLength(0);
   }
 
-  /** Everything that the loop was given until now is done, and nothing came of it for this client. */
+  /** Waits until the loop has run all its tasks so far, and asserts that this client has received nothing. */
   public void hearsNothing() {
     for (int i = 0; i < 3; i++) on(loop, () -> true);
     assertThat(heard()).isEmpty();
   }
 
-  /** Runs something on the loop when the channel has closed, before its connection knows. */
+  /** Runs a task on the loop when the channel has closed, before its connection is notified. */
   public void whenClosed(Runnable task) {
     on(loop, () -> channel.closeFuture().addListener(_ -> task.run()));
   }
 
-  /** Waits until the channel has closed, whatever came before that. */
+  /** Waits until the channel has closed, whatever was received before. */
   public void hearsTheEnd() {
     await().atMost(PATIENCE).pollInterval(Duration.ofMillis(1)).until(() -> !isOpen());
     heard();

@@ -59,7 +59,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A frontend whose event loops run, without a listener, over tiers that do what the test says. */
+/** A frontend with running event loops and without a listener, over tiers that the test controls. */
 public final class OpenFrontend implements AutoCloseable {
   public static final int LANE_MESSAGES = 16;
 
@@ -69,10 +69,10 @@ public final class OpenFrontend implements AutoCloseable {
   public static final FrontendSettings.GroupWaits GROUP_WAITS =
       new FrontendSettings.GroupWaits(Duration.ofSeconds(1), Duration.ofSeconds(2), 65_536);
 
-  /** Messages of QoS 1 that a session takes, beside the one in flight. */
+  /** Number of QoS 1 messages that a session takes, beside the one in flight. */
   public static final int QUEUE_MESSAGES = 4;
 
-  /** Subscribers of a message that are served in one go. */
+  /** Number of subscribers of a message that are served without a break. */
   public static final int WIDE = 8;
 
   public final FakeDist dist = new FakeDist();
@@ -94,7 +94,7 @@ public final class OpenFrontend implements AutoCloseable {
     return new FrontendSettings(listening, PACKETS, FrontendSettings.Features.all(), connections, sessions, lanes, waits);
   }
 
-  /** The same with room for a hundred of everything, and so many lanes. */
+  /** The same with limits of a hundred, and a number of lanes. */
   public static FrontendSettings settings(int lanes) {
     return settings(
         new FrontendSettings.Connections(Duration.ofSeconds(60), Duration.ZERO, 100, 0, 0, ""),
@@ -119,13 +119,13 @@ public final class OpenFrontend implements AutoCloseable {
             new FrontendSettings.Lanes(lanes, LANE_MESSAGES, 1_000, WIDE),
             GROUP_WAITS);
     var anybody = 
-        new AuthenticationSettings(true, "*", "", Duration.ZERO, "", "", Duration.ofSeconds(5), 2, 100, 0); // whatever a PROXY header says
+        new AuthenticationSettings(true, "*", "", Duration.ZERO, "", "", Duration.ofSeconds(5), 2, 100, 0); // independent of a PROXY header
     authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), meters);
     frontend = new Frontend(settings, budget, authentication, "node", 7, InstantSource.system(), meters, drops, noListener());
     frontend.open(new Tiers(dist, retain, sessions));
   }
 
-  /** No application listens to connections. */
+  /** Connection events without a listener. */
   static ConnectionEvents noListener() {
     return new ConnectionEvents(null, InstantSource.system(), new SimpleMeterRegistry());
   }
@@ -147,22 +147,22 @@ public final class OpenFrontend implements AutoCloseable {
     return (Fanout) frontend.delivery();
   }
 
-  /** Messages that wait for a member of a group or are on their way to one. */
+  /** Number of messages that wait for a member of a group or are in flight to one. */
   public long groupWaiting() {
     return frontend.groupWaiting();
   }
 
-  /** Whose subscription it is. */
+  /** The session of a subscription. */
   public static LiveSession sessionOf(Subscriber subscriber) {
     return (LiveSession) FanoutView.recipientOf(subscriber);
   }
 
-  /** What an authenticator sees of a loop. */
+  /** A loop as authentication sees it. */
   public AskingLoop asking(int index) {
     return loop(index);
   }
 
-  /** Lets an event loop do nothing else until it is let go. */
+  /** Blocks an event loop until the latch is released. */
   public void keepBusy(int loop, CountDownLatch until) {
     loop(loop).executor().execute(
         () -> {
@@ -174,7 +174,7 @@ public final class OpenFrontend implements AutoCloseable {
         });
   }
 
-  /** Does something on an event loop. */
+  /** Runs an action on an event loop. */
   public <T> T on(int loop, Callable<T> action) {
     try {
       return loop(loop).executor().submit(action).get(10, TimeUnit.SECONDS);
@@ -188,7 +188,7 @@ public final class OpenFrontend implements AutoCloseable {
     return ConnectionView.of(connections(loop), frontend.listeners().byName("tcp").orElseThrow());
   }
 
-  /** What ends the pipeline of a connection that a listener has accepted. */
+  /** The last handler of a connection that a listener has accepted. */
   public ChannelHandler connection(int loop, Listener listener) {
     return (ChannelHandler) ConnectionView.of(connections(loop), listener);
   }
@@ -213,7 +213,7 @@ public final class OpenFrontend implements AutoCloseable {
         });
   }
 
-  /** A session that fails on each message that it is offered: its connection has no channel. */
+  /** A session that fails on each offered message, because its connection has no channel. */
   public LiveSession faulty(int loop, String clientId) {
     return on(
         loop,
@@ -225,7 +225,7 @@ public final class OpenFrontend implements AutoCloseable {
         });
   }
 
-  /** The channel of a client without expiry whose CONNECT was these bytes. */
+  /** The channel of a client without expiry that has sent these bytes as its CONNECT. */
   public EmbeddedChannel client(byte[] connect) {
     return on(
         0,
@@ -260,7 +260,7 @@ public final class OpenFrontend implements AutoCloseable {
     drops.close();
   }
 
-  /** Tells when everybody has answered, and how. */
+  /** Records the combined answer, once all answers have arrived. */
   public static final class Answer extends Acknowledgement {
     public final CompletableFuture<ReasonCode> reason = new CompletableFuture<>();
 
@@ -270,15 +270,15 @@ public final class OpenFrontend implements AutoCloseable {
     }
   }
 
-  /** Notes each call; a change of routes is answered when the test says so. */
+  /** Records each call; the test decides when a change of routes is answered. */
   public static final class FakeDist implements DistClient {
     /** "+filter number" for a route that was set, "-filter number" for one that was removed. */
     public final List<String> calls = Collections.synchronizedList(new ArrayList<>());
 
-    /** What the one who wants a publish answers to it; null where nothing is published. */
+    /** The subscriber's answer to a publish; null if nothing is published. */
     public volatile @Nullable ReasonCode publishAnswer;
 
-    /** Publishes that were appended, in their order; with {@link #answersLater} the test answers them. */
+    /** Appended publishes, in order; with {@link #answersLater}, the test answers them. */
     public final List<Published> published = Collections.synchronizedList(new ArrayList<>());
 
     public volatile boolean answersLater;
@@ -286,9 +286,7 @@ public final class OpenFrontend implements AutoCloseable {
     /** Gets each message on the lane's thread. */
     public volatile Consumer<Publication> onAppend = _ -> {};
 
-    /**
-     * @param acknowledgement expects one answer when it is left to the test
-     */
+    /** @param acknowledgement expects one answer if the test answers */
     public record Published(Publication message, @Nullable Acknowledgement acknowledgement) {
       public String text() {
         return new String(message.payload(), StandardCharsets.UTF_8);
@@ -349,11 +347,11 @@ public final class OpenFrontend implements AutoCloseable {
     }
   }
 
-  /** Retains nothing; a message that was to be retained is answered when the test says so, and so is a page that is read. */
+  /** Retains nothing; the test decides when messages to be retained and reads of pages are answered. */
   public static final class FakeRetain implements RetainClient {
     public final List<Consumer<ReasonCode>> answers = Collections.synchronizedList(new ArrayList<>());
 
-    /** Pages that were asked for, in their order. */
+    /** Requested pages, in order. */
     public final List<Find> finds = Collections.synchronizedList(new ArrayList<>());
 
     public record Find(String filter, @Nullable Cursor after, CompletableFuture<RetainClient.Page> page) {
@@ -362,7 +360,7 @@ public final class OpenFrontend implements AutoCloseable {
         page.complete(new RetainClient.Page(List.of(messages), null));
       }
 
-      /** Answers with a page behind which there is another one. */
+      /** Answers with a page that is followed by another one. */
       public void findsFirst(Publication... messages) {
         page.complete(new RetainClient.Page(List.of(messages), new Cursor(new byte[] {1})));
       }
@@ -387,23 +385,25 @@ public final class OpenFrontend implements AutoCloseable {
     }
   }
 
-  /** Sessions that nothing is stored for. Each connect has the next epoch; what changes is answered when the test says so. */
+  /**
+   * Sessions without stored messages. Each connect gets the next epoch; the test decides when changes are answered.
+   */
   public static final class FakeSessions implements InboxClient {
-    /** What CONNECTs asked for, in their order. */
+    /** The requests of CONNECTs, in order. */
     public final List<Connect> connects = Collections.synchronizedList(new ArrayList<>());
 
     /** Epochs of the sessions whose connections have ended. */
     public final List<Long> disconnected = Collections.synchronizedList(new ArrayList<>());
 
-    /** Connections that a push did not find. */
+    /** Connections that were reported as missing. */
     public final List<ConnectionId> missing = Collections.synchronizedList(new ArrayList<>());
 
-    /** Whether a DISCONNECT is refused. */
+    /** Whether disconnects are refused. */
     public volatile boolean refusesDisconnects;
 
     public final List<CompletableFuture<Void>> releases = Collections.synchronizedList(new ArrayList<>());
 
-    /** Reads of inboxes, in their order. */
+    /** Reads of inboxes, in order. */
     public final List<Fetch> fetches = Collections.synchronizedList(new ArrayList<>());
 
     public record Fetch(long fromSequence, CompletableFuture<Page> page) {
@@ -413,7 +413,7 @@ public final class OpenFrontend implements AutoCloseable {
       }
     }
 
-    /** Pages of retained messages on their way into an inbox, in their order. */
+    /** Pages of retained messages in flight to an inbox, in order. */
     public final List<Append> appends = Collections.synchronizedList(new ArrayList<>());
 
     public record Append(long from, List<Publication> retained, CompletableFuture<Appended> answer) {
@@ -422,10 +422,10 @@ public final class OpenFrontend implements AutoCloseable {
       }
     }
 
-    /** When connects are answered. */
+    /** Decides when connects are answered. */
     public volatile CompletableFuture<Void> connectGate = CompletableFuture.completedFuture(null);
 
-    /** Packet identifiers of the exchanges that the next connect resumes; null when it begins a session. */
+    /** Packet identifiers of the exchanges that the next connect resumes; null if it begins a session. */
     public volatile int @Nullable [] resumed;
 
     @Override
@@ -448,7 +448,7 @@ public final class OpenFrontend implements AutoCloseable {
       return connectGate.thenApply(_ -> connected);
     }
 
-    /** SUBSCRIBEs and UNSUBSCRIBEs of durable sessions, in their order. */
+    /** SUBSCRIBEs and UNSUBSCRIBEs of durable sessions, in order. */
     public final List<CompletableFuture<List<Boolean>>> changes = Collections.synchronizedList(new ArrayList<>());
 
     @Override

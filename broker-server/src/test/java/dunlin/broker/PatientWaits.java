@@ -5,7 +5,10 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Gives every wait of every test minutes: a limit only ends what hangs, and a machine may be as busy as it likes. */
+/**
+ * Gives every wait of every test minutes: the limit only ends a test that hangs, and a test must not fail on a busy
+ * machine.
+ */
 public final class PatientWaits implements BeforeAllCallback {
   @Override
   public void beforeAll(ExtensionContext context) {

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a publisher is told, and what is counted, when a tier behind the frontend does not take its message. */
+/** What a publisher is answered, and what is counted, if another tier does not accept its message. */
 class PublishAnswerTest {
   // CONNECT with a clean start, no keep alive and client identifier "c".
   private static final String CONNECT_5 = "100e00044d5154540502000000000163";

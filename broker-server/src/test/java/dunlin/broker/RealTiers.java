@@ -36,7 +36,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A frontend without a listener over all the tiers that a node has, on a disk that is not waited for. */
+/** A frontend without a listener over all the tiers of a node, with a store that does not wait for the disk. */
 public final class RealTiers implements AutoCloseable {
   final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   public final Frontend frontend;
@@ -51,8 +51,8 @@ public final class RealTiers implements AutoCloseable {
   }
 
   /**
-   * @param queuedCommandsMax commands that wait for the log of a range
-   * @param commandsPerEntry commands that are written to it together
+   * @param queuedCommandsMax maximum number of commands that wait for the log of a range
+   * @param commandsPerEntry maximum number of commands in one log entry
    */
   RealTiers(Path dataDirectory, FrontendSettings settings, int queuedCommandsMax, int commandsPerEntry) {
     StoreSettings usual = StoreSettings.defaults();
@@ -83,7 +83,7 @@ public final class RealTiers implements AutoCloseable {
     dist.attachInboxShards(Deliveries.of(new Inboxes(inbox)));
     store.start(Duration.ofSeconds(60));
     frontend.open(new Tiers(dist, retain, inbox));
-    var _ = inbox.start(); // attach waits for it, and fails with it
+    var _ = inbox.start(); // attach waits for it, and fails if it fails
     inbox.attach(store.nodeId(), frontend.life(), frontend).orTimeout(60, TimeUnit.SECONDS).join();
   }
 
@@ -92,7 +92,7 @@ public final class RealTiers implements AutoCloseable {
     return frontend.reception().parts().get(loop);
   }
 
-  /** Does something on an event loop. */
+  /** Runs an action on an event loop. */
   public <T> T on(int loop, Callable<T> action) {
     try {
       return frontend.loop(loop).executor().submit(action).get(20, TimeUnit.SECONDS);

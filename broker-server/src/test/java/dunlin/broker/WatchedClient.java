@@ -21,7 +21,10 @@ import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** One connection without a socket: sends what it is told, and checks whatever comes back against the rules for servers. */
+/**
+ * One connection without a socket: sends given bytes, and checks everything that it receives against the rules for
+ * servers.
+ */
 final class WatchedClient {
   private static final int CONNACK = 2;
   private static final int PUBLISH = 3;
@@ -35,10 +38,10 @@ final class WatchedClient {
   private final ArrayDeque<byte[]> toSend = new ArrayDeque<>();
   private final ArrayDeque<byte[]> toAnswer = new ArrayDeque<>();
 
-  /** Identifiers of the messages that are in flight to the client. */
+  /** Packet identifiers of the messages in flight to the client. */
   private final Set<Integer> inFlight = new LinkedHashSet<>();
 
-  /** What has come since somebody last asked, as whole packets. */
+  /** The complete packets that were received since the last call of {@link #taken}. */
   private List<byte[]> taken = new ArrayList<>();
 
   private int version;
@@ -74,7 +77,7 @@ final class WatchedClient {
     return version;
   }
 
-  /** What the client says in its CONNECT, which its server has to keep to. */
+  /** Sets the limits of the client's CONNECT, which the server must observe. */
   void says(int protocolVersion, int receiveMax, long packetMax) {
     if (version != 0) return;
     version = protocolVersion;
@@ -82,13 +85,13 @@ final class WatchedClient {
     maximumPacketSize = packetMax;
   }
 
-  /** From now on it may have acknowledged anything. */
+  /** Sends raw bytes. From now on, the client may have acknowledged anything. */
   void sendRaw(byte[] bytes) {
     raw = true;
     send(bytes, 0);
   }
 
-  /** Sends a packet, the last bytes of it only together with the next. */
+  /** Sends a packet, but its last bytes only together with the next one. */
   void send(byte[] packet, int keepBack) {
     byte[] whole = lastPart == null ? packet : Wire.join(lastPart, packet);
     int cut = Math.max(0, whole.length - keepBack);
@@ -97,7 +100,7 @@ final class WatchedClient {
     feed();
   }
 
-  /** Hands over what waits, as long as the connection is read from. */
+  /** Hands over waiting bytes, as long as the connection is read from. */
   void feed() {
     broker.on(
         loop,
@@ -110,12 +113,12 @@ final class WatchedClient {
         });
   }
 
-  /** Has sent everything that it was told to, as far as it may. */
+  /** Whether it has sent all its bytes, as far as it may. */
   boolean allSent() {
     return toSend.isEmpty() || !channel.isOpen();
   }
 
-  /** Says no word more; answers whether something was still to come. */
+  /** Stops sending. */
   void close() {
     broker.on(
         loop,
@@ -140,7 +143,7 @@ final class WatchedClient {
         });
   }
 
-  /** Takes what has come; answers whether the connection was accepted or has ended. */
+  /** Takes what was received; answers whether the connection was accepted or has ended. */
   boolean receive() {
     byte[] bytes =
         broker.on(
@@ -241,14 +244,15 @@ final class WatchedClient {
     return next;
   }
 
-  /** Notes that the client sends an acknowledgement, due or not. */
+  /** Notes that the client sends an acknowledgement, expected or not. */
   void acknowledges(int first, int packetId) {
-    // After PUBREC the server may still count the message, but its identifier cannot come with another PUBLISH; to know when
-    // it may again takes the server's own table, so only the exchanges of QoS 1 and whole ones of QoS 2 are followed.
+    // After PUBREC the server may still count the message, but it must not use its identifier for another PUBLISH. When
+    // it may do so again only the server's own table shows, so only QoS 1 exchanges and complete QoS 2 exchanges are
+    // tracked.
     if (first == 0x40 || first == 0x70 || first == 0x50) inFlight.remove(packetId);
   }
 
-  /** The connection is over: nothing of it may be left. */
+  /** Asserts that nothing is left of a connection that has ended. */
   void checkClosed() {
     assertThat(channel.isOpen()).as("open").isFalse();
     assertThat(ConnectionView.isOpen(connection)).as("open to the broker").isFalse();

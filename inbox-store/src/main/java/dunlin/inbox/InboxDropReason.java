@@ -5,11 +5,11 @@ import java.util.Locale;
 
 /** Why a message was not delivered to a session; the {@code reason} tag of {@code dunlin.inbox.dropped}. */
 public enum InboxDropReason {
-  /** Made room for a newer one, and its client did not acknowledge it before its connection ended. */
+  /** Dropped to make room for a newer message, and not acknowledged before its client's connection ended. */
   OLDEST(DropReason.QUEUE_FULL),
-  /** Came to a full inbox. */
+  /** Arrived at a full inbox. */
   NEWEST(DropReason.QUEUE_FULL),
-  /** Came to a full inbox, and its publisher was told. */
+  /** Arrived at a full inbox, and the publish was rejected. */
   REJECTED(DropReason.NOT_DURABLE),
   /** Its Message Expiry Interval passed in the inbox. */
   EXPIRED(DropReason.EXPIRED),
@@ -17,7 +17,9 @@ public enum InboxDropReason {
   SESSION_ENDED(DropReason.SESSION_ENDED),
   /** The last member of its group left. */
   GROUP_ENDED(DropReason.NO_MEMBER),
-  /** QoS 0 to a session without a connection. It never was in an inbox, so it is not counted as appended. */
+  /**
+   * QoS 0 to a session without a connection. Such a message was never in an inbox, so it does not count as appended.
+   */
   OFFLINE(DropReason.OFFLINE);
 
   private final DropReason common;
@@ -26,7 +28,7 @@ public enum InboxDropReason {
     this.common = common;
   }
 
-  /** The reason that all hops have in common. */
+  /** The corresponding reason of the loss accounting that all hops share. */
   public DropReason common() {
     return common;
   }

@@ -4,8 +4,8 @@ import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 
 /**
- * The bounds that decide how commands apply. They come through the log, because a range reads no setting while it applies:
- * every replica changes them at the same entry.
+ * The bounds that commands are applied under. They are written to the log, because a range reads no settings while it
+ * applies commands: every replica changes its bounds at the same entry.
  */
 public record InboxLimits(int messagesMax, long bytesMax, OverflowPolicy overflow, int subscriptionsMax, int groupWindow, InboxSettings.Sums sums) {
   public void writeTo(FieldWriter out) {

@@ -6,30 +6,38 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Where the session tier announces which topic filters its shards want; the dist tier, connected by the node. */
+/**
+ * Where the session tier registers the topic filters of its shards. The dist tier implements it; the node connects the
+ * two.
+ */
 public interface InboxRoutes {
-  /** Completes when every publish accepted from then on reaches the shard; at once when it was announced before. Fails with {@link QuotaExceededException} when there is no room for one more. */
+  /**
+   * Completes when every publish accepted from then on reaches the shard; at once if the route was announced before.
+   * Fails with {@link QuotaExceededException} if a bound on routes is reached.
+   */
   CompletableFuture<Void> add(ShardId shard, String tenant, TopicFilter filter);
 
   CompletableFuture<Void> remove(ShardId shard, String tenant, TopicFilter filter);
 
   /**
-   * What has been announced and not removed, in all lives of the session tier, in pages of a few hundred at most.
+   * Lists the routes that were announced and not removed, also those from before a restart of the session tier, in
+   * pages of at most a few hundred.
    *
-   * @param from where the page begins, as the page before says; null for the first one
+   * @param from where the page begins, as the previous page says; null for the first page
    */
   CompletableFuture<Page> announced(byte @Nullable [] from);
 
-  /** That a shard wants the messages of a topic filter. */
+  /** A route: a shard gets the messages that match a topic filter. */
   record Announced(ShardId shard, String tenant, TopicFilter filter) {}
 
   /**
-   * Some of what has been announced.
+   * A page of announced routes.
    *
-   * @param next where the next page begins, or null when this is the last one
+   * @param next where the next page begins, or null for the last page
    */
   record Page(List<Announced> routes, byte @Nullable [] next) {
-    // Written out, since of a compact constructor no other module learns that the second one may be null.
+    // Not a compact constructor: with one, NullAway does not see in other modules that the second parameter may be
+    // null.
     public Page(List<Announced> routes, byte @Nullable [] next) {
       this.routes = List.copyOf(routes);
       this.next = next;

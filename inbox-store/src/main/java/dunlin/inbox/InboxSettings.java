@@ -10,18 +10,19 @@ import java.util.stream.IntStream;
  * Layout and bounds of the session tier.
  *
  * @param layout how sessions are divided; never changed in a cluster's life
- * @param messagesMax messages that one inbox holds, of a session or a group, or one queue of an ordered group's member
- * @param bytesMax bytes that it holds
- * @param overflow what happens to a message that finds an inbox full
- * @param subscriptionsMax subscriptions that one session holds
- * @param groupWindow unacknowledged messages that a member of a shared subscription holds; the rest waits in the group's inbox,
- *     or in an ordered group in that member's queue
- * @param sums bounds of what all sessions have together
+ * @param messagesMax maximum number of messages in one inbox of a session or group, or in one queue of an ordered
+ *     group's member
+ * @param bytesMax maximum number of bytes of these messages
+ * @param overflow what happens to a message that arrives at a full inbox
+ * @param subscriptionsMax maximum number of subscriptions of one session
+ * @param groupWindow maximum number of unacknowledged messages of a shared subscription's member; further messages wait
+ *     in the group's inbox, or in an ordered group in that member's queue
+ * @param sums bounds on all sessions together
  */
 public record InboxSettings(
     Layout layout, int messagesMax, long bytesMax, OverflowPolicy overflow, int subscriptionsMax, int groupWindow, Sums sums) {
 
-  /** Most shards that there can be. */
+  /** Maximum number of shards. */
   public static final int SHARDS_MAX = 4_096;
 
   private static final int RANGES_MAX = 64;
@@ -62,15 +63,16 @@ public record InboxSettings(
           "Maximum number of unacknowledged messages of a durable member of a shared subscription. Further messages wait for any member, or in an ordered"
               + " one (`$oshare`) for that member.");
 
-  /** The settings that are read here. */
+  /** The settings that this class reads. */
   public static final List<Setting<?>> ALL =
       List.of(SESSIONS_MAX, SHARDS, RANGES, MESSAGES_MAX, BYTES_MAX, TOTAL_BYTES_MAX, MEMORY_MAX, OVERFLOW, GROUP_WINDOW);
 
   /**
    * How sessions are divided.
    *
-   * @param shards by tenant and client identifier, each one destination of the dist tier
-   * @param ranges that hold them, each an interval of the shards
+   * @param shards number of shards; tenant and client identifier determine the shard of a session, and each shard is
+   *     one destination of the dist tier
+   * @param ranges number of ranges, each of which holds an interval of the shards
    */
   public record Layout(int shards, int ranges) {
     public Layout {
@@ -85,12 +87,13 @@ public record InboxSettings(
   }
 
   /**
-   * What all sessions may have together.
+   * Bounds on all sessions together.
    *
-   * @param sessions durable sessions; one more is refused when it would begin
-   * @param memory bytes of the heap that sessions and their subscriptions take, by an estimate: 256 for each, and for a session twice the lengths of
-   *     its client identifier and its user, for a subscription four times that of its filter; a new durable session or subscription beyond is refused
-   * @param messageBytes bytes of messages in all inboxes; a message finds each inbox full when there are as many
+   * @param sessions maximum number of durable sessions; further ones are refused at CONNECT
+   * @param memory estimated bytes of the heap that sessions and their subscriptions take: 256 for each, plus twice the
+   *     lengths of its client identifier and its user for a session, plus four times the length of its filter for a
+   *     subscription; beyond, a new durable session or subscription is refused
+   * @param messageBytes bytes of messages in all inboxes; once that many are stored, every inbox counts as full
    */
   public record Sums(long sessions, long memory, long messageBytes) {
     public Sums {
@@ -99,7 +102,7 @@ public record InboxSettings(
       if (messageBytes < 1) throw new IllegalArgumentException("messageBytes " + messageBytes);
     }
 
-    /** A bound on the sessions alone. */
+    /** Bounds only the number of sessions. */
     public static Sums ofSessions(long sessions) {
       return new Sums(sessions, Long.MAX_VALUE, Long.MAX_VALUE);
     }
@@ -112,7 +115,7 @@ public record InboxSettings(
     if (groupWindow < 1 || groupWindow > 65_535) throw new IllegalArgumentException("groupWindow " + groupWindow);
   }
 
-  /** What keeps a node with these settings from starting, in a sentence for each. */
+  /** The problems that keep a node with these settings from starting, one sentence each. */
   public static List<String> problems(Settings settings) {
     int ranges = settings.get(RANGES);
     int shards = settings.get(SHARDS);
@@ -121,8 +124,8 @@ public record InboxSettings(
   }
 
   /**
-   * @param subscriptionsMax subscriptions that one session holds, a setting of the frontend
-   * @param heapBytes the largest heap of this process
+   * @param subscriptionsMax maximum number of subscriptions of one session, a setting of the frontend
+   * @param heapBytes the maximum heap size of this process
    * @param diskBytes the size of the disk of the data directory
    */
   public static InboxSettings from(Settings settings, int subscriptionsMax, long heapBytes, long diskBytes) {
@@ -138,7 +141,7 @@ public record InboxSettings(
         new Sums(settings.get(SESSIONS_MAX), memory == 0 ? heapBytes * 3 / 8 : memory, messages == 0 ? diskBytes / 2 : messages));
   }
 
-  /** With 10,000 subscriptions a session, and no bound on memory and disk. */
+  /** The default settings, with 10,000 subscriptions per session and no bound on memory and disk. */
   public static InboxSettings defaults() {
     return new InboxSettings(
         new Layout(SHARDS.defaultValue(), RANGES.defaultValue()),

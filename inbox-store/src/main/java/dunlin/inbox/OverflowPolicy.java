@@ -1,12 +1,12 @@
 package dunlin.inbox;
 
-/** What happens to a message that finds an inbox full; every message that is lost by it is counted. */
+/** What happens to a message that arrives at a full inbox. Every message that is lost this way is counted. */
 public enum OverflowPolicy {
   /** Makes room by dropping the oldest messages; suits telemetry. */
   DROP_OLDEST(1),
-  /** Drops the message that came. */
+  /** Drops the arriving message. */
   DROP_NEWEST(2),
-  /** Stores the message nowhere and answers its publisher with 0x97, quota exceeded; suits queues. */
+  /** Stores the message in no inbox and answers its publisher with 0x97 (Quota exceeded); suits queues. */
   REJECT(3);
 
   private final int code;
@@ -15,7 +15,7 @@ public enum OverflowPolicy {
     this.code = code;
   }
 
-  /** The byte that stands for it in the log. */
+  /** The code of this policy in the log. */
   int code() {
     return code;
   }

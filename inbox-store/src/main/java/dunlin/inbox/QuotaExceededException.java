@@ -3,17 +3,17 @@ package dunlin.inbox;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** There are as many of something as may be, and nothing of what was asked for was done. */
+/** A limit is reached. The call changed nothing. */
 public final class QuotaExceededException extends RuntimeException {
-  /** What there is too much of. */
+  /** What is limited. */
   public enum Kind {
     /** Durable sessions. */
     SESSIONS(1),
     /** Subscriptions of one session. */
     SUBSCRIPTIONS(2),
-    /** Memory that all durable sessions and their subscriptions take, in bytes. */
+    /** Memory of all durable sessions and their subscriptions, in bytes. */
     MEMORY(3),
-    /** Memory that the routes of all topic filters take, in bytes. */
+    /** Memory of the routes of all topic filters, in bytes. */
     ROUTES(4),
     /** Groups of shared subscriptions with the same topic filter. */
     GROUPS(5);
@@ -24,7 +24,7 @@ public final class QuotaExceededException extends RuntimeException {
       this.code = code;
     }
 
-    /** The byte that stands for it between processes. */
+    /** The code of this kind between processes. */
     public int code() {
       return code;
     }
@@ -49,12 +49,12 @@ public final class QuotaExceededException extends RuntimeException {
     return kind;
   }
 
-  /** What there is too much of, in words. */
+  /** What is limited, in words. */
   public String what() {
     return what;
   }
 
-  /** How many there may be. */
+  /** The limit. */
   public long limit() {
     return limit;
   }

@@ -1,8 +1,8 @@
 package dunlin.inbox;
 
 /**
- * A session as its present owner names it. Whatever comes with an epoch that a later CONNECT has raised is refused with
- * {@link StaleSessionException}.
+ * A session, as named by the connection that owns it. A call with an old epoch, that is, from before a later CONNECT,
+ * is refused with {@link StaleSessionException}.
  *
  * @param epoch raised with every CONNECT of the client identifier
  */

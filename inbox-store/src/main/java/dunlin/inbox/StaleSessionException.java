@@ -1,6 +1,6 @@
 package dunlin.inbox;
 
-/** The session belongs to a later connection by now, or has ended. */
+/** The session now belongs to a later connection, or has ended. */
 public final class StaleSessionException extends RuntimeException {
   private final SessionRef session;
 

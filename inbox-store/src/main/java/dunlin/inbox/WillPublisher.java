@@ -4,30 +4,33 @@ import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import java.util.concurrent.CompletableFuture;
 
-/** Publishes wills for sessions whose connection is gone; a frontend, connected by the node. */
+/** Publishes wills of sessions whose connection has ended. A frontend implements it; the node connects the two. */
 public interface WillPublisher {
-  /** Prepares to publish a will. Nothing happens before its first attempt. Any thread. */
+  /** Prepares to publish a will. Nothing is published before the first attempt. Any thread. */
   Sending prepare(Publication will);
 
-  /** One will on its way. Remembers who has taken it, so that an attempt does not bring it to them again. */
+  /**
+   * The publishing of one will. Remembers which destinations have accepted it, so that a later attempt does not deliver
+   * it to them again.
+   */
   @FunctionalInterface
   interface Sending {
-    /** Publishes to all who have not taken the will yet. Any thread; one attempt at a time. */
+    /** Publishes the will to all destinations that have not accepted it yet. Any thread; one attempt at a time. */
     CompletableFuture<Outcome> attempt();
   }
 
   /** How an attempt ended. */
   sealed interface Outcome {
-    /** The will is as safe as a PUBACK of its QoS says. */
+    /** The will is stored as safely as a message that is acknowledged with PUBACK. */
     record Published() implements Outcome {}
 
-    /** Somebody does not take it, by a rule that another attempt would meet as well; all others have it. */
+    /** A destination refuses the will for a reason that another attempt would meet as well; all others have it. */
     record Refused(ReasonCode reason) implements Outcome {}
 
-    /** Somebody cannot take it now. */
+    /** A destination cannot accept the will now; another attempt may succeed. */
     record NotNow(ReasonCode reason) implements Outcome {}
 
-    /** What the answer of somebody who was to take a will says. */
+    /** The outcome that a destination's reason code stands for. */
     static Outcome of(ReasonCode reason) {
       return switch (reason) {
         case UNSPECIFIED_ERROR, IMPLEMENTATION_SPECIFIC_ERROR, SERVER_UNAVAILABLE, SERVER_BUSY, SERVER_SHUTTING_DOWN, SESSION_TAKEN_OVER ->

@@ -2,11 +2,11 @@ package dunlin.broker.auth;
 
 import io.netty.util.concurrent.EventExecutor;
 
-/** The event loop of a connection that asks an authenticator; answers and deadlines come to it. */
+/** The event loop of a connection that asks an authenticator. Answers and deadlines run on it. */
 public interface AskingLoop {
-  /** Its thread, for deadlines. */
+  /** The loop's executor, for deadlines. */
   EventExecutor executor();
 
-  /** Runs something on it soon. Any thread; the posts of one thread keep their order. */
+  /** Runs a task on the loop soon. Any thread; tasks of one thread keep their order. */
   void post(Runnable task);
 }

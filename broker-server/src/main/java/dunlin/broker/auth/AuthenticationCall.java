@@ -11,15 +11,17 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One question to an authenticator: asked off the event loop, answered on it, once and in time whatever the authenticator does.
+ * One call of an authenticator. It is made outside the event loop and answered on it, exactly once and in time,
+ * whatever the authenticator does.
  *
- * @param <T> what it answers
+ * @param <T> the type of the authenticator's answer
  */
 public final class AuthenticationCall<T> implements Runnable {
   /*
-   * Owner: the event loop; run() is for a thread of the Authentication, which shares only the field "over".
-   * Bounds: waits in the Authentication's lines. Full: answered with OVERLOADED, this one or one of a longer line.
-   * Failure: an exception, no stage, no value or no answer in time is an answer without a value.
+   * Owner: the event loop; a thread of Authentication calls run(), which shares only the field "over".
+   * Bounds: it waits in the lines of Authentication. If these are full, this call or one of a longer line is answered
+   * with OVERLOADED.
+   * Failure: an exception, a null stage, a null value and a timeout each become an answer without a value.
    */
   private final Authentication authentication;
   private final AskingLoop loop;
@@ -29,15 +31,15 @@ public final class AuthenticationCall<T> implements Runnable {
 
   private @Nullable ScheduledFuture<?> deadline;
 
-  /** Written by the event loop; a thread that comes to the question afterwards does not ask it any more. */
+  /** Written by the event loop; a thread that starts the call afterwards does not make it any more. */
   private volatile boolean over;
 
-  /** What came of a question. */
+  /** The result of a call. */
   public sealed interface Answer<T> {
     /** The authenticator's answer. */
     record Given<T>(T value) implements Answer<T> {}
 
-    /** There is none. */
+    /** There is no answer. */
     record Missing<T>(Authentication.Result why) implements Answer<T> {}
   }
 
@@ -58,12 +60,12 @@ public final class AuthenticationCall<T> implements Runnable {
     return from;
   }
 
-  /** It must not wait any longer, for others who have waited less. Any thread. */
+  /** Ends the wait with OVERLOADED, to make room for a client of a shorter line. Any thread. */
   void noRoom() {
     answer(new Answer.Missing<>(Authentication.Result.OVERLOADED));
   }
 
-  /** Asks. The receiver may be called before this returns. */
+  /** Starts the call. The receiver may be called before this returns. */
   public void start() {
     deadline =
         loop.executor()
@@ -81,14 +83,14 @@ public final class AuthenticationCall<T> implements Runnable {
   @Override
   public void run() {
     if (over) return;
-    // Once more: many connections of one address can have passed while none of them had failed yet.
+    // Check the limit again: many connections of one address can pass the first check before any of them has failed.
     if (authentication.failures().exceeded(from)) {
       answer(new Answer.Missing<>(Authentication.Result.LIMITED));
       return;
     }
     try {
       Objects.requireNonNull(question.call(), "an authenticator answered null").whenComplete(this::answered);
-    } catch (Throwable failure) { // this is other people's code, and whatever it throws must not let anybody in
+    } catch (Throwable failure) { // this is foreign code, and whatever it throws must not admit a client
       answered(null, failure);
     }
   }
@@ -112,7 +114,7 @@ public final class AuthenticationCall<T> implements Runnable {
     receiver.accept(answer);
   }
 
-  /** The answer is not wanted any more. */
+  /** Cancels the call: its answer is no longer needed. */
   public void cancel() {
     over = true;
     if (deadline != null) deadline.cancel(false);

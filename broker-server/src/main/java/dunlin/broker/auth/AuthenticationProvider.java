@@ -4,18 +4,18 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Brings authenticators into the process: found by {@link java.util.ServiceLoader}, chosen by the setting {@code
- * dunlin.auth.provider}.
+ * Adds authenticators to the process: found by {@link java.util.ServiceLoader}, chosen by the setting
+ * {@code dunlin.auth.provider}.
  */
 public interface AuthenticationProvider extends AutoCloseable {
-  /** The name that the setting chooses it by; its class name does as well. */
+  /** The name that the setting chooses it by; the class name works as well. */
   String name();
 
   /**
-   * Begins to work, once, before any client connects.
+   * Opens the authenticators; called once, before any client connects.
    *
-   * @param options the value of {@code dunlin.auth.provider-options}, in a form of the provider's own; empty when not set
-   * @throws RuntimeException when it cannot; the node does not start, and says the message
+   * @param options the value of {@code dunlin.auth.provider-options}, in the provider's own format; empty if not set
+   * @throws RuntimeException if that fails; the node then does not start and reports the message
    */
   Authenticators open(String options);
 
@@ -23,13 +23,13 @@ public interface AuthenticationProvider extends AutoCloseable {
   @Override
   default void close() {}
 
-  /** What there is to authenticate clients with. */
+  /** The authenticators of a provider or application. */
   record Authenticators(Optional<Authenticator> passwords, List<EnhancedAuthenticator> methods) {
     public Authenticators {
       methods = List.copyOf(methods);
     }
 
-    /** Nothing. */
+    /** No authenticators. */
     public static Authenticators none() {
       return new Authenticators(Optional.empty(), List.of());
     }

@@ -7,18 +7,19 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * Who may connect, and what it may cost to find out.
+ * Who may connect, and the bounds on authentication.
  *
- * @param anonymous whether clients that show nothing are let in where they otherwise would not be
+ * @param anonymous whether clients without credentials are admitted where they otherwise would not be
  * @param clientIds template of the client identifiers that a user may have, {@code *} for any
  * @param passwordFile the password file, empty for none
- * @param passwordCache how long a password of the file that was found right is known again without a look at it; zero for not at all
+ * @param passwordCache how long a correct password of the file is recognized without its verifier; zero for not at all
  * @param provider name or class name of an {@link AuthenticationProvider}, empty for none
- * @param providerOptions its own options
- * @param timeout how long an authenticator may take for one answer, its time in the queue included
+ * @param providerOptions options for the provider, in its own format
+ * @param timeout how long an authenticator may take for one answer, including the time in the queue
  * @param threads threads that call authenticators
- * @param queueMax clients that may wait for one of these threads
- * @param failuresMax refused attempts of one address in a minute, after which further ones are not looked at; 0 for no limit
+ * @param queueMax maximum number of clients that wait for one of these threads
+ * @param failuresMax maximum number of refused attempts from one address in a minute; further ones are refused without
+ *     a check; 0 for no limit
  */
 public record AuthenticationSettings(
     boolean anonymous,
@@ -79,7 +80,7 @@ public record AuthenticationSettings(
               + " rest of the"
               + " minute. 0 means no limit.");
 
-  /** The settings that are read here. */
+  /** The settings that this class reads. */
   public static final List<Setting<?>> ALL =
       List.of(
           ANONYMOUS, CLIENT_IDS, PASSWORD_FILE, PASSWORD_CACHE, PROVIDER, PROVIDER_OPTIONS, TIMEOUT, THREADS, QUEUE_MAX, FAILURES_MAX);
@@ -98,7 +99,7 @@ public record AuthenticationSettings(
         settings.get(FAILURES_MAX));
   }
 
-  /** No client has to authenticate, and so none is accepted from other machines. */
+  /** The default: no client has to authenticate, so none is accepted from other machines. */
   public static AuthenticationSettings defaults() {
     return new AuthenticationSettings(
         false, CLIENT_IDS.defaultValue(), "", PASSWORD_CACHE.defaultValue(), "", "", TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(),

@@ -7,22 +7,21 @@ import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Decides about clients by what their CONNECT carries: a user name, a password, a certificate; MQTT 5, sections 3.1.3.5 and
- * 3.1.3.6.
+ * Authenticates clients by a user name, a password or a certificate; MQTT 5, sections 3.1.3.5 and 3.1.3.6.
  *
- * <p>Called on threads of the frontend's own ({@code dunlin.auth.threads}), never on an event loop, for several clients at a time.
- * An implementation that has to wait for something should answer later rather than keep the thread. An exception, and no answer
- * within {@code dunlin.auth.timeout}, refuse the client.
+ * <p>It is called on dedicated threads of the frontend ({@code dunlin.auth.threads}), never on an event loop, for
+ * several clients at the same time. An implementation that has to wait should complete its answer later rather than
+ * block the thread. An exception refuses the client, and so does a missing answer after {@code dunlin.auth.timeout}.
  */
 public interface Authenticator {
-  /** Decides whether a client may connect, and as whom. Clients that show nothing at all are not asked about. */
+  /** Decides whether a client may connect, and as whom. It is not called for clients without any credentials. */
   CompletionStage<Decision> authenticate(Credentials credentials);
 
   /**
-   * What a client has shown of itself.
+   * The credentials of a client.
    *
-   * @param peer where it comes from, and its certificate
-   * @param clientId as CONNECT says it: empty when the server is to choose one
+   * @param peer its address and certificate
+   * @param clientId the client identifier in CONNECT; empty if the server has to choose one
    * @param password its bytes, overwritten as soon as there is a decision; must not be logged or kept
    */
   record Credentials(
@@ -35,9 +34,9 @@ public interface Authenticator {
     }
   }
 
-  /** Whether a client may connect. */
+  /** The decision about a client. */
   sealed interface Decision {
-    /** It may. */
+    /** The client may connect. */
     record Accepted(Identity identity) implements Decision {
       public Accepted {
         Objects.requireNonNull(identity);
@@ -45,11 +44,12 @@ public interface Authenticator {
     }
 
     /**
-     * It may not.
+     * The client may not connect.
      *
-     * @param reason an error of CONNACK that is about the client or the server and not about the packet, such as 0x86, 0x87 or
-     *     0x8A; any other is an IllegalArgumentException
-     * @param explanation sent to clients of MQTT 5 as the Reason String, and logged; it should not help an attacker who guesses
+     * @param reason an error of CONNACK that is about the client or the server and not about the packet, such as 0x86,
+     *     0x87 or 0x8A; any other is an IllegalArgumentException
+     * @param explanation sent to MQTT 5 clients as the Reason String, and logged; it should not help an attacker to
+     *     guess
      */
     record Refused(ReasonCode reason, String explanation) implements Decision {
       public Refused {

@@ -6,14 +6,14 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Who is at the other end of a connection, as far as the transport tells, before any packet has come.
+ * The remote end of a connection, as far as the transport knows it, before the first packet.
  *
- * @param address where the client connects from; behind a proxy that says so, the client's address and not the proxy's
+ * @param address the client's address, also behind a proxy that transmits it
  * @param listener name of the listener that took the connection
  * @param encrypted whether the connection is TLS
- * @param certificates what the client has proven to own in the TLS handshake, its own certificate first; empty without one
- * @param userName the user that the certificate stands for, where the listener takes it from there
- * @param clientId the client identifier that the certificate stands for, where the listener takes it from there
+ * @param certificates the certificate chain of the TLS handshake, the client's own certificate first; empty without one
+ * @param userName the user in the certificate, if the listener is configured to use it
+ * @param clientId the client identifier in the certificate, if the listener is configured to use it
  */
 public record Peer(
     SocketAddress address,
@@ -26,12 +26,14 @@ public record Peer(
     certificates = List.copyOf(certificates);
   }
 
-  /** Whether the certificate stands for another client identifier; an empty one leaves the choice to the certificate. */
+  /**
+   * Whether the certificate names another client identifier; an empty one in CONNECT takes that of the certificate.
+   */
   public boolean isAnother(String asked) {
     return clientId.isPresent() && !asked.isEmpty() && !asked.equals(clientId.get());
   }
 
-  /** A client of a listener that knows no more than an address. */
+  /** A client of which only the address is known. */
   public static Peer at(SocketAddress address, String listener) {
     return new Peer(address, listener, false, List.of(), Optional.empty(), Optional.empty());
   }

@@ -13,16 +13,17 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which passwords were found right in the last minutes, so that a client that comes again need not wait behind those whose passwords are
- * still to be looked at. Neither a password nor what it could be had back from is kept: only a fingerprint of user name and password under
- * a key that this process has drawn and does not share.
+ * Remembers passwords that were verified in the last minutes, so that a client that reconnects does not wait behind
+ * clients whose passwords must still be verified. Neither a password nor anything from which it could be recovered is
+ * kept, only a fingerprint of user name and password under a random key that this process does not share.
  */
 final class RememberedPasswords {
   /*
-   * Owner: any thread, event loops among them: a question costs one hash over at most LENGTH_MAX bytes.
-   * Bounds: ENTRIES_MAX entries of some 150 bytes, each for its time; what is not asked for goes first. What is longer than LENGTH_MAX is
-   *   not remembered.
-   * Failure: what is forgotten is looked at again. An entry counts for the users of one reading of the file only.
+   * Owner: any thread, including event loops: a lookup costs one hash over at most LENGTH_MAX bytes.
+   * Bounds: ENTRIES_MAX entries of some 150 bytes, each for a limited time; entries that are not used are evicted
+   * first. Credentials longer than LENGTH_MAX are not remembered.
+   * Failure: a password that was evicted is verified again. An entry is valid only for the users of one read of the
+   * file.
    */
   static final int ENTRIES_MAX = 32_768;
   private static final int LENGTH_MAX = 1_024;
@@ -33,12 +34,10 @@ final class RememberedPasswords {
 
   private record Fingerprint(long first, long second, long third, long fourth) {}
 
-  /** @param reading which reading of the file said so */
+  /** @param reading the number of the read of the file that it is valid for */
   private record Entry(long reading, Identity identity) {}
 
-  /**
-   * @param time how long a password is remembered, zero for not at all
-   */
+  /** @param time how long a password is remembered, zero for not at all */
   RememberedPasswords(Duration time, Ticker ticker) {
     new SecureRandom().nextBytes(key);
     entries =
@@ -47,7 +46,7 @@ final class RememberedPasswords {
             : Caffeine.newBuilder().maximumSize(ENTRIES_MAX).expireAfterWrite(time).ticker(ticker).executor(Runnable::run).build();
   }
 
-  /** Who has shown the same user name and password before, by the users of a reading. */
+  /** The identity that was verified with the same user name and password, for the users of a read of the file. */
   Optional<Identity> find(long reading, Credentials credentials) {
     if (entries == null) return Optional.empty();
     Fingerprint fingerprint = fingerprint(credentials);
@@ -61,7 +60,7 @@ final class RememberedPasswords {
     if (fingerprint != null) entries.put(fingerprint, new Entry(reading, identity));
   }
 
-  /** Forgets all: the file has changed. */
+  /** Forgets all entries, because the file has changed. */
   void clear() {
     if (entries != null) entries.invalidateAll();
   }

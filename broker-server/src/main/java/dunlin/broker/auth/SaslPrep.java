@@ -8,11 +8,11 @@ import java.text.Normalizer;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** Brings user names and passwords into the one form in which they are compared: SASLprep, RFC 4013. */
+/** Normalizes user names and passwords for comparison: SASLprep, RFC 4013. */
 final class SaslPrep {
   private SaslPrep() {}
 
-  /** The text as it is compared; none when it is empty then, or has characters that are not allowed. */
+  /** The normalized text; empty if nothing remains of it, or if it has characters that are not allowed. */
   static Optional<String> prepare(String text) {
     StringBuilder mapped = new StringBuilder(text.length());
     text.codePoints().filter(c -> isSpace(c) || !isMappedToNothing(c)).forEach(c -> mapped.appendCodePoint(isSpace(c) ? ' ' : c));
@@ -24,8 +24,8 @@ final class SaslPrep {
   }
 
   /**
-   * The same for a password in UTF-8. One of printable ASCII characters, as most are, is not copied into any text that would stay in
-   * memory: it is returned as it is.
+   * The same for a password in UTF-8. A password of printable ASCII characters, as most are, is returned unchanged,
+   * without a copy as a String that would stay in memory.
    */
   static Optional<byte[]> prepare(byte[] password) {
     boolean plain = password.length > 0;
@@ -52,7 +52,7 @@ final class SaslPrep {
         || c == 0x2060 || (c >= 0xFE00 && c <= 0xFE0F) || c == 0xFEFF;
   }
 
-  /** RFC 3454, tables C.2.1 to C.9; what NFKC or the mapping takes away before is not repeated. */
+  /** RFC 3454, tables C.2.1 to C.9; characters that NFKC or the mapping has removed before are left out. */
   private static boolean isProhibited(int c) {
     return Character.isISOControl(c)
         || c == 0x6DD || c == 0x70F || c == 0x180E || (c >= 0x2028 && c <= 0x2029) || (c >= 0x2061 && c <= 0x2063)
@@ -65,7 +65,10 @@ final class SaslPrep {
         || c == 0xE0001 || (c >= 0xE0020 && c <= 0xE007F);
   }
 
-  /** RFC 3454, section 6: text from right to left has no letters from left to right, and begins and ends with its own. */
+  /**
+   * RFC 3454, section 6: right-to-left text has no left-to-right letters, and begins and ends with right-to-left
+   * letters.
+   */
   private static boolean directionsAgree(String text) {
     if (text.codePoints().noneMatch(SaslPrep::isRightToLeft)) return true;
     return text.codePoints().noneMatch(c -> Character.getDirectionality(c) == Character.DIRECTIONALITY_LEFT_TO_RIGHT)

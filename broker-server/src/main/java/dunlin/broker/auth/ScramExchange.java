@@ -17,10 +17,10 @@ import org.jspecify.annotations.Nullable;
 /** The server's side of one SCRAM-SHA-256 exchange; RFC 5802 and RFC 7677. Channel binding is not supported. */
 final class ScramExchange implements Exchange {
   /*
-   * Owner: the caller that takes its steps, one after another.
-   * Bounds: two steps; keeps the first message, of MESSAGE_MAX characters at most.
-   * Failure: any message that is not exactly in order fails the exchange, and so does every further step. A name that is not known goes
-   *   the same way as a wrong password, with a verifier that no password fits.
+   * Owner: the caller of its steps, one after another.
+   * Bounds: two steps; keeps the first message, of at most MESSAGE_MAX characters.
+   * Failure: any invalid or unexpected message fails the exchange, and so does every further step. An unknown user is
+   * treated like a wrong password, with a verifier that no password matches.
    */
   private static final int MESSAGE_MAX = 4_096;
   private static final Step.Failure FAILED = new Step.Failure(ReasonCode.NOT_AUTHORIZED, "not authenticated");
@@ -49,18 +49,18 @@ final class ScramExchange implements Exchange {
     OVER
   }
 
-  /** Who there is. */
+  /** The users. */
   interface Users {
-    /** The user of that prepared name. When there is none, one that no password fits, always the same for one name. */
+    /**
+     * The user of a prepared name. For an unknown name, a user that no password matches, always the same for one name.
+     */
     User user(String name);
   }
 
-  /** A user as a password file has it. */
+  /** A user of a password file. */
   record User(Identity identity, ScramVerifier verifier) {}
 
-  /**
-   * @param serverNonce characters that no exchange had before
-   */
+  /** @param serverNonce characters that were not used in any other exchange */
   ScramExchange(Users users, String serverNonce) {
     this.users = users;
     this.serverNonce = serverNonce;
@@ -100,7 +100,7 @@ final class ScramExchange implements Exchange {
     Optional<String> name = unescaped(matcher.group("name")).flatMap(SaslPrep::prepare);
     if (name.isEmpty()) return MALFORMED;
     String authzid = matcher.group("authzid");
-    // A user may not act for another one.
+    // A user may not act on behalf of another one.
     if (authzid != null && !unescaped(authzid).flatMap(SaslPrep::prepare).equals(name)) return FAILED;
 
     User found = users.user(name.get());
@@ -114,7 +114,7 @@ final class ScramExchange implements Exchange {
     return new Step.Continue(answer.getBytes(StandardCharsets.US_ASCII));
   }
 
-  /** RFC 5802, section 5.1: "=2C" is a comma, "=3D" an equals sign, and no other "=" may come. */
+  /** RFC 5802, section 5.1: "=2C" is a comma, "=3D" an equals sign, and no other "=" is allowed. */
   private static Optional<String> unescaped(String name) {
     String rest = name.replace("=2C", "").replace("=3D", "");
     return rest.indexOf('=') >= 0 ? Optional.empty() : Optional.of(name.replace("=2C", ",").replace("=3D", "="));

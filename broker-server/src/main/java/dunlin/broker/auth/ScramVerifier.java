@@ -11,7 +11,8 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * What a server keeps of a password, and from which the password cannot be had back: SCRAM-SHA-256, RFC 5802 and RFC 7677.
+ * The data that a server keeps for a password, from which the password cannot be recovered: SCRAM-SHA-256, RFC 5802 and
+ * RFC 7677.
  *
  * @param storedKey proves that a client knows the password
  * @param serverKey proves to the client that the server knows this verifier
@@ -19,10 +20,10 @@ import javax.crypto.spec.SecretKeySpec;
 record ScramVerifier(int iterations, byte[] salt, byte[] storedKey, byte[] serverKey) {
   static final String METHOD = "SCRAM-SHA-256";
 
-  /** RFC 7677, section 4, asks for this many at least. */
+  /** The minimum by RFC 7677, section 4. */
   static final int ITERATIONS_MIN = 4_096;
 
-  /** So that no file can have a client cost more than a second. */
+  /** Bounds the time for one client to about a second, whatever a file says. */
   static final int ITERATIONS_MAX = 1_000_000;
 
   private static final int KEY_BYTES = 32;
@@ -42,7 +43,7 @@ record ScramVerifier(int iterations, byte[] salt, byte[] storedKey, byte[] serve
   }
 
   /**
-   * Makes a verifier.
+   * Creates a verifier.
    *
    * @param password prepared, not empty
    */
@@ -57,7 +58,7 @@ record ScramVerifier(int iterations, byte[] salt, byte[] storedKey, byte[] serve
   /**
    * Reads what {@link #text} writes.
    *
-   * @throws IllegalArgumentException when it is not that; the message has nothing of it
+   * @throws IllegalArgumentException if the text is invalid; the message does not quote it
    */
   static ScramVerifier parse(String text) {
     Matcher matcher = TEXT.matcher(text);
@@ -71,24 +72,24 @@ record ScramVerifier(int iterations, byte[] salt, byte[] storedKey, byte[] serve
   private static byte[] decode(String base64) {
     try {
       return Base64.getDecoder().decode(base64);
-    } catch (IllegalArgumentException _) { // its message quotes what must not be quoted
+    } catch (IllegalArgumentException _) { // its message quotes the text, which must not be logged
       throw new IllegalArgumentException("salt or key is not Base64");
     }
   }
 
-  /** In the form that other servers and tools use too. */
+  /** The text form, which other servers and tools use too. */
   String text() {
     Base64.Encoder base64 = Base64.getEncoder();
     return METHOD + '$' + iterations + ':' + base64.encodeToString(salt)
         + '$' + base64.encodeToString(storedKey) + ':' + base64.encodeToString(serverKey);
   }
 
-  /** Whether this is the password, prepared and not empty. Costs as many hashes as there are iterations. */
+  /** Whether this is the password; it must be prepared and not empty. Costs as many hashes as there are iterations. */
   boolean matches(byte[] password) {
     return MessageDigest.isEqual(of(password, iterations, salt).storedKey, storedKey);
   }
 
-  /** Whether the proof was made with the password, in an exchange of these messages. */
+  /** Whether the proof was computed from the password, in an exchange with these messages. */
   boolean proves(byte[] proof, byte[] messages) {
     if (proof.length != KEY_BYTES) return false;
     byte[] clientKey = hmac(storedKey, messages);
@@ -96,18 +97,21 @@ record ScramVerifier(int iterations, byte[] salt, byte[] storedKey, byte[] serve
     return MessageDigest.isEqual(hash(clientKey), storedKey);
   }
 
-  /** What proves to the client that this is the server that it knows. */
+  /** The signature that proves to the client that the server knows this verifier. */
   byte[] serverSignature(byte[] messages) {
     return hmac(serverKey, messages);
   }
 
-  /** Neither keys nor salt. */
+  /** Without keys and salt. */
   @Override
   public String toString() {
     return METHOD + " with " + iterations + " iterations";
   }
 
-  /** Hi() of RFC 5802, section 2.2, which is PBKDF2 with one block. On bytes, so that no text of the password is made. */
+  /**
+   * Hi() of RFC 5802, section 2.2, which is PBKDF2 with one block. It works on bytes, so that the password is never
+   * copied into a String.
+   */
   private static byte[] salted(byte[] password, int iterations, byte[] salt) {
     try {
       Mac mac = mac(password);

@@ -1,4 +1,6 @@
-/** Who a client is: authenticators, the password file, SCRAM, and the calls to code that the application brings. */
+/**
+ * Authentication of clients: authenticators, the password file, SCRAM, and calls to authenticators of the application.
+ */
 @NullMarked
 package dunlin.broker.auth;
 

@@ -6,15 +6,15 @@ import dunlin.model.SubscriptionOptions;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Reads what a client sends after CONNECT, PUBLISH apart; MQTT 5, sections 3.4 to 3.15. */
+/** Reads the packets that a client sends after CONNECT, except PUBLISH; MQTT 5, sections 3.4 to 3.15. */
 final class ClientPackets {
   private ClientPackets() {}
 
   /**
-   * Reads what follows the packet identifier of an acknowledgement of MQTT 5. Its reason string and user properties are checked
-   * and dropped: nothing reads them.
+   * Reads what follows the packet identifier of an acknowledgement of MQTT 5. Its reason string and user properties are
+   * checked and discarded, because nothing reads them.
    *
-   * @param ofPublish whether it is PUBACK or PUBREC, else PUBREL or PUBCOMP
+   * @param ofPublish true for PUBACK and PUBREC, false for PUBREL and PUBCOMP
    */
   static ReasonCode readReason(PacketReader reader, boolean ofPublish) {
     int code = reader.readByte("reason code");
@@ -89,7 +89,7 @@ final class ClientPackets {
     return new Packet.Unsubscribe(packetId, filters, properties.userProperties());
   }
 
-  /** Whether it is a valid filter is left to SUBACK and UNSUBACK, but no text is none. */
+  /** Reads a topic filter. An empty one is malformed; other invalid filters are answered in SUBACK or UNSUBACK. */
   private static String readFilter(PacketReader reader) {
     String filter = reader.readText("topic filter");
     if (filter.isEmpty()) throw reader.malformed("empty topic filter"); // [MQTT-4.7.3-1]
@@ -135,7 +135,7 @@ final class ClientPackets {
   }
 
   static Packet.Auth readAuth(PacketReader reader) {
-    // The short form means success, which only a server can say.
+    // The short form means success, which only a server may send.
     int code = reader.remaining() > 0 ? reader.readByte("reason code") : ReasonCode.SUCCESS.code();
     ReasonCode reason = ReasonCode.of(code);
     if (reason != ReasonCode.CONTINUE_AUTHENTICATION && reason != ReasonCode.RE_AUTHENTICATE) {

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The properties of one client's packet that carries no message, checked and typed; MQTT 5, section 2.2.2. */
+/** The properties of a client's packet other than PUBLISH, checked and typed; MQTT 5, section 2.2.2. */
 final class ControlProperties {
   private static final int RECEIVE_MAXIMUM_DEFAULT = 65_535;
 
@@ -23,7 +23,7 @@ final class ControlProperties {
 
   private ControlProperties() {}
 
-  /** Those of a packet of MQTT 3, or of one that is too short to have any. */
+  /** The properties of an MQTT 3 packet, or of one that is too short to have any. */
   static ControlProperties none() {
     return new ControlProperties();
   }
@@ -66,7 +66,7 @@ final class ControlProperties {
   }
 
   /**
-   * Reads the identifier of the next property and checks that it may stand here and has not yet.
+   * Reads the identifier of the next property and checks that it is allowed here and not repeated.
    *
    * @param allowed the properties of this packet type, as bits
    * @param seen those already read
@@ -105,7 +105,7 @@ final class ControlProperties {
     return value;
   }
 
-  /** Session Expiry Interval, -1 when absent. */
+  /** Session Expiry Interval, -1 if absent. */
   long sessionExpirySeconds() {
     return sessionExpirySeconds;
   }
@@ -114,7 +114,7 @@ final class ControlProperties {
     return receiveMaximum;
   }
 
-  /** Maximum Packet Size, 0 when absent. */
+  /** Maximum Packet Size, 0 if absent. */
   long maximumPacketSize() {
     return maximumPacketSize;
   }
@@ -143,7 +143,7 @@ final class ControlProperties {
     return reasonString;
   }
 
-  /** Subscription Identifier, 0 when absent. */
+  /** Subscription Identifier, 0 if absent. */
   int subscriptionIdentifier() {
     return subscriptionIdentifier;
   }

@@ -3,22 +3,22 @@ package dunlin.broker.codec;
 import dunlin.model.QoS;
 
 /**
- * What a client's packets may hold, and which of the features that a server need not have.
+ * Limits on clients' packets, and the optional features of the server.
  *
- * @param packets how much one packet may hold
- * @param features which features there are
+ * @param packets limits on one packet
+ * @param features the optional features that are available
  * @param topicAliasMaximum the highest topic alias, 0 for none: what CONNACK announces as Topic Alias Maximum
- * @param refuseControlCharacters whether text with U+0001 to U+001F, U+007F to U+009F or a non-character is malformed; the
- *     specification leaves it to the server (MQTT 5, section 1.5.4)
+ * @param refuseControlCharacters whether text with U+0001 to U+001F, U+007F to U+009F or a non-character is malformed;
+ *     the specification leaves it to the server (MQTT 5, section 1.5.4)
  */
 public record DecoderLimits(PacketLimits packets, Features features, int topicAliasMaximum, boolean refuseControlCharacters) {
   /**
-   * Features that a server need not have; MQTT 5, section 3.2.2.3.
+   * Optional features of a server; MQTT 5, section 3.2.2.3.
    *
    * @param maximumQoS the highest QoS of a PUBLISH packet and of a will
    * @param retain whether a PUBLISH packet and a will may be retained
    * @param subscriptionIdentifiers whether a SUBSCRIBE packet may have a subscription identifier
-   * @param payloadFormatCheck whether a will that claims to be text must be UTF-8
+   * @param payloadFormatCheck whether a will that is declared as text must be UTF-8
    */
   public record Features(QoS maximumQoS, boolean retain, boolean subscriptionIdentifiers, boolean payloadFormatCheck) {
     static final Features ALL = new Features(QoS.EXACTLY_ONCE, true, true, false);
@@ -28,7 +28,7 @@ public record DecoderLimits(PacketLimits packets, Features features, int topicAl
     PacketLimits.check("topicAliasMaximum", topicAliasMaximum, 0, 65_535);
   }
 
-  /** Limits of a server that has every feature. */
+  /** Limits of a server with all optional features. */
   public DecoderLimits(
       int packetMax,
       int connectPacketMax,
@@ -47,7 +47,7 @@ public record DecoderLimits(PacketLimits packets, Features features, int topicAl
     return new DecoderLimits(1 << 20, 16 << 10, 1_024, 32, 32, 16, true, 10_000);
   }
 
-  /** The same with another largest packet, also for CONNECT. */
+  /** A copy with another maximum packet size, also for CONNECT. */
   public DecoderLimits withPacketMax(int max) {
     return new DecoderLimits(packets.withPacketMax(max), features, topicAliasMaximum, refuseControlCharacters);
   }

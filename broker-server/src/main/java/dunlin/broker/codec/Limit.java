@@ -2,7 +2,7 @@ package dunlin.broker.codec;
 
 import java.util.Locale;
 
-/** What a client can have too much of, so that something of it is refused: the closed set of values of a metric's tag. */
+/** The limits that a client can exceed; the closed set of values of a metric's tag. */
 public enum Limit {
   PACKET("dunlin.mqtt.packet-max"),
   CONNECT_PACKET("dunlin.mqtt.connect-packet-max"),
@@ -30,17 +30,17 @@ public enum Limit {
     this.setting = setting;
   }
 
-  /** The key of the setting that says how much is allowed. */
+  /** The key of the limit's setting. */
   public String setting() {
     return setting;
   }
 
-  /** The name as metrics spell it: {@code topic-levels}. */
+  /** The name in metrics: {@code topic-levels}. */
   public String label() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
-  /** What the client reads: how much it was, how much is allowed, and which setting says so. */
+  /** The explanation for the client: the actual value, the limit, and the setting of the limit. */
   public String exceededBy(String what, long allowed) {
     return what + ", limit " + allowed + " (" + setting + ")";
   }

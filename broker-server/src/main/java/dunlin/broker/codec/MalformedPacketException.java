@@ -6,10 +6,10 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client's bytes are not a packet that MQTT or this server's limits allow: the connection must be closed; MQTT 5, section
- * 4.13.
+ * A client's bytes are not a packet that MQTT and this server's limits allow. The connection must be closed; MQTT 5,
+ * section 4.13.
  *
- * <p>Carries no stack trace: a client can cause it at will, and the message names what was violated.
+ * <p>It has no stack trace, because clients can cause it at will; the message names the violation.
  */
 public final class MalformedPacketException extends RuntimeException {
   private static final int QUOTED_MAX = 64;
@@ -26,25 +26,25 @@ public final class MalformedPacketException extends RuntimeException {
     this.limit = limit;
   }
 
-  /** What CONNACK or DISCONNECT should say. */
+  /** The reason code for CONNACK or DISCONNECT. */
   public ReasonCode reason() {
     return reason;
   }
 
   /**
-   * The version that the answer should be written in. Empty when nothing that begins a CONNECT packet has been seen: then there
-   * is no client to answer. A client of an unsupported version is answered in the form of MQTT 3.1.1 [3.1.1: MQTT-3.1.2-2].
+   * The protocol version of the answer. Empty if not even the beginning of a CONNECT packet was read: then there is no
+   * client to answer. A client of an unsupported version is answered in the form of MQTT 3.1.1 [3.1.1: MQTT-3.1.2-2].
    */
   public Optional<ProtocolVersion> version() {
     return Optional.ofNullable(version);
   }
 
-  /** The limit of this server that was passed; empty when MQTT itself was violated. */
+  /** The limit of this server that was exceeded; empty if MQTT itself was violated. */
   public Optional<Limit> limit() {
     return Optional.ofNullable(limit);
   }
 
-  /** Text of a client, made fit for a log: in quotes, cut, and all but printable ASCII escaped. */
+  /** A client's text for the log: in quotes, shortened, with everything but printable ASCII escaped. */
   static String quoted(String text) {
     var quoted = new StringBuilder(text.length() + 2).append('"');
     for (int i = 0; i < text.length(); i++) {

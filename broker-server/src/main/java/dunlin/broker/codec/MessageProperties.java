@@ -6,13 +6,13 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 
 /**
- * Checks the properties of a message, a PUBLISH packet's or a will's, and finds what the broker needs of them without taking them
- * apart: subscribers get them byte for byte [MQTT-3.3.2-4, -15 to -20]. MQTT 5, sections 3.1.3.2 and 3.3.2.3.
+ * Checks the properties of a PUBLISH packet or will, and finds those that the broker needs. It does not decode the
+ * others: subscribers get them byte for byte [MQTT-3.3.2-4, -15 to -20]. MQTT 5, sections 3.1.3.2 and 3.3.2.3.
  */
 final class MessageProperties {
   /*
-   * One property is not the subscribers' and is cut out when the block is copied: the topic alias, which belongs to one
-   * connection, or the will delay. It may appear once, so at most one gap arises.
+   * One property is not sent to subscribers and is cut out when the block is copied: the topic alias, which belongs to
+   * one connection, or the will delay. It may appear only once, so there is at most one gap.
    */
   private ByteBuf in = Unpooled.EMPTY_BUFFER;
   private int from;
@@ -93,17 +93,17 @@ final class MessageProperties {
     }
   }
 
-  /** The topic alias, 0 when there is none. */
+  /** The topic alias, 0 for none. */
   int topicAlias() {
     return (int) cutValue;
   }
 
-  /** The will delay, 0 when there is none. */
+  /** The will delay, 0 for none. */
   long willDelaySeconds() {
     return cutValue;
   }
 
-  /** Whether the payload claims to be UTF-8 text: Payload Format Indicator 1. */
+  /** Whether the payload is declared as UTF-8 text: Payload Format Indicator 1. */
   boolean text() {
     return text;
   }
@@ -116,12 +116,12 @@ final class MessageProperties {
     return expiryIndex >= 0 ? in.getInt(expiryIndex) : Publication.NEVER_EXPIRES;
   }
 
-  /** Bytes of the properties that subscribers get. */
+  /** Length in bytes of the properties that subscribers get. */
   int keptLength() {
     return length - cutLength;
   }
 
-  /** Where among the kept properties the four bytes of the Message Expiry Interval stand, or -1. */
+  /** The offset, in the kept properties, of the four bytes of the Message Expiry Interval, or -1. */
   int expiryOffset() {
     if (expiryIndex < 0) return -1;
     return expiryIndex - from - (cutIndex >= 0 && cutIndex < expiryIndex ? cutLength : 0);

@@ -6,9 +6,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A control packet other than PUBLISH, of either direction and any version; MQTT 5, chapter 3.
+ * A control packet other than PUBLISH, of either direction and any protocol version; MQTT 5, chapter 3.
  *
- * <p>Properties are typed components. An absent one is null, -1, or the value that its absence means.
+ * <p>Properties are typed components. An absent property is null, -1, or the value that its absence stands for.
  */
 public sealed interface Packet {
 
@@ -17,11 +17,11 @@ public sealed interface Packet {
    *
    * @param cleanStart Clean Start, or MQTT 3's Clean Session
    * @param keepAliveSeconds 0 for none
-   * @param clientId empty when the server is to choose one
-   * @param sessionExpirySeconds 0 to 4,294,967,295 as the packet says it, -1 when absent
+   * @param clientId empty if the server has to choose one
+   * @param sessionExpirySeconds 0 to 4,294,967,295 as in the packet, -1 if absent
    * @param receiveMaximum 1 to 65,535
-   * @param maximumPacketSize the largest packet that the client takes, 0 for no limit
-   * @param topicAliasMaximum the highest topic alias that the client takes, 0 for none
+   * @param maximumPacketSize the largest packet that the client accepts, 0 for no limit
+   * @param topicAliasMaximum the highest topic alias that the client accepts, 0 for none
    */
   record Connect(
       ProtocolVersion version,
@@ -45,7 +45,7 @@ public sealed interface Packet {
       userProperties = List.copyOf(userProperties);
     }
 
-    /** A CONNECT that says no more than it must. */
+    /** A CONNECT with only the required fields. */
     public static Connect of(ProtocolVersion version, boolean cleanStart, int keepAliveSeconds, String clientId) {
       return new Connect(
           version, cleanStart, keepAliveSeconds, clientId, -1, 65_535, 0, 0, false, true, null, null, null, null, List.of(),
@@ -56,10 +56,10 @@ public sealed interface Packet {
   /**
    * CONNACK.
    *
-   * @param sessionExpirySeconds -1 for what the client asked for
-   * @param receiveMaximum 65,535 unless the server takes less
+   * @param sessionExpirySeconds -1 for the value that the client requested
+   * @param receiveMaximum 65,535 unless the server accepts less
    * @param maximumPacketSize 0 for no limit
-   * @param serverKeepAliveSeconds -1 for what the client asked for
+   * @param serverKeepAliveSeconds -1 for the value that the client requested
    */
   record Connack(
       boolean sessionPresent,
@@ -89,7 +89,7 @@ public sealed interface Packet {
       userProperties = List.copyOf(userProperties);
     }
 
-    /** A refusal that says no more than why. */
+    /** A refusal with only a reason. */
     public static Connack refused(ReasonCode reason, @Nullable String reasonString) {
       return refused(reason, reasonString, null);
     }
@@ -99,7 +99,7 @@ public sealed interface Packet {
       return plain(false, reason, reasonString, serverReference);
     }
 
-    /** An acceptance that leaves everything at what the specification presumes. */
+    /** An acceptance with the specification's default for every property. */
     public static Connack accepted(boolean sessionPresent) {
       return plain(sessionPresent, ReasonCode.SUCCESS, null, null);
     }
@@ -163,7 +163,7 @@ public sealed interface Packet {
     }
   }
 
-  /** SUBACK; as many reasons as the SUBSCRIBE had subscriptions, in their order [MQTT-3.9.3-1]. */
+  /** SUBACK; one reason code for each subscription of the SUBSCRIBE, in the same order [MQTT-3.9.3-1]. */
   record Suback(int packetId, List<ReasonCode> reasons, @Nullable String reasonString, List<UserProperty> userProperties)
       implements Packet {
     public Suback {
@@ -180,7 +180,7 @@ public sealed interface Packet {
     }
   }
 
-  /** UNSUBACK; MQTT 3 has no reasons in it. */
+  /** UNSUBACK; in MQTT 3 without reason codes. */
   record Unsuback(int packetId, List<ReasonCode> reasons, @Nullable String reasonString, List<UserProperty> userProperties)
       implements Packet {
     public Unsuback {
@@ -196,10 +196,10 @@ public sealed interface Packet {
   record Pingresp() implements Packet {}
 
   /**
-   * DISCONNECT; of MQTT 3 the client's only, with reason SUCCESS.
+   * DISCONNECT; in MQTT 3 only from the client, with reason SUCCESS.
    *
    * @param sessionExpirySeconds the client's new Session Expiry Interval, -1 for the one in force
-   * @param serverReference another server to use, only of the server
+   * @param serverReference another server to use; only sent by the server
    */
   record Disconnect(
       ReasonCode reason,
@@ -212,13 +212,13 @@ public sealed interface Packet {
       userProperties = List.copyOf(userProperties);
     }
 
-    /** One that says no more than why. */
+    /** A DISCONNECT with only a reason. */
     public static Disconnect of(ReasonCode reason, @Nullable String reasonString) {
       return new Disconnect(reason, -1, reasonString, null, List.of());
     }
   }
 
-  /** AUTH, of MQTT 5 only. */
+  /** AUTH, only in MQTT 5. */
   record Auth(
       ReasonCode reason,
       String authenticationMethod,
@@ -232,8 +232,9 @@ public sealed interface Packet {
   }
 
   /**
-   * The same answer without user properties, and without the reason string too when asked: for a client whose Maximum Packet Size
-   * is exceeded by them, or which asked for no problem information. Packets that have neither are returned as they are.
+   * A copy without user properties, and without the reason string unless {@code keepReasonString}: for a client whose
+   * Maximum Packet Size they exceed, or that requested no problem information. Packets without both are returned
+   * unchanged.
    */
   default Packet withoutProblemInformation(boolean keepReasonString) {
     return switch (this) {

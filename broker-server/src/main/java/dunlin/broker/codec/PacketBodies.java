@@ -5,7 +5,7 @@ import dunlin.model.ReasonCode;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What stands behind the fixed header of each packet but PUBLISH, in each version; MQTT 5, chapter 3. */
+/** The bytes after the fixed header, of each packet except PUBLISH and in each version; MQTT 5, chapter 3. */
 final class PacketBodies {
   private PacketBodies() {}
 
@@ -30,9 +30,9 @@ final class PacketBodies {
   }
 
   /**
-   * The bytes behind the fixed header.
+   * The bytes after the fixed header.
    *
-   * @throws IllegalArgumentException when the version cannot say this
+   * @throws IllegalArgumentException if the version cannot express this packet
    */
   static PacketWriter body(ProtocolVersion version, Packet packet) {
     var body = new PacketWriter();
@@ -117,7 +117,7 @@ final class PacketBodies {
     if (!version.hasProperties()) {
       int returnCode = connackReturnCode(p.reason());
       if (returnCode < 0) throw new IllegalArgumentException("CONNACK of " + version + " cannot say " + p.reason());
-      // MQTT 3.1 keeps this byte for later use.
+      // MQTT 3.1 reserves this byte.
       body.writeByte(p.sessionPresent() && version != ProtocolVersion.MQTT_3_1 ? 1 : 0).writeByte(returnCode);
       return;
     }
@@ -146,12 +146,12 @@ final class PacketBodies {
     body.writeByte(p.sessionPresent() ? 1 : 0).writeByte(p.reason().code()).writeWithLength(properties);
   }
 
-  /** These say 0 for "no" and are left out for "yes". */
+  /** Writes the property with value 0 for "not available"; it is left out for "available". */
   private static void unavailable(PacketWriter properties, int id, boolean available) {
     if (!available) properties.byteProperty(id, 0);
   }
 
-  /** MQTT 3's return code for a reason, -1 when there is none; MQTT 3.1.1, table 3.1. */
+  /** MQTT 3's return code for a reason, -1 for none; MQTT 3.1.1, table 3.1. */
   static int connackReturnCode(ReasonCode reason) {
     return switch (reason) {
       case SUCCESS -> 0;
@@ -239,7 +239,7 @@ final class PacketBodies {
     return new PacketWriter().textProperty(PropertyId.REASON_STRING, reasonString).userProperties(userProperties);
   }
 
-  /** MQTT 3 has no place for it, and to leave it out would tell the client that its message was accepted. */
+  /** MQTT 3 has no field for the error; leaving it out would mean that the message was accepted. */
   static void refuseErrorInMqtt3(String packet, ProtocolVersion version, ReasonCode reason) {
     if (reason.isError() && !version.hasProperties()) {
       throw new IllegalArgumentException(packet + " of " + version + " cannot say " + reason);

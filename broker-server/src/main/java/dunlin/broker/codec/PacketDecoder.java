@@ -4,15 +4,15 @@ import dunlin.model.ReasonCode;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
-/** Cuts the bytes of one client into packets and reads them; MQTT 3.1, 3.1.1 and 5.0, chapters 2 and 3. */
+/** Splits the bytes of one client into packets and decodes them; MQTT 3.1, 3.1.1 and 5.0, chapters 2 and 3. */
 public final class PacketDecoder {
   /*
    * Owner: the connection's event loop.
-   * Bounds: keeps no bytes. It asks for a packet to be buffered only when its type, flags and length are allowed: at most
-   * connectPacketMax bytes before CONNECT, packetMax afterwards. While bytes are missing a call costs one comparison, so that a
-   * packet in a thousand chunks costs no more than in one.
-   * Failure: a violation throws, and every later call throws the same again: what stands behind a malformed packet is never
-   * taken for a packet. The connection must be closed.
+   * Bounds: keeps no bytes. It asks for a packet to be buffered only when its type, flags and length are allowed: at
+   * most connectPacketMax bytes before CONNECT, packetMax afterwards. While bytes are missing, a call costs one
+   * comparison, so that a packet in a thousand chunks costs hardly more than one in a single chunk.
+   * Failure: a violation throws, and every later call throws the same exception: bytes after a malformed packet are
+   * never decoded as a packet. The connection must be closed.
    */
   private static final int CONNECT = 1;
   private static final int PUBLISH = 3;
@@ -31,18 +31,18 @@ public final class PacketDecoder {
 
   private final DecoderLimits limits;
 
-  /** Readable bytes below which nothing new can be said. */
+  /** The number of readable bytes below which decoding cannot continue. */
   private int needed = 1;
 
-  /** Known since CONNECT. */
+  /** Known after CONNECT. */
   private @Nullable ProtocolVersion version;
 
-  /** Made when the client publishes for the first time; many never do. */
+  /** Created when the client publishes for the first time; many clients never do. */
   private @Nullable InboundPublish publish;
 
   private @Nullable MalformedPacketException failure;
 
-  /** Whether the client is not known yet. */
+  /** Whether the client is not authenticated yet. */
   private boolean onlyAuthentication;
 
   public PacketDecoder(DecoderLimits limits) {
@@ -50,12 +50,12 @@ public final class PacketDecoder {
   }
 
   /**
-   * Reads one packet if all of it is there, moves the reader index behind it and hands it over.
+   * Decodes one packet if all of its bytes are there, moves the reader index behind it and hands it over.
    *
-   * <p>Between calls bytes may be added to the buffer, or it may be moved; none may be taken away.
+   * <p>Between calls, bytes may be added to the buffer, and it may be moved; no bytes may be removed.
    *
-   * @return whether there was one; if not, the reader index is where it was
-   * @throws MalformedPacketException as soon as the bytes there are show that the packet is not allowed
+   * @return whether a packet was decoded; if not, the reader index is unchanged
+   * @throws MalformedPacketException as soon as the present bytes show that the packet is not allowed
    */
   public boolean decode(ByteBuf in, PacketHandler handler) {
     if (in.readableBytes() < needed) return false;
@@ -69,7 +69,7 @@ public final class PacketDecoder {
     }
   }
 
-  /** Lets nothing through but AUTH and DISCONNECT, no larger than a CONNECT may be, or all again [MQTT-3.1.2-30]. */
+  /** Allows only AUTH and DISCONNECT, with the maximum size of a CONNECT; or all packets again [MQTT-3.1.2-30]. */
   public void onlyAuthentication(boolean only) {
     onlyAuthentication = only;
   }
@@ -113,7 +113,7 @@ public final class PacketDecoder {
     int flags = first & 0x0F;
     if (version == null) {
       if (type != CONNECT) throw protocolError("the first packet is of type " + type + ", not CONNECT"); // [MQTT-3.1.0-1]
-      return; // whether its flags are right depends on the version
+      return; // which flags are valid depends on the version
     }
     if (onlyAuthentication && type != AUTH && type != DISCONNECT) {
       throw protocolError("packet of type " + type + " before the end of the authentication");
@@ -125,7 +125,8 @@ public final class PacketDecoder {
         checkAvailable((flags & 0x06) >> 1, (flags & 0x01) != 0);
       }
       case PUBREL, SUBSCRIBE, UNSUBSCRIBE -> {
-        // MQTT 3.1 sends these at QoS 1, and again with DUP set (its section 3.6 and others); later versions do not.
+        // MQTT 3.1 sends these with QoS 1, and repeats them with DUP set (its section 3.6 and others); later versions
+        // do not.
         boolean again = flags == 0x0A && version == ProtocolVersion.MQTT_3_1;
         if (flags != 0x02 && !again) throw wrongFlags(first);
       }
@@ -176,7 +177,7 @@ public final class PacketDecoder {
     if (!fits) throw malformed("packet of type " + type + " with remaining length " + remaining);
   }
 
-  /** Before the rest of the packet is held for a topic name that will be refused. */
+  /** Checks the length of the topic name before the rest of the packet is buffered. */
   private void checkTopicLength(ByteBuf in, int at, int there, int remaining) {
     int max = limits.packets().topicLengthMax();
     if (remaining <= 2 + max) return;
@@ -195,7 +196,7 @@ public final class PacketDecoder {
     ProtocolVersion known = version;
     if (known == null) {
       Packet.Connect packet = ConnectReader.read(reader(in, from, to));
-      // Section 3.1 of MQTT 3.1 says of DUP, QoS and RETAIN that CONNECT does not use them; later versions reserve them.
+      // By section 3.1 of MQTT 3.1, CONNECT does not use DUP, QoS and RETAIN; later versions reserve these bits.
       if ((first & 0x0F) != 0 && packet.version() != ProtocolVersion.MQTT_3_1) throw wrongFlags(first);
       version = packet.version();
       in.readerIndex(to);
@@ -251,7 +252,7 @@ public final class PacketDecoder {
   private void acknowledge(ByteBuf in, int type, int from, int to, PacketHandler handler) {
     int packetId = in.getUnsignedShort(from);
     if (packetId == 0) throw protocolError("packet identifier 0");
-    // Almost all end here; what follows in MQTT 5 is a reason code and properties.
+    // Most packets end here; in MQTT 5, a reason code and properties may follow.
     ReasonCode reason =
         to - from == 2 ? ReasonCode.SUCCESS : ClientPackets.readReason(reader(in, from + 2, to), type < PUBREL);
     in.readerIndex(to);

@@ -6,8 +6,8 @@ import dunlin.model.ReasonCode;
 import io.netty.buffer.ByteBuf;
 
 /**
- * Writes packets into buffers; MQTT 3.1, 3.1.1 and 5.0, chapter 3. The packets of every publish are written without an
- * allocation.
+ * Writes packets into buffers; MQTT 3.1, 3.1.1 and 5.0, chapter 3. The packets of the publish handshakes are written
+ * without an allocation.
  */
 public final class PacketEncoder {
   private static final int PUBLISH = 0x30;
@@ -22,11 +22,12 @@ public final class PacketEncoder {
   private PacketEncoder() {}
 
   /**
-   * Writes a PUBLISH packet to a subscriber, with the Message Expiry Interval that is left [MQTT-3.3.2-6].
+   * Writes a PUBLISH packet to a subscriber, with the remaining Message Expiry Interval [MQTT-3.3.2-6].
    *
    * @param packetId 1 to 65,535 unless the QoS is 0
-   * @param subscriptionIdentifiers those of the subscriptions that this delivery is for; MQTT 3 has none
-   * @param topicAlias 0 for none, an alias that the topic name is given with, or the negative of one that stands for it
+   * @param subscriptionIdentifiers the identifiers of the matching subscriptions; none in MQTT 3
+   * @param topicAlias 0 for none, an alias to send together with the topic name, or the negative of an alias to send
+   *     instead of it
    */
   public static void publish(
       ByteBuf out,
@@ -72,7 +73,7 @@ public final class PacketEncoder {
     out.writeBytes(body, message.payloadOffset(), message.payloadLength());
   }
 
-  /** Exactly the bytes that {@link #publish} writes, to be compared with the client's Maximum Packet Size. */
+  /** The exact number of bytes that {@link #publish} writes, for comparison with the client's Maximum Packet Size. */
   public static int publishLength(
       ProtocolVersion version, Publication message, QoS qos, int[] subscriptionIdentifiers, int topicAlias) {
     int propertiesLength = propertiesLength(version, message, subscriptionIdentifiers, topicAlias);
@@ -96,13 +97,13 @@ public final class PacketEncoder {
     return length;
   }
 
-  /** Writes PUBACK; an error reason cannot be said in MQTT 3, where the connection is closed instead. */
+  /** Writes PUBACK. MQTT 3 has no error reasons here; the connection is closed instead. */
   public static void puback(ByteBuf out, ProtocolVersion version, int packetId, ReasonCode reason) {
     PacketBodies.refuseErrorInMqtt3("PUBACK", version, reason);
     acknowledge(out, PUBACK, version, packetId, reason);
   }
 
-  /** Writes PUBREC; an error reason cannot be said in MQTT 3, where the connection is closed instead. */
+  /** Writes PUBREC. MQTT 3 has no error reasons here; the connection is closed instead. */
   public static void pubrec(ByteBuf out, ProtocolVersion version, int packetId, ReasonCode reason) {
     PacketBodies.refuseErrorInMqtt3("PUBREC", version, reason);
     acknowledge(out, PUBREC, version, packetId, reason);
@@ -131,19 +132,19 @@ public final class PacketEncoder {
   /**
    * Writes any other packet.
    *
-   * @throws IllegalArgumentException when the version cannot say this: DISCONNECT and AUTH in MQTT 3, a refusal that {@link
-   *     #connackReturnCode} knows no code for; nothing is written then
+   * @throws IllegalArgumentException if the version cannot express this packet: DISCONNECT and AUTH in MQTT 3, and a
+   *     refusal without a {@link #connackReturnCode}; nothing is written then
    */
   public static void encode(ByteBuf out, ProtocolVersion version, Packet packet) {
     write(out, PacketBodies.firstByte(packet), PacketBodies.body(version, packet));
   }
 
   /**
-   * Writes a packet to a client that takes no larger ones than {@code maximumPacketSize}: first its user properties, then its
-   * reason string are left out to make it fit [MQTT-3.2.2-19, -20 and the like].
+   * Writes a packet to a client that accepts packets up to {@code maximumPacketSize}. To make it fit, first its user
+   * properties and then its reason string are left out [MQTT-3.2.2-19, -20 and the like].
    *
    * @param maximumPacketSize as in CONNECT, 0 for no limit
-   * @return false when it does not fit even then; nothing is written then [MQTT-3.1.2-24]
+   * @return false if it does not fit even then; nothing is written then [MQTT-3.1.2-24]
    */
   public static boolean encode(ByteBuf out, ProtocolVersion version, Packet packet, long maximumPacketSize) {
     Packet candidate = packet;
@@ -160,7 +161,7 @@ public final class PacketEncoder {
   }
 
   /**
-   * The return code that tells a client of MQTT 3 why it is refused, 0 to 5, or -1 when there is none for this reason: then the
+   * The return code that tells a client of MQTT 3 why it is refused, 0 to 5, or -1 if the reason has no code: then the
    * connection is closed without CONNACK [3.1.1: MQTT-3.2.2-6].
    */
   public static int connackReturnCode(ReasonCode reason) {

@@ -3,15 +3,19 @@ package dunlin.broker.codec;
 import dunlin.model.ReasonCode;
 
 /**
- * Takes the packets of one client in the order in which they came, on the connection's event loop.
+ * Handles the packets of one client in order, on the connection's event loop.
  *
- * <p>What a method gets is well-formed and within the limits; whether it is allowed now (order of packets, identifiers in use,
- * topic filters, rights) is for the handler to find out. Packets of every publish are handed over without an allocation.
+ * <p>All packets are well-formed and within the limits. The handler has to check whether they are allowed at that time
+ * (order of packets, identifiers in use, topic filters, rights). The packets of the publish handshakes are handed over
+ * without an allocation.
  */
 public interface PacketHandler {
   void onConnect(Packet.Connect packet);
 
-  /** The publish is valid only until this method returns; {@link InboundPublish#toPublication} makes a lasting copy. */
+  /**
+   * The publish is valid only until this method returns; {@link InboundPublish#toPublication} makes a copy that can be
+   * kept.
+   */
   void onPublish(InboundPublish publish);
 
   void onPuback(int packetId, ReasonCode reason);

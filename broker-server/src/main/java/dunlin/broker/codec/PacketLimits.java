@@ -6,13 +6,13 @@ import dunlin.runtime.Settings;
 import java.util.List;
 
 /**
- * What one packet of a client may hold.
+ * Limits on one packet of a client.
  *
- * @param packetMax largest packet in bytes
- * @param connectPacketMax largest CONNECT in bytes
+ * @param packetMax maximum size of a packet in bytes
+ * @param connectPacketMax maximum size of a CONNECT in bytes
  * @param topicLengthMax bytes of a topic name or filter
  * @param topicLevelsMax levels of a topic name or filter
- * @param userPropertiesMax user properties of a packet; the will's are counted by themselves
+ * @param userPropertiesMax user properties of a packet; those of the will are counted separately
  * @param filtersMax topic filters of a SUBSCRIBE or UNSUBSCRIBE packet
  * @param clientIdMax bytes of a client identifier
  * @param willPayloadMax bytes of a will's payload
@@ -26,7 +26,7 @@ public record PacketLimits(
     int filtersMax,
     int clientIdMax,
     int willPayloadMax) {
-  /** The largest packet there can be: one type byte, four bytes of remaining length, and 268,435,455 bytes. */
+  /** The largest packet that MQTT allows: one type byte, four bytes of remaining length, and 268,435,455 bytes. */
   private static final int PACKET_MAX_MOST = 1 + 4 + 268_435_455;
 
   private static final long KIB = 1_024;
@@ -56,7 +56,7 @@ public record PacketLimits(
           "dunlin.mqtt.will-payload-max", 65_535, 0, 65_535, "Maximum size of a will's payload, in bytes. The maximum size of a CONNECT packet"
               + " applies as well.");
 
-  /** The settings that are read here. */
+  /** The settings that this class reads. */
   public static final List<Setting<?>> ALL =
       List.of(
           PACKET_MAX, CONNECT_PACKET_MAX, TOPIC_LENGTH_MAX, TOPIC_LEVELS_MAX, USER_PROPERTIES_MAX, FILTERS_MAX, CLIENT_ID_MAX, WILL_PAYLOAD_MAX);
@@ -84,7 +84,7 @@ public record PacketLimits(
         settings.get(WILL_PAYLOAD_MAX));
   }
 
-  /** The same with another largest packet, also for CONNECT. */
+  /** A copy with another maximum packet size, also for CONNECT. */
   PacketLimits withPacketMax(int max) {
     return new PacketLimits(
         max, Math.min(connectPacketMax, max), topicLengthMax, topicLevelsMax, userPropertiesMax, filtersMax, clientIdMax, willPayloadMax);

@@ -6,11 +6,11 @@ import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
-/** Reads MQTT's data types out of one whole packet and never past its end; MQTT 5, section 1.5. */
+/** Reads MQTT's data types from one complete packet and never past its end; MQTT 5, section 1.5. */
 final class PacketReader {
   /*
-   * Owner: the connection's event loop. Works on indexes and leaves the buffer's own reader index alone: nothing of a packet
-   * takes effect until all of it has been read.
+   * Owner: the connection's event loop. It works on indexes and does not move the buffer's reader index: no part of a
+   * packet takes effect until all of it was read.
    */
   private final DecoderLimits limits;
 
@@ -23,7 +23,7 @@ final class PacketReader {
     this.limits = limits;
   }
 
-  /** Turns to the packet whose bytes behind the fixed header stand from {@code index} to {@code end}. */
+  /** Starts reading a packet whose bytes after the fixed header are at {@code from} to {@code to}. */
   void reset(ByteBuf buffer, int from, int to, @Nullable ProtocolVersion protocolVersion) {
     in = buffer;
     index = from;
@@ -85,7 +85,7 @@ final class PacketReader {
     return in.getUnsignedInt(advance(4, what));
   }
 
-  /** A variable byte integer: four bytes at most, and no more than its value needs [MQTT-1.5.5-1]. */
+  /** A variable byte integer: at most four bytes, and no more than its value needs [MQTT-1.5.5-1]. */
   int readVarint(String what) {
     int value = 0;
     for (int shift = 0; shift < 28; shift += 7) {
@@ -106,7 +106,7 @@ final class PacketReader {
     return packetId;
   }
 
-  /** Steps over a UTF-8 encoded string, checks it and answers its length: it stands right before {@link #index()}. */
+  /** Skips a UTF-8 encoded string, checks it and answers its length; it ends at {@link #index()}. */
   int skipText(String what) {
     int length = skipBinary(what);
     String violation = Utf8.violation(in, index - length, length, limits.refuseControlCharacters());
@@ -118,14 +118,14 @@ final class PacketReader {
     return lastText(skipText(what));
   }
 
-  /** The text of so many bytes that was just stepped over. */
+  /** The text of this length that was skipped last. */
   String lastText(int length) {
     byte[] bytes = new byte[length];
     in.getBytes(index - length, bytes);
     return new String(bytes, StandardCharsets.UTF_8);
   }
 
-  /** Steps over binary data and answers its length: it stands right before {@link #index()}. */
+  /** Skips binary data and answers its length; it ends at {@link #index()}. */
   int skipBinary(String what) {
     int length = readShort(what);
     advance(length, what);
@@ -138,7 +138,7 @@ final class PacketReader {
     return bytes;
   }
 
-  /** A length of properties, which then end inside the packet; answers the index behind them. */
+  /** Reads the length of the properties, which must end inside the packet; answers the index behind them. */
   int readPropertiesEnd() {
     int length = readVarint("length of properties");
     if (length > end - index) {
@@ -147,7 +147,7 @@ final class PacketReader {
     return index + length;
   }
 
-  /** Narrows the reader to what ends at {@code to}; answers the end so far. */
+  /** Narrows the reader to end at {@code to}; answers the previous end. */
   int narrow(int to) {
     int before = end;
     end = to;

@@ -6,7 +6,9 @@ import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Gathers MQTT's data types in a growing array, because lengths stand in front of what they measure; MQTT 5, section 1.5. */
+/**
+ * Collects MQTT's data types in a growing array, because lengths are written in front of the data; MQTT 5, section 1.5.
+ */
 final class PacketWriter {
   static final int VARINT_MAX = 268_435_455;
 
@@ -52,7 +54,7 @@ final class PacketWriter {
     return writeShort(data.length).writeRaw(data, data.length);
   }
 
-  /** Appends everything that another has gathered, behind its length. */
+  /** Appends the length of another writer's content, and then the content. */
   PacketWriter writeWithLength(PacketWriter other) {
     return writeVarint(other.length).writeRaw(other.bytes, other.length);
   }
@@ -96,7 +98,7 @@ final class PacketWriter {
     if (required > bytes.length) bytes = Arrays.copyOf(bytes, Math.max(required, 2 * bytes.length));
   }
 
-  /** Bytes that a variable byte integer takes. */
+  /** The number of bytes of a variable byte integer. */
   static int varintLength(int value) {
     return value < 1 << 7 ? 1 : value < 1 << 14 ? 2 : value < 1 << 21 ? 3 : 4;
   }

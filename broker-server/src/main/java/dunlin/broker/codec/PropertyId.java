@@ -1,6 +1,6 @@
 package dunlin.broker.codec;
 
-/** Identifiers of MQTT 5's properties and where each may stand; MQTT 5, table 2-4. */
+/** Identifiers of MQTT 5's properties and the packets in which each is allowed; MQTT 5, table 2-4. */
 final class PropertyId {
   static final int PAYLOAD_FORMAT_INDICATOR = 0x01;
   static final int MESSAGE_EXPIRY_INTERVAL = 0x02;
@@ -36,10 +36,10 @@ final class PropertyId {
   private static final long IN_MESSAGE =
       bits(PAYLOAD_FORMAT_INDICATOR, MESSAGE_EXPIRY_INTERVAL, CONTENT_TYPE, RESPONSE_TOPIC, CORRELATION_DATA, USER_PROPERTY);
 
-  /** What a client may say in a PUBLISH packet. */
+  /** Properties that are allowed in a client's PUBLISH packet. */
   static final long IN_PUBLISH = IN_MESSAGE | bits(TOPIC_ALIAS);
 
-  /** What may stand among the will properties of a CONNECT packet. */
+  /** Properties that are allowed among the will properties of a CONNECT packet. */
   static final long IN_WILL = IN_MESSAGE | bits(WILL_DELAY_INTERVAL);
 
   static final long IN_CONNECT =
@@ -52,12 +52,15 @@ final class PropertyId {
   static final long IN_ACKNOWLEDGEMENT = bits(REASON_STRING, USER_PROPERTY);
   static final long IN_AUTH = bits(AUTHENTICATION_METHOD, AUTHENTICATION_DATA, REASON_STRING, USER_PROPERTY);
 
-  /** What a client may say in a DISCONNECT packet; the server's may name another server instead of an expiry. */
+  /**
+   * Properties that are allowed in a client's DISCONNECT packet; the server's may have a Server Reference instead of an
+   * expiry.
+   */
   static final long IN_DISCONNECT = bits(SESSION_EXPIRY_INTERVAL, REASON_STRING, USER_PROPERTY);
 
   private PropertyId() {}
 
-  /** The bit that stands for an identifier, 0 for one that no packet has. */
+  /** The bit of an identifier, 0 for an unknown one. */
   static long bit(int id) {
     return id > HIGHEST ? 0 : 1L << id;
   }

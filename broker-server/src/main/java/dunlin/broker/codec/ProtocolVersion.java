@@ -1,6 +1,6 @@
 package dunlin.broker.codec;
 
-/** The version of MQTT that a connection speaks; MQTT 5, section 3.1.2.2. */
+/** The version of MQTT that a connection uses; MQTT 5, section 3.1.2.2. */
 public enum ProtocolVersion {
   MQTT_3_1(3, "3.1"),
   MQTT_3_1_1(4, "3.1.1"),
@@ -14,7 +14,7 @@ public enum ProtocolVersion {
     this.number = number;
   }
 
-  /** The protocol level, which MQTT 5 calls protocol version, as CONNECT carries it. */
+  /** The protocol level in CONNECT, which MQTT 5 calls protocol version. */
   public int level() {
     return level;
   }

@@ -10,12 +10,14 @@ import org.jspecify.annotations.Nullable;
 /** The topic aliases that this server uses towards one client; MQTT 5, section 3.3.2.3.4. */
 public final class TopicAliases {
   /*
-   * Owner: the connection's event loop. Only for a client that takes aliases.
-   * A topic belongs, by its hash, to one set of 8 to 15 aliases (to the one set, when there are fewer), which is searched from
-   *   end to end. While its set has a free alias a topic gets it at once. Afterwards it must come twice with no other topic of the
-   *   same slot between, and then takes the alias of its set that was not used for the longest time. So a few busy topics
-   *   have aliases soon, also when they change, and a stream of ever new topics costs neither bytes nor memory.
-   * Bounds: as many topic names as aliases; none of TOO_SHORT bytes or less, which would gain nothing in two uses. Nothing before the first use.
+   * Owner: the connection's event loop. Only used for a client that accepts aliases.
+   * A topic belongs, by its hash, to one set of 8 to 15 aliases (to the only set, if there are fewer aliases), which is
+   * searched linearly. While its set has a free alias, a topic gets it at once. Afterwards, a topic must occur twice
+   * without another topic of the same slot in between, and then takes the least recently used alias of its set. So a
+   * few frequent topics soon have aliases, also when they change, and a stream of new topics costs neither bytes nor
+   * memory.
+   * Bounds: as many topic names as aliases; none of TOO_SHORT bytes or less, which would save nothing in two uses. No
+   * memory before the first use.
    */
   private static final int TOO_SHORT = 6;
   private static final int WAYS = 8;
@@ -30,7 +32,7 @@ public final class TopicAliases {
   private int[] seen = {};
   private int clock;
 
-  // What find() has decided and assigned() makes true.
+  // The decision of find(), which assigned() puts into effect.
   private int candidate;
   private int candidateHash;
 
@@ -40,8 +42,8 @@ public final class TopicAliases {
   }
 
   /**
-   * The alias for a message: the negative of one that stands for its topic already, one that is to be given with the topic name, or
-   * 0 for none. One to be given counts only when {@link #assigned} tells that it was.
+   * The alias for a message: the negative of an alias that is already assigned to its topic, an alias to send together
+   * with the topic name, or 0 for none. A new alias is assigned only once {@link #assigned} is called.
    */
   public int find(Publication message) {
     int length = message.topicLength();
@@ -76,7 +78,7 @@ public final class TopicAliases {
     return index + 1;
   }
 
-  /** The message that {@link #find} was last asked about is written with its topic name and the alias. */
+  /** Assigns the alias of the last {@link #find}: its message is written with the topic name and the alias. */
   public void assigned(Publication message) {
     names[candidate] = Arrays.copyOf(message.body(), message.topicLength());
     hashes[candidate] = candidateHash;

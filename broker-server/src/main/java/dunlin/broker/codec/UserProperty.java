@@ -1,4 +1,7 @@
 package dunlin.broker.codec;
 
-/** A pair of texts that means something to the application only; names may repeat, order counts; MQTT 5, section 2.2.2.2. */
+/**
+ * A name and value that only applications interpret; names may repeat, and the order is significant; MQTT 5, section
+ * 2.2.2.2.
+ */
 public record UserProperty(String name, String value) {}

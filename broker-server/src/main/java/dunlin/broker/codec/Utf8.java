@@ -3,12 +3,12 @@ package dunlin.broker.codec;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
-/** What MQTT allows in a UTF-8 encoded string; MQTT 5, section 1.5.4. */
+/** Checks UTF-8 encoded strings by the rules of MQTT; MQTT 5, section 1.5.4. */
 final class Utf8 {
   /*
-   * Nearly all text is printable ASCII, so eight bytes are looked at in one step: when none has its top bit set, subtracting
-   * 0x20 from each borrows only where there is a control character, and adding 1 carries into the top bit only at 0x7F.
-   * What fails that test is taken one code point at a time.
+   * Nearly all text is printable ASCII, so eight bytes are checked in one step: if none has its top bit set,
+   * subtracting 0x20 from each borrows only where there is a control character, and adding 1 carries into the top bit
+   * only at 0x7F. Bytes that fail this test are checked one code point at a time.
    */
   private static final long TOP = 0x8080808080808080L;
   private static final long ONES = 0x0101010101010101L;
@@ -17,9 +17,10 @@ final class Utf8 {
   private Utf8() {}
 
   /**
-   * What is wrong with these bytes, or null when they are well-formed [MQTT-1.5.4-1, -2].
+   * The first violation in these bytes, or null if they are valid [MQTT-1.5.4-1, -2].
    *
-   * @param refuseControlCharacters whether control characters and non-characters are wrong, not only U+0000
+   * @param refuseControlCharacters whether control characters and non-characters are violations as well, not only
+   *     U+0000
    */
   static @Nullable String violation(ByteBuf in, int from, int length, boolean refuseControlCharacters) {
     int end = from + length;
@@ -56,12 +57,15 @@ final class Utf8 {
     return null;
   }
 
-  /** Whether these bytes are well-formed UTF-8 as Unicode has it, which allows U+0000 and all else that MQTT's strings forbid. */
+  /**
+   * Whether these bytes are well-formed UTF-8 by Unicode, which allows U+0000 and everything else that MQTT's strings
+   * forbid.
+   */
   static boolean wellFormed(ByteBuf in, int from, int length) {
     int end = from + length;
     int i = from;
     while (i < end) {
-      // violation() has no objection to anything but U+0000 that is well-formed, so it is asked about what is between those.
+      // Of well-formed text, violation() only rejects U+0000, so it is called for the parts between those.
       int zero = in.indexOf(i, end, (byte) 0);
       int to = zero < 0 ? end : zero;
       if (violation(in, i, to - i, false) != null) return false;

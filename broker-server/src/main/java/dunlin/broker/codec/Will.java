@@ -12,8 +12,9 @@ import java.nio.charset.StandardCharsets;
  * @param topic the will topic, a valid topic name
  * @param payload the will payload, at most 65,535 bytes
  * @param delaySeconds Will Delay Interval, 0 to 4,294,967,295
- * @param properties its properties as a PUBLISH packet carries them, without their length and without the Will Delay Interval
- * @param expiryOffset where in the properties the four bytes of the Message Expiry Interval stand, or -1
+ * @param properties its properties as a PUBLISH packet carries them, without their length and without the Will Delay
+ *     Interval
+ * @param expiryOffset the offset of the four bytes of the Message Expiry Interval in the properties, or -1
  */
 public record Will(
     String topic, byte[] payload, QoS qos, boolean retain, long delaySeconds, byte[] properties, int expiryOffset) {
@@ -27,12 +28,12 @@ public record Will(
     }
   }
 
-  /** A will without properties and without delay, as MQTT 3 has it. */
+  /** A will without properties and delay, as in MQTT 3. */
   public static Will of(String topic, byte[] payload, QoS qos, boolean retain) {
     return new Will(topic, payload, qos, retain, 0, NO_PROPERTIES, -1);
   }
 
-  /** The message to publish when the will falls due; its expiry counts from then [MQTT-3.1.3-10]. */
+  /** The message to publish when the will becomes due; its expiry starts at that time [MQTT-3.1.3-10]. */
   public Publication toPublication(Publisher publisher, long nowMillis) {
     byte[] name = topic.getBytes(StandardCharsets.UTF_8);
     byte[] body = new byte[name.length + properties.length + payload.length];

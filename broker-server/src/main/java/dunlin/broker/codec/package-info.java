@@ -1,8 +1,8 @@
 /**
- * MQTT 3.1, 3.1.1 and 5.0 on the wire: strict decoding straight from Netty's buffers and encoding straight into them.
+ * MQTT 3.1, 3.1.1 and 5.0 on the wire: strict decoding directly from Netty's buffers, and encoding directly into them.
  *
- * <p>What can be said about one packet by itself is checked here; what needs the session (packet order, authorisation, quotas,
- * validity of topic filters) is checked by those who own it.
+ * <p>This package checks everything that concerns a single packet. Checks that need the session (packet order,
+ * authorization, quotas, validity of topic filters) are made by the owner of the session.
  */
 @NullMarked
 package dunlin.broker.codec;

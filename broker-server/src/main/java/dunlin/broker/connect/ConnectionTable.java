@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 final class ConnectionTable {
   /*
    * Owner: the event loop.
-   * A connection knows its number, so the table has nothing but references: open addressing, where a lookup goes on from a number's own
-   *   slot to the next empty one, and what stands behind a removed connection closes ranks.
-   * Bounds: 6 to 12 bytes a connection, of the most that there have been.
+   * A connection knows its number, so the table only has references. It uses open addressing: a lookup searches from
+   * the slot of a number to the next empty one; after a removal, the following entries move up.
+   * Bounds: 6 to 12 bytes for each connection, for the highest number of connections so far.
    */
   private static final int CAPACITY_MIN = 16;
 
@@ -18,17 +18,20 @@ final class ConnectionTable {
   private int size;
   private long opened;
 
-  /** A number never given out before on this loop; together with the loop's index it is unique in the frontend. */
+  /**
+   * A number that this loop has not given out before; it is unique in the frontend, because it encodes the loop's
+   * index.
+   */
   long nextNumber(int loop, int loopCount) {
     return ++opened * loopCount + loop;
   }
 
-  /** The last number that was given out; same parameters. */
+  /** The last number that was given out; with the same parameters. */
   long lastNumber(int loop, int loopCount) {
     return opened * loopCount + loop;
   }
 
-  /** Adds a connection that has its number. */
+  /** Adds a connection; its number must be set. */
   void add(Connection connection) {
     if ((size + 1) * 3L > slots.length * 2L) grow();
     size++;
@@ -47,7 +50,9 @@ final class ConnectionTable {
     slots[slot] = connection;
   }
 
-  /** Numbers ascend, so they are spread; else all that were opened one after the other would stand in one row. */
+  /**
+   * Spreads the ascending numbers; otherwise connections that are opened one after the other would fill adjacent slots.
+   */
   private int slotOf(long number) {
     return (int) ((number * 0x9E37_79B9_7F4A_7C15L) >>> 40) & (slots.length - 1);
   }
@@ -84,7 +89,7 @@ final class ConnectionTable {
     return size;
   }
 
-  /** So many that could be sent a DISCONNECT, or all of them. */
+  /** Up to {@code most} connections that can be sent a DISCONNECT. */
   List<Connection> live(int most) {
     List<Connection> live = new ArrayList<>(Math.min(most, size));
     for (Connection each : slots) {
@@ -94,7 +99,7 @@ final class ConnectionTable {
     return live;
   }
 
-  /** So many that have or open a session, or all of them, up to a number. */
+  /** Up to {@code most} connections that have or open a session, with numbers up to {@code lastNumber}. */
   List<Connection> opened(int most, long lastNumber) {
     List<Connection> opened = new ArrayList<>(Math.min(most, size));
     for (Connection each : slots) {

@@ -5,13 +5,15 @@ import dunlin.broker.auth.Peer;
 import dunlin.broker.session.LiveSession;
 import dunlin.inbox.ConnectionId;
 
-/** Is told who connects, who leaves, and who takes a session over; on the connection's event loop, which it does not hold up. */
+/** Is notified of connects, disconnects and take-overs, on the connection's event loop; must not block. */
 public interface ConnectionWatch {
   void connected(Peer peer, LiveSession session, Identity identity, boolean sessionPresent);
 
-  /** Another connection of the same client had the session until now; it is closed, and its end is told too. */
+  /**
+   * Another connection of the same client had the session until now; it is closed, and its end is reported as well.
+   */
   void takenOver(LiveSession session, ConnectionId from);
 
-  /** @param reason in a few words, what ended it */
+  /** @param reason why it ended, in a few words */
   void disconnected(LiveSession session, String reason);
 }

@@ -2,5 +2,8 @@ package dunlin.broker.connect;
 
 import dunlin.inbox.Connections.InboxMessage;
 
-/** A message of QoS 0 for a durable session's connection on another loop; it goes past the inbox and holds credit on its way. */
+/**
+ * A QoS 0 message for a durable session's connection on another loop. It bypasses the inbox, and holds credit of its
+ * lane until it arrives.
+ */
 record DirectCopy(long connection, InboxMessage message) {}

@@ -7,12 +7,15 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Sends the clients of a frontend to another server, so many a second, until it is stopped; MQTT 5, section 4.11. */
+/**
+ * Sends the clients of a frontend to another server, at a given number per second, until it is stopped; MQTT 5, section
+ * 4.11.
+ */
 public final class Drain {
   /*
-   * Owner: begins and ends under its caller's lock; a tick runs on loop 0 and goes on from loop to loop until its share of
-   *   clients is sent away, so that the pace is kept however they are spread.
-   * Bounds: a tick holds at most its share of connections, and asks each loop once.
+   * Owner: starts and stops under its caller's lock. A tick starts on loop 0 and continues from loop to loop until its
+   * share of clients is disconnected, so that the pace is kept however the clients are spread over the loops.
+   * Bounds: a tick holds at most its share of connections, and visits each loop once.
    */
   private static final int TICKS_A_SECOND = 10;
   private static final int FASTEST = 1_000_000;
@@ -36,7 +39,7 @@ public final class Drain {
     this.connectionsPerSecond = connectionsPerSecond;
   }
 
-  /** Where clients are to go, or empty. */
+  /** The server reference for clients, or empty. */
   public String serverReference() {
     return serverReference;
   }

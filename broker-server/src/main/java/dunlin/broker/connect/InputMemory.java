@@ -11,27 +11,29 @@ import java.util.LinkedHashSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The memory of what the connections of one event loop have read and not handled, which is packets that have not come whole: its shares of the
- * node's budgets. What is read before a client is known has a small budget of its own.
+ * The memory of bytes that the connections of one event loop have read and not processed, mostly incomplete packets:
+ * its shares of the node's budgets. Bytes of clients that are not authenticated have a small budget of their own.
  */
 final class InputMemory {
   /*
    * Owner: the event loop.
-   * Bounds: who holds more than is left for the others, and more than the few bytes that each is allowed, is not read from until more is
-   *   left. What is read at once shrinks with what is left, so a budget is passed by these few bytes and one small read for each connection at most. That of unknown clients is not passed: one for which nothing is
-   *   left is closed at once. A connection that holds anything has a place in two maps.
-   * Failure: packets that stay unfinished would keep others from finishing theirs for ever. So when some have waited for PATIENCE_TICKS on
-   *   end, connections are closed whose packet has been unfinished for as long, VICTIMS_A_TICK at a time: the oldest of those that hold at
-   *   least half of what the largest does. Who is not read from for another reason may hold whole packets, and is spared.
+   * Bounds: a connection that holds more than is left for the others, and more than the few bytes that each is allowed,
+   * is not read from until more is left. The size of a read shrinks with what is left, so a budget is exceeded by at
+   * most these few bytes and one small read for each connection. The budget of unauthenticated clients is not exceeded:
+   * a connection for which nothing is left is closed at once. A connection that holds bytes has an entry in two maps.
+   * Failure: packets that stay incomplete could keep others from being completed for ever. So when some connections
+   * have waited for PATIENCE_TICKS without a break, connections are closed whose packet has been incomplete for as
+   * long, VICTIMS_A_TICK at a time: the oldest of those that hold at least half as much as the largest. A connection
+   * that is not read from for another reason may hold complete packets and is not closed.
    */
   private static final int PATIENCE_TICKS = 5_000 / KeepAliveWheel.TICK_MILLIS;
   private static final int VICTIMS_A_TICK = 8;
   private static final int WAKES_A_TURN = 64;
 
-  /** What must be left beside what a connection holds for it to be read from again. */
+  /** The number of bytes that must be left for a connection, beyond what it holds, before it is read from again. */
   private static final int ROOM_MIN = 4 * 1_024;
 
-  /** The part of what is left that is read at once. */
+  /** A read takes at most one part in READ_PART of what is left. */
   private static final int READ_PART = 64;
 
   private static final int READ_MIN = 512;
@@ -41,15 +43,15 @@ final class InputMemory {
   private final Kind known;
   private int now;
 
-  /** What is held by connections whose clients are known, or are not. */
+  /** The bytes held by connections of authenticated clients, or of unauthenticated ones. */
   private static final class Kind {
     final Budget.Share share;
     final Limit limit;
 
-    /** Who holds something, and since which tick its packet has been unfinished; who began first is first. */
+    /** Connections that hold bytes, with the tick since which their packet has been incomplete; the earliest first. */
     final LinkedHashMap<Connection, Integer> holding = new LinkedHashMap<>();
 
-    /** Who is not read from for lack of memory. */
+    /** Connections that are not read from for lack of memory. */
     final LinkedHashSet<Connection> waiting = new LinkedHashSet<>();
 
     /** The last tick at which no connection waited. */
@@ -67,23 +69,23 @@ final class InputMemory {
     this.known = new Kind(budget.unfinished().share(), Limit.UNFINISHED_MEMORY);
   }
 
-  /** The largest buffer that should be read into. */
+  /** The maximum size of a read buffer. */
   int readMax(boolean isKnown) {
     return Math.clamp((isKnown ? known : unknown).share.free() / READ_PART, READ_MIN, Integer.MAX_VALUE);
   }
 
   /**
-   * Counts what a connection holds now.
+   * Counts the bytes that a connection holds now.
    *
-   * @param isKnown whether its client is known
-   * @param isNew whether that is of another packet than what it held before
+   * @param isKnown whether its client is authenticated
+   * @param isNew whether the bytes belong to another packet than those it held before
    */
   void settle(Connection connection, boolean isKnown, int bytes, boolean isNew) {
     int counted = connection.countedForInput();
     if (counted == 0 && bytes == 0) return;
     Kind kind = isKnown ? known : unknown;
     Kind other = isKnown ? unknown : known;
-    if (counted > 0 && !other.holding.isEmpty() && other.holding.remove(connection) != null) { // it has become known
+    if (counted > 0 && !other.holding.isEmpty() && other.holding.remove(connection) != null) { // it was authenticated meanwhile
       other.share.add(-counted);
       counted = 0;
       if (other.waiting.remove(connection)) connection.resume(Hold.MEMORY);
@@ -108,7 +110,7 @@ final class InputMemory {
     connection.hold(Hold.MEMORY);
   }
 
-  /** Lets those go on for whom there is memory again, and ends some that keep others from going on. */
+  /** Resumes connections for which there is memory again, and closes some that keep others from continuing. */
   void tick() {
     now++;
     look(unknown);

@@ -4,16 +4,16 @@ import dunlin.broker.loop.Loop;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Watches that the connections of one event loop are heard of in time; MQTT 5, section 3.1.2.10.
+ * Detects connections of one event loop that are silent for too long; MQTT 5, section 3.1.2.10.
  *
- * <p>A packet costs one store of the present tick. A connection is looked at once for each time it may stay silent, and is
+ * <p>A packet costs one store of the present tick. A connection is checked once per period of allowed silence, and is
  * either closed or linked in again for the rest of its time.
  */
 final class KeepAliveWheel {
   /*
    * Owner: the event loop.
-   * Bounds: one link for each connection, inside the connection; no object of its own. A time longer than the wheel's turn is
-   *   looked at once a turn. Closing is at most one tick late.
+   * Bounds: one link for each connection, inside the connection; no object of its own. A connection with a time longer
+   * than the wheel's turn is checked once per turn. Closing is at most one tick late.
    */
   static final int TICK_MILLIS = Loop.TICK_MILLIS;
   private static final int SLOTS = 1_024;
@@ -21,7 +21,7 @@ final class KeepAliveWheel {
   private final @Nullable Watched[] slots = new @Nullable Watched[SLOTS];
   private int now;
 
-  /** A connection that must be heard of. */
+  /** A connection that must not be silent for too long. */
   abstract static class Watched {
     private @Nullable Watched next;
     private @Nullable Watched previous;
@@ -29,7 +29,7 @@ final class KeepAliveWheel {
     private int heardAt;
     private int silenceMax;
 
-    /** Nothing was heard for longer than allowed. It is not watched any more. */
+    /** Called when the connection was silent for longer than allowed. It is not watched any more. */
     abstract void silent();
   }
 
@@ -38,7 +38,7 @@ final class KeepAliveWheel {
     return now;
   }
 
-  /** Begins to watch; a time of 0 watches no more. */
+  /** Begins to watch a connection; a time of 0 ends it. */
   void watch(Watched watched, long silenceMaxMillis) {
     unlink(watched);
     if (silenceMaxMillis == 0) return;
@@ -47,7 +47,7 @@ final class KeepAliveWheel {
     link(watched);
   }
 
-  /** Goes on to watch one that was silent, for as long as before. */
+  /** Continues to watch a connection that was silent, with the same time as before. */
   void watchAgain(Watched watched) {
     unlink(watched);
     watched.heardAt = now;

@@ -13,27 +13,28 @@ import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells the session tier which connections have ended, until it knows: a session that it believes to be connected sends no will, does not
- * expire, and is given messages of its shared subscriptions.
+ * Reports ended connections to the session tier, until it has recorded them. While a session counts as connected there,
+ * its will is not published, it does not expire, and it is given messages of its shared subscriptions.
  */
 public final class Leaving {
   /*
-   * Owner: any thread adds; its own lock guards what waits, and is not held while the session tier is called.
-   * Bounds: one small record for each session that the session tier believes to be connected and that is not. What is refused waits for again(), who
-   *   asks for AGAIN_MAX at a time, the first refused first, and for the next one as soon as one is done.
-   * Failure: never given up. Another connection may have taken the session over since: the session tier says so by the epoch, and that
-   *   ends it as well. What is left when the process ends is made up for at the next start, which knows its connections by their life.
+   * Owner: any thread adds; a lock guards the records and is not held while the session tier is called.
+   * Bounds: one small record for each session that is connected only in the view of the session tier. Refused calls
+   * wait for again(), which repeats AGAIN_MAX at a time, the earliest first, and the next one as soon as one is done.
+   * Failure: a report is repeated until it succeeds. If another connection has taken over the session, the session tier
+   * detects that by the epoch, which ends the report as well. If the process ends before, the next start ends these
+   * connections, because they belong to an earlier life.
    */
   private static final int AGAIN_MAX = 64;
 
   private final Tier tier;
   private final Runnable refusal;
 
-  /** By the numbers of the connections: all that have not been told. */
+  /** All records that are not reported yet, by the numbers of the connections. */
   @GuardedBy("this")
   private final Map<Long, Left> left = new LinkedHashMap<>();
 
-  /** Those of them that were refused. */
+  /** The records whose report was refused. */
   @GuardedBy("this")
   private final Map<Long, Left> refused = new LinkedHashMap<>();
 
@@ -42,11 +43,11 @@ public final class Leaving {
   @GuardedBy("this")
   private @Nullable CompletableFuture<Void> allTold;
 
-  /** The connection of each client that was noted last. */
+  /** For each client, the connection that ended last. */
   @GuardedBy("this")
   private final Map<Client, Long> latest = new HashMap<>();
 
-  /** The session tier, which {@link dunlin.inbox.InboxClient#disconnect} tells. */
+  /** The session tier, which is called by {@link dunlin.inbox.InboxClient#disconnect}. */
   @FunctionalInterface
   public interface Tier {
     CompletableFuture<Void> disconnect(SessionRef session, boolean publishWill, long sessionExpirySeconds);
@@ -61,17 +62,15 @@ public final class Leaving {
 
   private record Client(String tenant, String clientId) {}
 
-  /**
-   * @param refusal told each time that the session tier refuses to hear of one
-   */
+  /** @param refusal called each time that the session tier refuses a report */
   public Leaving(Tier tier, Runnable refusal) {
     this.tier = tier;
     this.refusal = refusal;
   }
 
   /**
-   * The connection of a session has ended; {@link #tell} follows. Of two connections of one client the later one has displaced the earlier
-   * one, which nobody needs to be told of any more.
+   * Notes that the connection of a session has ended; {@link #tell} follows. If the client has an earlier record, this
+   * connection had displaced that one, which need not be reported any more.
    */
   synchronized void begin(long connection, SessionRef ref, boolean publishWill, long sessionExpirySeconds) {
     var one = new Left(ref, publishWill, sessionExpirySeconds);
@@ -86,7 +85,7 @@ public final class Leaving {
     left.put(connection, one);
   }
 
-  /** Tells the session tier of a connection. */
+  /** Reports a connection to the session tier. */
   void tell(long connection) {
     Left each;
     synchronized (this) {
@@ -95,24 +94,24 @@ public final class Leaving {
     if (each != null) tell(connection, each, false);
   }
 
-  /** How many connections have ended without the session tier knowing it. */
+  /** Number of ended connections that are not reported yet. */
   public synchronized int waiting() {
     return left.size();
   }
 
-  /** Whether the session tier is still to be told of a connection. */
+  /** Whether a connection still has to be reported. */
   synchronized boolean knows(long connection) {
     return left.containsKey(connection);
   }
 
-  /** Completes when all have been told that had ended by now. */
+  /** Completes when all connections are reported that have ended by now. */
   public synchronized CompletableFuture<Void> whenAllTold() {
     if (left.isEmpty()) return CompletableFuture.completedFuture(null);
     if (allTold == null) allTold = new CompletableFuture<>();
     return allTold;
   }
 
-  /** Asks again for what was refused. */
+  /** Repeats refused reports. */
   public void again() {
     List<Map.Entry<Long, Left>> turn = new ArrayList<>();
     synchronized (this) {

@@ -14,12 +14,12 @@ import java.util.LinkedHashMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** The connections of one event loop, and what they share. */
+/** The connections of one event loop and the state that they share. */
 public final class LoopConnections implements Loop.Resident {
   /*
    * Owner: the event loop.
-   * Bounds: those of its parts. An ended connection is kept while what it published is not answered, as long as any message may wait and
-   *   RecordedPublishes.FOLLOW_MILLIS more.
+   * Bounds: those of its parts. An ended connection is kept while its publishes are unanswered, for at most the time
+   * that any message may wait plus RecordedPublishes.FOLLOW_MILLIS.
    */
   private final Reception reception;
   private final LoopSessions sessions;
@@ -32,7 +32,10 @@ public final class LoopConnections implements Loop.Resident {
   private final ConnectionTable connections = new ConnectionTable();
   private final PushQueue pushes = new PushQueue(this, PushQueue.MESSAGES_MAX, PushQueue.BYTES_MAX);
 
-  /** Durable sessions whose connections have ended before what they published has, by the connections' numbers, the first that ended first. */
+  /**
+   * Durable sessions whose connections have ended before their publishes were answered, by the connections' numbers,
+   * the earliest first.
+   */
   private final LinkedHashMap<Long, Unsettled> unsettled = new LinkedHashMap<>();
 
   private final long unsettledNanosMax;
@@ -57,7 +60,7 @@ public final class LoopConnections implements Loop.Resident {
     return sessions;
   }
 
-  /** What they share with those of other loops. */
+  /** The state that they share with the connections of other loops. */
   Reception reception() {
     return reception;
   }
@@ -102,7 +105,7 @@ public final class LoopConnections implements Loop.Resident {
     giveUpUnsettled(System.nanoTime());
   }
 
-  /** The session of a connection that is there, or whose publishes are; else null. */
+  /** The session of an open connection, or of an ended one with unanswered publishes; else null. */
   @Nullable LiveSession sessionOf(long connection) {
     Connection present = connections.get(connection);
     if (present != null) return present.session();
@@ -111,8 +114,8 @@ public final class LoopConnections implements Loop.Resident {
   }
 
   /**
-   * Runs something as soon as everything that came over a session's connection, which has ended, has come to its end; or when that has taken
-   * longer than any message may wait.
+   * Runs a task once all publishes of a session's ended connection are answered, or when that has taken longer than any
+   * message may wait.
    */
   void afterPublishes(LiveSession session, Runnable then) {
     if (session.settled()) {
@@ -128,7 +131,7 @@ public final class LoopConnections implements Loop.Resident {
         });
   }
 
-  /** Waits no longer for what came over connections that ended too long ago. */
+  /** Stops waiting for publishes of connections that ended too long ago. */
   void giveUpUnsettled(long nowNanos) {
     for (var first = unsettled.firstEntry(); first != null; first = unsettled.firstEntry()) {
       if (nowNanos - first.getValue().sinceNanos() < unsettledNanosMax) return;
@@ -139,8 +142,8 @@ public final class LoopConnections implements Loop.Resident {
   }
 
   /**
-   * Hands what the session tier offers to a connection, from the lane of this loop. A copy that goes to another loop holds credit of the
-   * lane until it has arrived.
+   * Hands a pushed message to a connection, from the lane of this loop. A copy for another loop holds credit of the
+   * lane until it arrives.
    */
   void passOn(LoopConnections target, long connection, InboxMessage message) {
     if (target == this) {
@@ -151,17 +154,17 @@ public final class LoopConnections implements Loop.Resident {
     loop.batchTo(target.loop).add(message.message(), new DirectCopy(connection, message), null);
   }
 
-  /** The session tier offers a message to a connection of this loop. */
+  /** Handles a message that the session tier pushes to a connection of this loop. */
   void pushed(long connection, InboxMessage message) {
     Connection target = connections.get(connection);
     if (target == null) reception.astray(this, connection);
     else if (target.pushed(message)) return;
-    if (message.qos() != QoS.AT_MOST_ONCE) return; // it waits in the inbox
+    if (message.qos() != QoS.AT_MOST_ONCE) return; // the message is in the inbox
     loop.counts().copies().received();
     loop.counts().copies().dropped(DropReason.SESSION_ENDED);
   }
 
-  /** More is stored for a connection than was pushed to it. */
+  /** Tells a connection that more messages are stored for it than were pushed. */
   void behind(long connection) {
     Connection target = connections.get(connection);
     if (target == null) reception.astray(this, connection);

@@ -11,26 +11,27 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jctools.queues.MpscUnboundedArrayQueue;
 import org.jspecify.annotations.Nullable;
 
-/** What the session tier offers to the durable sessions of one event loop, on its way there: one ordered stream, taken a round at a time. */
+/**
+ * Queues what the session tier pushes to the durable sessions of one event loop: one ordered stream, which the loop
+ * takes a round at a time.
+ */
 public final class PushQueue implements Runnable {
   /*
-   * Owner: any thread offers, in practice the one that applies the session range; the event loop takes.
-   * Bounds: messagesMax messages and bytesMax bytes. A message for several connections in a row counts its bytes once, since there is one
-   *   of it; the one that passes a bound is still taken.
-   * Full: a stored message is left in its inbox, and its connection is notified once that it is behind, upon which it reads the inbox: at most
-   *   one such note for each connection. A message of QoS 0 is dropped and counted.
-   * Failure: one that a connection cannot take is reported and costs no other.
+   * Owner: any thread offers, usually the applying thread of the session range; the event loop takes.
+   * Bounds: messagesMax messages and bytesMax bytes. A message for several connections in a row counts its bytes once,
+   *   because it is one object; the message that exceeds a bound is still accepted.
+   * Full: a stored message stays in its inbox, and its connection gets a note that it is behind, and then reads the
+   * inbox: at most one such note for each connection. A QoS 0 message is dropped and counted.
+   * Failure: an exception while a connection takes a message is reported and does not affect other messages.
    *
-   * A connection stops counting as told before it begins to read. So a message that is stored when the note is gone already is either in
-   * what it reads, or brings a push or a note of its own.
+   * The note of a connection is removed before the connection begins to read. So a message that is stored after that is
+   * either in what it reads, or causes a push or another note.
    */
   static final int MESSAGES_MAX = 65_536;
   static final long BYTES_MAX = 32 << 20;
   private static final int TAKEN_A_ROUND = 4_096;
 
-  /**
-   * @param message null for the note that more is stored than was pushed
-   */
+  /** @param message null for the note that more messages are stored than were pushed */
   private record Push(long connection, @Nullable InboxMessage message, int bytes) {}
 
   private final LoopConnections home;
@@ -44,7 +45,10 @@ public final class PushQueue implements Runnable {
   private final AtomicLong notes = new AtomicLong();
   private final AtomicBoolean announced = new AtomicBoolean();
 
-  /** Whose bytes are counted already. Two threads that offer at once may count them twice. */
+  /**
+   * The last publication, whose bytes are already counted. Two threads that offer at the same time may count them
+   * twice.
+   */
   private volatile @Nullable Publication last;
 
   private volatile long announcedNanos; // written by the announcing thread
@@ -74,7 +78,7 @@ public final class PushQueue implements Runnable {
     else note(connection);
   }
 
-  /** Any thread: more is stored for a connection than was offered. */
+  /** Notes that more messages are stored for a connection than were offered; any thread. */
   void behind(long connection) {
     note(connection);
     announce();
@@ -92,7 +96,7 @@ public final class PushQueue implements Runnable {
     home.loop().post(this);
   }
 
-  /** On the loop. */
+  /** Takes a round of the queue; on the loop. */
   @Override
   public void run() {
     announced.set(false);
@@ -124,22 +128,22 @@ public final class PushQueue implements Runnable {
     }
   }
 
-  /** Messages that wait; any thread. */
+  /** Number of waiting messages; any thread. */
   public int messages() {
     return messages.get();
   }
 
-  /** Their bytes; any thread. */
+  /** Bytes of the waiting messages; any thread. */
   public long bytes() {
     return bytes.get();
   }
 
-  /** How often a connection was told that it is behind; any thread. */
+  /** Number of notes to connections that they are behind; any thread. */
   public long notes() {
     return notes.get();
   }
 
-  /** For how long the loop has not come to what waits; any thread. */
+  /** How long the waiting messages have not been taken by the loop; any thread. */
   public double waitingSeconds() {
     return announced.get() ? (System.nanoTime() - announcedNanos) / 1e9 : 0;
   }

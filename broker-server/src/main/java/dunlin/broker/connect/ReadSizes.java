@@ -8,27 +8,28 @@ import io.netty.util.UncheckedBooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How large a buffer each read of a loop's connections gets, and when a connection has been read enough for now: large ones for a
- * client that fills them, small ones for one that does not.
+ * Chooses the buffer size of each read of a loop's connections, and how often a connection is read from in one round:
+ * large buffers for a client that fills them, small ones for others.
  */
 final class ReadSizes implements RecvByteBufAllocator.ExtendedHandle {
   /*
-   * Owner: the event loop. Netty would make a handle of 150 bytes for each channel, of which nothing but the size must be kept from one
-   *   round of reads to the next. So the connection keeps the size, and the rest is here once, for the connection that is being read:
-   *   a loop reads one after the other, from reset to readComplete.
-   * Bounds: READS_MAX buffers of 512 bytes to 64 KiB in a round, then the next connection has its turn. They are smaller when memory is short.
+   * Owner: the event loop. Netty would create a handle of 150 bytes for each channel, of which only the size must be
+   * kept between rounds of reads. So the connection keeps the size, and this object has the rest, for the connection
+   * that is being read: a loop reads its connections one after the other, from reset to readComplete.
+   * Bounds: READS_MAX buffers of 512 bytes to 64 KiB in a round, then it is the next connection's turn. The buffers are
+   * smaller when memory is short.
    */
   private static final int SMALLEST_BITS = 9;
   private static final int FIRST_BITS = 11;
   private static final int LARGEST_BITS = 16;
 
-  /** A filled buffer is followed by one 16 times as large: what sends a lot is known at once. */
+  /** A filled buffer is followed by one 16 times as large, so that a client that sends much soon has large ones. */
   private static final int STEP_UP_BITS = 4;
 
-  /** Set when the last round would have done with less. */
+  /** Set if a smaller buffer would have been enough in the last round. */
   private static final int READ_LITTLE = 0x40;
 
-  /** What a connection begins with. */
+  /** The initial size of a connection. */
   static final byte FIRST = FIRST_BITS;
 
   private static final int READS_MAX = 16;
@@ -41,17 +42,20 @@ final class ReadSizes implements RecvByteBufAllocator.ExtendedHandle {
   private int attempted;
   private int last;
 
-  /** What is read from. It stands in its channel's configuration, where Netty looks for a maker of handles. */
+  /**
+   * A connection that is read from. It is in its channel's configuration, where Netty looks for an allocator of
+   * handles.
+   */
   interface Reader extends RecvByteBufAllocator {
     /** The handle of its loop. */
     ReadSizes readSizes();
 
-    /** What {@link #readSize(byte)} was told, at first {@link ReadSizes#FIRST}. */
+    /** The last value of {@link #readSize(byte)}, at first {@link ReadSizes#FIRST}. */
     byte readSize();
 
     void readSize(byte size);
 
-    /** Bytes that should be read at once at most, by what memory there is. */
+    /** The maximum number of bytes in one read, depending on the available memory. */
     default int readMax() {
       return Integer.MAX_VALUE;
     }
@@ -100,7 +104,7 @@ final class ReadSizes implements RecvByteBufAllocator.ExtendedHandle {
     last = bytes;
     if (bytes <= 0) return;
     totalBytes += bytes;
-    if (bytes == attempted) adapt(bytes); // so that what comes behind it in the same round finds more room
+    if (bytes == attempted) adapt(bytes); // so that the next read of the same round has a larger buffer
   }
 
   @Override
@@ -130,7 +134,10 @@ final class ReadSizes implements RecvByteBufAllocator.ExtendedHandle {
     config = null;
   }
 
-  /** More room after a buffer was filled; less, but still twice of what was needed, after two rounds that needed little. */
+  /**
+   * Increases the size after a buffer was filled; reduces it, to at least twice what was needed, after two rounds that
+   * needed little.
+   */
   private void adapt(int bytes) {
     if (reader == null) return;
     byte size = reader.readSize();

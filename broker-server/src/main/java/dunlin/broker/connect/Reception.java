@@ -20,13 +20,13 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All connections of a frontend, on whatever event loop: who is let in, how the session tier reaches them by their numbers, and how it is told
- * which have ended.
+ * All connections of a frontend, on all event loops: admits clients, finds connections by their numbers for the session
+ * tier, and reports ended ones to it.
  */
 public final class Reception implements Connections {
   /*
    * Owner: any thread, once it is open.
-   * Bounds: its parts'.
+   * Bounds: those of its parts.
    */
   private final String nodeId;
   private final Lives lives;
@@ -37,12 +37,12 @@ public final class Reception implements Connections {
   /** Set once, before there is a connection. */
   private LoopConnections[] parts = {};
 
-  /** Where clients are being sent; written by who begins and ends that. */
+  /** The drain in progress, or null; written by the caller of {@link #drain(Drain)}. */
   private volatile @Nullable Drain drain;
 
   /**
-   * @param nodeId names this frontend as a shard
-   * @param incarnation which life of the node this is; larger than in all lives before
+   * @param nodeId the name of this frontend as a shard
+   * @param incarnation the life of the node; larger than in all earlier lives
    */
   public Reception(String nodeId, long incarnation, Authentication authentication, Leaving leaving, ConnectionWatch watch) {
     this.nodeId = nodeId;
@@ -52,7 +52,7 @@ public final class Reception implements Connections {
     this.watch = watch;
   }
 
-  /** Makes the part of each event loop. */
+  /** Creates the part of each event loop. */
   public void open(Loops loops, Fanout fanout, SubscribeRules rules) {
     var made = new LoopConnections[loops.count()];
     for (int i = 0; i < made.length; i++) made[i] = new LoopConnections(this, new LoopSessions(fanout.on(i), fanout, rules));
@@ -69,7 +69,7 @@ public final class Reception implements Connections {
     return parts[loop];
   }
 
-  /** What serves a connection that a listener has accepted, for the calling event loop. */
+  /** Creates the handler of a connection that a listener has accepted, for the calling event loop. */
   public ChannelHandler accept(Listener listener) {
     Loop current = LoopThread.current();
     if (current == null) throw new IllegalStateException("a connection without an event loop");
@@ -90,12 +90,18 @@ public final class Reception implements Connections {
 
   // ---------------------------------------------------------------------------------------------------- for the session tier
 
-  /** Which life of this frontend new connections belong to; rises with each process and each {@link #sessionTierLost}. */
+  /**
+   * The life of this frontend that new connections belong to; rises with each process and each
+   * {@link #sessionTierLost}.
+   */
   public long life() {
     return lives.present();
   }
 
-  /** The session tier treats all connections of the present life as lost, or will: ends them, with 0x89, and begins a new life. */
+  /**
+   * Ends all connections with 0x89 and begins a new life, because the session tier treats all connections of the
+   * present life as lost, or will do so.
+   */
   public long sessionTierLost() {
     return lives.next(parts());
   }
@@ -115,7 +121,10 @@ public final class Reception implements Connections {
     if (target != null) target.pushes().behind(connection.number());
   }
 
-  /** A message came for a connection that is not on its loop, the calling one. The session tier hears now that it is missing, unless it is just hearing of its end. */
+  /**
+   * Handles a message for a connection that does not exist on the calling loop. Reports the connection as missing to
+   * the session tier, unless its end is being reported.
+   */
   void astray(LoopConnections part, long connection) {
     part.loop().meters().pushedAstray();
     if (part.sessionOf(connection) != null || leaving.knows(connection)) return;
@@ -161,17 +170,22 @@ public final class Reception implements Connections {
     return parts[(int) (connection.number() % parts.length)];
   }
 
-  /** Runs something, on any thread, once all that came over a connection of this or another frontend has come to its end. */
+  /**
+   * Runs a task, on any thread, once all packets that came over a connection of this or another frontend have been
+   * processed.
+   */
   void whenSettled(ConnectionId connection, Runnable then) {
     var here = partOf(connection) != null;
     var _ = (here ? settled(connection) : parts[0].loop().tiers().inbox().settled(connection)).thenRun(then);
   }
 
   /**
-   * Tells the session tier that a connection has ended, again and again until it knows: with a durable session, when its publishes have, in time.
+   * Reports the end of a connection to the session tier, repeatedly until it succeeds. With a durable session, this
+   * waits until the connection's publishes are answered, for a limited time.
    *
-   * @param part the session's
-   * @return completes, on the session's loop, when it was told the first time: a connect that is called afterwards takes effect later
+   * @param part the connections of the session's loop
+   * @return completes, on the session's loop, after the first report; a connect that is called afterwards takes effect
+   *     later than the end
    */
   CompletableFuture<Void> leave(LoopConnections part, LiveSession session, boolean publishWill, long sessionExpirySeconds) {
     long connection = session.connection().number();
@@ -182,7 +196,7 @@ public final class Reception implements Connections {
           leaving.tell(connection);
           told.complete(null);
         };
-    // A connection that resumes the session before then displaces this one and has to wait for it.
+    // If another connection resumes the session before that, it displaces this one and waits for its publishes.
     if (session.durable()) part.afterPublishes(session, tell);
     else tell.run();
     return told;
@@ -195,12 +209,12 @@ public final class Reception implements Connections {
     return drain;
   }
 
-  /** Begins to send clients away, or ends it with null. The caller orders such calls. */
+  /** Begins to send clients to another server, or stops with null. Calls must not be concurrent. */
   public void drain(@Nullable Drain begun) {
     drain = begun;
   }
 
-  /** Disconnects all clients; each loop soon. */
+  /** Disconnects all clients, asynchronously on each loop. */
   public void sendAllAway(ReasonCode reason, String explanation, String serverReference) {
     for (LoopConnections part : parts) {
       part.loop().post(
@@ -210,7 +224,7 @@ public final class Reception implements Connections {
     }
   }
 
-  /** Counts down for each event loop once that has no connection any more, or at the deadline. */
+  /** Counts down once for each event loop, when the loop has no connections any more or at the deadline. */
   public void whenAllClosed(CountDownLatch closed, long deadlineNanos) {
     for (LoopConnections part : parts) awaitClosed(part, closed, deadlineNanos);
   }

@@ -4,59 +4,66 @@ import dunlin.broker.limit.Budget;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 
-/** The memory of what was written for the clients of one event loop and not taken by their sockets: its share of the node's budget. */
+/**
+ * The memory of bytes that were written for the clients of one event loop and not accepted by their sockets: its share
+ * of the node's budget.
+ */
 final class SocketMemory {
   /*
    * Owner: the event loop.
-   * A connection counts from when something is written for it. Netty does not tell when a socket has taken a part of what waits, so what counts is
-   *   set right at the end of each round in which something was written, and at each tick for those that something is left of.
-   * Bounds: a place in each set for each connection that something waits for.
-   * Failure: a connection that ends gives everything back.
+   * A connection is counted as soon as something is written for it. Netty does not report when a socket has accepted a
+   * part of the waiting bytes, so the count is corrected at the end of each round in which something was written, and
+   * at each tick for connections with waiting bytes.
+   * Bounds: an entry in each set for each connection with waiting bytes.
+   * Failure: a connection that ends releases all its bytes.
    */
   private final Budget.Share share;
   private final LinkedHashSet<Connection> behind = new LinkedHashSet<>();
 
-  /** Those that something was not written for, or that are not read from, since there was too little memory. */
+  /** Connections that were not written to, or are not read from, because there was too little memory. */
   private final LinkedHashSet<Connection> waiting = new LinkedHashSet<>();
 
   SocketMemory(Budget.Share share) {
     this.share = share;
   }
 
-  /** Whether a client for which so many bytes wait may be written so many more; it is counted when it may not. */
+  /** Whether more bytes may be written to a client with this many waiting ones; a refusal is counted. */
   boolean takes(long waiting, int more) {
     if (share.allows(waiting, more)) return true;
     share.refused();
     return false;
   }
 
-  /** Bytes of answers that may wait for a client's socket; more of them only make it wait. */
+  /**
+   * The maximum number of bytes of answers that may wait for a client's socket; beyond that, the client is not read
+   * from.
+   */
   long answersMax(long usual) {
     return Math.min(usual, Math.max(1, share.free()));
   }
 
-  /** Has a connection told when there may be memory again. */
+  /** Has a connection notified when there may be memory again. */
   void await(Connection connection) {
     waiting.add(connection);
   }
 
-  /** It waits no longer. */
+  /** Ends the wait of a connection. */
   void forget(Connection connection) {
     if (!waiting.isEmpty()) waiting.remove(connection);
   }
 
-  /** Whether it waits. */
+  /** Whether a connection waits. */
   boolean isAwaitedBy(Connection connection) {
     return !waiting.isEmpty() && waiting.contains(connection);
   }
 
-  /** Memory is taken to write into. */
+  /** Counts memory that is taken to write into. */
   void takes(Connection connection, int bytes) {
     share.add(bytes);
     connection.countedForSocket(connection.countedForSocket() + bytes);
   }
 
-  /** Counts what waits for a socket now. */
+  /** Counts the bytes that wait for a socket now. */
   void settle(Connection connection, long waiting) {
     long counted = connection.countedForSocket();
     if (counted == waiting) {
@@ -69,7 +76,7 @@ final class SocketMemory {
     else if (!behind.isEmpty()) behind.remove(connection);
   }
 
-  /** Looks how much the sockets have taken, and lets those be written to again that were not for lack of memory. */
+  /** Counts what the sockets have accepted, and resumes connections that waited for memory. */
   void tick() {
     if (!behind.isEmpty()) {
       for (Connection connection : new ArrayList<>(behind)) settle(connection, connection.waitingBytes());

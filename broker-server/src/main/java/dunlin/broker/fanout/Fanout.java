@@ -16,12 +16,12 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The second step of the fan-out: from this frontend as a shard to the event loops of its sessions. Subscribers of the
- * calling loop get the message at once, each other loop that has any gets it once, in this round's batch.
+ * The second step of the fan-out: from this frontend, as a shard, to the event loops of its sessions. Subscribers on
+ * the calling loop get the message at once; each other loop with subscribers gets it once, in this round's batch.
  */
 public final class Fanout implements Delivery {
   /*
-   * Owner: none; each event loop calls it for its own lane. The scratch of a call lives on its stack.
+   * Owner: none; each event loop calls it for its own lane. A call keeps its temporary data on its stack.
    */
   private final ShardId shard;
   private final long incarnation;
@@ -30,15 +30,15 @@ public final class Fanout implements Delivery {
   private LoopFanout[] parts = {};
 
   /**
-   * @param shard as which the dist tier knows this frontend
-   * @param incarnation which life of the node this is: routes of earlier ones are void
+   * @param shard the shard of this frontend in the dist tier
+   * @param incarnation the life of the node; routes of earlier lives are void
    */
   public Fanout(ShardId shard, long incarnation) {
     this.shard = shard;
     this.incarnation = incarnation;
   }
 
-  /** Makes the part of each event loop. */
+  /** Creates the part of each event loop. */
   public void open(Loops all) {
     var made = new LoopFanout[all.count()];
     for (int i = 0; i < made.length; i++) made[i] = new LoopFanout(all.get(i), shard, incarnation);
@@ -55,14 +55,14 @@ public final class Fanout implements Delivery {
     return parts[RouteTable.ownerOf(tenant, filter, parts.length)];
   }
 
-  /** The filter that a route stands for, or null when the route is not this life's or the filter has gone since. */
+  /** The filter of a route, or null if the route belongs to an earlier life or the filter was removed meanwhile. */
   @Nullable FilterHandle filterOf(Route route) {
     if (route.incarnation() != incarnation) return null;
     FilterHandle handle = parts[route.handle() % parts.length].routes().byNumber(route.handle());
     return handle != null && handle.isOf(route) ? handle : null;
   }
 
-  /** A group that has no members here, for a message whose route names a filter without subscribers here. */
+  /** A handle of a group without members here, for a message whose route names such a group. */
   private FilterHandle withoutMembers(Route route) {
     return new FilterHandle(route.tenant(), route.filter(), route.handle(), parts.length);
   }
@@ -77,7 +77,7 @@ public final class Fanout implements Delivery {
     for (int i = 0; i < routes.size(); i++) {
       Route route = routes.get(i);
       FilterHandle filter = filterOf(route);
-      // The last member here has left since the route was picked. The group may have durable members.
+      // The last member here has left after the route was picked. The group may have durable members.
       if (filter == null && route.filter().shared()) filter = withoutMembers(route);
       if (filter == null) continue;
       if (filter.group() == null) {
@@ -122,7 +122,7 @@ public final class Fanout implements Delivery {
     }
   }
 
-  /** Has a message wait that has too many subscribers on this loop, with the credit that it holds. */
+  /** Lets a message with too many subscribers on this loop wait, with the credit that it holds. */
   private static void wait(
       LoopFanout here, Publication message, FilterHandle[] filters, @Nullable Acknowledgement acknowledgement) {
     if (acknowledgement != null) acknowledgement.expect();

@@ -7,14 +7,14 @@ import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One topic filter that sessions of this frontend have subscribed, with the subscribers on each event loop. Its number
- * stands in the route, so that a message finds it without another match.
+ * One topic filter that sessions of this frontend have subscribed to, with the subscribers on each event loop. The
+ * route contains its number, so that a message finds it without another match.
  */
 public final class FilterHandle {
   /*
-   * Owner: the number, the use count and the route belong to the loop that the filter hashes to (RouteTable). The list of
-   *   each loop's subscribers belongs to that loop. loops says which lists are not empty: each loop sets and clears its own
-   *   bit, everybody reads it.
+   * Owner: the number, the use count and the route belong to the loop that the filter hashes to (RouteTable). The list
+   * of a loop's subscribers belongs to that loop. loops says which lists are not empty: each loop sets and clears its
+   * own bit, and any thread reads it.
    */
   private static final VarHandle LOOPS;
 
@@ -34,7 +34,10 @@ public final class FilterHandle {
 
   private volatile long loops;
 
-  /** The route that was last found to be of this filter, so that the next message need not compare again; any thread. */
+  /**
+   * The last route that was found to belong to this filter, so that the next message need not compare again; any
+   * thread.
+   */
   private @Nullable Route known;
 
   FilterHandle(String tenant, TopicFilter filter, int number, int loopCount) {
@@ -57,13 +60,13 @@ public final class FilterHandle {
     return number;
   }
 
-  /** The members, when this is a shared subscription. */
+  /** The members, if this is a shared subscription; else null. */
   public @Nullable ShareGroup group() {
     return group;
   }
 
-  /** Whether the route was set for this filter; a number may have been used for another one before. */
-  @SuppressWarnings("ReferenceEquality") // the shortcut; the comparison follows
+  /** Whether the route was set for this filter; its number may have been used for another filter before. */
+  @SuppressWarnings("ReferenceEquality") // a shortcut; the comparison follows
   boolean isOf(Route route) {
     if (route == known) return true;
     if (!route.filter().equals(filter) || !route.tenant().equals(tenant)) return false;
@@ -71,12 +74,12 @@ public final class FilterHandle {
     return true;
   }
 
-  /** Bit i says that loop i has subscribers. */
+  /** Bit i is set if loop i has subscribers. */
   long loops() {
     return loops;
   }
 
-  /** The subscribers on a loop; by that loop only. */
+  /** The subscribers on a loop; called by that loop only. */
   @Nullable SubscriberList on(int loop) {
     return byLoop[loop];
   }

@@ -7,36 +7,42 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import org.jspecify.annotations.Nullable;
 
-/** What one shared subscription is to get of one message, from when no member took it at once until one has, or it is dropped. */
+/**
+ * The copy of one message for one shared subscription that no member took at once. It exists until a member takes it or
+ * it is dropped.
+ */
 final class GroupCopy {
   /*
    * Owner: the loop that it is on; a LoopBatch hands it over whole.
-   * Bounds: it holds credit of its lane, for one message and its bytes, as long as it exists. Its deadline is set once, by the
-   *   loop on which it first has to wait, and goes with it to other loops.
+   * Bounds: it holds credit of its lane, for one message and its bytes, as long as it exists. Its deadline is set once,
+   * by the loop on which it first waits, and stays when it moves to other loops.
    */
   final Publication message;
   final FilterHandle filter;
 
-  /** Expects one answer of this; null for none. */
+  /** Expects one answer for this copy; null for none. */
   final @Nullable Acknowledgement acknowledgement;
 
-  /** The loop that it came in on, whose lane's credit it holds. */
+  /** The loop that it arrived on, whose lane's credit it holds. */
   final Loop lane;
 
-  /** Called while this waits on the loop that it came in on; null elsewhere, or when its publisher cannot be held up. */
+  /**
+   * Called while this copy waits on the loop that it arrived on; null elsewhere, or if its publisher cannot be held
+   * back.
+   */
   @Nullable Feedback feedback;
 
-  /** Whom the loop that it is passed to asks first. */
+  /** The member that the next loop offers it to first. */
   @Nullable Subscriber member;
 
-  /** How often it was passed to another loop since it waited last. */
+  /** How often it was passed to another loop since it last waited. */
   int passes;
 
   boolean waits;
   boolean hasDeadline;
   long deadlineNanos;
 
-  /** Whether the session tier was asked, and from when on it may be asked again. */
+  /** Whether the session tier was asked, and when it may be asked again. */
   boolean asked;
 
   long askAgainNanos;
@@ -54,7 +60,7 @@ final class GroupCopy {
     this.feedback = feedback;
   }
 
-  /** Whether it is of QoS 1 or 2. */
+  /** Whether its QoS is 1 or 2. */
   boolean acknowledged() {
     return message.qos() != QoS.AT_MOST_ONCE;
   }

@@ -20,34 +20,39 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the member of a shared subscription's group that takes a message; one for each event loop. MQTT 5, section 4.8.2.
+ * Finds the member of a shared subscription's group that takes a message; there is one object for each event loop. MQTT
+ * 5, section 4.8.2.
  *
- * <p>A member is picked on the loop that the message comes from and asked on its own loop. When it refuses, for it has left,
- * cannot be written to or has no room for a message of this size, the next one is asked there. When none takes it, a message of
- * QoS 1 or 2 goes to the durable members, and if there are none it waits, and with it the publisher's acknowledgement, until a member
- * takes it or its time is up. A message of QoS 0 waits for a short time, in which its publisher is not read from, and so is one of whom
- * too much of QoS 1 and 2 waits: a group that is fed faster than it takes slows down its publishers, and no others.
+ * <p>A member is picked on the loop that the message comes from and offered the message on its own loop. If it refuses,
+ * because it has left, cannot be written to or has no room for a message of this size, the next member is tried there.
+ * If no member takes it, a message of QoS 1 or 2 goes to the durable members; without those it waits, and the
+ * publisher's acknowledgement with it, until a member takes it or its time is up. A message of QoS 0 waits for a short
+ * time, during which its publisher is not read from. A publisher with too many waiting messages of QoS 1 and 2 is not
+ * read from either. So a group that gets more messages than it takes slows down only its own publishers.
  *
- * <p>In an ordered group a publisher's messages stay with one member. They wait in a line of their own, so that a member that takes
- * nothing holds up its own publishers only, and what comes later does not overtake what waits.
+ * <p>In an ordered group, a publisher's messages go to one member. They wait in a separate line, so that a member that
+ * takes nothing delays only its own publishers, and later messages do not overtake waiting ones.
  */
 public final class GroupDelivery {
   /*
    * Owner: the event loop.
-   * Bounds: what no member took at once holds credit of the lane that it came through until it is settled, each copy for itself. Between
-   *   two waits a message changes its loop PASSES_MAX times at most. Of QoS 0 that waits on the loop it came in on, the bytes are
-   *   bounded besides; more are dropped and counted. A round tries LINES_A_ROUND lines, so with more of them a message may wait longer
-   *   than its time by a round for each so many.
-   * Failure: what the session tier does not take is tried again until its time is up. Then it is dropped and counted, and a
-   *   publisher that waits for an answer gets an error. A group that has let a message of QoS 0 wait in vain is stalled: further ones are dropped at
-   *   once, until a member takes something again.
+   * Bounds: each copy that no member took at once holds credit of its lane until it is settled. Between two waits, a
+   * message changes its loop at most PASSES_MAX times. In addition, the bytes of QoS 0 that wait on the loop on which
+   * they arrived are bounded; further messages are dropped and counted. A round tries LINES_A_ROUND lines, so with more
+   * lines a message may wait longer than its time, by one round for each LINES_A_ROUND of them.
+   * Failure: a message that the session tier does not accept is tried again until its time is up. Then it is dropped
+   * and counted, and a publisher that waits for an answer gets an error. A group in which a message of QoS 0 waited in
+   * vain is stalled: further ones are dropped at once, until a member takes a message again.
    */
   static final int PASSES_MAX = 2;
 
   private static final int RETRY_MILLIS = 5;
   private static final int LINES_A_ROUND = 128;
 
-  /** Messages at the front of an unordered line of which each is tried: one that is too large does not hold up the others. */
+  /**
+   * How many messages at the front of an unordered line are tried, so that one that is too large does not delay the
+   * others.
+   */
   private static final int LOOK_AHEAD = 8;
 
   private static final long ASK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -63,10 +68,10 @@ public final class GroupDelivery {
   private final List<GroupCopy> passedOver = new ArrayList<>(LOOK_AHEAD);
   private boolean retryDue;
 
-  /** Copies begun here less those that came to their end here: what is on its way to another loop counts where it began. */
+  /** Copies that began here minus copies that ended here: a copy that moved to another loop counts where it began. */
   private int unsettled;
 
-  /** Bytes of QoS 0 that came in on this loop and wait here. */
+  /** Bytes of QoS 0 messages that arrived on this loop and wait here. */
   private long bytesUnacknowledged;
 
   private long lookAtAgeNanos;
@@ -79,12 +84,15 @@ public final class GroupDelivery {
     this.lookAtAgeNanos = nanoTime.getAsLong();
   }
 
-  /** Only the sum over all loops says how many messages are on their way: each counts where it began, and less where it ends. */
+  /**
+   * The balance of this loop. Only the sum over all loops is the number of copies: each counts +1 where it begins and
+   * -1 where it ends.
+   */
   public int unsettled() {
     return unsettled;
   }
 
-  /** How long the one that waits here longest has waited, as of some tenths of a second ago; any thread. */
+  /** The longest wait of a message on this loop, up to some tenths of a second old; any thread. */
   public double oldestWaitSeconds() {
     return oldestWaitNanos / 1e9;
   }
@@ -94,7 +102,8 @@ public final class GroupDelivery {
   /**
    * Delivers a message to one member.
    *
-   * @param feedback of the publisher, called while this waits on this loop; null when the publisher cannot be held up
+   * @param feedback the publisher's feedback, called while the message waits on this loop; null if the publisher cannot
+   *     be held back
    * @param acknowledgement expecting one answer for this, whatever the QoS; null for none
    */
   public void dispatch(Publication message, FilterHandle filter, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
@@ -122,7 +131,7 @@ public final class GroupDelivery {
     return filter.filter().ordered() ? group.pickFor(message.publisher()) : group.pick(loop.index());
   }
 
-  /** Offers a message that another loop has passed on to a member of this loop, and to others when that one refuses. */
+  /** Offers a message from another loop to a member of this loop, and to other members if that one refuses. */
   void arrived(GroupCopy copy) {
     Subscriber member = Objects.requireNonNull(copy.member, "passed on to no member");
     copy.member = null;
@@ -151,7 +160,7 @@ public final class GroupDelivery {
     }
   }
 
-  /** Whether a member here has taken it, or another loop was given it for one that has room there. */
+  /** Answers whether a member here has taken it, or it was passed to another loop with a member that has room. */
   private boolean offerToOthers(GroupCopy copy) {
     ShareGroup group = groupOf(copy.filter);
     int size = group.size();
@@ -183,7 +192,7 @@ public final class GroupDelivery {
 
   // ------------------------------------------------------------------------------------------------------ the session tier
 
-  /** Offers it to the durable members, which have an inbox for what they cannot take now. */
+  /** Offers it to the durable members, which have an inbox for messages that they cannot take now. */
   private void askSessionTier(GroupCopy copy) {
     leaves(copy);
     copy.asked = true;
@@ -199,7 +208,7 @@ public final class GroupDelivery {
     if (failure == null && Boolean.TRUE.equals(taken)) {
       taken(copy);
     } else if (failure == null && groupOf(copy.filter).size() == 0) {
-      // The last member has just left: to the publisher this is a message without subscribers.
+      // The last member has just left: for the publisher this is a message without subscribers.
       drop(copy, ReasonCode.SUCCESS);
     } else if (line == null) {
       waitForRoom(copy);
@@ -209,14 +218,15 @@ public final class GroupDelivery {
     }
   }
 
-  // ----------------------------------------------------------------------------------------------------------- how it ends
+  // ----------------------------------------------------------------------------------------------------------- the end
+  // of a copy
 
   private void taken(GroupCopy copy) {
     settle(copy);
     if (copy.acknowledgement != null) copy.acknowledgement.answer(ReasonCode.SUCCESS);
   }
 
-  /** Drops it, by a rule; QoS 0 knows no error. */
+  /** Drops it for a reason; QoS 0 has no error. */
   private void drop(GroupCopy copy, ReasonCode reason) {
     settle(copy);
     loop.counts().copies().received();
@@ -225,7 +235,7 @@ public final class GroupDelivery {
     copy.acknowledgement.dropped(copy.acknowledged() ? reason : ReasonCode.SUCCESS);
   }
 
-  /** The one place that gives the credit of a copy back. */
+  /** Returns the credit of a copy; only here. */
   private void settle(GroupCopy copy) {
     leaves(copy);
     unsettled--;
@@ -235,7 +245,7 @@ public final class GroupDelivery {
 
   // --------------------------------------------------------------------------------------------------------------- waiting
 
-  /** Lets it wait behind those before it; one of QoS 0 only when that may help. */
+  /** Lets it wait in its line; a QoS 0 message waits only if that may help. */
   private void waitForRoom(GroupCopy copy) {
     if (!copy.acknowledged() && waitIsInVain(copy)) {
       drop(copy, ReasonCode.SUCCESS);
@@ -291,7 +301,7 @@ public final class GroupDelivery {
     loop.executor().schedule(this::retryWaiting, RETRY_MILLIS, TimeUnit.MILLISECONDS);
   }
 
-  /** Gives some lines their turn. */
+  /** Tries some lines. */
   private void retryWaiting() {
     retryDue = false;
     loop.readClock();
@@ -328,7 +338,7 @@ public final class GroupDelivery {
     passedOver.clear();
   }
 
-  /** Tries to find a member for what waits; whether it waits in this line no longer. */
+  /** Tries to find a member for a waiting copy; answers whether it left this line. */
   private boolean retry(GroupCopy copy, GroupLine line, long now) {
     ShareGroup group = groupOf(copy.filter);
     if (now - copy.deadlineNanos >= 0) {
@@ -348,7 +358,7 @@ public final class GroupDelivery {
     return true;
   }
 
-  /** In an ordered group a publisher's messages wait for its member, as long as there is one. */
+  /** In an ordered group, a publisher's messages wait for its member, as long as it has one. */
   private boolean retryWithItsMember(GroupCopy copy, ShareGroup group) {
     Subscriber member = group.pickFor(copy.message.publisher());
     if (member == null) return false;

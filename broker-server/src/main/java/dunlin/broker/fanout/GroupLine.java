@@ -9,15 +9,15 @@ import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Messages that wait on one event loop for the same members: those of one group, or, in an ordered group, those of one publisher to
- * it. QoS 0 has lines of its own, since it waits for another time.
+ * Messages that wait on one event loop for the same members: those of one group, or, in an ordered group, those of one
+ * publisher. QoS 0 has separate lines, because it waits for a different time.
  */
 final class GroupLine {
   /*
    * Owner: the event loop.
    * Bounds: each message in it holds credit of its lane.
-   * In an ordered group the line keeps the order in which the messages came. In any other the one whose time is up first is first:
-   *   it may have waited on another loop before.
+   * In an ordered group, the line keeps the order in which the messages arrived. In other groups, the message with the
+   * earliest deadline is first, because it may have waited on another loop before.
    */
   private static final Comparator<GroupCopy> BY_DEADLINE =
       (one, other) -> Long.signum(one.deadlineNanos - other.deadlineNanos);
@@ -26,11 +26,11 @@ final class GroupLine {
   private final @Nullable ArrayDeque<GroupCopy> inOrder;
   private final Queue<GroupCopy> copies;
 
-  /** In an ordered group: the session tier works on the first one, and the others wait for what it says. */
+  /** In an ordered group: whether the session tier has the first message and the others wait for its answer. */
   boolean firstIsAtSessionTier;
 
   /**
-   * Who waits in the same line.
+   * Identifies a line.
    *
    * @param publisher the client identifier in an ordered group, else empty
    */
@@ -40,7 +40,7 @@ final class GroupLine {
       return new Place(filter, message.qos() != QoS.AT_MOST_ONCE, publisher);
     }
 
-    /** For places of equal hashes: clients choose their identifiers. */
+    /** For places with equal hashes, because clients choose their identifiers. */
     @Override
     public int compareTo(Place other) {
       int byFilter = Integer.compare(filter.number(), other.filter.number());
@@ -64,7 +64,7 @@ final class GroupLine {
     copies.add(copy);
   }
 
-  /** Puts back what was taken out. */
+  /** Puts back a copy that was removed. */
   void putBack(GroupCopy copy) {
     if (inOrder == null) copies.add(copy);
     else inOrder.addFirst(copy);
@@ -78,7 +78,7 @@ final class GroupLine {
     return copies.poll();
   }
 
-  /** Whether nothing waits, nor will come back to the front. */
+  /** Whether no message waits or may return to the front. */
   boolean isDone() {
     return copies.isEmpty() && !firstIsAtSessionTier;
   }

@@ -5,36 +5,38 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** The members of a group whose connections are on one event loop, and how much has been dealt to them. */
+/** The members of a group whose connections are on one event loop, and the number of messages dealt to them. */
 final class GroupSide {
   /*
-   * Owner: the group's owner adds and removes members; left, target, foreign and patience belong to the event loop; every loop picks and deals.
+   * Owner: the group's owner adds and removes members; left, target, foreign and patience belong to the event loop;
+   * every loop picks and deals.
    * Bounds: as large as the sessions that subscribed.
-   * Failure: what is dealt is an estimate, for counts of several threads cross each other; it only steers, and is evened out later.
+   * Failure: the number dealt is an estimate, because several threads count concurrently. It only steers the
+   * distribution, and differences are evened out later.
    */
   private final Roster<Subscriber> members = new Roster<>();
 
-  /** Messages given to this side, or counted as given so that a side that joins late has nothing to catch up. */
+  /** Messages given to this side, or counted as given so that a side that joins late does not have to catch up. */
   private final AtomicLong dealt = new AtomicLong();
 
-  /** How many more messages that this loop hands out go to the target. */
+  /** How many of the next messages that this loop hands out go to the target. */
   int left;
 
   GroupSide target = this;
 
-  /** The other side that this one was compared with last. */
+  /** The other side that this one was last compared with. */
   GroupSide foreign = this;
 
-  /** What may wait for a member of the target before that. */
+  /** How many messages may wait for a member of the target before members of {@link #rival} are tried as well. */
   int patience;
 
-  /** Whose members are asked when those of the target lag behind. */
-  @SuppressWarnings("ReferenceEquality") // sides are told apart by themselves
+  /** The side whose members are tried when those of the target lag behind. */
+  @SuppressWarnings("ReferenceEquality") // compares identity
   GroupSide rival() {
     return target == this ? foreign : this;
   }
 
-  /** A side that this one is to be compared with: the one that was drawn, or the last one when it is this one itself. */
+  /** The side to compare this one with: the one that was drawn, or the previous one if this one itself was drawn. */
   @SuppressWarnings("ReferenceEquality") // as above
   GroupSide orForeign(GroupSide drawn) {
     return drawn == this ? foreign : drawn;
@@ -48,7 +50,10 @@ final class GroupSide {
     return members.at(place);
   }
 
-  /** Adds a member that has had as much as the others here, or on other sides when it is the first. */
+  /**
+   * Adds a member. It counts as having had as many messages as the others here, or as those on other sides if it is the
+   * first.
+   */
   void add(Subscriber member, long levelElsewhere) {
     long level = size() == 0 ? levelElsewhere : level();
     members.add(member);
@@ -61,13 +66,13 @@ final class GroupSide {
     dealt.set(level * size());
   }
 
-  /** Messages for each member; more than any other side has when there is no member. */
+  /** Messages dealt per member; more than any other side if there is no member. */
   long level() {
     int count = size();
     return count == 0 ? Long.MAX_VALUE / 2 : dealt.get() / count;
   }
 
-  /** The one whose members have had less. */
+  /** The side whose members have had fewer messages. */
   static GroupSide lower(GroupSide one, GroupSide other) {
     return other.level() < one.level() ? other : one;
   }
@@ -76,12 +81,12 @@ final class GroupSide {
     dealt.getAndAdd(messages);
   }
 
-  /** Forgets that this side has had less than so much a member. */
+  /** Raises the level of this side to at least a number of messages per member. */
   void raise(long level) {
     dealt.set(level * size());
   }
 
-  /** Of two random members the one with less waiting for its client; null when there is none. */
+  /** Of two random members, the one with fewer waiting messages; null if there is none. */
   @Nullable Subscriber pick(ThreadLocalRandom random) {
     int count = size();
     if (count == 0) return null;
@@ -92,7 +97,7 @@ final class GroupSide {
     return lessLoaded(at(first), at(second));
   }
 
-  /** The one with less waiting for its client; null only when both have left. */
+  /** The member with fewer waiting messages; null only if both have left. */
   static @Nullable Subscriber lessLoaded(@Nullable Subscriber one, @Nullable Subscriber other) {
     if (one == null) return other;
     if (other == null) return one;

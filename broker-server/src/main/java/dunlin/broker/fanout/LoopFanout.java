@@ -11,13 +11,13 @@ import dunlin.transport.Acknowledgement;
 import java.util.ArrayList;
 import org.jspecify.annotations.Nullable;
 
-/** The last step of the fan-out: from one event loop to the sessions that live on it. */
+/** The last step of the fan-out: from one event loop to its sessions. */
 public final class LoopFanout {
   /*
    * Owner: the event loop.
-   * Bounds: those of its parts; merged is empty but while a message is being handed out.
-   * Failure: a session that cannot be handed a message for a fault of ours costs no other session: it is logged and counted, and the publisher
-   *   of QoS 1 and 2 gets an error.
+   * Bounds: those of its parts; merged is empty except while a message is handed out.
+   * Failure: if a bug keeps a message from a session, that is logged and counted, other sessions get it, and the
+   * publisher of QoS 1 and 2 gets an error.
    */
   private final Loop loop;
   private final RouteTable routes;
@@ -25,7 +25,7 @@ public final class LoopFanout {
   private final WideFanout wide;
   private final ArrayList<Recipient> merged = new ArrayList<>();
 
-  /** Takes the one copy of a session whose subscriptions were merged. */
+  /** Receives the single copy for a session whose subscriptions were merged. */
   interface MergedCopies {
     void copy(Recipient session, SubscriptionOptions options, int[] identifiers);
   }
@@ -54,7 +54,7 @@ public final class LoopFanout {
     return wide;
   }
 
-  /** Hands a message to whom it is for; see {@link Loop.Resident#arrive}. */
+  /** Hands a message to its target; see {@link Loop.Resident#arrive}. */
   public boolean arrive(Publication message, Object target, @Nullable Acknowledgement acknowledgement, Loop from) {
     switch (target) {
       case FilterHandle filter -> {
@@ -76,9 +76,9 @@ public final class LoopFanout {
   }
 
   /**
-   * Hands a message to all subscribers of one filter on this loop; false when it has to wait its turn among the wide ones.
+   * Hands a message to all subscribers of one filter on this loop; false if it has to wait in {@link WideFanout}.
    *
-   * @param acknowledgement of the message, with an answer of the caller's to come; null for none
+   * @param acknowledgement the message's acknowledgement, which still expects an answer from the caller; null for none
    */
   boolean deliverToSubscribers(Publication message, FilterHandle filter, @Nullable Acknowledgement acknowledgement) {
     if (wide.takes(filter)) return false;
@@ -96,8 +96,8 @@ public final class LoopFanout {
   }
 
   /**
-   * Hands a message that matched several filters to their subscribers on this loop: each session gets one copy, with the
-   * highest QoS and all identifiers [MQTT-3.3.4-2, -3]; false when it has to wait its turn among the wide ones.
+   * Hands a message that matched several filters to their subscribers on this loop: each session gets one copy, with
+   * the highest QoS and all identifiers [MQTT-3.3.4-2, -3]; false if it has to wait in {@link WideFanout}.
    *
    * @param acknowledgement as above
    */
@@ -120,8 +120,8 @@ public final class LoopFanout {
   }
 
   /**
-   * Finds the sessions on this loop that a message of several filters is for, and what the subscriptions of each ask for together. Whatever
-   * happens, nothing of it is left for the next message.
+   * Finds the sessions on this loop that a message matched by several filters, and merges the subscriptions of each.
+   * Whatever happens, no state is left for the next message.
    */
   void merge(
       Publication message, FilterHandle[] filters, int count, @Nullable Acknowledgement acknowledgement, MergedCopies copies) {
@@ -153,7 +153,7 @@ public final class LoopFanout {
     }
   }
 
-  /** A session could not be handed a message for a fault of ours: the others get it, and its publisher gets an error. */
+  /** Reports that a bug kept a message from a session: the other sessions get it, and its publisher gets an error. */
   void notDelivered(Recipient session, @Nullable Acknowledgement acknowledgement, Throwable fault) {
     loop.meters().unexpected("a message could not be delivered to " + LogText.quoted(session.clientId()), fault);
     if (acknowledgement == null) return;

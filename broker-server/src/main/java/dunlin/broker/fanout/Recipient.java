@@ -6,38 +6,38 @@ import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
 import org.jspecify.annotations.Nullable;
 
-/** Whom the fan-out hands messages to: a session with its client connected, as far as that concerns the fan-out. */
+/** The fan-out's view of a session whose client is connected, to which it hands messages. */
 public interface Recipient {
   /*
-   * Owner: its event loop; loop, clientId, load and mayTake are for any thread.
-   * There is one implementation, and should be: these calls are made for each copy of each message.
+   * Owner: its event loop; any thread may call loop, clientId, load and mayTake. There should be only one
+   * implementation, because these methods are called for each copy of each message.
    */
-  /** The load of one that takes nothing more at the moment. */
+  /** The load of a session that takes no more messages at the moment. */
   int REFUSES = Integer.MAX_VALUE;
 
-  /** Where it lives. */
+  /** The event loop of the session. */
   Loop loop();
 
   String clientId();
 
-  /** How much waits for the client, for choosing between members of a group; any thread, may be stale. */
+  /** How much waits for the client, to choose between members of a group; any thread, may be stale. */
   int load();
 
   /** Whether it would take a message of this QoS and size as a member of a group, as of its last round; any thread, may be stale. */
   boolean mayTake(QoS qos, int size);
 
-  /** Offers a message that one plain subscription matched. */
+  /** Offers a message that one non-shared subscription matched. */
   void offer(Publication message, SubscriptionOptions options, int[] identifiers);
 
   /** Offers a message as a member of a group; answers whether it takes it. */
   boolean offerShared(Publication message, Subscriber member);
 
-  /** Notes one of several subscriptions that a message matched; true the first time, until {@link #takeMerged}. */
+  /** Merges one of several subscriptions that a message matched; true the first time, until {@link #takeMerged}. */
   boolean merge(Publication message, Subscriber subscriber);
 
-  /** The subscription identifiers of what {@link #takeMerged} has taken. */
+  /** The subscription identifiers of the last {@link #takeMerged}. */
   int[] mergedIdentifiers();
 
-  /** What the merged subscriptions ask for together, or null when there is none; nothing is merged any more. */
+  /** Takes the combined options of the merged subscriptions, or null if there are none. */
   @Nullable SubscriptionOptions takeMerged();
 }

@@ -18,20 +18,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The topic filters that this frontend's sessions have subscribed, or rather the share of them that hashes to one event
- * loop. Counts the subscriptions of each and sets or removes its route when the first one comes or the last one goes.
+ * The topic filters that this frontend's sessions have subscribed to; each table has those that hash to one event loop.
+ * Counts the subscriptions of each filter, sets its route with the first and removes it with the last.
  */
 public final class RouteTable {
   /*
-   * Owner: one event loop; other loops send their requests here. Every loop may look a number up.
-   * Numbers: loop i of n gives out i, i + n, i + 2n and so on, so that a number tells its table. A number is
-   *   used again, so who looks one up must check FilterHandle.isOf against the route that it came with.
-   * Order: changes go to the dist tier one behind the other and take effect in that order, so removing a route and setting it
-   *   again right behind ends with the route set.
-   * Bounds: one entry for each distinct filter of live sessions, each of which is bounded in subscriptions. Changes in progress
-   *   are a share of CHANGES_MAX, so that a thousand clients that leave at once do not fill the dist tier's queue and have
-   *   the next one's SUBSCRIBE refused; what waits behind them is bounded by the subscriptions that sessions may have, and
-   *   the packets that they may have in progress.
+   * Owner: one event loop; other loops send their requests here. Any loop may look up a number.
+   * Numbers: loop i of n gives out i, i + n, i + 2n and so on, so that a number determines its table. Numbers are
+   * reused, so a caller that looks one up must check FilterHandle.isOf with the route that contained it.
+   * Order: changes are sent to the dist tier one after the other and take effect in that order, so if a route is
+   * removed and then set again, it is set in the end.
+   * Bounds: one entry for each distinct filter of live sessions, each of which is bounded in subscriptions. Changes in
+   * progress are bounded by a share of CHANGES_MAX, so that a thousand clients that disconnect at once do not fill the
+   * dist tier's queue and cause the next SUBSCRIBE to be refused. Waiting changes are bounded by the subscriptions that
+   * sessions may have, and by the packets that they may have in progress.
    */
   private static final Logger log = LoggerFactory.getLogger(RouteTable.class);
   private static final int CHANGES_MAX = 8_192;
@@ -45,7 +45,7 @@ public final class RouteTable {
 
   private final int changesMax;
 
-  /** What is answered for every route that is set. */
+  /** The completed future of every route that is set. */
   private final CompletableFuture<Void> standing = CompletableFuture.completedFuture(null);
 
   private final Map<Key, Entry> entries = new HashMap<>();
@@ -80,7 +80,7 @@ public final class RouteTable {
     }
   }
 
-  /** A filter that is counted as used, and when publishes are sure to find it. */
+  /** A filter that was counted, and a future that completes when all publishes find it. */
   public record Use(FilterHandle handle, CompletableFuture<Void> routed) {}
 
   RouteTable(Loop loop, int loopCount, ShardId shard, long incarnation, DistClient dist) {
@@ -92,13 +92,13 @@ public final class RouteTable {
     this.changesMax = Math.max(64, CHANGES_MAX / loopCount);
   }
 
-  /** Which of the loops keeps a filter. */
+  /** The index of the loop that keeps a filter. */
   static int ownerOf(String tenant, TopicFilter filter, int loopCount) {
     int hash = filter.hashCode() * 31 + tenant.hashCode();
     return Math.floorMod(hash ^ (hash >>> 16), loopCount);
   }
 
-  /** Counts one more subscription of the filter. A filter whose route could not be set is tried again. */
+  /** Counts one more subscription of the filter. If its route could not be set before, that is tried again. */
   public Use acquire(String tenant, TopicFilter filter) {
     assert loop.isCurrent() : "touched off its event loop";
     Entry entry = entries.get(new Key(tenant, filter));
@@ -120,10 +120,10 @@ public final class RouteTable {
   private void setRoute(Entry entry) {
     CompletableFuture<Void> routed = change(entry.handle, true);
     entry.routed = routed;
-    routed.thenRun(() -> entry.routed = standing); // millions of filters need not keep a future each
+    routed.thenRun(() -> entry.routed = standing); // so that millions of filters do not keep a future each
   }
 
-  /** Counts one subscription less; with the last one the route goes. */
+  /** Counts one subscription less; the route is removed with the last one. */
   public void release(FilterHandle handle) {
     assert loop.isCurrent() : "touched off its event loop";
     Key key = new Key(handle.tenant(), handle.filter());
@@ -138,7 +138,10 @@ public final class RouteTable {
     removed(change(handle, false), handle);
   }
 
-  /** A route that could not be removed does no harm: what it brings finds no filter here. The next life removes it. */
+  /**
+   * A route that could not be removed does no harm: its messages find no filter here. The next start of the node
+   * removes it.
+   */
   private void removed(CompletableFuture<Void> removal, FilterHandle handle) {
     removal.whenComplete(
         (_, failure) -> {
@@ -152,7 +155,7 @@ public final class RouteTable {
     return entries.size();
   }
 
-  /** Subscriptions, of which a filter may have many; any thread, may be stale. */
+  /** Number of subscriptions, of which a filter may have many; any thread, may be stale. */
   public int subscriptions() {
     return subscriptions;
   }
@@ -161,14 +164,14 @@ public final class RouteTable {
     return sharedSubscriptions;
   }
 
-  /** The filter with this number, or null when it is gone; any thread. */
+  /** The filter with this number, or null if it was removed; any thread. */
   @Nullable FilterHandle byNumber(int number) {
     int slot = slotOf(number);
     @Nullable FilterHandle[] slots = bySlot;
     return slot < slots.length ? (FilterHandle) SLOT.getAcquire(slots, slot) : null;
   }
 
-  /** Changes to routes that have not been made yet. */
+  /** Number of changes to routes that have not been made yet. */
   public int changesWaiting() {
     return changesWaiting.size() + changesUnderWay;
   }
@@ -182,7 +185,7 @@ public final class RouteTable {
   }
 
   private void makeChanges() {
-    if (makingChanges) return; // a change that is made at once comes back to here; the loop below goes on
+    if (makingChanges) return; // a change that completes at once calls this method again; the loop below continues
     makingChanges = true;
     while (changesUnderWay < changesMax && !changesWaiting.isEmpty()) {
       Change next = changesWaiting.remove();

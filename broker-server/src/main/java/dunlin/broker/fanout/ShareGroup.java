@@ -9,45 +9,51 @@ import org.jspecify.annotations.Nullable;
 /**
  * The connected members of one shared subscription's group on this frontend; MQTT 5, section 4.8.2.
  *
- * <p>A message that changes the event loop wakes another thread for it. So each loop deals to the members whose connections are
- * its own, as long as they have not had more than the others, and else to those who have had less. The count of messages alone
- * decides this, in short bursts; of the members on one side the one with less waiting is chosen, and one of another side when
- * even that one lags behind.
+ * <p>Passing a message to another event loop wakes another thread. So each loop deals to members on the same loop as
+ * long as these have not had more than the others, and otherwise to those who have had fewer. Only the number of
+ * messages decides this, in short bursts. Of the members on one side, the one with fewer waiting messages is chosen, or
+ * one of another side if even that one lags behind.
  */
 public final class ShareGroup {
   /*
-   * Owner: the loop that the filter hashes to adds and removes members; every loop picks, without a lock. A reader may see a
-   * member that has just left: a member is asked on its own loop before it gets anything, and refuses when it is gone.
-   * Bounds: as large as the sessions that subscribed. Sides are as many as event loops, each made when it is first needed.
-   * Failure: stalled is a hint that any loop sets and clears; a stale one costs a message of QoS 0 its wait, or lets it wait once more.
+   * Owner: the loop that the filter hashes to adds and removes members; every loop picks, without a lock. A reader may
+   * see a member that has just left: a message is offered to a member on its own loop, and a member that has left
+   * refuses.
+   * Bounds: as large as the sessions that subscribed. There are at most as many sides as event loops, each created when
+   * it is first needed.
+   * Failure: stalled is a hint that any loop sets and clears; if it is stale, a message of QoS 0 is dropped without
+   * waiting, or waits once more.
    */
-  /** How many members are looked at when the ones that were picked take nothing. */
+  /** How many members are examined when the picked ones take nothing. */
   static final int TRIES = 16;
 
-  /** Messages that a member is presumed to take when nothing waits for it; what the session tier grants by default, too. */
+  /** Messages that a member is assumed to take when none wait for it; also the default of the session tier. */
   private static final int WINDOW = 256;
 
-  /** Messages that wait for a member's client from which on others are asked too, beside four for each that waits elsewhere. */
+  /**
+   * Number of messages waiting for a member's client from which on other members are tried too, in addition to four for
+   * each message that waits elsewhere.
+   */
   private static final int PATIENCE = 8;
 
-  /** Most messages that are dealt to a side before it is compared with others again. */
+  /** Maximum number of messages that are dealt to a side before it is compared with others again. */
   private static final int BURST = 32;
 
-  /** Most messages that are dealt to another side at once. */
+  /** Maximum number of messages that are dealt to another side at once. */
   private static final int EVEN_OUT_MAX = 1_024;
 
-  /** Messages a member by which a loop's own side may be ahead: rounds of event loops differ by as much. */
+  /** Messages per member by which a loop's own side may be ahead, because rounds of event loops differ by as much. */
   private static final int AHEAD_MAX = 256;
 
-  /** Messages a member that a side which took less than its share is given later at most. */
+  /** Maximum number of messages per member that a side gets later if it took less than its share. */
   private static final int CATCH_UP_MAX = 1_024;
 
   private final AtomicReferenceArray<@Nullable GroupSide> sides;
 
-  /** How many members the sides up to each one have, that one included. */
+  /** For each side, the number of members of all sides up to and including it. */
   private volatile int[] upTo;
 
-  /** Only of an ordered group: finds the member that a publisher stays with. */
+  /** Only in an ordered group: finds the member for a publisher. */
   private final @Nullable HashRing<Subscriber> ring;
 
   private volatile boolean stalled;
@@ -110,7 +116,7 @@ public final class ShareGroup {
   /**
    * Picks a member for a message that an event loop hands out.
    *
-   * @return null when the group is empty
+   * @return null if the group is empty
    */
   @Nullable Subscriber pick(int loop) {
     GroupSide own = side(loop);
@@ -119,13 +125,13 @@ public final class ShareGroup {
     ThreadLocalRandom random = ThreadLocalRandom.current();
     Subscriber member = own.target.pick(random);
     if (member != null && member.session.load() < own.patience) return member;
-    if (member == null) own.left = 0; // everybody there has left
+    if (member == null) own.left = 0; // all members there have left
     Subscriber better = GroupSide.lessLoaded(member, own.rival().pick(random));
     if (better == null) return any();
     return better.session.load() == Recipient.REFUSES ? oneThatTakes(better) : better;
   }
 
-  /** Decides which side the next messages of a loop go to. */
+  /** Decides to which side the next messages of a loop go. */
   private void deal(GroupSide own) {
     int[] counts = upTo;
     ThreadLocalRandom random = ThreadLocalRandom.current();
@@ -138,7 +144,7 @@ public final class ShareGroup {
     long ahead = own.level() - level;
     boolean stay = ahead <= Math.min(AHEAD_MAX, level / 8);
     own.target = stay ? own : foreign;
-    // Who has to leave stays away until both are even, so that most rounds need no other loop at all.
+    // A loop that has to use another side continues until both are even, so that most rounds use no other loop at all.
     long even = stay || own.size() == 0 ? 0 : Math.min(EVEN_OUT_MAX, ahead / 2 * own.size());
     own.left = (int) Math.max(even, Math.min(BURST, 1 + Math.min(level, own.level()) / 4));
     own.target.deal(own.left);
@@ -151,7 +157,7 @@ public final class ShareGroup {
     else if (ahead < -CATCH_UP_MAX) own.raise(level - CATCH_UP_MAX);
   }
 
-  /** The side of a random member: a side is drawn the more often, the more members it has. */
+  /** The side of a random member, so that sides with more members are drawn more often. */
   private GroupSide draw(int[] counts, ThreadLocalRandom random) {
     return side(sideOf(random.nextInt(total(counts)), counts));
   }
@@ -162,7 +168,7 @@ public final class ShareGroup {
     return side;
   }
 
-  /** Of two random members on any side the one with less waiting; null when the group is empty. */
+  /** Of two random members of all sides, the one with fewer waiting messages; null if the group is empty. */
   private @Nullable Subscriber any() {
     int count = size();
     if (count == 0) return null;
@@ -180,7 +186,7 @@ public final class ShareGroup {
     return null;
   }
 
-  /** Another member than one that takes nothing now; that one when no other was found that does. */
+  /** A member to use instead of one that refuses now; the refusing one if no other was found. */
   private Subscriber oneThatTakes(Subscriber refusing) {
     int count = size();
     if (count == 0) return refusing;
@@ -192,12 +198,12 @@ public final class ShareGroup {
     return refusing;
   }
 
-  /** A member has taken a message. */
+  /** Notes that a member has taken a message. */
   void takes() {
     if (stalled) stalled = false;
   }
 
-  /** A message of QoS 0 has waited in vain. */
+  /** Notes that a message of QoS 0 has waited in vain. */
   void stalls() {
     stalled = true;
   }
@@ -207,12 +213,12 @@ public final class ShareGroup {
     return stalled;
   }
 
-  /** The member that a publisher stays with in an ordered group ({@code $oshare}), or null when there is none. */
+  /** The member for a publisher in an ordered group ({@code $oshare}), or null if there is none. */
   @Nullable Subscriber pickFor(Publisher publisher) {
     return ring == null ? null : ring.find(publisher.clientId());
   }
 
-  /** An estimate of how much all members take: none with 0, otherwise more than 1. */
+  /** An estimate of how many messages all members take; 0 if there are none, otherwise more than 1. */
   int credit() {
     Subscriber member = any();
     if (member == null) return 0;
@@ -222,7 +228,7 @@ public final class ShareGroup {
     return Math.clamp((long) size() * (WINDOW - load), 2, Integer.MAX_VALUE);
   }
 
-  /** The member at a place, to try one after the other; null when it has left since. */
+  /** The member at an index, to try one after the other; null if it has left meanwhile. */
   @Nullable Subscriber at(int place) {
     int[] counts = upTo;
     if (place >= total(counts)) return null;

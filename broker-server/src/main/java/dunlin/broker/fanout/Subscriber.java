@@ -3,7 +3,7 @@ package dunlin.broker.fanout;
 import dunlin.model.Roster;
 import dunlin.model.SubscriptionOptions;
 
-/** One subscription of one live session: what a filter's list or a group's members hold. */
+/** One subscription of one live session, as an element of a filter's list or of a group. */
 public final class Subscriber implements Roster.Placed {
   private static final int[] NONE = {};
 
@@ -13,7 +13,7 @@ public final class Subscriber implements Roster.Placed {
   private SubscriptionOptions options;
   private int[] identifiers;
 
-  /** Where it stands in its list or group; kept by that one. */
+  /** Its index in its list or group, which sets it. */
   private int place = -1;
 
   public Subscriber(Recipient session, FilterHandle filter, SubscriptionOptions options) {
@@ -41,7 +41,7 @@ public final class Subscriber implements Roster.Placed {
     return identifiers;
   }
 
-  /** An identical filter subscribed again replaces the options without a gap [MQTT-3.8.4-3]. */
+  /** Replaces the options when the same filter is subscribed again, without missing a message [MQTT-3.8.4-3]. */
   public void replaceOptions(SubscriptionOptions replacement) {
     options = replacement;
     identifiers = identifiers(replacement);

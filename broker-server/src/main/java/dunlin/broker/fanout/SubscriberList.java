@@ -23,7 +23,7 @@ final class SubscriberList {
     subscribers[size++] = subscriber;
   }
 
-  /** The last one takes the place of the removed. */
+  /** Removes a subscriber; the last one moves to its index. */
   void remove(Subscriber subscriber) {
     int hole = subscriber.place();
     assert hole < size && subscribers[hole] == subscriber : "not in this list";

@@ -13,19 +13,20 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The messages of one event loop that have too many subscribers there for one round: they are delivered in slices, and between
- * two slices the loop serves its sockets, so that a broadcast delays no client for longer than a slice.
+ * Delivers messages of one event loop that have too many subscribers there for one round. They are delivered in slices,
+ * and the loop serves its sockets between two slices, so that a broadcast delays no client for longer than a slice.
  */
 public final class WideFanout {
   /*
    * Owner: the event loop.
-   * Messages are delivered one after the other in the order in which they came. A message waits here when it is wide itself, or
-   * when one of its filters has a message waiting: so each subscriber gets the messages of a topic in their order. All others
-   * pass by.
-   * Bounds: each message holds credit of the lane that it came through until it is delivered, so a publisher that is faster than
-   *   its subscribers' sockets is not read from. Only the message at the head has a list of its subscribers.
-   * Failure: a subscriber that has gone between two slices is passed over, and so is one that a fault of ours keeps from the message; the
-   *   others get it, and its publisher an error. Whatever a slice ends with, another one follows while messages wait.
+   * Messages are delivered one after the other in the order of arrival. A message waits here if it is wide itself, or
+   * if one of its filters has a waiting message, so that each subscriber gets the messages of a topic in order. All
+   * other messages are delivered directly.
+   * Bounds: each message holds credit of its lane until it is delivered, so a publisher that is faster than its
+   *   subscribers' sockets is not read from. Only the first message has a list of its subscribers.
+   * Failure: a subscriber that has left between two slices is skipped. If a bug keeps the message from a subscriber,
+   *   the others get it, and its publisher gets an error. However a slice ends, another one follows while messages
+   *   wait.
    */
   private final LoopFanout fanout;
   private final Loop loop;
@@ -33,16 +34,16 @@ public final class WideFanout {
 
   private final ArrayDeque<Wide> waiting = new ArrayDeque<>();
 
-  /** How many waiting messages each filter has. */
+  /** The number of waiting messages of each filter. */
   private final Map<FilterHandle, Integer> busy = new HashMap<>();
 
   private boolean sliceDue;
   private volatile int waitingCount;
 
-  /** A delivery to one session that is decided and not made yet. */
+  /** A delivery to one session that was decided but not made yet. */
   private record Due(Recipient session, @Nullable Subscriber subscriber, SubscriptionOptions options, int[] identifiers) {}
 
-  /** A message that waits, with the filters that it matched. */
+  /** A waiting message with the filters that it matched. */
   private static final class Wide {
     final Publication message;
     final FilterHandle[] filters;
@@ -59,26 +60,26 @@ public final class WideFanout {
     }
   }
 
-  /** @param threshold subscribers of a message on this loop up to which it is delivered at once, and the size of a slice */
+  /** @param threshold maximum number of subscribers on this loop for delivery at once, and the size of a slice */
   WideFanout(LoopFanout fanout, int threshold) {
     this.fanout = fanout;
     this.loop = fanout.loop();
     this.threshold = threshold;
   }
 
-  /** Messages that wait; any thread. */
+  /** Number of waiting messages; any thread. */
   public int waiting() {
     return waitingCount;
   }
 
-  /** Whether a message of this filter has to wait its turn. */
+  /** Whether a message of this filter has to wait. */
   boolean takes(FilterHandle filter) {
     SubscriberList subscribers = filter.on(loop.index());
     if (subscribers != null && subscribers.size() > threshold) return true;
     return !waiting.isEmpty() && busy.containsKey(filter);
   }
 
-  /** Whether a message of these filters has to wait its turn. */
+  /** Whether a message of these filters has to wait. */
   boolean takes(FilterHandle[] filters, int count) {
     int wide = 0;
     for (int i = 0; i < count; i++) {
@@ -90,10 +91,10 @@ public final class WideFanout {
   }
 
   /**
-   * Takes a message that has to wait.
+   * Adds a message that has to wait.
    *
-   * @param acknowledgement expecting one answer for this, or null
-   * @param from the loop whose lane it came through and gets its credit back
+   * @param acknowledgement expects one answer for this message; null for none
+   * @param from the loop of its lane, which gets its credit back
    */
   void add(Publication message, FilterHandle[] filters, @Nullable Acknowledgement acknowledgement, Loop from) {
     waiting.add(new Wide(message, filters, acknowledgement, from));
@@ -136,7 +137,7 @@ public final class WideFanout {
     return due;
   }
 
-  /** Each session once, with what its subscriptions ask for together. */
+  /** The deliveries to each session once, with its merged subscriptions. */
   private List<Due> merged(Wide head) {
     List<Due> due = new ArrayList<>();
     fanout.merge(

@@ -1,11 +1,12 @@
 /**
- * From a message that is for this frontend to the sessions that want it: who has subscribed to which filter, the routes that say so to the dist
- * tier, and the groups of shared subscriptions.
+ * Delivers messages for this frontend to the subscribed sessions: the subscribers of each filter, the routes to this
+ * frontend in the dist tier, and the groups of shared subscriptions.
  *
- * <p>Promises: a session gets the messages of a filter in the order in which they came through a lane, each once for all its subscriptions; and of a
- * group one member gets each, as long as one takes any.
+ * <p>Promises: a session gets the messages of a filter in the order of their lane, each once for all its subscriptions;
+ * each message of a group goes to one member, as long as one takes any.
  *
- * <p>It knows sessions by {@link dunlin.broker.fanout.Recipient} alone. Sessions, connections and the frontend know it.
+ * <p>It uses sessions only through {@link dunlin.broker.fanout.Recipient}. Sessions, connections and the frontend use
+ * it.
  */
 @NullMarked
 package dunlin.broker.fanout;

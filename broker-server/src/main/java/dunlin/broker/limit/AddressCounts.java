@@ -5,15 +5,18 @@ import java.net.InetAddress;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Open connections by client address. An IPv6 address stands for its /64: that is what one customer has at least, so that one
- * who changes the rest does not become many.
+ * Open connections by client address. An IPv6 address counts as its /64 network: one customer has at least a /64, and
+ * could otherwise use many addresses.
  */
 public final class AddressCounts {
   /*
    * Owner: any thread.
-   * Bounds: an entry for each address that has a connection, so never more than there are connections.
+   * Bounds: an entry for each address that has a connection, so no more than connections.
    */
-  /** Before an IPv4 address, so that none is an IPv6 network: these bits would be a multicast group, which sends nothing. */
+  /**
+   * The upper bits of an IPv4 address's key, so that it differs from all IPv6 networks: as an IPv6 address these bits
+   * would be a multicast group, which never connects.
+   */
   private static final long IPV4 = 0xFFFF_FFFFL << 32;
 
   private final int max;
@@ -23,7 +26,7 @@ public final class AddressCounts {
     this.max = max;
   }
 
-  /** Counts one more, unless the address has as many as it may. */
+  /** Counts a connection, unless the address has reached its maximum. */
   public boolean add(InetAddress address) {
     boolean[] added = {false};
     connections.compute(
@@ -40,12 +43,12 @@ public final class AddressCounts {
     connections.computeIfPresent(keyOf(address), (_, now) -> now == 1 ? null : now - 1);
   }
 
-  /** Addresses that have connections. */
+  /** Number of addresses that have connections. */
   int size() {
     return connections.size();
   }
 
-  /** The address, or the /64 that it stands for. */
+  /** The key of an address, or of its /64 network. */
   public static long keyOf(InetAddress address) {
     byte[] bytes = address.getAddress();
     long key = address instanceof Inet6Address ? 0 : IPV4;

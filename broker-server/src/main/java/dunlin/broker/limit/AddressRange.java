@@ -5,10 +5,13 @@ import java.net.InetAddress;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** The addresses of a network, {@code 10.0.0.0/8}, or one address. Of literal addresses only: nothing is looked up. */
+/**
+ * The addresses of a network such as {@code 10.0.0.0/8}, or one address. Only literal addresses are allowed: no name is
+ * resolved.
+ */
 public record AddressRange(byte[] address, int bits) {
 
-  /** Empty when the text is neither an address nor a network. */
+  /** Parses a text; empty if it is neither an address nor a network. */
   public static Optional<AddressRange> parse(String text) {
     int slash = text.indexOf('/');
     byte @Nullable [] address = NetUtil.createByteArrayFromIpAddressString(slash < 0 ? text : text.substring(0, slash));

@@ -3,17 +3,17 @@ package dunlin.broker.limit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
-/** How many bytes the node may hold of one thing that clients make grow, and how many it holds. */
+/** Bounds and counts the bytes of one kind of memory that clients make the node use. */
 public final class Budget {
   /*
    * Owner: any thread; each Share belongs to the thread that it was made for.
-   * A share takes from the budget by the chunk and keeps what it does not use, two chunks at most. So event loops meet at the common number
-   *   once in a chunk, not once in a message; in between a byte costs an addition.
-   * Bounds: who holds something may hold no more than is left for everybody else (Share.allows). So one spender gets half of a budget, ten get
-   *   an eleventh each: the largest are stopped first, without being looked for. Many together can still take all of it. So a few bytes are
-   *   allowed to each however little is left, or clients with small messages would wait for those that hold everything.
-   *   Shares ask and take without waiting for each other, so a budget can be passed by what is taken at one time, once for each loop, and
-   *   by these few bytes for each spender.
+   * A share takes chunks from the budget and keeps unused bytes, two chunks at most. So event loops access the common
+   * counter once for each chunk, not for each message; between that, counting is a plain addition.
+   * Bounds: a holder may hold no more than is left for all others (Share.allows). So a single holder gets half of a
+   *   budget, ten get an eleventh each: the largest are stopped first, without a search. Many together can still take
+   *   all of it, so each is allowed a few bytes however little is left; otherwise clients with small messages would
+   *   wait for those that hold everything. Shares check and take without locking each other out, so a budget can be
+   *   exceeded by what each loop takes at the same time, and by these few bytes for each holder.
    */
   private static final int CHUNK_MIN = 256;
   private static final int CHUNK_MAX = 1 << 20;
@@ -26,7 +26,7 @@ public final class Budget {
   private final long chunk;
   private final long small;
 
-  /** What the shares have taken, used or not. */
+  /** The bytes that shares have taken, used or not. */
   private final AtomicLong taken = new AtomicLong();
 
   private final LongAdder refused = new LongAdder();
@@ -53,7 +53,7 @@ public final class Budget {
     return taken.get();
   }
 
-  /** How often a request for more was refused. */
+  /** The number of refused requests. */
   public long refused() {
     return refused.sum();
   }
@@ -62,29 +62,29 @@ public final class Budget {
     return new Share();
   }
 
-  /** What one thread holds of it. */
+  /** The share of one thread. */
   public final class Share {
     private long used;
     private long reserve;
 
     private Share() {}
 
-    /** Bytes that are left. */
+    /** Number of bytes that are left. */
     public long free() {
       return limit - taken.getOpaque() + reserve;
     }
 
-    /** Whether a holder of so much may hold so much more. */
+    /** Whether a holder of a number of bytes may hold more. */
     public boolean allows(long held, long more) {
       return held + more <= Math.max(small, free());
     }
 
-    /** Something was not done because there was too little left. */
+    /** Counts a request that was refused because too little was left. */
     public void refused() {
       refused.increment();
     }
 
-    /** Notes that so much more is held, or less; it is not asked whether that is allowed. */
+    /** Counts bytes that are held in addition, or released if negative; does not check whether that is allowed. */
     public void add(long bytes) {
       used += bytes;
       reserve -= bytes;

@@ -8,13 +8,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
-/** Counts refused attempts to authenticate by address, so that passwords cannot be guessed fast. */
+/** Counts refused attempts to authenticate by address, to slow down the guessing of passwords. */
 public final class FailureLimit {
   /*
-   * Owner: any thread; the window is replaced by the first thread that finds it over.
-   * Bounds: ADDRESSES_MAX addresses in a minute. Full: failures of further addresses are counted, but not held against them; with
-   *   that many addresses at work none of them is near its limit.
-   * Failure: none; a restart forgets everything.
+   * Owner: any thread; the first thread that finds the window expired replaces it.
+   * Bounds: ADDRESSES_MAX addresses in a minute. Full: failures of further addresses are counted but do not limit them;
+   * with that many addresses, none is likely to be near its limit.
+   * Failure: none; the counts are lost at a restart.
    */
   static final int ADDRESSES_MAX = 65_536;
   private static final long WINDOW_NANOS = TimeUnit.MINUTES.toNanos(1);
@@ -31,16 +31,14 @@ public final class FailureLimit {
     }
   }
 
-  /**
-   * @param max failures in a minute that an address may have, 0 for any number
-   */
+  /** @param max maximum number of failures of an address in a minute, 0 for no limit */
   public FailureLimit(int max, LongSupplier nanoTime) {
     this.max = max;
     this.nanoTime = nanoTime;
     this.window = Window.of(nanoTime.getAsLong() / WINDOW_NANOS);
   }
 
-  /** Whether the address has used up this minute's failures. */
+  /** Whether the address has reached the limit for this minute. */
   public boolean exceeded(SocketAddress address) {
     if (max == 0) return false;
     Window current = current();
@@ -52,7 +50,7 @@ public final class FailureLimit {
   /**
    * Counts a failure.
    *
-   * @return whether it was the last that the address may have in this minute
+   * @return whether the address has now reached the limit for this minute
    */
   public boolean failed(SocketAddress address) {
     if (max == 0 || !(address instanceof InetSocketAddress inet)) return false;
@@ -69,17 +67,17 @@ public final class FailureLimit {
     return failures.incrementAndGet() == max;
   }
 
-  /** Addresses that have failed in this minute. */
+  /** Number of addresses with failures in this minute. */
   public int addresses() {
     return current().failures.size();
   }
 
-  /** Failures that were not held against their address, since too many addresses had some. */
+  /** Number of failures that were not counted against their address because too many addresses had failures. */
   public long untracked() {
     return untracked.sum();
   }
 
-  /** Two threads may both begin a window; then a few failures of its first microsecond are forgotten. */
+  /** The present window. Two threads may both begin one; then a few failures of its first microsecond are lost. */
   private Window current() {
     Window current = window;
     long number = nanoTime.getAsLong() / WINDOW_NANOS;

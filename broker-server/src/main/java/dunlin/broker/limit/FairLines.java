@@ -11,14 +11,15 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who waits, in a line for each source; the lines take turns. So a source that asks for much waits for itself, and one that asks for
- * little waits for one of each other source at most.
+ * Waiting elements, in a line for each source; the lines take turns. So a source with many elements delays only itself,
+ * and a source with few waits for at most one element of each other source.
  */
 public final class FairLines<T> {
   /*
    * Owner: any thread; guarded by its monitor, under which nothing is called.
-   * Bounds: max in all lines together. Full: the last of the longest line goes without, which is the newcomer unless his line is shorter by
-   *   more than one. A line is there while something waits in it. A step costs the logarithm of the lengths that there are.
+   * Bounds: max in all lines together. Full: the last element of the longest line is rejected; that is the new one
+   * unless its line is shorter by more than one. A line exists while it has elements. A step takes time logarithmic in
+   * the number of different lengths.
    */
   private final int max;
   @GuardedBy("this")
@@ -39,14 +40,15 @@ public final class FairLines<T> {
     }
   }
 
-  /**
-   * @param max how many may wait
-   */
+  /** @param max maximum number of waiting elements */
   public FairLines(int max) {
     this.max = max;
   }
 
-  /** Puts one at the end of its line. Answers who goes without for it: null while there is room, else this one or another. */
+  /**
+   * Adds an element at the end of its line. Answers the element that is rejected for it: null while there is room, else
+   * this one or another.
+   */
   public synchronized @Nullable T offer(long source, T one) {
     T without = null;
     if (size >= max) {
@@ -54,7 +56,7 @@ public final class FairLines<T> {
       Line<T> longest = byLength.lastEntry().getValue().getFirst();
       if (longest.waiting.size() <= 1 + (own == null ? 0 : own.waiting.size())) return one;
       int before = longest.waiting.size();
-      without = longest.waiting.removeLast(); // at least one more is in front of it
+      without = longest.waiting.removeLast(); // the line keeps at least one element
       measured(longest, before);
       size--;
     }
@@ -70,7 +72,7 @@ public final class FairLines<T> {
     return without;
   }
 
-  /** The next one, of the line whose turn it is; null when nothing waits. */
+  /** Removes the next element, of the line whose turn it is; null if there is none. */
   public synchronized @Nullable T poll() {
     Line<T> line = turns.poll();
     if (line == null) return null;

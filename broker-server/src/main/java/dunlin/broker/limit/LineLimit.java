@@ -5,11 +5,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
-/** Keeps what clients can bring about at will from filling the log: so many lines a second, and the number of those left out. */
+/** Bounds log lines that clients can cause at will: a number of lines a second, and a count of those left out. */
 public final class LineLimit {
   /*
    * Owner: any thread.
-   * Bounds: three numbers. Full: the line is left out and counted; the next line that may be written tells how many were.
+   * Bounds: three numbers. Full: the line is left out and counted; the next line that may be written says how many were
+   * left out.
    */
   private static final long SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -35,7 +36,7 @@ public final class LineLimit {
     return false;
   }
 
-  /** Lines left out since this was last asked. */
+  /** Number of lines left out since the last call. */
   public long leftOut() {
     return leftOut.getAndSet(0);
   }

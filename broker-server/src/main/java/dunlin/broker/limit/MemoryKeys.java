@@ -48,7 +48,7 @@ public final class MemoryKeys {
           "Maximum number of bytes of unacknowledged QoS 1 and 2 messages that the broker sends to a client, passed by one message at most. Further"
               + " messages wait.");
 
-  /** The settings that are read here. */
+  /** The settings of this class. */
   public static final List<Setting<?>> ALL = List.of(OUTGOING, SOCKETS, UNFINISHED, UNAUTHENTICATED, SUBSCRIPTIONS, IN_FLIGHT, FILTERS);
 
   private MemoryKeys() {}
@@ -65,7 +65,7 @@ public final class MemoryKeys {
         Math.toIntExact(settings.get(FILTERS)));
   }
 
-  /** What a node would refuse, a sentence for each. */
+  /** The problems of these settings, one sentence each. */
   public static List<String> problems(Settings settings) {
     List<String> problems = new ArrayList<>();
     for (Setting<Long> setting : List.of(UNFINISHED, UNAUTHENTICATED)) {

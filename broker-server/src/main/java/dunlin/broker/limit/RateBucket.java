@@ -2,11 +2,11 @@ package dunlin.broker.limit;
 
 import java.util.function.LongSupplier;
 
-/** How many connections may be taken a second: a bucket of tokens that fills evenly and holds a burst. */
+/** Limits the connections that are accepted per second: a token bucket that fills evenly and holds a burst. */
 public final class RateBucket {
   /*
-   * Owner: the event loop that accepts.
-   * Bounds: never more than the burst; time that passed beyond filling it up is forgotten.
+   * Owner: the event loop that accepts connections.
+   * Bounds: no more tokens than the burst.
    */
   private static final long SECOND = 1_000_000_000L;
 
@@ -18,8 +18,8 @@ public final class RateBucket {
   private long emptyAt;
 
   /**
-   * @param rate tokens a second, at least 1
-   * @param burst tokens that a full bucket holds, at least 1
+   * @param rate tokens per second, at least 1
+   * @param burst tokens in a full bucket, at least 1
    */
   public RateBucket(int rate, int burst, LongSupplier nanoTime) {
     this.nanosPerToken = SECOND / rate;
@@ -28,7 +28,7 @@ public final class RateBucket {
     this.emptyAt = nanoTime.getAsLong() - full;
   }
 
-  /** Takes a token, or answers that there is none. */
+  /** Takes a token; false if there is none. */
   public boolean take() {
     long now = nanoTime.getAsLong();
     if (now - emptyAt > full) emptyAt = now - full;

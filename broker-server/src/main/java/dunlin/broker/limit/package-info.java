@@ -1,4 +1,4 @@
-/** Bounds that are about no packet: how much, how many, how often, and who is next. */
+/** Bounds on memory, connections and rates, and fair queueing, independent of packets. */
 @NullMarked
 package dunlin.broker.limit;
 

@@ -10,10 +10,11 @@ import io.netty.channel.epoll.EpollIoHandler;
 import io.netty.channel.epoll.EpollIoOps;
 
 /**
- * Netty's epoll, in which a socket stays registered while nothing is waited for. A client that closes its side while it is not read
- * from leaves an empty set of events. Netty (4.2.18 to 4.2.20) removes such a socket from epoll and does not add it again: the next wish
- * to read fails with ENOENT, the connection is closed, and what the client sent last is lost unread. Here the empty set is edge-triggered
- * instead, so that a socket that was reset wakes the loop once and not for ever.
+ * Netty's epoll, modified so that a socket without events of interest stays registered. If a client closes its side
+ * while it is not read from, the set of events becomes empty. Netty (4.2.18 to 4.2.20) removes such a socket from epoll
+ * and does not add it again: the next request to read fails with ENOENT, the connection is closed, and the client's
+ * last bytes are lost unread. Here the empty set is edge-triggered instead, so that a socket that was reset wakes the
+ * loop only once.
  */
 final class LastingEpoll implements IoHandler {
   private final IoHandler epoll;
@@ -32,7 +33,7 @@ final class LastingEpoll implements IoHandler {
     return new Lasting(epoll.register(handle));
   }
 
-  @SuppressWarnings("TypeParameterUnusedInFormals") // of the interface
+  @SuppressWarnings("TypeParameterUnusedInFormals") // the signature is given by the interface
   private record Lasting(IoRegistration registration) implements IoRegistration {
     @Override
     public long submit(IoOps ops) {

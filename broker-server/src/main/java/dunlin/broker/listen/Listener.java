@@ -38,12 +38,13 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One listener: whom it lets in, what their bytes pass through before they are MQTT, and what it has counted. */
+/** One listener: admits connections, assembles the handlers in front of MQTT, and counts. */
 public final class Listener implements ListenerMXBean, ChannelFutureListener {
   /*
-   * Owner: admit is for the event loop that accepts; the rest is for any.
-   * Bounds: its settings, and REFUSAL_LINES_A_SECOND lines in the log. A connection is refused before anything is allocated for it; it costs what it costs the operating system.
-   * Failure: what is refused is closed without an answer, since before CONNECT a client understands none.
+   * Owner: the event loop that accepts calls admit; any thread calls the rest.
+   * Bounds: its settings, and REFUSAL_LINES_A_SECOND lines in the log. A connection is refused before anything is
+   * allocated for it, so it only costs what it costs the operating system.
+   * Failure: a refused connection is closed without an answer, because MQTT has none before CONNECT.
    */
   private static final Logger events = LoggerFactory.getLogger("dunlin.events");
   private static final int REFUSAL_LINES_A_SECOND = 5;
@@ -60,7 +61,7 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
   private final LineLimit refusalLines = new LineLimit(REFUSAL_LINES_A_SECOND, System::nanoTime);
   private final Map<ListenerRefusal, Counter> refused = new EnumMap<>(ListenerRefusal.class);
 
-  /** Set once, when it listens. */
+  /** Set once the listener is bound. */
   private volatile @Nullable Channel channel;
 
   Listener(ListenerSettings settings, Listeners all, DecoderLimits common, MeterRegistry meters) {
@@ -108,9 +109,10 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
     return settings.versions().contains(version);
   }
 
-  // -------------------------------------------------------------------------------------------------------------- who comes in
+  // --------------------------------------------------------------------------------------------------------------
+  // admission
 
-  /** Counts a connection that was just accepted, or says why it must be closed. */
+  /** Admits and counts a connection that was just accepted, or answers why it must be closed. */
   @Nullable ListenerRefusal admit(Channel accepted) {
     InetAddress address = addressOf(accepted.remoteAddress());
     boolean unix = settings.type() == ListenerSettings.Type.UNIX;
@@ -131,13 +133,19 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
     return address != null && proxies.stream().anyMatch(range -> range.contains(address));
   }
 
-  /** Counts the address that a proxy has told; false when it has as many connections as it may. */
+  /**
+   * Counts a connection for the client's address that a proxy has transmitted; false if that address has its maximum of
+   * connections.
+   */
   boolean admitProxied(SocketAddress source) {
     InetAddress address = addressOf(source);
     return addresses == null || address == null || addresses.add(address);
   }
 
-  /** An admitted connection is closed. The listener itself hears of the closing, so there is no object for each connection. */
+  /**
+   * Called when an admitted connection is closed. The listener itself is the callback, so that no object is needed for
+   * each connection.
+   */
   @Override
   public void operationComplete(ChannelFuture closed) {
     connections.decrementAndGet();
@@ -156,7 +164,7 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
     Objects.requireNonNull(refused.get(reason)).increment();
   }
 
-  /** Counts one that an operator will be asked about, and tells of it: a few lines a second, with the number of those left out. */
+  /** Counts and logs a refusal: a few lines a second, with the number of those left out. */
   void refused(ListenerRefusal reason, Channel connection, String explanation) {
     refused(reason);
     if (!refusalLines.admits()) return;
@@ -166,15 +174,16 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
         refusalLines.leftOut());
   }
 
-  /** Tells how much was not told; called about once a second. */
+  /** Logs how many lines were left out; called about once a second. */
   void flush() {
     long untold = refusalLines.leftOut();
     if (untold > 0) events.warn("event=connection-refused listener={} untold={}", settings.name(), untold);
   }
 
-  // ------------------------------------------------------------------------------------------------------- what bytes pass through
+  // ------------------------------------------------------------------------------------------------------- the
+  // handlers in front of MQTT
 
-  /** Puts together what turns a connection's bytes into those of MQTT; of plain TCP there is nothing but the last handler. */
+  /** Adds the handlers that turn a connection's bytes into those of MQTT; plain TCP has only the last handler. */
   void assemble(Channel accepted, ChannelHandler mqtt) {
     ChannelPipeline pipeline = accepted.pipeline();
     if (settings.proxy().header()) {
@@ -185,7 +194,7 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
     pipeline.addLast(mqtt);
   }
 
-  /** Who is at the other end of one of its connections. */
+  /** The remote end of one of its connections. */
   public Peer peerOf(Channel connection) {
     SocketAddress source = ProxyFront.sourceOf(connection);
     SocketAddress address = source != null ? source : connection.remoteAddress();
@@ -201,7 +210,7 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
 
   private static List<X509Certificate> certificatesOf(Channel connection) {
     SslHandler handler = connection.pipeline().get(SslHandler.class);
-    if (handler == null) return List.of(); // closed since
+    if (handler == null) return List.of(); // closed meanwhile
     try {
       return Arrays.stream(handler.engine().getSession().getPeerCertificates()).map(X509Certificate.class::cast).toList();
     } catch (SSLPeerUnverifiedException _) {
@@ -209,15 +218,18 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
     }
   }
 
-  /** Whether clients' certificates say who they are. */
+  /** Whether client certificates determine a name. */
   public boolean takesNames() {
     return settings.tls().identity() != ListenerSettings.Identity.NONE;
   }
 
-  /** Why a client with this certificate may not have this client identifier, or null when it may; it may leave it empty. */
+  /**
+   * Why a client with this certificate may not use this client identifier, or null if it may; the identifier may be
+   * empty.
+   */
   public static @Nullable ReasonCode refusal(Peer peer, String clientId) {
     if (peer.certificates().isEmpty()) return null;
-    if (peer.userName().isEmpty() && peer.clientId().isEmpty()) return ReasonCode.NOT_AUTHORIZED; // it lacks the name
+    if (peer.userName().isEmpty() && peer.clientId().isEmpty()) return ReasonCode.NOT_AUTHORIZED; // the certificate lacks the name
     return peer.isAnother(clientId) ? ReasonCode.CLIENT_IDENTIFIER_NOT_VALID : null;
   }
 
@@ -231,7 +243,7 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
     return channel;
   }
 
-  /** The port in use, or -1 when there is none: it does not listen, or on a Unix domain socket. */
+  /** The port in use, or -1 if there is none: the listener is not bound, or is a Unix domain socket. */
   public int port() {
     Channel bound = channel;
     return bound != null && bound.localAddress() instanceof InetSocketAddress address ? address.getPort() : -1;

@@ -6,12 +6,12 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Stands before the part of Netty that gives accepted connections to event loops, and closes those that the listener refuses. */
+/** Closes accepted connections that the listener refuses, before Netty assigns them to event loops. */
 final class ListenerGate extends ChannelInboundHandlerAdapter {
   /*
    * Owner: the event loop that accepts.
-   * Failure: an accept that fails, mostly for want of file descriptors, is counted and passed on to Netty, which then accepts
-   *   nothing for a second rather than failing again at once.
+   * Failure: an accept that fails, usually because there are no file descriptors left, is counted and passed on to
+   * Netty, which then stops accepting for a second instead of failing again at once.
    */
   private static final Logger log = LoggerFactory.getLogger(ListenerGate.class);
 
@@ -36,7 +36,7 @@ final class ListenerGate extends ChannelInboundHandlerAdapter {
   }
 
   @Override
-  @SuppressWarnings("deprecation") // of ChannelHandler's method of that name, not of this class's
+  @SuppressWarnings("deprecation") // the method of ChannelHandler is deprecated, that of this class is not
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
     listener.refused(ListenerRefusal.ACCEPT);
     ctx.fireExceptionCaught(cause);

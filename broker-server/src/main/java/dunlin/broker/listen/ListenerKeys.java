@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/** The settings of listeners, of which there is a set for each name that is used in them. {@code tcp} is always there. */
+/** The settings of listeners. There is a set of them for each listener name; {@code tcp} always exists. */
 public final class ListenerKeys {
   private static final String ROOT = "dunlin.listeners.*.";
   private static final Path NONE = Path.of("");
@@ -114,14 +114,14 @@ public final class ListenerKeys {
           "dunlin.session.outbound-max", 1L << 20, 1L << 14, 1L << 30,
           "Maximum number of bytes that wait for a client's socket. Beyond it, QoS 0 messages to this client are dropped.");
 
-  /** The settings that are read here. */
+  /** The settings that this class reads. */
   public static final List<Setting<?>> ALL =
       List.of(
           IO_TRANSPORT, OUTBOUND_MAX, TYPE, ENABLED, HOST, PORT, PATH, VERSIONS, BACKLOG, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX,
           CONNECT_RATE, CONNECT_BURST, PACKET_MAX, PROXY_PROTOCOL, PROXY_PROTOCOL_FROM, ORIGINS, TLS_CERTIFICATE, TLS_KEY, TLS_KEY_PASSWORD,
           TLS_CLIENT_CA, TLS_CLIENT_AUTH, TLS_IDENTITY, TLS_PROTOCOLS, TLS_CIPHER_SUITES, TLS_HANDSHAKE_TIMEOUT);
 
-  /** Whether a proxy's header comes first. */
+  /** Whether a connection begins with a PROXY header. */
   enum ProxyProtocol {
     OFF,
     REQUIRED
@@ -143,7 +143,7 @@ public final class ListenerKeys {
     return new ListeningSettings(listeners(settings), settings.get(IO_TRANSPORT), Math.toIntExact(settings.get(OUTBOUND_MAX)));
   }
 
-  /** Those that are to be opened, in the order of their names. */
+  /** The enabled listeners, in the order of their names. */
   private static List<ListenerSettings> listeners(Settings settings) {
     List<ListenerSettings> listeners = new ArrayList<>();
     for (String name : settings.names(TYPE)) {

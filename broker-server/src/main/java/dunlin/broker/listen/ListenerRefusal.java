@@ -4,28 +4,28 @@ import java.util.Locale;
 
 /** Why a listener closed a connection before MQTT began. */
 enum ListenerRefusal {
-  /** The listener has as many connections as it may. */
+  /** The listener has its maximum number of connections. */
   CONNECTIONS,
-  /** The client's address has. */
+  /** The client's address has its maximum number of connections. */
   ADDRESS,
-  /** More came in a second than may. */
+  /** The connect rate is exceeded. */
   RATE,
-  /** The process has as many as its file descriptors allow. */
+  /** The process has as many connections as its file descriptors allow. */
   PROCESS,
-  /** The operating system could not give a connection, mostly for want of file descriptors. */
+  /** The operating system could not accept a connection, usually because there are no file descriptors left. */
   ACCEPT,
-  /** A proxy that is not one of ours. */
+  /** The connection does not come from a trusted proxy. */
   PROXY_ADDRESS,
-  /** No PROXY protocol header, or a wrong one. */
+  /** The PROXY protocol header is missing or invalid. */
   PROXY_HEADER,
   /** The TLS handshake failed or took too long. */
   TLS_HANDSHAKE,
-  /** An HTTP request that does not become a WebSocket. */
+  /** The HTTP request does not open a WebSocket. */
   HTTP_REQUEST,
-  /** A WebSocket frame that breaks the protocol, or has text. */
+  /** A WebSocket frame violates the protocol or has text. */
   WEB_SOCKET_FRAME;
 
-  /** As it stands in metrics and JMX. */
+  /** The name in metrics and JMX. */
   String label() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }

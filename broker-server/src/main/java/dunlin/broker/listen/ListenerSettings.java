@@ -8,36 +8,36 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * One place that clients connect to, and what it asks of them.
+ * The settings of one listener.
  *
- * @param name names it in settings, metrics and JMX
- * @param address where it is
- * @param versions those of MQTT that are served
- * @param limits how many connections it takes, and what they may send
+ * @param name its name in settings, metrics and JMX
+ * @param address where it listens
+ * @param versions the accepted versions of MQTT
+ * @param limits bounds on its connections
  * @param proxy whether a proxy is in front of it
- * @param origins web pages that may open a WebSocket, {@code *} for all; empty for those of the same host
+ * @param origins web pages that may open a WebSocket, {@code *} for all; empty for pages of the same host
  */
 public record ListenerSettings(
     String name, Type type, Address address, Set<ProtocolVersion> versions, Limits limits, Proxy proxy, List<String> origins, Tls tls) {
 
   /**
-   * Where a listener is.
+   * Where a listener listens.
    *
    * @param host address that it binds to; not for a Unix domain socket
    * @param port its port, 0 for any free one
-   * @param path of the URL for WebSocket, of the file for a Unix domain socket; empty for none
-   * @param backlog connections that the operating system keeps until they are accepted
+   * @param path path of the URL of a WebSocket, or of the file of a Unix domain socket; empty for none
+   * @param backlog connections that the operating system queues until they are accepted
    */
   public record Address(String host, int port, String path, int backlog) {}
 
   /**
-   * How many connections a listener takes, and what they may send.
+   * Bounds on the connections of a listener.
    *
-   * @param connectionsMax connections at the same time
-   * @param connectionsPerAddressMax those of one client address, 0 for as many as there may be
-   * @param connectRate new connections a second, 0 for as many as come
-   * @param connectBurst how many may come at once before the rate counts
-   * @param packetMax largest packet in bytes that a client may send, 0 for what all listeners have
+   * @param connectionsMax open connections
+   * @param connectionsPerAddressMax open connections of one client address, 0 for no limit
+   * @param connectRate new connections per second, 0 for no limit
+   * @param connectBurst new connections that may exceed the rate in a burst
+   * @param packetMax maximum size of a client's packet in bytes, 0 for the limit of all listeners
    */
   public record Limits(int connectionsMax, int connectionsPerAddressMax, int connectRate, int connectBurst, int packetMax) {}
 
@@ -45,7 +45,7 @@ public record ListenerSettings(
    * Whether a proxy is in front of a listener.
    *
    * @param header whether a PROXY protocol header must come first, of version 1 or 2
-   * @param from addresses and networks that such a header is believed of
+   * @param from addresses and networks of trusted proxies
    */
   public record Proxy(boolean header, List<String> from) {
     public Proxy {
@@ -53,7 +53,7 @@ public record ListenerSettings(
     }
   }
 
-  /** What the bytes of MQTT travel in. */
+  /** The transport of MQTT. */
   public enum Type {
     TCP,
     TLS,
@@ -70,14 +70,17 @@ public record ListenerSettings(
     }
   }
 
-  /** Whether a client must show a certificate. */
+  /** Whether a client must present a certificate. */
   public enum ClientAuth {
     NONE,
     OPTIONAL,
     REQUIRED
   }
 
-  /** What a client's certificate says of it, and by which of its names: the subject's common name, or the first alternative name. */
+  /**
+   * What a client's certificate determines, and by which name: the subject's common name, or the first alternative
+   * name.
+   */
   public enum Identity {
     NONE,
     CN_USER_NAME,
@@ -94,7 +97,7 @@ public record ListenerSettings(
     }
   }
 
-  /** Versions of TLS, spelled as everywhere. */
+  /** Versions of TLS with their usual names. */
   public enum TlsVersion {
     TLS_1_2("TLSv1.2"),
     TLS_1_3("TLSv1.3");
@@ -112,13 +115,13 @@ public record ListenerSettings(
   }
 
   /**
-   * How a listener of TLS proves who it is, and what of its clients it wants proven.
+   * The TLS settings of a listener.
    *
-   * @param certificate PEM file with the certificate, and behind it those between it and the root
+   * @param certificate PEM file with the certificate, followed by its intermediate certificates
    * @param key PEM file with its private key
-   * @param keyPassword opens an encrypted key; empty for one that is not
-   * @param clientCa PEM file with the roots that clients' certificates must come from
-   * @param cipherSuites by their names in the standards; empty for {@link TlsContext#SUITES}
+   * @param keyPassword password of an encrypted key; empty for a key without password
+   * @param clientCa PEM file with the root certificates for client certificates
+   * @param cipherSuites cipher suites by their standard names; empty for {@link TlsContext#SUITES}
    * @param handshakeTimeout how long a handshake may take
    */
   public record Tls(
@@ -137,7 +140,7 @@ public record ListenerSettings(
       cipherSuites = List.copyOf(cipherSuites);
     }
 
-    /** No certificate, as for listeners without TLS. */
+    /** No TLS. */
     public static Tls none() {
       return new Tls(
           Optional.empty(), Optional.empty(), "", Optional.empty(), ClientAuth.NONE, Identity.NONE, Set.of(TlsVersion.values()), List.of(),
@@ -155,7 +158,7 @@ public record ListenerSettings(
     origins = List.copyOf(origins);
   }
 
-  /** MQTT over TCP with nothing asked of clients. */
+  /** A listener for MQTT over TCP without restrictions. */
   public static ListenerSettings tcp(String name, String host, int port) {
     return new ListenerSettings(
         name,
@@ -168,7 +171,7 @@ public record ListenerSettings(
         Tls.none());
   }
 
-  /** One of its keys, for messages. */
+  /** The full key of one of its settings, for messages. */
   String key(String last) {
     return "dunlin.listeners." + name + "." + last;
   }

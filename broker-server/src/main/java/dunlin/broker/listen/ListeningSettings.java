@@ -3,10 +3,10 @@ package dunlin.broker.listen;
 import java.util.List;
 
 /**
- * Where clients connect to, and how their sockets are used.
+ * Listeners and sockets.
  *
- * @param listeners where clients connect to
- * @param transport how event loops wait for sockets
+ * @param listeners the listeners
+ * @param transport the I/O mechanism of the event loops
  * @param outboundMax bytes that may wait for a socket before QoS 0 messages to it are dropped
  */
 public record ListeningSettings(List<ListenerSettings> listeners, IoTransport transport, int outboundMax) {

@@ -20,17 +20,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes the PROXY protocol header, version 1 or 2, that the decoder before it has read, notes the client's address and is gone. A
- * proxy that speaks for itself (LOCAL) or does not know (UNKNOWN) leaves the connection its own address. Whether a client is on this
- * machine is decided by the address that the proxy tells; whom a proxy cannot name is not.
+ * Handles the PROXY protocol header, version 1 or 2, that the decoder in front has read: records the client's address
+ * and removes itself. For LOCAL (the proxy itself) and UNKNOWN the connection keeps its own address. Whether a client
+ * is on this machine is decided by the address in the header; a client without one counts as remote.
  */
 public final class ProxyFront extends ChannelInboundHandlerAdapter {
   /*
    * Owner: the channel's event loop.
-   * Bounds: a header of version 1 has 107 bytes, one of version 2 EXTENSIONS_MAX and the addresses; the time for CONNECT runs.
-   * Failure: no header, or a wrong one: counted and closed.
+   * Bounds: a header of version 1 has 107 bytes, one of version 2 EXTENSIONS_MAX plus the addresses; the connect
+   * timeout applies.
+   * Failure: a connection with a missing or invalid header is counted and closed.
    */
-  /** Bytes of what a proxy may tell beside addresses, such as TLS names; nothing of it is used. */
+  /** Maximum number of bytes of extensions, such as TLS names; they are ignored. */
   static final int EXTENSIONS_MAX = 4_096;
 
   private static final AttributeKey<SocketAddress> SOURCE = AttributeKey.valueOf(ProxyFront.class, "source");
@@ -39,19 +40,22 @@ public final class ProxyFront extends ChannelInboundHandlerAdapter {
 
   private final Listener listener;
 
-  /** What stands behind a wrong header is read as another one when the connection ends. */
+  /**
+   * Set after an invalid header, because the decoder reads the following bytes as another header when the connection
+   * ends.
+   */
   private boolean refused;
 
   ProxyFront(Listener listener) {
     this.listener = listener;
   }
 
-  /** Where a proxy has said that a connection comes from, or null. */
+  /** The client's address that a proxy has transmitted, or null. */
   static @Nullable SocketAddress sourceOf(Channel channel) {
     return channel.hasAttr(SOURCE) ? channel.attr(SOURCE).get() : null;
   }
 
-  /** Whether a proxy has sent this connection on for a client that is on another machine, or that it cannot name. */
+  /** Whether a proxy forwards this connection for a client on another machine, or for an unknown client. */
   public static boolean speaksForAnotherMachine(Channel channel) {
     if (channel.hasAttr(UNNAMED)) return true;
     return sourceOf(channel) instanceof InetSocketAddress source && !source.getAddress().isLoopbackAddress();
@@ -71,7 +75,7 @@ public final class ProxyFront extends ChannelInboundHandlerAdapter {
   }
 
   private void take(ChannelHandlerContext ctx, HAProxyMessage header) {
-    if (refused) return; // it was closed, and would count for its address for ever
+    if (refused) return; // the connection is closed, and its address would stay counted for ever
     HAProxyProxiedProtocol protocol = header.proxiedProtocol();
     if (header.command() == HAProxyCommand.PROXY && protocol == HAProxyProxiedProtocol.UNKNOWN) {
       ctx.channel().attr(UNNAMED).set(true);
@@ -94,7 +98,7 @@ public final class ProxyFront extends ChannelInboundHandlerAdapter {
     String text = header.sourceAddress();
     return switch (header.proxiedProtocol()) {
       case TCP4, TCP6 -> internetAddress(text, header.sourcePort());
-      case UNIX_STREAM -> new DomainSocketAddress(text == null ? "" : LogText.escaped(text)); // others may print it
+      case UNIX_STREAM -> new DomainSocketAddress(text == null ? "" : LogText.escaped(text)); // others may log it
       case UDP4, UDP6, UNIX_DGRAM, UNKNOWN -> null;
     };
   }
@@ -118,7 +122,7 @@ public final class ProxyFront extends ChannelInboundHandlerAdapter {
   }
 
   @Override
-  @SuppressWarnings("deprecation") // of ChannelHandler's method of that name, not of this class's
+  @SuppressWarnings("deprecation") // the method of ChannelHandler is deprecated, that of this class is not
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
     if (cause instanceof DecoderException) refuse(ctx, ListenerRefusal.PROXY_HEADER, String.valueOf(cause.getMessage()));
     else ctx.fireExceptionCaught(cause);

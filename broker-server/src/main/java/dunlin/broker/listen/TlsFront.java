@@ -6,7 +6,7 @@ import io.netty.handler.codec.DecoderException;
 import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import java.nio.channels.ClosedChannelException;
 
-/** Counts and tells of a TLS handshake that fails, and is gone once one has succeeded. */
+/** Counts and logs a failed TLS handshake, and removes itself after a successful one. */
 final class TlsFront extends ChannelInboundHandlerAdapter {
   private final Listener listener;
 
@@ -19,7 +19,7 @@ final class TlsFront extends ChannelInboundHandlerAdapter {
     if (event instanceof SslHandshakeCompletionEvent handshake) {
       if (handshake.isSuccess()) {
         ctx.pipeline().remove(this);
-      } else if (!(handshake.cause() instanceof ClosedChannelException)) { // who went away has not failed at anything
+      } else if (!(handshake.cause() instanceof ClosedChannelException)) { // a client that has disconnected has not failed
         listener.refused(ListenerRefusal.TLS_HANDSHAKE, ctx.channel(), String.valueOf(handshake.cause().getMessage()));
         ctx.close();
       }
@@ -28,9 +28,9 @@ final class TlsFront extends ChannelInboundHandlerAdapter {
   }
 
   @Override
-  @SuppressWarnings("deprecation") // of ChannelHandler's method of that name, not of this class's
+  @SuppressWarnings("deprecation") // the method of ChannelHandler is deprecated, that of this class is not
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-    // What is no TLS at all comes as this and as the failed handshake; once is enough.
+    // Bytes that are not TLS at all cause this and a failed handshake; only the latter is counted.
     if (cause instanceof DecoderException) ctx.close();
     else ctx.fireExceptionCaught(cause);
   }

@@ -11,8 +11,8 @@ import javax.naming.ldap.LdapName;
 import javax.naming.ldap.Rdn;
 
 /**
- * The name in a client's certificate: the most specific common name of its subject, or of its subject alternative names the first
- * for DNS, without one the first URI, without one the first e-mail address.
+ * The name in a client's certificate: the most specific common name of its subject; or, of its subject alternative
+ * names, the first DNS name, else the first URI, else the first e-mail address.
  */
 final class TlsIdentity {
   /** In the order of preference; RFC 5280, section 4.2.1.6. */
@@ -20,7 +20,10 @@ final class TlsIdentity {
 
   private TlsIdentity() {}
 
-  /** Empty when the certificate has no such name, or one that no user name may be: with control characters, or no text. */
+  /**
+   * The name; empty if the certificate has no such name, or one that is not valid as a user name: with control
+   * characters, or not text.
+   */
   static Optional<String> nameOf(X509Certificate certificate, ListenerSettings.Identity identity) {
     if (identity == ListenerSettings.Identity.NONE) return Optional.empty();
     Optional<String> name = identity.commonName() ? commonName(certificate) : alternativeName(certificate);
@@ -30,12 +33,12 @@ final class TlsIdentity {
   private static Optional<String> commonName(X509Certificate certificate) {
     try {
       List<Rdn> names = new LdapName(certificate.getSubjectX500Principal().getName()).getRdns();
-      // The list begins at the root.
+      // The list begins with the most general name.
       for (Rdn name : names.reversed()) {
         if (name.getType().equalsIgnoreCase("CN") && name.getValue() instanceof String text) return Optional.of(text);
       }
     } catch (InvalidNameException _) {
-      // A subject that is no name has no common name.
+      // An invalid subject has no common name.
     }
     return Optional.empty();
   }

@@ -16,9 +16,9 @@ import java.nio.file.attribute.PosixFilePermissions;
 record UnixSocketFile(Path path) {
 
   /**
-   * Removes the file of a broker that is no more.
+   * Removes the file of a broker that no longer runs.
    *
-   * @throws IOException when there is another kind of file, or a process answers on it
+   * @throws IOException if it is another kind of file, or a process listens on it
    */
   void clear() throws IOException {
     BasicFileAttributes attributes;
@@ -32,7 +32,10 @@ record UnixSocketFile(Path path) {
     Files.delete(path);
   }
 
-  /** Without waiting: one whose backlog is full does not answer at once, and lives. */
+  /**
+   * Whether a process listens on the socket. Does not block: if the backlog is full, the connect does not succeed at
+   * once, but a process listens.
+   */
   private boolean answers() throws IOException {
     try (SocketChannel probe = SocketChannel.open(StandardProtocolFamily.UNIX)) {
       probe.configureBlocking(false);
@@ -43,7 +46,7 @@ record UnixSocketFile(Path path) {
     }
   }
 
-  /** For the user and the group of the broker only. */
+  /** Restricts access to the user and the group of the broker. */
   void protect() throws IOException {
     Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-rw----"));
   }

@@ -14,11 +14,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * Which web pages may open a WebSocket to a listener; RFC 6455, section 10.2.
  *
- * <p>A browser connects for any page to any address that its user reaches, loopback included, and says in {@code Origin} which page it was.
- * Clients that are no browsers send no {@code Origin} and are not asked for one.
+ * <p>For any page, a browser connects to any address that its user can reach, including loopback, and names the page in
+ * {@code Origin}. Clients that are not browsers send no {@code Origin} and need none.
  *
- * <p>Without a list, a page is admitted that comes from the host which it connects to. A name in DNS can be made to point to loopback while a page of
- * that name is open (DNS rebinding), so a page that connects over loopback must have a name or address of loopback, too.
+ * <p>Without a list, a page is admitted if it comes from the host that it connects to. A DNS name can be changed to
+ * loopback while a page of that name is open (DNS rebinding), so a page that connects over loopback must also come from
+ * a loopback name or address.
  */
 final class WebOrigins {
   private static final String ANY = "*";
@@ -32,7 +33,7 @@ final class WebOrigins {
   /**
    * Reads the setting of a listener.
    *
-   * @throws ListenerException when an element is no origin
+   * @throws ListenerException if an element is not an origin
    */
   static WebOrigins of(ListenerSettings listener) {
     Set<String> allowed = new LinkedHashSet<>();
@@ -48,11 +49,11 @@ final class WebOrigins {
   }
 
   /**
-   * Whether a request is to become a WebSocket.
+   * Whether a request may open a WebSocket.
    *
    * @param origins the values of its Origin headers
    * @param hosts the values of its Host headers
-   * @param local where the connection has arrived
+   * @param local the local address of the connection
    */
   boolean admits(List<String> origins, List<String> hosts, @Nullable SocketAddress local) {
     if (origins.isEmpty() || allowed.contains(ANY)) return true;
@@ -64,7 +65,10 @@ final class WebOrigins {
     return page != null && page.equals(asked) && (!isLoopback(local) || isLoopbackName(page));
   }
 
-  /** An origin as browsers serialize it, with a lower-case host and without the scheme's usual port; null when it is none. */
+  /**
+   * An origin as browsers serialize it, with a lower-case host and without the scheme's default port; null if the text
+   * is not an origin.
+   */
   private static @Nullable String serialized(String text) {
     URI uri = parsed(text);
     if (uri == null || uri.getScheme() == null || uri.getHost() == null) return null;
@@ -95,7 +99,7 @@ final class WebOrigins {
     return address == null || address.isLoopbackAddress();
   }
 
-  /** Names and literals that never leave the machine; RFC 6761, section 6.3. Nothing is looked up. */
+  /** Whether a name or literal address always stands for this machine; RFC 6761, section 6.3. No name is resolved. */
   private static boolean isLoopbackName(String host) {
     return host.equals("localhost")
         || host.endsWith(".localhost")

@@ -9,16 +9,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The frames of a WebSocket that carries MQTT: hands on the content of binary messages as it comes, wherever frames begin and end
- * [MQTT-6.0.0-2], and sends each buffer as one binary frame; RFC 6455, section 5.
+ * The frames of a WebSocket that carries MQTT: passes on the content of binary messages as it arrives, independent of
+ * frame boundaries [MQTT-6.0.0-2], and sends each buffer as one binary frame; RFC 6455, section 5.
  */
 final class WebSocketFrames extends ChannelDuplexHandler {
   /*
    * Owner: the channel's event loop.
-   * Bounds: keeps the header of a frame that is not complete, the content of a control frame, and one pong: of several pings that
-   *   are not answered yet the last one is (section 5.5.3). Content is never gathered. What a frame says of its length costs nothing,
-   *   but one that is longer than any packet is refused early.
-   * Failure: a violation is answered with a close frame that has its code, counted, and the end of the connection.
+   * Bounds: keeps an incomplete frame header, the content of a control frame, and one pong: of several unanswered
+   * pings, only the last one is answered (section 5.5.3). Content is never buffered. The declared length of a frame
+   * reserves no memory, but a frame longer than any packet is refused early.
+   * Failure: a violation is counted and answered with a close frame with its code, and the connection is closed.
    */
   private static final Logger log = LoggerFactory.getLogger(WebSocketFrames.class);
   private static final int CONTINUATION = 0;
@@ -57,7 +57,7 @@ final class WebSocketFrames extends ChannelDuplexHandler {
 
   WebSocketFrames(Listener listener) {
     this.listener = listener;
-    // Several packets may come in one frame, so a small limit for packets is none for frames.
+    // One frame may contain several packets, so a small packet limit must not limit frames.
     this.frameMax = Math.max(listener.decoderLimits().packets().packetMax(), FRAME_MAX_LEAST);
   }
 
@@ -86,9 +86,10 @@ final class WebSocketFrames extends ChannelDuplexHandler {
     ctx.fireChannelWritabilityChanged();
   }
 
-  // ---------------------------------------------------------------------------------------------------------------- what comes in
+  // ----------------------------------------------------------------------------------------------------------------
+  // input
 
-  /** Gathers a header; true when all of it is there. */
+  /** Reads a header; true if it is complete. */
   private boolean readHeader(ChannelHandlerContext ctx, ByteBuf in) {
     while (in.isReadable()) {
       header[headerLength++] = in.readByte();
@@ -123,7 +124,7 @@ final class WebSocketFrames extends ChannelDuplexHandler {
     };
   }
 
-  /** All of a header is there. */
+  /** Handles a complete header. */
   private void begin(ChannelHandlerContext ctx) {
     int shortLength = header[1] & 0x7F;
     int maskAt = headerLength - Integer.BYTES;
@@ -168,7 +169,7 @@ final class WebSocketFrames extends ChannelDuplexHandler {
     if (contentLeft == 0) controlEnds(ctx);
   }
 
-  /** The mask is turned by what was read, so that the next part of the frame begins with its first byte. */
+  /** Unmasks content, and rotates the mask so that the next part of the frame begins with its first byte. */
   private void unmask(ByteBuf in, int from, int length) {
     int index = from;
     int end = from + length;
@@ -203,7 +204,8 @@ final class WebSocketFrames extends ChannelDuplexHandler {
     return false;
   }
 
-  // ---------------------------------------------------------------------------------------------------------------- what goes out
+  // ----------------------------------------------------------------------------------------------------------------
+  // output
 
   @Override
   public void write(ChannelHandlerContext ctx, Object data, ChannelPromise promise) {
@@ -218,7 +220,10 @@ final class WebSocketFrames extends ChannelDuplexHandler {
     return length < 0x1_0000 ? head.writeByte(LENGTH_16).writeShort(length) : head.writeByte(LENGTH_64).writeLong(length);
   }
 
-  /** Not before the socket takes more: who does not read gets one pong in the end, however many pings there were. */
+  /**
+   * Answers the last ping once the socket accepts more: a client that does not read gets one pong in the end, however
+   * many pings it sent.
+   */
   private void answerPing(ChannelHandlerContext ctx) {
     byte[] content = pong;
     if (content == null || closed || !ctx.channel().isWritable()) return;
@@ -230,7 +235,7 @@ final class WebSocketFrames extends ChannelDuplexHandler {
     ctx.writeAndFlush(head(ctx, CLOSE, Short.BYTES).writeShort(code), ctx.voidPromise());
   }
 
-  /** The broker closes: a close frame goes out first, as far as the socket takes it. */
+  /** Sends a close frame, as far as the socket accepts it, before the broker closes the connection. */
   @Override
   public void close(ChannelHandlerContext ctx, ChannelPromise promise) {
     if (!closed) {

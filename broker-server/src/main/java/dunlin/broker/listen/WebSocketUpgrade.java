@@ -27,20 +27,21 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Turns the one HTTP request of a connection into a WebSocket, or answers it with an error and closes; RFC 6455, section 4.2, and
- * MQTT 5, section 6. No extension is ever agreed to, so nothing is compressed.
+ * Upgrades the single HTTP request of a connection to a WebSocket, or answers it with an error and closes; RFC 6455,
+ * section 4.2, and MQTT 5, section 6. No extension is negotiated, so nothing is compressed.
  */
 final class WebSocketUpgrade extends ChannelInboundHandlerAdapter {
   /*
    * Owner: the channel's event loop.
-   * Bounds: HEAD_MAX bytes of request line and of headers; the time for CONNECT runs from when the connection was accepted.
-   * Failure: every request that does not become a WebSocket gets a status of 4xx, is counted, and is the connection's last.
+   * Bounds: HEAD_MAX bytes each of the request line and of the headers; the connect timeout runs from the accept.
+   * Failure: every request that does not open a WebSocket is counted and answered with a status 4xx, and the connection
+   * is closed.
    */
   private static final int HEAD_MAX = 8 * 1_024;
   private static final String SALT = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
   private static final int KEY_LENGTH = 16;
 
-  /** The second is what MQTT 3.1 called it, before it was registered. */
+  /** The second name was used for MQTT 3.1, before the first was registered. */
   private static final List<String> PROTOCOLS = List.of("mqtt", "mqttv3.1");
 
   private final Listener listener;
@@ -51,7 +52,7 @@ final class WebSocketUpgrade extends ChannelInboundHandlerAdapter {
     this.listener = listener;
   }
 
-  /** What reads the request for it. */
+  /** Creates the decoder of the request. */
   static HttpRequestDecoder decoder() {
     return new HttpRequestDecoder(
         new HttpDecoderConfig().setMaxInitialLineLength(HEAD_MAX).setMaxHeaderSize(HEAD_MAX).setInitialBufferSize(256));
@@ -61,7 +62,7 @@ final class WebSocketUpgrade extends ChannelInboundHandlerAdapter {
   public void channelRead(ChannelHandlerContext ctx, Object part) {
     try {
       if (part instanceof HttpRequest request && !answered) answer(ctx, request);
-      // Only then has the decoder taken all that is HTTP; what it has beyond goes to the frames when it is removed.
+      // Only now has the decoder consumed the whole request; further bytes go to the frames when it is removed.
       if (part instanceof LastHttpContent && accepted != null) becomeWebSocket(ctx, accepted);
     } finally {
       ReferenceCountUtil.release(part);
@@ -120,7 +121,7 @@ final class WebSocketUpgrade extends ChannelInboundHandlerAdapter {
     }
   }
 
-  /** The sub-protocol to name in the answer [MQTT-6.0.0-4], or null when the client offers none that is ours. */
+  /** The sub-protocol for the answer [MQTT-6.0.0-4], or null if the client offers none that is supported. */
   private static @Nullable String chosenProtocol(HttpHeaders headers) {
     for (String protocol : PROTOCOLS) {
       if (headers.containsValue(HttpHeaderNames.SEC_WEBSOCKET_PROTOCOL, protocol, false)) return protocol;
@@ -159,7 +160,7 @@ final class WebSocketUpgrade extends ChannelInboundHandlerAdapter {
   }
 
   @Override
-  @SuppressWarnings("deprecation") // of ChannelHandler's method of that name, not of this class's
+  @SuppressWarnings("deprecation") // the method of ChannelHandler is deprecated, that of this class is not
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
     if (cause instanceof DecoderException && !answered) refuse(ctx, HttpResponseStatus.BAD_REQUEST, "");
     else ctx.fireExceptionCaught(cause);

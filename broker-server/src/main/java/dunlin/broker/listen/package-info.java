@@ -1,4 +1,4 @@
-/** Listeners, and what the bytes of a connection pass through before MQTT: PROXY header, TLS, WebSocket. */
+/** Listeners, and the protocols under MQTT: PROXY header, TLS, WebSocket. */
 @NullMarked
 package dunlin.broker.listen;
 

@@ -14,12 +14,12 @@ import java.util.stream.Stream;
 /**
  * How a frontend serves its clients.
  *
- * @param listeners where clients connect to
- * @param packets what one packet may hold
- * @param features what clients may use
- * @param connections what a connection may use
- * @param sessions what a session may hold, and for how long
- * @param lanes the event loops, each with a lane of its own
+ * @param listeners the listeners and their sockets
+ * @param packets limits on one packet
+ * @param features the features that clients may use
+ * @param connections limits on a connection
+ * @param sessions limits on a session
+ * @param lanes the event loops, each with its own lane
  * @param groupWaits how long messages wait for a member of a shared subscription
  */
 public record FrontendSettings(
@@ -31,7 +31,7 @@ public record FrontendSettings(
     Lanes lanes,
     GroupWaits groupWaits) {
 
-  /** The settings that are read here. */
+  /** The settings that this class reads. */
   public static final List<Setting<?>> ALL =
       Stream.of(Connections.ALL, Sessions.ALL, Lanes.ALL, GroupWaits.ALL, PacketLimits.ALL, Features.ALL).<Setting<?>>flatMap(List::stream).toList();
 
@@ -41,7 +41,7 @@ public record FrontendSettings(
   /** A Session Expiry Interval of this many seconds means that the session does not expire. */
   public static final long NEVER = 0xFFFF_FFFFL;
 
-  /** Characters of a Server Reference. */
+  /** Maximum number of characters of a Server Reference. */
   public static final int SERVER_REFERENCE_MAX = 1_024;
 
   private static final int RESPONSE_INFORMATION_MAX = 16_384;
@@ -57,7 +57,7 @@ public record FrontendSettings(
         GroupWaits.from(settings));
   }
 
-  /** What the settings allow to say and MQTT does not, a sentence for each. */
+  /** Problems of values that the settings accept but MQTT does not allow, one sentence each. */
   public static List<String> problems(Settings settings) {
     var problems = new ArrayList<String>();
     if (isUnfit(settings.get(Features.RESPONSE_INFORMATION), RESPONSE_INFORMATION_MAX, "+#")) {
@@ -74,14 +74,14 @@ public record FrontendSettings(
   }
 
   /**
-   * What a connection may use.
+   * Limits on a connection.
    *
-   * @param connectTimeout how long it may take to send CONNECT
+   * @param connectTimeout how long a client may take to send CONNECT
    * @param keepAliveMax longest keep alive that is granted; a client that asks for more, or for none, gets this one
    * @param receiveMaximum publishes of QoS 1 and 2 that a client may have unacknowledged, 1 to 65,535
    * @param topicAliasMaximum topic aliases that a client may set, 0 to 65,535
    * @param topicAliasMaximumOut topic aliases that are used towards a client, 0 to 65,535
-   * @param serverReference where clients are sent when this server stops or is drained; empty when that is not known
+   * @param serverReference the server that clients are referred to when this one stops or is drained; empty for none
    */
   public record Connections(
       Duration connectTimeout,
@@ -134,15 +134,15 @@ public record FrontendSettings(
   }
 
   /**
-   * What a session may hold, and for how long.
+   * Limits on a session.
    *
    * @param expiryMax longest session expiry that is granted, in seconds; 0xFFFFFFFF for never
-   * @param expiryOfMqtt3 how long a session of an MQTT 3 client without Clean Session stays behind its connection, in seconds,
-   *     1 to 0xFFFFFFFF for ever; at most expiryMax
-   * @param subscriptionsMax subscriptions that it may hold
-   * @param inFlightMax messages of QoS 1 and 2 that may be on their way to its client, 1 to 65,535
+   * @param expiryOfMqtt3 how long a session of an MQTT 3 client without Clean Session is kept after its connection has
+   *     ended, in seconds, 1 to 0xFFFFFFFF for ever; at most expiryMax
+   * @param subscriptionsMax subscriptions of a session
+   * @param inFlightMax messages of QoS 1 and 2 that may be in flight to its client, 1 to 65,535
    * @param queueMessagesMax messages of QoS 1 and 2 that may wait for it while it is connected and has no expiry
-   * @param queueBytesMax their bytes
+   * @param queueBytesMax bytes of these messages
    */
   public record Sessions(
       long expiryMax, long expiryOfMqtt3, int subscriptionsMax, int inFlightMax, int queueMessagesMax, int queueBytesMax) {
@@ -193,12 +193,12 @@ public record FrontendSettings(
   }
 
   /**
-   * The event loops, each with a lane of its own.
+   * The event loops, each with its own lane.
    *
-   * @param count how many, 1 to 64
-   * @param messagesMax messages of one lane that may be on their way before its publishers are not read any more
-   * @param bytesMax their bytes
-   * @param inlineFanoutThreshold subscribers of one message on one event loop that are served in one go
+   * @param count number of event loops, 1 to 64
+   * @param messagesMax messages of one lane that may be in flight before its publishers are not read from any more
+   * @param bytesMax bytes of these messages
+   * @param inlineFanoutThreshold subscribers of one message on one event loop that are served without a break
    */
   public record Lanes(int count, int messagesMax, int bytesMax, int inlineFanoutThreshold) {
     private static final Setting<Integer> LANES =
@@ -243,9 +243,9 @@ public record FrontendSettings(
   /**
    * How long a message waits for a member of a shared subscription's group to take it.
    *
-   * @param acknowledged with QoS 1 or 2, and the publisher's acknowledgement with it
-   * @param unacknowledged with QoS 0, in which its publisher is not read from
-   * @param unacknowledgedBytesMax bytes of QoS 0 that may wait so on one event loop
+   * @param acknowledged the time for QoS 1 and 2, for which the publisher's acknowledgement waits as well
+   * @param unacknowledged the time for QoS 0, during which its publisher is not read from
+   * @param unacknowledgedBytesMax bytes of QoS 0 messages that may wait on one event loop
    */
   public record GroupWaits(Duration acknowledged, Duration unacknowledged, int unacknowledgedBytesMax) {
     private static final Setting<Duration> SHARED_WAIT =
@@ -275,15 +275,16 @@ public record FrontendSettings(
   }
 
   /**
-   * What a server need not have, and what it may do beside its duty; MQTT 5, section 3.2.2.3.
+   * Optional features of a server, and additional checks; MQTT 5, section 3.2.2.3.
    *
    * @param maximumQoS the highest QoS that clients may publish with and subscriptions are granted
    * @param retain whether messages may be retained
    * @param wildcardSubscriptions whether topic filters may have wildcards
    * @param subscriptionIdentifiers whether subscriptions may have identifiers
-   * @param sharedSubscriptions whether there are shared subscriptions
-   * @param payloadFormatCheck whether a payload that claims to be UTF-8 text is checked
-   * @param responseInformation the Response Information sent to clients: the beginning of their response topics; empty for none
+   * @param sharedSubscriptions whether shared subscriptions are available
+   * @param payloadFormatCheck whether a payload that is declared as UTF-8 text is checked
+   * @param responseInformation the Response Information sent to clients: the prefix of their response topics; empty for
+   *     none
    */
   public record Features(
       QoS maximumQoS,
@@ -317,7 +318,7 @@ public record FrontendSettings(
         List.of(
             MAXIMUM_QOS, RETAIN_AVAILABLE, WILDCARD_SUBSCRIPTION_AVAILABLE, SUBSCRIPTION_IDENTIFIERS_AVAILABLE, SHARED_SUBSCRIPTION_AVAILABLE, PAYLOAD_FORMAT_CHECK, RESPONSE_INFORMATION);
 
-    /** Everything that MQTT has, and nothing beside it. */
+    /** All features of MQTT, without additional checks. */
     public static Features all() {
       return new Features(QoS.EXACTLY_ONCE, true, true, true, true, false, "");
     }

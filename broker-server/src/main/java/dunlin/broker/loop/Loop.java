@@ -20,25 +20,29 @@ import org.jctools.queues.MpscUnboundedArrayQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One event loop: its lane, what others have posted to it, and what has been gathered on it in this round for sockets and for other loops.
- * Who lives on it, connections and their sessions, it calls by {@link Resident}.
+ * One event loop: its lane, the tasks that other threads have posted, and the output of this round for sockets and
+ * other loops. It calls its connections and sessions through {@link Resident}.
  *
- * <p>A round is what the loop does between two waits: it reads what has arrived on its sockets, runs what others have
- * posted, and at the end flushes each connection that was written to and sends each other loop one batch.
+ * <p>A round is the loop's work between two waits: it reads from its sockets, runs posted tasks, and at the end flushes
+ * each connection that was written to and sends one batch to each other loop.
  */
 public final class Loop implements AskingLoop {
   /*
-   * Owner: the thread of its event loop; post and the read-only numbers are for all.
-   * Bounds: arrivals has no bound of its own, but everything in it has: batches within lane windows, answers of the stores
-   *   within the stores' proposal bounds, at most one connect, subscribe or fetch for each connection, one turn of the PushQueue.
-   * Failure: a task that fails takes no other with it: it is logged and counted.
+   * Owner: the thread of its event loop; any thread may call post and the read-only numbers.
+   * Bounds: arrivals has no bound itself, but everything in it has: batches within lane windows, answers of the stores
+   * within the stores' proposal bounds, at most one connect, subscribe or fetch for each connection, one turn of the
+   * PushQueue.
+   * Failure: a task that fails is logged and counted, and does not affect other tasks.
    */
   private static final int ARRIVALS_A_ROUND = 4_096;
 
-  /** Connections flushed before the loop looks at its sockets again: each flush is a system call of some microseconds. */
+  /**
+   * Number of connections that are flushed before the loop serves its sockets again: each flush is a system call of
+   * some microseconds.
+   */
   private static final int FLUSHES_A_ROUND = 128;
 
-  /** How often the loop calls its {@link Resident} for what only time brings. */
+  /** The interval at which the loop calls {@link Resident#tick}. */
   public static final int TICK_MILLIS = 100;
 
   private final Loops loops;
@@ -61,24 +65,25 @@ public final class Loop implements AskingLoop {
   private boolean roundEndDue;
   private long nowMillis;
 
-  /** What is written to in a round, and flushed at its end. */
+  /** Something that is written to in a round and flushed at its end. */
   public interface Written {
     void flushRound();
   }
 
-  /** What lives on a loop, as far as the loop calls it; on its thread. */
+  /** The connections and sessions of a loop, as the loop calls them; on its thread. */
   public interface Resident {
     /**
-     * Takes a message that another loop has passed on.
+     * Receives a message from another loop.
      *
-     * @param target for whom it is, as the sender has said it
-     * @param acknowledgement of the message, with an answer of the caller's to come; null for none
-     * @param from the loop whose lane it holds credit of
-     * @return false when it has to wait here: then it keeps its credit, and the answer is the taker's
+     * @param target the target of the message, as set by the sender
+     * @param acknowledgement the message's acknowledgement, which still expects an answer from the caller; null for
+     *     none
+     * @param from the loop whose lane's credit it holds
+     * @return false if the message has to wait: then it keeps its credit, and the receiver answers for it
      */
     boolean arrive(Publication message, Object target, @Nullable Acknowledgement acknowledgement, Loop from);
 
-    /** {@link #TICK_MILLIS} have passed. */
+    /** Called every {@link #TICK_MILLIS}. */
     void tick();
   }
 
@@ -94,7 +99,7 @@ public final class Loop implements AskingLoop {
     this.batches = new @Nullable LoopBatch[lanes.count()];
   }
 
-  /** First thing on the loop's own thread. */
+  /** Starts the loop; must be called first on its own thread. */
   public void start(Resident whoLivesHere) {
     ((LoopThread) Thread.currentThread()).carry(this);
     resident = whoLivesHere;
@@ -102,7 +107,7 @@ public final class Loop implements AskingLoop {
     executor.scheduleAtFixedRate(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
   }
 
-  /** This one and the others. */
+  /** All event loops of the frontend. */
   public Loops loops() {
     return loops;
   }
@@ -156,20 +161,20 @@ public final class Loop implements AskingLoop {
     return executor.inEventLoop();
   }
 
-  /** The time of the tiers as of this round's last look at it. */
+  /** The tiers' wall clock as last read in this round. */
   public long nowMillis() {
     return nowMillis;
   }
 
-  /** Looks at the clock; once for each read of a connection is often enough. */
+  /** Reads the clock; called once for each read of a connection. */
   public long readClock() {
     nowMillis = loops.clock().millis();
     return nowMillis;
   }
 
   /**
-   * Runs something on this loop: at once when called on it, and then before what others have posted earlier; otherwise soon, in
-   * the order of each caller's posts.
+   * Runs a task on this loop. When called on the loop, it runs at once, before tasks that were posted earlier;
+   * otherwise soon, in the order of each caller's posts.
    */
   public void run(Runnable task) {
     if (isCurrent()) {
@@ -180,9 +185,10 @@ public final class Loop implements AskingLoop {
   }
 
   /**
-   * Runs something on this loop soon. Any thread; the posts of one thread keep their order. What follows an answer of a store is
-   * posted even on the loop itself: an answer that was there at once must not overtake one before it that is still on its way.
-   * Only the answer to a connect is run, since pushes may follow it that are posted before its callback is hung on.
+   * Runs a task on this loop soon. Any thread; tasks of one thread keep their order. Work that follows an answer of a
+   * store is posted even on the loop itself, because an immediate answer must not overtake an earlier one that is still
+   * in the queue. Only the answer to a connect is run directly, because pushes that follow it may be posted before its
+   * callback is registered.
    */
   @Override
   public void post(Runnable task) {
@@ -198,7 +204,7 @@ public final class Loop implements AskingLoop {
     try {
       executor.execute(this::takeArrivals);
     } catch (RejectedExecutionException _) {
-      // The loop has shut down, and with it everybody the arrivals were for.
+      // The loop has shut down, and with it all receivers of the arrivals.
       arrivals.clear();
     }
   }
@@ -214,7 +220,7 @@ public final class Loop implements AskingLoop {
     if (!arrivals.isEmpty() && arrivalsAnnounced.compareAndSet(false, true)) announceArrivals();
   }
 
-  /** One faulty task must not take the tasks of others with it. */
+  /** Runs a task; a failure is logged and counted, and does not affect other tasks. */
   public void runSafely(Runnable task) {
     try {
       task.run();
@@ -233,7 +239,7 @@ public final class Loop implements AskingLoop {
     return batch;
   }
 
-  /** Has something flushed at the end of the round. */
+  /** Schedules a flush at the end of the round. */
   public void written(Written one) {
     written.add(one);
     endRoundSoon();
@@ -253,7 +259,7 @@ public final class Loop implements AskingLoop {
       batches[i] = null;
       loops.get(i).post(batch);
     }
-    // Flushing may make a channel writable again and so bring more to write, for the next round's list.
+    // Flushing may make a channel writable again and cause further writes; those belong to the next round's list.
     ArrayList<Written> due = written;
     written = flushing;
     flushing = due;
@@ -264,13 +270,13 @@ public final class Loop implements AskingLoop {
     if (!flushLater.isEmpty()) flushMore(FLUSHES_A_ROUND - now / 2);
   }
 
-  /** Flushes what was written in this round so far: for who needs memory that sockets may take over. */
+  /** Flushes what was written in this round so far, to free memory that sockets may accept. */
   public void flushNow() {
     for (int left = written.size(); left > 0 && !written.isEmpty(); left--) written.removeLast().flushRound();
     for (int left = flushLater.size(); left > 0 && !flushLater.isEmpty(); left--) flushLater.remove().flushRound();
   }
 
-  /** Flushes some of what a broadcast has left to flush, then lets the sockets have their turn. */
+  /** Flushes some of the connections that a broadcast has left, then lets the loop serve its sockets. */
   private void flushMore(int count) {
     for (int left = count; left > 0; left--) {
       Written next = flushLater.poll();
@@ -286,9 +292,9 @@ public final class Loop implements AskingLoop {
         });
   }
 
-  /** Runs something on this loop after it has looked at its sockets once more. */
+  /** Runs a task on this loop after it has served its sockets once more. */
   public void afterSockets(Runnable task) {
-    // A task that is merely submitted would run in the same pass over the tasks, before any socket.
+    // A task that is only submitted would run in the same pass over the tasks, before the sockets are served.
     if (executor instanceof SingleThreadEventLoop single) {
       single.executeAfterEventLoopIteration(() -> executor.execute(task));
     } else {

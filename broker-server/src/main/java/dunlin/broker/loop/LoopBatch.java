@@ -9,15 +9,16 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one event loop has for another one at the end of a round: messages to deliver, publishes that it has finished, and
- * credit to give back. One push and at most one wake-up carry them all.
+ * The batch from one event loop to another at the end of a round: messages to deliver, finished publishes, and returned
+ * credit. It takes one push and at most one wake-up.
  */
 public final class LoopBatch implements Runnable {
   /*
-   * Owner: filled by the loop it comes from, then handed over whole to the one it goes to.
-   * Bounds: the messages in it are within the windows of their lanes; the rest answers messages of the target's lane.
-   * Failure: one that cannot be delivered for a fault of ours is logged, counted and answered with an error; the others arrive, and the
-   *   credit of all comes back, but for what goes to a group's member: that keeps its credit and answers for itself.
+   * Owner: the source loop fills it and then hands it over to the target loop.
+   * Bounds: its messages are within the windows of their lanes; the rest answers messages of the target's lane.
+   * Failure: a message that cannot be delivered because of a bug is logged, counted and answered with an error. The
+   * others arrive, and all credit is returned, except that of messages to a group's member: those keep their credit and
+   * answer separately.
    */
   private final Loop from;
   private final Loop to;
@@ -27,7 +28,7 @@ public final class LoopBatch implements Runnable {
   private @Nullable Acknowledgement[] acknowledgements = new Acknowledgement[16];
   private int size;
 
-  /** Messages whose credit of the source's lane is free when they have arrived, and their bytes. */
+  /** Number and bytes of the messages whose credit of the source's lane is returned when they have arrived. */
   private int credited;
 
   private long bytes;
@@ -45,7 +46,7 @@ public final class LoopBatch implements Runnable {
   /**
    * Adds a message.
    *
-   * @param target for whom it is, which the {@link Loop.Resident} of the other loop understands
+   * @param target the target of the message, as the {@link Loop.Resident} of the other loop knows it
    */
   public void add(Publication message, Object target, @Nullable Acknowledgement acknowledgement) {
     put(message, target, acknowledgement);
@@ -53,7 +54,7 @@ public final class LoopBatch implements Runnable {
     bytes += message.body().length;
   }
 
-  /** Adds a message whose target keeps its credit and answers for itself. */
+  /** Adds a message whose target keeps its credit and answers separately. */
   public void addUncredited(Publication message, Object target) {
     put(message, target, null);
   }
@@ -69,7 +70,7 @@ public final class LoopBatch implements Runnable {
     acknowledgements[size++] = acknowledgement;
   }
 
-  /** Adds a publish of the other loop that has got all its answers, to be run there. */
+  /** Adds a publish of the other loop that has all its answers, to be run there. */
   public void finished(Runnable publish) {
     finished.add(publish);
   }
@@ -79,7 +80,7 @@ public final class LoopBatch implements Runnable {
     creditBytes += size;
   }
 
-  /** Arrives on the loop that it goes to. */
+  /** Processes the batch on the target loop. */
   @Override
   public void run() {
     if (creditMessages > 0) to.window().give(creditMessages, creditBytes);

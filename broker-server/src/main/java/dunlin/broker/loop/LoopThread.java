@@ -3,7 +3,7 @@ package dunlin.broker.loop;
 import io.netty.util.concurrent.FastThreadLocalThread;
 import org.jspecify.annotations.Nullable;
 
-/** A thread that runs one event loop, and knows which. */
+/** A thread that runs one event loop and has a reference to it. */
 public final class LoopThread extends FastThreadLocalThread {
   /** Set once, by this thread. */
   private @Nullable Loop loop;
@@ -17,7 +17,7 @@ public final class LoopThread extends FastThreadLocalThread {
     loop = own;
   }
 
-  /** The loop that the calling thread runs, or null when it runs none. */
+  /** The loop that the calling thread runs, or null if it runs none. */
   public static @Nullable Loop current() {
     return Thread.currentThread() instanceof LoopThread thread ? thread.loop : null;
   }

@@ -8,10 +8,10 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The event loops of one frontend, and what everything on them shares: settings, memory, meters, and the tiers behind. */
+/** The event loops of one frontend, and what they share: settings, memory, meters, and the other tiers. */
 public final class Loops {
   /*
-   * Owner: the thread that opens the frontend makes it; then any thread reads it, and nothing in it changes.
+   * Owner: the thread that opens the frontend creates it; afterwards it is immutable, and any thread reads it.
    * Bounds: as many loops as lanes.
    */
   private final FrontendSettings settings;
@@ -21,7 +21,7 @@ public final class Loops {
   private final Tiers tiers;
   private final Loop[] loops;
 
-  /** @param executors of which each runs one loop */
+  /** @param executors the executors, each of which runs one loop */
   public Loops(
       FrontendSettings settings,
       NodeBudget budget,

@@ -3,8 +3,8 @@ package dunlin.broker.loop;
 import dunlin.model.Publication;
 
 /**
- * Topics in which only the broker itself speaks: a client that could publish there would be taken for it. MQTT 5, section 4.7.2,
- * leaves topics that begin with {@code $} to the server.
+ * Topics that only the broker may publish to: a message of a client there would be mistaken for one of the broker. MQTT
+ * 5, section 4.7.2, reserves topics that begin with {@code $} for the server.
  */
 public final class ServersTopics {
   private static final String SYS = "$SYS";

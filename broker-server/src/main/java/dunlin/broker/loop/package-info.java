@@ -1,12 +1,12 @@
 /**
- * The event loops of a frontend: what is posted to one, its lane and that lane's credit, what one has for another at the end of a round; and
- * what everything on them shares, settings and the tiers behind.
+ * The event loops of a frontend: posted tasks, the lane of each loop and its credit, and the batches between loops; and
+ * what the loops share, such as settings and the other tiers.
  *
- * <p>Promises: what one thread posts keeps its order, a task that fails takes no other with it, and what is passed on holds credit of its lane
- * until it has arrived.
+ * <p>Promises: tasks of one thread keep their order, a task that fails does not affect others, and a message that is
+ * passed to another loop holds credit of its lane until it has arrived.
  *
- * <p>It knows none of those who live on a loop, but by {@link dunlin.broker.loop.Loop.Resident}. All other packages that run on loops may
- * know it.
+ * <p>It uses connections and sessions only through {@link dunlin.broker.loop.Loop.Resident}. All other packages that
+ * run on loops may use it.
  */
 @NullMarked
 package dunlin.broker.loop;

@@ -2,10 +2,13 @@ package dunlin.broker.meter;
 
 import java.util.function.LongSupplier;
 
-/** How fast a count grows, per minute: exponentially weighted means over 1, 5 and 15 minutes, as mosquitto's {@code load} topics. */
+/**
+ * How fast a count grows, per minute: exponentially weighted means over 1, 5 and 15 minutes, like mosquitto's
+ * {@code load} topics.
+ */
 public final class LoadAverage {
   /*
-   * Owner: the thread that calls update, which also reads.
+   * Owner: the thread that calls update; the same thread reads.
    */
   private static final double MINUTE_MILLIS = 60_000;
   private static final int[] MINUTES = {1, 5, 15};
@@ -19,7 +22,7 @@ public final class LoadAverage {
     this.count = count;
   }
 
-  /** Takes in what was counted in the time that has passed since the update before. */
+  /** Adds the count of the time since the previous update. */
   public void update(long elapsedMillis) {
     if (elapsedMillis <= 0) return;
     long now = count.getAsLong();

@@ -8,7 +8,7 @@ import dunlin.runtime.metrics.LatencyHistogram;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
-/** What one event loop counts: its share of the ledgers of both hops that a frontend is. */
+/** The counts of one event loop: its part of the ledgers of the frontend's two hops. */
 public final class LoopCounts {
   private final Hop publishes;
   private final Hop copies;
@@ -22,22 +22,22 @@ public final class LoopCounts {
     this.delivering = delivering.local();
   }
 
-  /** From a PUBLISH to its PUBACK or PUBREC. */
+  /** The times from PUBLISH to PUBACK or PUBREC. */
   public LatencyHistogram.Local acknowledging() {
     return acknowledging;
   }
 
-  /** From a PUBLISH until it is written for a subscriber. */
+  /** The times from PUBLISH until the message is written for a subscriber. */
   public LatencyHistogram.Local delivering() {
     return delivering;
   }
 
-  /** From the client to the dist tier: one for each PUBLISH. */
+  /** The hop from the client to the dist tier: one message for each PUBLISH. */
   public Hop publishes() {
     return publishes;
   }
 
-  /** A publish that waited for its answers has them. */
+  /** Counts a publish whose answers are complete. */
   public void publishAnswered(ReasonCode reason) {
     publishes.waiting(-1);
     if (reason.isError()) publishes.dropped(dropReason(reason));
@@ -47,18 +47,21 @@ public final class LoopCounts {
   private static DropReason dropReason(ReasonCode reason) {
     return switch (reason) {
       case QUOTA_EXCEEDED -> DropReason.NO_MEMBER;
-      case SESSION_TAKEN_OVER -> DropReason.SESSION_ENDED; // its exchange goes on in the connection that took over
+      case SESSION_TAKEN_OVER -> DropReason.SESSION_ENDED; // its exchange continues in the connection that took over
       case SERVER_BUSY, SERVER_UNAVAILABLE -> DropReason.OVERLOADED;
       default -> DropReason.NOT_DURABLE;
     };
   }
 
-  /** From the frontend to its sessions: one for each session that a message is meant for. */
+  /** The hop from the frontend to its sessions: one message for each session that it goes to. */
   public Hop copies() {
     return copies;
   }
 
-  /** One hop's counts on one loop. What is on its way is counted by itself, so that the ledger's balance proves something. */
+  /**
+   * One hop's counts on one loop. Messages in flight are counted separately, so that the balance of the ledger is a
+   * real check.
+   */
   public static final class Hop {
     private static final VarHandle WAITING;
 
@@ -95,17 +98,17 @@ public final class LoopCounts {
       events.dropped(hop, reason, 1, "");
     }
 
-    /** Went back to where it came from, which still has it or gives it to another. */
+    /** Counts a message that went back to its source, which still has it or gives it to another session. */
     public void returned() {
       local.returned();
     }
 
-    /** More or fewer messages that have come and are neither delivered nor dropped yet. */
+    /** Changes the number of messages that have arrived and are neither delivered nor dropped yet. */
     public void waiting(int change) {
       WAITING.setOpaque(this, waiting + change);
     }
 
-    /** Any thread. */
+    /** The number of waiting messages. Any thread. */
     public long waiting() {
       return (long) WAITING.getOpaque(this);
     }

@@ -62,7 +62,7 @@ public enum PacketType {
     return fromServers;
   }
 
-  /** As in meters and topics. */
+  /** The name in meters and topics. */
   public String label() {
     return name().toLowerCase(Locale.ROOT);
   }

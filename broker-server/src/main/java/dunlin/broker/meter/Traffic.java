@@ -7,11 +7,11 @@ import java.lang.invoke.VarHandle;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** What goes over a frontend's connections: control packets by type, and bytes. */
+/** The traffic of a frontend's connections: control packets by type, and bytes. */
 public final class Traffic {
   /*
-   * Owner: any thread may read; each Local is written by its event loop alone, with a plain add.
-   * Bounds: one Local an event loop.
+   * Owner: any thread may read; only its event loop writes a Local, with a plain addition.
+   * Bounds: one Local for each event loop.
    */
   private static final VarHandle COUNT = MethodHandles.arrayElementVarHandle(long[].class);
 
@@ -49,7 +49,7 @@ public final class Traffic {
     }
   }
 
-  /** A part of the counts for one event loop, which alone may write in it. */
+  /** Creates the counts of one event loop; only that loop may write them. */
   public Local local() {
     Local local = new Local();
     locals.add(local);
@@ -88,7 +88,7 @@ public final class Traffic {
     return sum;
   }
 
-  /** What one event loop counted. */
+  /** The counts of one event loop. */
   public static final class Local {
     private final long[] counts = new long[LENGTH];
 

@@ -1,4 +1,4 @@
-/** What a frontend counts: packets, messages by their hops, violations, the rates of these. */
+/** The meters of a frontend: packets, messages by hop, violations, and their rates. */
 @NullMarked
 package dunlin.broker.meter;
 

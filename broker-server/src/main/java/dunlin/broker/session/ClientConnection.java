@@ -7,62 +7,79 @@ import dunlin.model.ReasonCode;
 import io.netty.channel.ChannelHandlerContext;
 import org.jspecify.annotations.Nullable;
 
-/** The network connection of a live session's client, as far as the session needs it. */
+/** The session's view of its client's network connection. */
 public interface ClientConnection extends Loop.Written {
   /*
    * Owner: the connection's event loop.
-   * There is one implementation, and should be: these calls are made for each packet.
+   * There should be only one implementation, because these methods are called for each packet.
    */
-  /** By which other tiers name it. */
+  /** The number by which other tiers identify it. */
   long number();
 
   Loop loop();
 
-  /** What writes packets to the client. */
+  /** The writer of packets to the client. */
   RoundWriter writer();
 
-  // ---------------------------------------------------------------------------------------------------------- what is written
+  // ------------------------------------------------------------------------------------------------------------------
+  // output
 
   ChannelHandlerContext context();
 
-  /** Memory is taken to write into. */
+  /** Counts memory that is taken to write into. */
   void takesMemory(int bytes);
 
-  /** Whether the socket takes more without holding memory beyond its bound. */
+  /** Whether the socket accepts more bytes within its memory bound. */
   boolean writable();
 
-  /** Whether it takes so many bytes more, and the node has the memory; if not for that, the session is told when there is some again. */
+  /**
+   * Whether the socket accepts this many more bytes and the node has the memory. If memory is missing, the session is
+   * notified when there is some again.
+   */
   boolean writable(int bytes);
 
-  /** The same for what will not wait: sockets that take something are given it first. */
+  /**
+   * The same for QoS 0, which is dropped rather than kept waiting: if memory is missing, the sockets are flushed first.
+   */
   boolean takesQoS0(int bytes);
 
-  /** Bytes that wait for the socket. */
+  /** Number of bytes that wait for the socket. */
   long waitingBytes();
 
-  /** An answer is larger than the client accepts. It gets a short one that says so, where there is one. */
+  /**
+   * Handles an answer that is larger than the client accepts: the client gets a short answer that says so, if there is
+   * one.
+   */
   void tooLarge(Packet answer);
 
-  // --------------------------------------------------------------------------------------------------------------- what is read
+  // -------------------------------------------------------------------------------------------------------------------
+  // input
 
   void hold(Hold reason);
 
-  /** Is not read from until its lane has credit again. */
+  /** Stops reading until the lane has credit again. */
   void holdForCredit();
 
   void resume(Hold reason);
 
-  // ------------------------------------------------------------------------------------------------------------------ how it ends
+  // ---------------------------------------------------------------------------------------------------------------------
+  // end
 
-  /** Counts and tells a violation that does not end the connection: its packet is answered with an error. */
+  /** Counts and logs a violation that does not end the connection: the packet is answered with an error. */
   void note(ReasonCode reason, @Nullable Limit limit, String explanation);
 
-  /** The client broke the protocol or passed a limit, in a packet that only the connection's end can answer. */
+  /**
+   * Closes the connection, because the client violated the protocol or exceeded a limit with a packet that has no other
+   * answer.
+   */
   void violated(ReasonCode reason, @Nullable Limit limit, String explanation);
 
-  /** Closes for an error, which a client of MQTT 5 gets in a DISCONNECT [MQTT-4.13.1-1]. */
+  /** Closes the connection on an error, which an MQTT 5 client gets in a DISCONNECT [MQTT-4.13.1-1]. */
   void fail(ReasonCode reason, @Nullable String explanation);
 
-  /** A store did not do what this client's packet asked for. A session that was taken over is closed by its new owner's side. */
+  /**
+   * Closes the connection, because a store failed to process the client's packet. If the session was taken over, the
+   * new owner's side closes this connection.
+   */
   void storeFailed(String what, @Nullable Throwable failure);
 }

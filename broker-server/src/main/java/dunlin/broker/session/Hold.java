@@ -2,23 +2,23 @@ package dunlin.broker.session;
 
 /** Why a connection is not read from. */
 public enum Hold {
-  /** It is being authenticated, or its session opened. */
+  /** It is being authenticated, or its session is being opened. */
   OPENING(1),
-  /** Its lane is out of credit. */
+  /** Its lane has no credit. */
   CREDIT(2),
-  /** It has as many publishes unacknowledged as it may. */
+  /** It has the maximum number of unacknowledged publishes. */
   PENDING(4),
-  /** The stores work on as many of its other packets as it may have in progress. */
+  /** It has the maximum number of other packets in progress in the stores. */
   OPERATIONS(8),
-  /** It does not read what it is sent: answers to its packets pile up. */
+  /** Too many answers to its packets wait for its socket, because the client does not read them. */
   SOCKET(16),
-  /** A shared subscription that it publishes to takes nothing now. */
+  /** A shared subscription that it publishes to takes no messages now. */
   GROUP(32),
-  /** It has taken its session over from a connection whose publishes are not all answered. */
+  /** It has taken over its session from a connection with unanswered publishes. */
   TAKEOVER(64),
-  /** Its next packet may only take effect after a SUBSCRIBE or UNSUBSCRIBE that is not answered yet. */
+  /** Its next packet must not take effect before an unanswered SUBSCRIBE or UNSUBSCRIBE. */
   ORDER(128),
-  /** It holds more of what it has sent than there is memory for. What is held is handled all the same. */
+  /** It holds more unprocessed bytes than there is memory for. The held packets are processed nevertheless. */
   MEMORY(256);
 
   private final int bit;
@@ -27,7 +27,7 @@ public enum Hold {
     this.bit = bit;
   }
 
-  /** One of an int that has one for each reason. */
+  /** The bit of this reason in a set of reasons. */
   public int bit() {
     return bit;
   }

@@ -7,17 +7,18 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Brings the messages of a durable session from its inbox to its client, in order: pushed right after they were stored while
- * the client keeps up, otherwise fetched in pages as the client takes them.
+ * Takes the messages of a durable session from its inbox to its client, in order. While the client keeps up, they are
+ * pushed right after they were stored; otherwise they are fetched in pages as the client takes them.
  */
 public final class InboxReader {
   /*
    * Owner: the connection's event loop.
-   * A push is taken only when it is the next sequence and there is room. Any other one is merely noted as stored, and what
-   * lies between is fetched once the client has taken what it has; so a push that was missed, for whatever reason, is
-   * healed by the next one.
-   * Bounds: what is taken ahead of the client is at most AHEAD_MESSAGES and AHEAD_BYTES; one fetch at a time. While much is in flight, or the
-   *   node's memory for outgoing messages is short, nothing is taken and nothing fetched: it waits in the inbox.
+   * A push is taken only if it has the next sequence and there is room. Any other push is only noted as stored, and the
+   * messages in between are fetched once the client has taken the previous ones. So if a push is missed for any reason,
+   * the next one makes up for it.
+   * Bounds: at most AHEAD_MESSAGES and AHEAD_BYTES are taken ahead of the client; one fetch at a time. While too much
+   * is in flight, or the node's memory for outgoing messages is short, nothing is taken or fetched: messages wait in
+   * the inbox.
    * Failure: a fetch that fails closes the connection; everything is still in the inbox.
    */
   private static final int AHEAD_MESSAGES = 1_024;
@@ -41,7 +42,7 @@ public final class InboxReader {
     this.highest = nextSequence - 1;
   }
 
-  /** A message has been stored for this session, or is passed by with QoS 0. */
+  /** Handles a message that was stored for this session, or a QoS 0 message that bypasses the inbox. */
   public void pushed(InboxMessage message) {
     session.cameLive(message.message(), message.qos() == QoS.AT_MOST_ONCE);
     if (message.qos() == QoS.AT_MOST_ONCE) {
@@ -64,7 +65,7 @@ public final class InboxReader {
         && outbound.mayTakeAhead(message.message().body().length);
   }
 
-  /** More is stored for this session than was pushed: all of it is fetched, up to the end. */
+  /** Notes that more messages are stored for this session than were pushed: all of them are fetched, up to the end. */
   public void behind() {
     highest = Long.MAX_VALUE;
     pushedMeanwhile = true;
@@ -83,17 +84,17 @@ public final class InboxReader {
     outbound.take(outgoing);
   }
 
-  /** Whether everything that is known to be stored has been taken. */
+  /** Whether all messages that are known to be stored have been taken. */
   boolean caughtUp() {
     return expected > highest;
   }
 
-  /** The sequence of the message that is taken next: what has a lower one has been taken, or is gone. */
+  /** The sequence of the next message to take: messages with lower ones were taken or no longer exist. */
   long next() {
     return expected;
   }
 
-  /** Fetches the next page, when there is one and the client has taken what was fetched before. */
+  /** Fetches the next page, if there is one and the client has taken the previous one. */
   void fetch() {
     if (fetching || caughtUp() || !session.idle() || outbound.inFlightIsFull()) return;
     int bytes = session.home().messageMemory().reservePage(session, outbound.heldBytes());
@@ -118,18 +119,18 @@ public final class InboxReader {
     }
     expected = Math.max(expected, page.nextSequence());
     if (page.end() && !pushedMeanwhile) highest = expected - 1;
-    // Retained messages wait until the inbox has been read, and a page of expired messages brings no acknowledgement.
+    // Retained messages wait until the inbox was read, and a page of expired messages causes no acknowledgement.
     session.drained();
   }
 
-  /** The client is done with a message. */
+  /** Notes that the client has acknowledged a message. */
   void acknowledge(long sequence) {
     if (acknowledgedCount == acknowledged.length) acknowledged = Arrays.copyOf(acknowledged, acknowledgedCount * 2);
     acknowledged[acknowledgedCount++] = sequence;
     session.connection().writer().flushSoon();
   }
 
-  /** At the end of the round. */
+  /** Sends collected acknowledgements to the session tier; at the end of the round. */
   void flushAcknowledged() {
     if (acknowledgedCount == 0) return;
     session.tiers().inbox().acknowledge(session.ref(), Arrays.copyOf(acknowledged, acknowledgedCount));

@@ -21,12 +21,13 @@ import org.jspecify.annotations.Nullable;
 /** A session with its client connected: from CONNACK to the end of the connection. */
 public final class LiveSession implements Recipient {
   /*
-   * Owner: the connection's event loop; load, room, loop and what is final may be read by all.
-   * Many clients only publish, only subscribe, or do neither for hours, so each part is made when it is first needed; until then its absence
-   *   says that there is nothing of its kind. A durable session has all that its stored state is put into at once.
-   * Bounds: those of its parts, and OPERATIONS_MAX packets that wait for a store, or one more than OPERATION_BYTES_MAX of them.
-   * Failure: when the connection ends, end() hands everything back; a session that was taken over in between is fenced by its
-   *   epoch, so what it still sends to the stores changes nothing.
+   * Owner: the connection's event loop; any thread may read load, room, loop and final fields. Many clients only
+   * publish, only subscribe, or do neither for hours, so each part is created when it is first needed; until then it is
+   * null, which means that it has no content. A durable session has the parts for its stored state from the beginning.
+   * Bounds: those of its parts, and OPERATIONS_MAX packets that wait for a store, with OPERATION_BYTES_MAX bytes,
+   * exceeded by one packet at most.
+   * Failure: when the connection ends, end() returns everything. A session that was taken over is fenced by its epoch,
+   * so its later calls to the stores change nothing.
    */
   private static final int OPERATIONS_MAX = 256;
   private static final int OPERATION_BYTES_MAX = 256 * 1_024;
@@ -58,7 +59,7 @@ public final class LiveSession implements Recipient {
   private int operations;
   private int operationBytes;
 
-  @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // by LOAD: the loop writes it, the others read it, without order
+  @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // through LOAD: the loop writes it, other threads read it, without ordering
   private int load;
 
   @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // used by ROOM
@@ -72,7 +73,7 @@ public final class LiveSession implements Recipient {
       InboxClient.Connected connected) {
     this.connection = connection;
     this.home = home;
-    // With the texts of the session tier: in the same process there is one copy of them.
+    // Uses the text objects of the session tier, so that there is one copy of them in the same process.
     this.publisher = new Publisher(connected.session().tenant(), connected.session().clientId());
     this.epoch = connected.session().epoch();
     this.clientReceiveMaximum = clientReceiveMaximum;
@@ -82,7 +83,7 @@ public final class LiveSession implements Recipient {
         durable ? new InboxReader(this, outbound(), connected.firstUnacknowledged(), connected.nextSequence()) : null;
   }
 
-  /** What it shares with the other sessions of its loop. */
+  /** The state that it shares with the other sessions of its loop. */
   LoopSessions home() {
     return home;
   }
@@ -108,12 +109,12 @@ public final class LiveSession implements Recipient {
     return connection.writer().version();
   }
 
-  /** The session as its tier knows it, made anew at each call. */
+  /** The session as the session tier knows it; created at each call. */
   public SessionRef ref() {
     return new SessionRef(publisher.tenant(), publisher.clientId(), epoch);
   }
 
-  /** A number of this connection's session, for {@link dunlin.transport.Terms#fence}. Never 0. */
+  /** A number for this session and connection, for {@link dunlin.transport.Terms#fence}. Never 0. */
   long fence() {
     long number = epoch ^ (long) publisher.clientId().hashCode() << 32;
     return number == 0 ? 1 : number;
@@ -160,59 +161,59 @@ public final class LiveSession implements Recipient {
     return present;
   }
 
-  /** Has retained messages brought for a new subscription. */
+  /** Requests the retained messages for a new subscription. */
   void readRetained(TopicFilter filter, SubscriptionOptions options) {
     RetainedReader present = retained;
     if (present == null) retained = present = new RetainedReader(this);
     present.request(filter, options);
   }
 
-  /** A filter is not subscribed to any more. */
+  /** Ends the reading of retained messages for a filter that was unsubscribed. */
   void endRetained(TopicFilter filter) {
     if (retained != null) retained.end(filter);
   }
 
-  /** All retained messages that were called for have been brought. */
+  /** Called when all requested retained messages were read. */
   void retainedRead(RetainedReader reader) {
     if (retained == reader) retained = null;
   }
 
-  /** A message has come for this session while it was connected. */
+  /** Notes a live message for this session. */
   void cameLive(Publication message) {
     cameLive(message, false);
   }
 
-  /** The same of a durable session's message, which may have come past its inbox. */
+  /** The same for a message of a durable session, which may have bypassed its inbox. */
   void cameLive(Publication message, boolean passing) {
     if (retained != null && message.retain()) retained.live(message, passing);
   }
 
-  /** Whether a publish of the client that is not done yet has this identifier. */
+  /** Whether a publish in progress of the client has this packet identifier. */
   boolean publishesAs(int packetId) {
     return inbound != null && inbound.uses(packetId);
   }
 
-  /** Whether everything that the client has published has come to its end; see {@link InboundPublishes#settled}. */
+  /** Whether all publishes of the client are answered; see {@link InboundPublishes#settled}. */
   public boolean settled() {
     return inbound == null || inbound.settled();
   }
 
-  /** Whether a SUBSCRIBE or UNSUBSCRIBE that is not answered yet has this identifier. */
+  /** Whether an unanswered SUBSCRIBE or UNSUBSCRIBE has this packet identifier. */
   boolean subscribesAs(int packetId) {
     return subscriptions != null && subscriptions.uses(packetId);
   }
 
-  /** Whether a packet of this type may take effect only after a SUBSCRIBE or UNSUBSCRIBE that is not answered yet. */
+  /** Whether a packet of this type must not take effect before an unanswered SUBSCRIBE or UNSUBSCRIBE. */
   public boolean mustWait(int packetType) {
     return subscriptions != null && subscriptions.mustWait(packetType);
   }
 
-  /** Whether nothing waits for the client and one more message could be sent at once. */
+  /** Whether no message waits for the client and one more could be sent at once. */
   boolean idle() {
     return !ended && connection.writable() && (outbound == null || outbound.queued() == 0);
   }
 
-  /** Only for a durable session. */
+  /** The reader of its inbox; only for a durable session. */
   public InboxReader inbox() {
     if (inbox == null) throw new IllegalStateException("no inbox: " + clientId());
     return inbox;
@@ -222,7 +223,7 @@ public final class LiveSession implements Recipient {
     return ended;
   }
 
-  /** Whether nothing is stored that was not taken from the inbox. */
+  /** Whether all stored messages were taken from the inbox. */
   boolean caughtUp() {
     return inbox == null || inbox.caughtUp();
   }
@@ -288,7 +289,7 @@ public final class LiveSession implements Recipient {
   @Override
   public boolean merge(Publication message, Subscriber subscriber) {
     cameLive(message);
-    // Left out here, so that its QoS and identifier do not show in the copy that another subscription brings.
+    // Excluded here, so that its QoS and identifier do not affect the copy for another subscription.
     if (subscriber.options().noLocal() && isOwn(message)) return false;
     return outbound().merged().add(subscriber);
   }
@@ -307,7 +308,7 @@ public final class LiveSession implements Recipient {
     return message.publisher().equals(publisher);
   }
 
-  /** One of the client's packets waits for a store; with too many of them the client is not read from. */
+  /** Notes that one of the client's packets waits for a store; with too many of them the client is not read from. */
   void operationBegins() {
     operationBegins(0);
   }
@@ -316,7 +317,7 @@ public final class LiveSession implements Recipient {
     operationEnds(0);
   }
 
-  /** The same for a packet of which so many bytes are kept until then. */
+  /** The same for a packet of which this many bytes are kept until then. */
   void operationBegins(int bytes) {
     operations++;
     operationBytes += bytes;
@@ -329,31 +330,31 @@ public final class LiveSession implements Recipient {
     if (operations <= OPERATIONS_MAX / 2 && operationBytes <= OPERATION_BYTES_MAX / 2) connection.resume(Hold.OPERATIONS);
   }
 
-  /** The client is done with a message of its inbox. */
+  /** Notes that the client has acknowledged a message of its inbox. */
   void acknowledged(long sequence) {
     if (inbox != null) inbox.acknowledge(sequence);
   }
 
-  /** Something that waited has gone out, or given memory back: there may be room for what waits further back. */
+  /** Called when waiting messages were sent or memory was released: there may be room for further ones. */
   public void drained() {
     if (inbox != null) inbox.fetch();
     if (retained != null) retained.read();
   }
 
-  /** The socket takes more again. */
+  /** Called when the socket accepts more bytes again. */
   public void writableAgain() {
     if (outbound != null) outbound.sendQueued();
     drained();
     updateLoad(); // also when nothing was written: a group that found no room may use this client again
   }
 
-  /** At the end of a round in which something was sent or acknowledged. */
+  /** Called at the end of a round in which something was sent or acknowledged. */
   public void endRound() {
     if (inbox != null) inbox.flushAcknowledged();
     updateLoad();
   }
 
-  /** The connection has ended. */
+  /** Ends the session on this connection. */
   public void end() {
     if (ended) return;
     ended = true;

@@ -7,13 +7,13 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What several subscriptions of one session that a message matched ask for together, so that it gets one copy: with the highest QoS and
- * all subscription identifiers [MQTT-3.3.4-2, -3].
+ * Merges several subscriptions of one session that a message matched, so that it gets one copy: with the highest QoS
+ * and all subscription identifiers [MQTT-3.3.4-2, -3].
  */
 final class MergedCopy {
   /*
-   * Owner: the connection's event loop. Empty but while a message is being handed out.
-   * Bounds: by the session's subscriptions. Adding one takes constant time on average, whatever was added before.
+   * Owner: the connection's event loop. Empty except while a message is handed out.
+   * Bounds: by the session's subscriptions. Adding one takes constant time on average.
    */
   private static final int ROOM_MIN = 8;
 
@@ -22,7 +22,7 @@ final class MergedCopy {
   private boolean retain;
   private boolean several;
 
-  /** Begins as the array of the first subscription; a copy from the second one with identifiers on. */
+  /** At first the array of the first subscription; a copy from the second one with identifiers on. */
   private int[] identifiers = {};
 
   private int count;
@@ -59,13 +59,13 @@ final class MergedCopy {
     count = needed;
   }
 
-  /** The subscription identifiers of what was last added up. */
+  /** The subscription identifiers of the last merged subscriptions. */
   int[] identifiers() {
     if (identifiers.length > count) identifiers = Arrays.copyOf(identifiers, count);
     return identifiers;
   }
 
-  /** What they ask for together, or null when there is none; it is empty again. */
+  /** Takes the combined options, or null if there is no subscription; afterwards this object is empty. */
   @Nullable SubscriptionOptions take() {
     SubscriptionOptions taken = first;
     first = null;

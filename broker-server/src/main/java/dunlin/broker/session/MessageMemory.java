@@ -5,29 +5,35 @@ import dunlin.broker.loop.Loop;
 import java.util.LinkedHashSet;
 import org.jspecify.annotations.Nullable;
 
-/** The memory of the messages that the sessions of one event loop have waiting, in flight, or read ahead: its share of the node's budget. */
+/**
+ * The memory of messages of the sessions of one event loop that wait, are in flight, or were read ahead: its share of
+ * the node's budget.
+ */
 public final class MessageMemory {
   /*
    * Owner: the event loop.
-   * A message that goes to many sessions goes to one right after the other, so comparing with the last one is enough to find out that its
-   *   body is counted already. What comes between costs no more than counting it once more. Most messages go to one session, and for these nothing
-   *   is kept.
-   * Bounds: one place in the line for each session; WAKES_A_TURN of them are asked at a time, so that each has its turn.
-   * Failure: a session that leaves gives everything back and its place in the line up.
+   * A message for many sessions is handed to them one right after the other, so a comparison with the last message is
+   * enough to know that its body is already counted. If another message comes in between, the body is only counted once
+   * more. Most messages go to one session, and for these no extra state is kept.
+   * Bounds: one place in the line for each session; WAKES_A_TURN of them are notified at a time, in turn.
+   * Failure: a session that ends releases all its memory and its place in the line.
    */
-  /** What one session's hold on a message costs beside the message: its entry, its place in the queue and in the window. */
+  /** Estimated memory of one session's reference to a message: its entry, its place in the queue and in the window. */
   static final int COPY_BYTES = 128;
 
-  /** What a message costs beside its bytes. */
+  /** Estimated memory of a message beside its bytes. */
   static final int MESSAGE_BYTES = 128;
 
-  /** Most bytes that are read at once for a session. */
+  /** Maximum number of bytes that are read at once for a session. */
   private static final int PAGE_BYTES = 256 * 1_024;
 
-  /** Fewer are not worth a read. */
+  /** Minimum number of bytes of a read. */
   private static final int PAGE_BYTES_MIN = 4 * 1_024;
 
-  /** The part of what is left that is read at once for a session, so that many can be read for at a time. */
+  /**
+   * A read for a session takes at most one part in PAGE_PART of what is left, so that many sessions can read at the
+   * same time.
+   */
   private static final int PAGE_PART = 64;
 
   private static final int WAKES_A_TURN = 64;
@@ -36,12 +42,12 @@ public final class MessageMemory {
   private final Budget.Share share;
   private final LinkedHashSet<LiveSession> line = new LinkedHashSet<>();
 
-  /** What was taken last, while it is held. */
+  /** The last message that was taken, while it is held. */
   private @Nullable Outgoing last;
 
   private boolean wakeDue;
 
-  /** The sessions that hold one message. */
+  /** Counts the sessions that hold one message. */
   static final class Holders {
     private int count;
   }
@@ -51,20 +57,20 @@ public final class MessageMemory {
     this.share = share;
   }
 
-  /** What a session's hold on a message counts for it, no matter who else holds it. */
+  /** The bytes that a message counts for a session that holds it, whether or not other sessions hold it, too. */
   static long bytesOf(Outgoing message) {
     return (long) COPY_BYTES + MESSAGE_BYTES + message.size();
   }
 
-  /** Whether a session that holds so many bytes may hold a message of this size; it is counted when it may not. */
+  /** Whether a session that holds this many bytes may hold a message of this size; a refusal is counted. */
   boolean takes(long held, int size) {
     if (share.allows(held, COPY_BYTES + MESSAGE_BYTES + size)) return true;
     share.refused();
     return false;
   }
 
-  /** A session holds a message from now on. */
-  @SuppressWarnings("ReferenceEquality") // the same one, not an equal one
+  /** Counts a message that a session holds from now on. */
+  @SuppressWarnings("ReferenceEquality") // compares identity
   void take(Outgoing message) {
     assert !message.held : "taken twice: " + message.sequence;
     message.held = true;
@@ -84,7 +90,7 @@ public final class MessageMemory {
     share.add(COPY_BYTES);
   }
 
-  /** A session holds a message no longer. */
+  /** Releases a message that a session no longer holds. */
   void free(Outgoing message) {
     if (!message.held) throw new IllegalStateException("let go twice: " + message.sequence);
     message.held = false;
@@ -100,9 +106,9 @@ public final class MessageMemory {
   }
 
   /**
-   * Has bytes put aside for what is read for a session that holds so many: {@link #giveBack} them when it has come.
+   * Reserves bytes for a read of a session that holds {@code held} bytes: {@link #giveBack} them after the read.
    *
-   * @return how many; 0 when there is no room for any now, and the session is notified when that may have changed
+   * @return the number of reserved bytes; 0 if there is no room now, and then the session is notified when there may be
    */
   int reservePage(LiveSession session, long held) {
     int bytes = Math.clamp(share.free() / PAGE_PART, PAGE_BYTES_MIN, PAGE_BYTES);
@@ -120,7 +126,7 @@ public final class MessageMemory {
     wakeSoon();
   }
 
-  /** Has a session told when there may be room again. */
+  /** Has a session notified when there may be room again. */
   void await(LiveSession session) {
     if (line.add(session)) share.refused();
   }
@@ -142,7 +148,7 @@ public final class MessageMemory {
     }
   }
 
-  /** Other loops may have given something back. */
+  /** Notifies waiting sessions, because other loops may have released memory. */
   public void tick() {
     wakeSoon();
   }

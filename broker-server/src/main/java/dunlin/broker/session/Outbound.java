@@ -12,19 +12,20 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What goes out to one client: QoS 0 straight to the socket, QoS 1 and 2 through a queue and the window of what is in flight.
- * The sender's half of QoS 1 and 2; MQTT 5, sections 4.3 and 4.9.
+ * Sends messages to one client: QoS 0 directly to the socket, QoS 1 and 2 through a queue and the window of messages in
+ * flight. The sender's side of QoS 1 and 2; MQTT 5, sections 4.3 and 4.9.
  */
 public final class Outbound {
   /*
    * Owner: the connection's event loop.
-   * Bounds: QoS 0 up to the bytes that may wait for the socket, beyond which it is dropped and counted. QoS 1 and 2 of a
-   *   session without expiry: a queue bounded in messages and bytes, beyond which the newest is dropped and counted, or, in a
-   *   group, refused. Of a durable session: only what InboxReader takes; the rest waits in the inbox. Retained messages
-   *   come when nothing waits and are sent at once; so none is dropped. In flight is what the client's Receive Maximum and a bound in bytes
-   *   allow, passed by one message at most. All of it holds memory of the node's budget (MessageMemory), beyond which it is as if the queue were full.
-   * Failure: when the connection ends, messages of a durable session are still in its inbox, messages from a group go to
-   *   other members unless their QoS 2 exchange has begun [MQTT-4.8.2-4, -5], the rest ends with the session.
+   * Bounds: QoS 0 up to the bytes that may wait for the socket; beyond that, it is dropped and counted. QoS 1 and 2 of
+   * a session without expiry: a queue bounded in messages and bytes; beyond that, the newest message is dropped and
+   * counted, or refused if it came through a group. Of a durable session: only what InboxReader takes; the rest waits
+   * in the inbox. Retained messages are read when nothing waits and are sent at once, so none is dropped. The client's
+   * Receive Maximum and a bound in bytes, exceeded by one message at most, limit what is in flight. All of it takes
+   * memory of the node's budget (MessageMemory); when that is used up, the queue counts as full.
+   * Failure: when the connection ends, messages of a durable session are still in its inbox, messages of a group go to
+   * other members unless their QoS 2 exchange has begun [MQTT-4.8.2-4, -5], and the rest ends with the session.
    */
   private final LiveSession session;
   private final ClientConnection connection;
@@ -39,10 +40,10 @@ public final class Outbound {
   private long queueBytes;
   private long inFlightBytes;
 
-  /** What counts for this session of all that waits or is in flight. */
+  /** The bytes that waiting messages and messages in flight count for this session. */
   private long heldBytes;
 
-  /** Made for the first message that several subscriptions matched. */
+  /** Created for the first message that several subscriptions matched. */
   private @Nullable MergedCopy merged;
 
   /** The next sequence of a session without an inbox. */
@@ -59,7 +60,7 @@ public final class Outbound {
     this.memory = session.home().messageMemory();
   }
 
-  /** Where the subscriptions are put together that the message at hand matched. */
+  /** The merged subscriptions of the current message. */
   MergedCopy merged() {
     MergedCopy present = merged;
     if (present == null) merged = present = new MergedCopy();
@@ -78,17 +79,17 @@ public final class Outbound {
     return queueBytes;
   }
 
-  /** Bytes that count for this session of all that waits or is in flight. */
+  /** The bytes that waiting messages and messages in flight count for this session. */
   long heldBytes() {
     return heldBytes;
   }
 
-  /** Whether so much is in flight that nothing should be read ahead. */
+  /** Whether too much is in flight to read ahead. */
   boolean inFlightIsFull() {
     return inFlightBytes >= inFlightBytesMax;
   }
 
-  /** Whether a message of a durable session may be taken out of its inbox. */
+  /** Whether a message of a durable session may be taken from its inbox. */
   boolean mayTakeAhead(int size) {
     return !inFlightIsFull() && memory.takes(heldBytes, size);
   }
@@ -102,27 +103,30 @@ public final class Outbound {
     }
   }
 
-  /** Sends a message of QoS 0 that is held back until there is room: it is not dropped, also when the room is gone. */
+  /** Sends a QoS 0 message that was held back until there was room: it is not dropped even if there is no room now. */
   void sendKept(Publication message, boolean retain, int[] identifiers) {
     counts.copies().received();
     write(message, QoS.AT_MOST_ONCE, false, retain, 0, identifiers);
   }
 
-  /** Whether the socket takes a message of QoS 0, or the queue and the node's memory one of QoS 1 or 2. */
+  /** Whether the socket accepts a message of QoS 0, or the queue and the node's memory one of QoS 1 or 2. */
   boolean hasRoom(QoS qos, int size) {
     if (qos == QoS.AT_MOST_ONCE) return connection.takesQoS0(size);
     return size <= room() && memory.takes(heldBytes, size);
   }
 
-  /** Bytes of the largest message of QoS 1 or 2 that the queue takes: any when it is empty; -1 for none. Of the node's memory it knows nothing. */
+  /**
+   * The size of the largest QoS 1 or 2 message that the queue accepts: unlimited if it is empty; -1 for none. The
+   * node's memory is not considered.
+   */
   int room() {
     if (queued() == 0) return Integer.MAX_VALUE;
     return queued() < queueMessagesMax ? (int) Math.max(-1, queueBytesMax - queueBytes) : -1;
   }
 
   /**
-   * Whether a message of QoS 1 or 2 of a session without an inbox would be sent at once; if not for memory, the session is
-   * notified when there is some.
+   * Whether a message of QoS 1 or 2 of a session without an inbox would be sent at once. If only memory is missing, the
+   * session is notified when there is some.
    */
   boolean sendsAtOnce(int size) {
     if (queued() > 0 || !mayFly(nextSequence) || !connection.writable(size)) return false;
@@ -131,7 +135,7 @@ public final class Outbound {
     return false;
   }
 
-  /** Whether a message may be in flight, too. */
+  /** Whether one more message may be in flight. */
   private boolean mayFly(long sequence) {
     return window.hasRoom(sequence) && inFlightBytes < inFlightBytesMax;
   }
@@ -146,7 +150,7 @@ public final class Outbound {
     take(message);
   }
 
-  /** Sends or queues a message whose place is given, by what its source knows of the bounds. */
+  /** Sends or queues a message with a given sequence; its source has checked the bounds. */
   void take(Outgoing message) {
     counts.copies().waiting(1);
     memory.take(message);
@@ -164,7 +168,7 @@ public final class Outbound {
     return message.sequence != 0 ? message.sequence : nextSequence;
   }
 
-  /** Sends of what waits as much as the client's window and the socket take. */
+  /** Sends as many waiting messages as the client's window and the socket accept. */
   void sendQueued() {
     if (queue == null) return;
     for (Outgoing head = queue.peek(); head != null; head = queue.peek()) {
@@ -207,7 +211,7 @@ public final class Outbound {
     inFlightBytes += message.size();
   }
 
-  /** The session holds it no longer. */
+  /** Releases a message that the session no longer holds. */
   private void let(Outgoing message) {
     heldBytes -= MessageMemory.bytesOf(message);
     memory.free(message);
@@ -217,7 +221,7 @@ public final class Outbound {
     counts.delivering().add(session.loop().nowMillis() - message.acceptedAtMillis());
   }
 
-  /** Will never be sent: an inbox may forget it. */
+  /** Drops a message that will never be sent: the inbox may forget it. */
   private void gone(long sequence, Outgoing message, DropReason reason) {
     let(message);
     counts.copies().waiting(-1);
@@ -245,10 +249,11 @@ public final class Outbound {
   public void pubrec(int packetId, ReasonCode reason) {
     Outgoing message = window.find(packetId);
     if (message == null || message.qos != QoS.EXACTLY_ONCE) {
-      // An error code ends the exchange, known or not: only a PUBREC below 0x80 is answered [MQTT-4.3.3-4].
+      // An error code ends the exchange, whether it is known or not: only a PUBREC below 0x80 is answered
+      // [MQTT-4.3.3-4].
       if (!reason.isError()) connection.writer().writePubrel(packetId, ReasonCode.PACKET_IDENTIFIER_NOT_FOUND);
     } else if (reason.isError()) {
-      finish(message); // the client wants no more of it [MQTT-4.3.3-4]
+      finish(message); // the client has refused the message [MQTT-4.3.3-4]
     } else if (message.released || !session.durable()) {
       message.released = true;
       connection.writer().writePubrel(packetId, ReasonCode.SUCCESS);
@@ -258,9 +263,9 @@ public final class Outbound {
   }
 
   /**
-   * PUBREL may leave only when a crash cannot bring the PUBLISH back [MQTT-4.3.3-6], and in the order of PUBREC [MQTT-4.6.0-4].
-   * An answer that is there already calls back in this very round, when earlier ones still wait among the loop's arrivals; so
-   * it is posted behind them and not run.
+   * PUBREL may be sent only when a crash cannot cause the PUBLISH to be sent again [MQTT-4.3.3-6], and in the order of
+   * PUBREC [MQTT-4.6.0-4]. An immediate answer calls back in the same round, when earlier answers may still wait among
+   * the loop's arrivals; so it is posted behind them rather than run.
    */
   private void recordReceived(Outgoing message, int packetId) {
     session.operationBegins();
@@ -292,11 +297,11 @@ public final class Outbound {
     counts.copies().delivered();
     if (session.durable()) session.acknowledged(message.sequence);
     sendQueued();
-    session.updateLoad(); // nothing may be written for it in this round, and a group must see that there is room
+    session.updateLoad(); // perhaps nothing is written for it in this round, and a group must see that there is room
     session.drained();
   }
 
-  /** The connection has ended. */
+  /** Ends the output with the connection. */
   void end() {
     List<Outgoing> left = new ArrayList<>();
     window.forEach(left::add);

@@ -8,7 +8,7 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Terms;
 import org.jspecify.annotations.Nullable;
 
-/** A publish of QoS 1 or 2 that a client waits to have acknowledged. Finishes on its session's event loop. */
+/** A QoS 1 or 2 publish whose client waits for the acknowledgement. It finishes on its session's event loop. */
 final class PendingPublish extends Acknowledgement implements Runnable {
   private final LiveSession session;
   private final Terms terms;
@@ -20,7 +20,7 @@ final class PendingPublish extends Acknowledgement implements Runnable {
   private boolean finished;
   private boolean abandoned;
 
-  /** How often the client has sent it again since; each wants an answer of its own [MQTT-4.3.3-10]. */
+  /** How often the client has repeated it; each repetition needs its own answer [MQTT-4.3.3-10]. */
   private int repeats;
 
   private ReasonCode reason = ReasonCode.SUCCESS;
@@ -35,7 +35,7 @@ final class PendingPublish extends Acknowledgement implements Runnable {
     this.acceptedAtMillis = session.loop().nowMillis();
   }
 
-  /** When it came. */
+  /** When it was received. */
   long acceptedAtMillis() {
     return acceptedAtMillis;
   }
@@ -48,7 +48,7 @@ final class PendingPublish extends Acknowledgement implements Runnable {
     return qos;
   }
 
-  /** Bytes of the lane's credit that it holds. */
+  /** The bytes of the lane's credit that it holds. */
   int size() {
     return size;
   }
@@ -57,12 +57,12 @@ final class PendingPublish extends Acknowledgement implements Runnable {
     return finished;
   }
 
-  /** It may be acknowledged, in its turn. */
+  /** Notes that it may be acknowledged, in its turn. */
   void finish() {
     finished = true;
   }
 
-  /** What it is to be acknowledged with could not be made true: its connection ends without an acknowledgement. */
+  /** Gives it up, because its outcome could not be made durable: its connection ends without an acknowledgement. */
   void abandon() {
     abandoned = true;
   }
@@ -88,7 +88,7 @@ final class PendingPublish extends Acknowledgement implements Runnable {
     return refusal;
   }
 
-  /** Finishes it at once, with an error: no subscriber gets it, and it only waits for its turn to be answered. */
+  /** Finishes it at once with an error: no subscriber gets it, and the answer is sent in its turn. */
   void refuse(ReasonCode why, String explanation) {
     finished = true;
     reason = why;
@@ -114,7 +114,7 @@ final class PendingPublish extends Acknowledgement implements Runnable {
     }
   }
 
-  /** On the session's loop: all answers are in. */
+  /** Called on the session's loop when all answers have arrived. */
   @Override
   public void run() {
     session.inbound().answered(this);

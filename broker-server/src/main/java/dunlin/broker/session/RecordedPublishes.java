@@ -14,33 +14,36 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a durable session adds to its client's publishes: QoS 2 exchanges that the session tier records, so that they go on over
- * another connection; MQTT 5, sections 4.3.3 and 4.4.
+ * The publishes of a durable session's client: the session tier records their QoS 2 exchanges, so that they continue
+ * over another connection; MQTT 5, sections 4.3.3 and 4.4.
  */
 public final class RecordedPublishes {
   /*
-   * An exchange is recorded in the log entry that appends its message to all inboxes. From then on, whatever happens, the client
-   * that sends it again is answered PUBREC and nothing else is done. So what must outlive a crash is done before or in that entry:
-   *   1. A message to be retained is set as the retained message first, and goes no further when that fails. QoS 2 messages behind
-   *      it wait until then, to keep their order.
+   * An exchange is recorded in the log entry that appends its message to all inboxes. From then on, a repeated PUBLISH is
+   * only answered with PUBREC. So everything that must survive a crash is done before or in that entry:
+   *   1. A message to be retained is set as the retained message first, and goes no further if that fails. Later QoS 2
+   *      messages wait until then, to keep their order.
    *   2. It is recorded and appended.
-   *   3. It goes to connected sessions without expiry, which a crash ends anyway (see RecordedDelivery in the dist tier).
-   *   4. PUBREC. One with an error ends the exchange on the client's side, so the record is deleted before: the client may use the
-   *      identifier for another message, which must not be taken for a repetition.
-   * A connection that takes over is not read from until what the old one was sent has come to its end: a PUBLISH that comes
-   * again is answered at once when it is recorded, and what comes behind it must not overtake it.
+   *   3. It is delivered to connected sessions without expiry, which a crash ends anyway (see RecordedDelivery in the dist
+   *      tier).
+   *   4. PUBREC is sent. A PUBREC with an error ends the exchange for the client, so the record is deleted before: the
+   *      client may use the identifier for another message, which must not be taken for a repetition.
+   * A connection that takes over is not read from until the publishes of the old one are settled: a repeated PUBLISH is
+   * answered at once if it is recorded, and later ones must not overtake it.
    *
    * Owner: the connection's event loop.
-   * Bounds: what waits is within Receive Maximum and holds credit of its lane; releases in progress are operations of the session.
-   * Failure: what waits behind a message of an MQTT 3 client that was refused is not recorded. A release that fails ends the connection; the client goes on where the session tier's record says. A displaced
-   *   connection that does not come to an end is waited for FOLLOW_MILLIS beyond the longest wait of a message.
+   * Bounds: waiting publishes are within Receive Maximum and hold credit of their lane; releases in progress are
+   * operations of the session.
+   * Failure: publishes behind a refused message of an MQTT 3 client are not recorded. A release that fails ends the
+   * connection; the client then continues from the session tier's record. A displaced connection that is not settled is
+   * waited for until FOLLOW_MILLIS beyond the longest wait of a message.
    */
   private static final int FOLLOW_MILLIS = 30_000;
 
   private final LiveSession session;
   private final InboundPublishes inbound;
 
-  /** Exchanges that wait for their message to be retained, or behind such a one. */
+  /** Exchanges that wait until their message is retained, or behind such an exchange. */
   private final ArrayDeque<Waiting> waiting = new ArrayDeque<>(2);
 
   /** Packet identifiers whose release is not answered yet. */
@@ -48,14 +51,14 @@ public final class RecordedPublishes {
 
   private final List<Runnable> settling = new ArrayList<>(1);
 
-  /** Runs while the displaced connection is waited for. */
+  /** The timeout of the wait for the displaced connection; null when there is no such wait. */
   private @Nullable ScheduledFuture<?> following;
 
   private static final class Waiting {
     final Publication message;
     final PendingPublish publish;
 
-    /** What came of retaining it; null while that is not known. */
+    /** The result of retaining it; null while that is unknown. */
     @Nullable ReasonCode retained;
 
     Waiting(Publication message, PendingPublish publish) {
@@ -71,7 +74,7 @@ public final class RecordedPublishes {
 
   // ------------------------------------------------------------------------------------------------------------- QoS 2 exchanges
 
-  /** Hands on the message of an exchange that begins. */
+  /** Hands on the message of a new exchange. */
   void publish(Publication message, PendingPublish publish) {
     if (!message.retain() && waiting.isEmpty()) {
       append(message, publish);
@@ -101,7 +104,7 @@ public final class RecordedPublishes {
     publish.answer(ReasonCode.SUCCESS);
   }
 
-  /** Whether a publish is to be acknowledged with an error although its exchange is recorded, or may be. */
+  /** Whether a publish must be acknowledged with an error although its exchange is or may be recorded. */
   boolean mayHaveRecord(PendingPublish publish) {
     if (publish.qos() != QoS.EXACTLY_ONCE || session.ended() || !session.version().hasProperties()) return false;
     ReasonCode reason = publish.reason();
@@ -111,7 +114,7 @@ public final class RecordedPublishes {
     };
   }
 
-  /** Has the record of a publish deleted, and only then its error said. */
+  /** Deletes the record of a publish, and only then answers with the error. */
   void forget(PendingPublish publish) {
     released(
         publish.packetId(),
@@ -121,14 +124,14 @@ public final class RecordedPublishes {
         });
   }
 
-  /** PUBREL: the identifier is free again once that is as durable as the session is [MQTT-4.3.3-11]. */
+  /** Handles PUBREL: the identifier is free again once the release is as durable as the session [MQTT-4.3.3-11]. */
   void release(int packetId) {
     for (Waiting each : waiting) {
       if (each.publish.packetId() != packetId) continue;
       session.connection().violated(ReasonCode.PROTOCOL_ERROR, null, "PUBREL of packet " + packetId + " before its PUBREC");
       return;
     }
-    // A second PUBREL may be answered when the client uses the identifier again already: it frees nothing.
+    // A second PUBREL may be answered when the client already uses the identifier again; it must not free it.
     boolean first = releasing.add(packetId);
     released(
         packetId,
@@ -163,7 +166,7 @@ public final class RecordedPublishes {
 
   // --------------------------------------------------------------------------------------- from one connection to the next
 
-  /** Whether the client is not read from yet, for the connection before this. */
+  /** Whether the client is not read from yet, because the previous connection is not settled. */
   boolean follows() {
     return following != null;
   }
@@ -176,7 +179,7 @@ public final class RecordedPublishes {
     return this::caughtUp;
   }
 
-  /** How long what came over a connection that has ended is waited for at most. */
+  /** The maximum wait for the publishes of an ended connection. */
   public static long patienceMillis(FrontendSettings settings) {
     return FOLLOW_MILLIS + settings.groupWaits().acknowledged().toMillis();
   }
@@ -193,7 +196,7 @@ public final class RecordedPublishes {
     settling.add(then);
   }
 
-  /** A publish has come to its end, or the connection before this one. */
+  /** Called when a publish is finished, or the previous connection is settled. */
   void finished() {
     if (settling.isEmpty() || !inbound.settled()) return;
     List<Runnable> due = List.copyOf(settling);

@@ -15,28 +15,32 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Brings the retained messages that new subscriptions call for to one client, page by page, as fast as the client takes them;
- * MQTT 5, section 3.3.1.3. There is no limit on how many match.
+ * Sends the retained messages for new subscriptions to one client, page by page, as fast as the client takes them; MQTT
+ * 5, section 3.3.1.3. There is no limit on how many match.
  *
- * <p>A retained message is not sent after a newer one of its topic that came live. What comes live while a page is read may be newer or
- * older than the page, so its topics are left out of the page and read again, until one is read while nothing of it came. A message is
- * handed to the retain tier before it is matched, and a page waits for what was handed over before; so what was read later than a message
- * came is as new as that, and as new as all that was matched too early for the subscription.
+ * <p>A retained message is not sent after a newer live message of its topic. A live message that arrives while a page
+ * is read may be newer or older than the page. So its topic is left out of the page and read again, until no live
+ * message of it arrives during the read. A message is handed to the retain tier before it is matched, and a page waits
+ * for messages that were handed over before. So a read that begins after a live message has arrived is at least as new
+ * as that message, and as all messages that were matched before the subscription took effect.
  *
- * <p>What goes through the inbox of a durable session takes its place there after that. So the session tier leaves out what was read
- * before something of its topic came to the inbox, and names it. QoS 0 is not in the inbox: it may come in front of an older message
- * of its topic that is on its way there, which is then read again.
+ * <p>Messages that go through the inbox of a durable session get their position there later. So the session tier leaves
+ * out retained messages that were read before another message of their topic came to the inbox, and reports them. QoS 0
+ * is not in the inbox: it may arrive before an older message of its topic that is in flight to the inbox; that topic is
+ * then read again.
  */
 final class RetainedReader {
   /*
    * Owner: the connection's event loop.
-   * It lasts until all that was requested is read.
-   * Bounds: a request for each topic filter of the session, for a repeated SUBSCRIBE replaces the one before and begins again, and
-   *   UNSUBSCRIBE ends it. One page at a time, asked for when nothing waits for the client any more. The node's budget has its memory put
-   *   aside. Only what the client takes at once is handed on, and the rest is forgotten by UNSUBSCRIBE. What came live is noted as one bit for the hash of its
-   *   topic: two topics with one bit cost one read more. CHANGING_MAX topics and a page wait to be read again; until there are fewer,
-   *   no further page is read. Topics that do not rest are read again at growing intervals.
-   * Failure: a page that cannot be read closes the connection, for the client could not know that it got only a part.
+   * This object exists until all requests are complete.
+   * Bounds: a request for each topic filter of the session, because a repeated SUBSCRIBE replaces the previous request
+   * and begins again, and UNSUBSCRIBE ends it. One page at a time, requested when no message waits for the client any
+   * more. Its memory is reserved from the node's budget. Only what the client takes at once is handed on; UNSUBSCRIBE
+   * discards the rest. A live message is noted as one bit for the hash of its topic; two topics with the same bit cost
+   * one additional read. CHANGING_MAX topics plus those of a page wait to be read again; until there are fewer, no
+   * further page is read. Topics that change continuously are read again at growing intervals.
+   * Failure: a page that cannot be read closes the connection, because the client could not know that it got only a
+   * part.
    */
   private static final int PAGE_MESSAGES = 256;
   private static final int PAGE_BYTES = 128 * 1_024;
@@ -48,19 +52,19 @@ final class RetainedReader {
 
   private final LiveSession session;
 
-  /** Of which there are pages left to read. */
+  /** Requests with pages left to read. */
   private final LinkedHashMap<TopicFilter, Request> requests = new LinkedHashMap<>(2);
 
   /** Topics that changed while they were read, in the order in which they are read again. */
   private final ArrayDeque<Changing> changing = new ArrayDeque<>(2);
 
-  /** How many of them are to be read again before the next page is. */
+  /** How many of them must be read again before the next page. */
   private int changingDue;
 
-  /** What is read, or sent from the page; null when it was unsubscribed since, too. */
+  /** The request that is being read or sent; null if there is none, or it was unsubscribed meanwhile. */
   private @Nullable Request current;
 
-  /** The topic that is read again, or null while it is a page. */
+  /** The topic that is read again, or null while a page is read. */
   private @Nullable String topicAgain;
 
   private boolean reading;
@@ -69,16 +73,16 @@ final class RetainedReader {
   private List<Publication> page = List.of();
   private int sentOfPage;
 
-  /** Bytes of memory put aside for the page. */
+  /** Bytes of memory reserved for the page. */
   private int reserved;
 
-  /** Hashes of the topics whose retained message changed live since the page was asked for. */
+  /** Hashes of the topics with a live message since the page was requested. */
   private final BitSet live = new BitSet(LIVE_BITS);
 
-  /** The same of those that came past the inbox since a page was on its way into that. */
+  /** The same for messages that bypassed the inbox while a page was in flight to it. */
   private final BitSet passed = new BitSet();
 
-  /** The last answer of the inbox: what has a lower sequence was there before anything that is read since. */
+  /** The last answer of the inbox: messages with a lower sequence were there before everything that was read since. */
   private long seenInInbox;
 
   private static final class Request {
@@ -98,7 +102,10 @@ final class RetainedReader {
     this.session = session;
   }
 
-  /** Brings everything that the filter matches from now on, also what an earlier request of that filter has brought. */
+  /**
+   * Requests all retained messages that the filter matches from now on, including those that an earlier request of the
+   * filter has sent.
+   */
   void request(TopicFilter filter, SubscriptionOptions options) {
     forget(filter);
     requests.put(filter, new Request(filter, options));
@@ -107,13 +114,13 @@ final class RetainedReader {
     read();
   }
 
-  /** The subscription is gone: nothing more of it is sent. */
+  /** Ends a request whose filter was unsubscribed: nothing more of it is sent. */
   void end(TopicFilter filter) {
     forget(filter);
     read();
   }
 
-  /** The session is gone. */
+  /** Ends all requests with the session. */
   void end() {
     session.home().retainedReads(-requests.size());
     requests.clear();
@@ -145,9 +152,9 @@ final class RetainedReader {
   }
 
   /**
-   * A message came live that is its topic's retained message, or removes it.
+   * Notes a live message that is its topic's retained message, or removes it.
    *
-   * @param passing whether it came past the inbox
+   * @param passing whether it bypassed the inbox
    */
   void live(Publication message, boolean passing) {
     if (current == null) return;
@@ -159,7 +166,7 @@ final class RetainedReader {
     return Math.floorMod(message.topic().hashCode(), LIVE_BITS);
   }
 
-  /** Reads on, when there is something to read and the client has taken what was read before. */
+  /** Continues reading, if there is something to read and the client has taken what was read before. */
   void read() {
     if (reading || session.ended()) return;
     if (current != null && !send(current)) return;
@@ -184,13 +191,15 @@ final class RetainedReader {
     }
   }
 
-  /** Whether there is memory for what is read next; if not, the session is notified when there is some. */
+  /**
+   * Reserves memory for the next read. If there is none, answers false, and the session is notified when there is some.
+   */
   private boolean reserve() {
     reserved = session.home().messageMemory().reservePage(session, session.outbound().heldBytes());
     return reserved > 0;
   }
 
-  /** Lets topics rest that came live each time they were read. */
+  /** Delays the next read of topics that changed during each read. */
   private void pause() {
     if (pausing) return;
     pausing = true;
@@ -205,7 +214,7 @@ final class RetainedReader {
     pauseMillis = Math.min(2 * pauseMillis, PAUSE_MILLIS_MAX);
   }
 
-  /** Reads one topic again, or the request's next page when it is null. */
+  /** Reads one topic again, or the request's next page if the topic is null. */
   private void find(Request request, @Nullable String topic) {
     reading = true;
     current = request;
@@ -238,7 +247,7 @@ final class RetainedReader {
     if (!reading) read();
   }
 
-  /** QoS 1 and 2 of a durable session go through its inbox, which gives them their places in its order. */
+  /** Splits the messages: QoS 1 and 2 of a durable session go through its inbox, which determines their order. */
   private void split(Request request, List<Publication> messages) {
     List<Publication> toSend = new ArrayList<>();
     List<Publication> toStore = new ArrayList<>();
@@ -261,7 +270,10 @@ final class RetainedReader {
         .whenComplete((appended, failure) -> session.loop().post(() -> stored(request, messages, appended, failure)));
   }
 
-  /** What came live before it was stored has kept it out of the inbox, but for QoS 0, which is not there. */
+  /**
+   * Handles the answer of the inbox. Live messages that arrived before the store have kept retained ones out of the
+   * inbox, except QoS 0, which is not in the inbox.
+   */
   private void stored(
       Request request, List<Publication> messages, InboxClient.@Nullable Appended appended, @Nullable Throwable failure) {
     reading = false;
@@ -278,7 +290,7 @@ final class RetainedReader {
     read();
   }
 
-  /** Sends of the page what the client takes; answers whether that is all of it. */
+  /** Sends as much of the page as the client takes; answers whether that is all of it. */
   private boolean send(Request request) {
     int identifier = request.options.subscriptionIdentifier();
     int[] identifiers = identifier == 0 ? NO_IDENTIFIERS : new int[] {identifier};

@@ -14,15 +14,16 @@ import io.netty.channel.ChannelHandlerContext;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes packets to one client, as its CONNECT has asked for them, and gathers what is written in a round of the loop into one
- * buffer.
+ * Writes packets to one client, within the limits of its CONNECT, and collects what is written in a round of the loop
+ * in one buffer.
  */
 public final class RoundWriter {
   /*
    * Owner: the connection's event loop.
-   * Bounds: a buffer of CHUNK or of one packet; full ones go to the channel. PUBLISH packets are only written while the socket
-   *   takes more; a client that does not read the answers to its own packets is not read from (Hold.SOCKET).
-   * Failure: an answer that is larger than the client takes ends its connection, since the client would wait for it forever.
+   * Bounds: a buffer of CHUNK or of one packet; full ones go to the channel. PUBLISH packets are only written while the
+   * socket accepts more; a client that does not read the answers to its own packets is not read from (Hold.SOCKET).
+   * Failure: an answer that is larger than the client accepts ends its connection, because the client would wait for it
+   * for ever.
    */
   private static final int CHUNK = 64 * 1_024;
   private static final int CHUNK_MIN = 256;
@@ -45,12 +46,12 @@ public final class RoundWriter {
     return version;
   }
 
-  /** Answers in this version from now on, to a client of which nothing else is known. */
+  /** Sets the version of answers to a client of which nothing else is known. */
   public void version(ProtocolVersion answerIn) {
     version = answerIn;
   }
 
-  /** Heeds what the client takes. */
+  /** Applies the limits of a CONNECT. */
   public void heed(Packet.Connect connect) {
     version = connect.version();
     maximumPacketSize = connect.maximumPacketSize();
@@ -61,15 +62,15 @@ public final class RoundWriter {
     aliases = taken;
   }
 
-  /** Bytes written in this round. */
+  /** Number of bytes written in this round. */
   public int waitingBytes() {
     return out == null ? 0 : out.readableBytes();
   }
 
   /**
-   * Writes a PUBLISH, with an alias for its topic where the client takes any and that saves bytes.
+   * Writes a PUBLISH, with a topic alias if the client accepts aliases and that saves bytes.
    *
-   * @return false when it is larger than the client's Maximum Packet Size and was not written [MQTT-3.1.2-24]
+   * @return false if it is larger than the client's Maximum Packet Size and was not written [MQTT-3.1.2-24]
    */
   boolean writePublish(
       Publication message, QoS qos, boolean duplicate, boolean retain, int packetId, int[] identifiers) {
@@ -78,7 +79,7 @@ public final class RoundWriter {
     int length = PacketEncoder.publishLength(version, message, qos, identifiers, alias);
     if (maximumPacketSize != 0 && length > maximumPacketSize) {
       if (alias <= 0) return false;
-      alias = 0; // the first use of an alias is longer than none, and is not to be what makes the packet too large
+      alias = 0; // the first use of an alias makes the packet longer, and must not make it too large
       length = PacketEncoder.publishLength(version, message, qos, identifiers, 0);
       if (length > maximumPacketSize) return false;
     }
@@ -109,7 +110,7 @@ public final class RoundWriter {
     traffic().sent(PacketType.PUBCOMP);
   }
 
-  /** Writes any other packet, without its reason string where the client did not ask for one [MQTT-3.1.2-29]. */
+  /** Writes any other packet, without its reason string if the client did not request one [MQTT-3.1.2-29]. */
   public void writePacket(Packet packet) {
     boolean mayExplain = problemInformation || packet instanceof Packet.Connack || packet instanceof Packet.Disconnect;
     Packet sent = mayExplain ? packet : packet.withoutProblemInformation(false);
@@ -117,7 +118,7 @@ public final class RoundWriter {
     else connection.tooLarge(packet);
   }
 
-  /** The buffer of this round, with room for so many bytes at least. */
+  /** The buffer of this round, with room for at least this many bytes. */
   private ByteBuf room(int bytes) {
     flushSoon();
     ByteBuf current = out;
@@ -147,14 +148,14 @@ public final class RoundWriter {
     context().write(buffer, context().voidPromise());
   }
 
-  /** Has the connection flushed at the end of the round. */
+  /** Schedules a flush of the connection at the end of the round. */
   void flushSoon() {
     if (flushDue) return;
     flushDue = true;
     connection.loop().written(connection);
   }
 
-  /** The end of a round. */
+  /** Flushes at the end of a round. */
   public void flush() {
     flushDue = false;
     ByteBuf buffer = take();
@@ -165,14 +166,14 @@ public final class RoundWriter {
     context().flush();
   }
 
-  /** The end of a round after the connection has ended. */
+  /** Discards what was written, because the connection has ended. */
   public void discard() {
     flushDue = false;
     ByteBuf buffer = take();
     if (buffer != null) buffer.release();
   }
 
-  /** Gives what was written to the caller, or null when nothing was. */
+  /** Answers what was written and passes its ownership to the caller; null if nothing was written. */
   public @Nullable ByteBuf take() {
     ByteBuf buffer = out;
     out = null;

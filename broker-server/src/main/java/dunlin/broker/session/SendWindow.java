@@ -7,11 +7,13 @@ import org.jspecify.annotations.Nullable;
 final class SendWindow {
   /*
    * Owner: the connection's event loop.
-   * A message's packet identifier follows from its sequence, 1 + (sequence - 1) mod 65,535. A durable session's sequences are its
-   *   inbox's, so a message keeps its identifier when it is sent again after a crash, with nothing stored for it.
-   * Bounds: the client's Receive Maximum in messages, and 65,535 sequences from the first unacknowledged one on, so that no
-   *   identifier is in use twice. The ring is nothing while idle, grows by doubling, and is as large as the widest span of
-   *   sequences asked for. Full: hasRoom answers false and the message waits in the session's queue or its inbox.
+   * The packet identifier of a message follows from its sequence: 1 + (sequence - 1) mod 65,535. A durable session uses
+   * the sequences of its inbox, so a message keeps its identifier when it is sent again after a crash, although the
+   * identifier is not stored.
+   * Bounds: the client's Receive Maximum in messages, and 65,535 sequences from the first unacknowledged one on, so
+   * that no identifier is in use twice. The ring takes no memory while it is unused, grows by doubling, and is as large
+   * as the widest span of sequences so far. Full: hasRoom answers false, and the message waits in the session's queue
+   * or its inbox.
    */
   private static final int IDENTIFIERS = 65_535;
   private static final Outgoing[] IDLE = {};
@@ -20,10 +22,10 @@ final class SendWindow {
   private @Nullable Outgoing[] ring = IDLE;
   private int size;
 
-  /** The first sequence that is in flight, meaningful while there is one. */
+  /** The first sequence in flight; only valid while a message is in flight. */
   private long first;
 
-  /** Behind the last sequence that is in flight. */
+  /** One more than the last sequence in flight. */
   private long end;
 
   SendWindow(int receiveMaximum) {
@@ -42,7 +44,7 @@ final class SendWindow {
     return size == 0 || (size < receiveMaximum && sequence - first < IDENTIFIERS);
   }
 
-  /** Takes a message that has just been sent; its sequence is above those of all messages before. */
+  /** Adds a message that was just sent; its sequence must be higher than all before. */
   void add(Outgoing message) {
     assert hasRoom(message.sequence) : "the window is full";
     if (size == 0) {

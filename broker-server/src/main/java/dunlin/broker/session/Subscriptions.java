@@ -32,24 +32,25 @@ import org.jspecify.annotations.Nullable;
 /**
  * The subscriptions of one live session; MQTT 5, sections 3.8 to 3.11.
  *
- * <p>Those of a session without expiry live here and in the filters' lists; those of a durable one live in the session tier,
- * and only their options are kept here. SUBACK leaves when every publish accepted from then on sees the subscription.
+ * <p>Subscriptions of a session without expiry are kept here and in the filters' lists; those of a durable session are
+ * kept in the session tier, and only their options are kept here. SUBACK is sent when every publish that is accepted
+ * from then on is matched against the subscription.
  *
- * <p>Packets of one connection take effect in their order. Several SUBSCRIBEs may be in progress at a time, or several UNSUBSCRIBEs; an
- * UNSUBSCRIBE behind a SUBSCRIBE, a SUBSCRIBE behind an UNSUBSCRIBE, and a PUBLISH behind either wait until it is answered, and the client is
- * not read from until then.
+ * <p>Packets of one connection take effect in their order. Several SUBSCRIBEs may be in progress at a time, or several
+ * UNSUBSCRIBEs. An UNSUBSCRIBE after a SUBSCRIBE, a SUBSCRIBE after an UNSUBSCRIBE, and a PUBLISH after either wait
+ * until the earlier packet is answered; the client is not read from until then.
  */
 public final class Subscriptions {
   /*
-   * Owner: the connection's event loop. A filter's handle is acquired and released on the loop that the filter hashes to,
-   *   which also keeps the members of groups; the entry here says how far that has come.
-   * Bounds: the settings for subscriptions of a session and for the bytes of their filters, and the node's budget for those of all clients; one
-   *   more is refused with 0x97. What is wrong with the filters of one
-   *   packet is one violation, the first, however many are refused.
+   * Owner: the connection's event loop. A filter's handle is acquired and released on the loop that the filter hashes
+   *   to, which also keeps the members of groups; the entry here records the progress of that.
+   * Bounds: the settings for subscriptions of a session and for the bytes of their filters, and the node's budget for
+   * those of all clients; a further one is refused with 0x97. The invalid filters of one packet count as one violation,
+   * the first one.
    */
   private static final int FILTER_BYTES = 128;
 
-  /** What a subscription takes of the heap, beside the text of its filter, and in how many places that text stands. */
+  /** Estimated heap of a subscription, apart from the text of its filter, which is kept in several places. */
   static final int SUBSCRIPTION_BYTES = 512;
 
   static final int TEXTS = 4;
@@ -62,31 +63,39 @@ public final class Subscriptions {
   private final Loop loop;
   private final SubscribeRules rules;
 
-  /** Most clients have one or none, which needs no hash table; changed by {@link #put} and {@link #remove}. */
+  /**
+   * Most clients have at most one subscription, which needs no hash table; changed by {@link #put} and {@link #remove}.
+   */
   private Map<TopicFilter, Entry> entries = Map.of();
 
-  /** Characters of all filters. */
+  /** Total number of characters of all filters. */
   private int filterChars;
 
-  /** Packet identifiers of SUBSCRIBE and UNSUBSCRIBE packets that are not answered yet. */
+  /** Packet identifiers of unanswered SUBSCRIBE and UNSUBSCRIBE packets. */
   private @Nullable Set<Integer> underWay;
 
   private int subscribesUnderWay;
   private int unsubscribesUnderWay;
 
-  /** One subscription. The subscriber comes with the handle; until then, and for a durable session always, it is null. */
+  /**
+   * One subscription. The subscriber is set together with the handle; before that, and always for a durable session, it
+   * is null.
+   */
   private static final class Entry {
-    /** Completes on the session's loop when publishes are sure to find the subscription; then, and for a durable session always, it is null. */
+    /**
+     * Completes on the session's loop when all publishes find the subscription; after that, and always for a durable
+     * session, it is null.
+     */
     @Nullable CompletableFuture<Void> routed;
 
     SubscriptionOptions options;
     @Nullable Subscriber subscriber;
     boolean removed;
 
-    /** Whether the session tier has it for certain; of a durable session. */
+    /** For a durable session: whether the session tier has certainly stored it. */
     boolean stored;
 
-    /** SUBSCRIBE packets in progress that store it; of a durable session. */
+    /** For a durable session: number of SUBSCRIBE packets in progress that store it. */
     int stores;
 
     Entry(SubscriptionOptions options, @Nullable CompletableFuture<Void> routed) {
@@ -122,7 +131,7 @@ public final class Subscriptions {
     }
   }
 
-  /** A subscription that is not there yet. */
+  /** Adds a new subscription. */
   private void put(TopicFilter filter, Entry entry) {
     filterChars += filter.text().length();
     session.home().subscriptionMemory().add(memoryOf(filter));
@@ -152,7 +161,7 @@ public final class Subscriptions {
     return (long) SUBSCRIPTION_BYTES * entries.size() + (long) TEXTS * filterChars;
   }
 
-  /** Why there may be no subscription more; null when there may. */
+  /** Why a further subscription is refused; null if it is allowed. */
   private SubscribeRules.@Nullable Refusal refusalOfMore(TopicFilter filter) {
     if (entries.size() >= session.settings().sessions().subscriptionsMax()) return rules.quotaExceeded();
     int filtersMax = loop.budget().bounds().filters();
@@ -166,12 +175,12 @@ public final class Subscriptions {
     return entries.size();
   }
 
-  /** Whether a SUBSCRIBE or UNSUBSCRIBE packet that is not answered yet has this identifier. */
+  /** Whether an unanswered SUBSCRIBE or UNSUBSCRIBE packet has this packet identifier. */
   boolean uses(int packetId) {
     return underWay != null && underWay.contains(packetId);
   }
 
-  /** Whether a packet of this type may take effect only after one that is not answered yet. */
+  /** Whether a packet of this type must not take effect before an unanswered one. */
   boolean mustWait(int packetType) {
     return switch (packetType) {
       case PUBLISH -> subscribesUnderWay > 0 || unsubscribesUnderWay > 0;
@@ -189,19 +198,19 @@ public final class Subscriptions {
 
   private void ends(int packetId, int bytes) {
     session.operationEnds(bytes);
-    if (underWay != null && underWay.remove(packetId) && underWay.isEmpty()) underWay = null; // MQTT 3 may use one twice
-    // A waiting request waits for all of one kind.
+    if (underWay != null && underWay.remove(packetId) && underWay.isEmpty()) underWay = null; // an MQTT 3 client may use an identifier twice
+    // A waiting request waits for all packets of one kind.
     if (subscribesUnderWay == 0 && unsubscribesUnderWay == 0) session.connection().resume(Hold.ORDER);
   }
 
-  /** About how much is kept of one topic filter of a packet that is not answered yet. */
+  /** Estimated memory for one topic filter of an unanswered packet. */
   private static int bytesOf(String filter) {
     return FILTER_BYTES + filter.length();
   }
 
   /**
-   * Whether something else that is not answered yet has this identifier. MQTT 3 has no answer to that but to close, and a client that
-   * has lost its state would be closed at each try; so it is served.
+   * Whether another unanswered packet has this identifier. In MQTT 3 the only possible answer would be to close the
+   * connection, and a client that has lost its state would be closed at each attempt; so its packet is processed.
    */
   private boolean identifierInUse(int packetId) {
     if (!session.version().hasProperties() || !(uses(packetId) || session.publishesAs(packetId))) return false;
@@ -264,7 +273,7 @@ public final class Subscriptions {
           entry.options = options;
           if (entry.subscriber != null) entry.subscriber.replaceOptions(options);
         }
-        // Also when it existed: the SUBSCRIBE that has made it may still wait for the route.
+        // Also if the subscription existed: the SUBSCRIBE that created it may still wait for the route.
         awaitRoute(filter, entry, subscribing, i);
       }
     }
@@ -310,7 +319,7 @@ public final class Subscriptions {
                 }));
   }
 
-  /** Only what is beyond a limit is held against the client. */
+  /** Records a refusal; only an exceeded limit counts as a violation by the client. */
   private void failed(Subscribing subscribing, int index, SubscribeRules.Refusal refusal) {
     if (refusal.reason() == ReasonCode.QUOTA_EXCEEDED) {
       refused(subscribing, index, refusal);
@@ -320,7 +329,7 @@ public final class Subscriptions {
     subscribing.explanation = "topic filter " + (index + 1) + ": " + refusal.explanation();
   }
 
-  /** A SUBSCRIBE that fails leaves what another one has stored, and what one behind it may still store. */
+  /** A SUBSCRIBE that fails does not remove what another one has stored, or what a later one may still store. */
   private void stored(TopicFilter filter, boolean success) {
     Entry entry = entries.get(filter);
     if (entry == null) return; // the session has ended
@@ -348,7 +357,7 @@ public final class Subscriptions {
     };
   }
 
-  /** Has the filter's loop count the subscription, then puts the subscriber on its list. */
+  /** Has the filter's loop count the subscription, then adds the subscriber to its list. */
   private void attach(TopicFilter filter, Entry entry) {
     SubscriptionOptions options = entry.options;
     LoopFanout owner = session.home().ownerOf(session.publisher().tenant(), filter);
@@ -428,7 +437,7 @@ public final class Subscriptions {
       Optional<TopicFilter> parsed = TopicFilter.parse(packet.filters().get(i));
       if (parsed.isEmpty()) {
         if (!session.version().hasProperties()) {
-          // UNSUBACK of MQTT 3 has no codes, so nothing else can say it.
+          // UNSUBACK of MQTT 3 has no reason codes, so the connection is closed.
           session.connection().violated(ReasonCode.TOPIC_FILTER_INVALID, null, "invalid topic filter in UNSUBSCRIBE");
           leaveGroups(groups, () -> {});
           return;
@@ -472,7 +481,10 @@ public final class Subscriptions {
     else session.connection().writer().writePacket(answer);
   }
 
-  /** A group's members are kept by the loop of its filter, so that only that one can say that the client is none any more. */
+  /**
+   * The loop of a group's filter keeps its members, so only that loop can confirm that the client is no longer a
+   * member.
+   */
   private void leaveGroups(List<Entry> groups, Runnable then) {
     int[] left = {groups.size()};
     for (Entry entry : groups) {
@@ -493,7 +505,7 @@ public final class Subscriptions {
   private void detach(Entry entry) {
     entry.removed = true;
     Subscriber subscriber = entry.subscriber;
-    if (subscriber == null) return; // its handle is still on its way; attached() will give it back
+    if (subscriber == null) return; // its handle has not arrived yet; attached() will release it
     if (!subscriber.filter.filter().shared()) subscriber.filter.remove(loop.index(), subscriber);
     releaseAtOwner(subscriber);
   }
@@ -509,7 +521,7 @@ public final class Subscriptions {
         });
   }
 
-  /** The connection has ended; what a durable session has subscribed stays in the session tier. */
+  /** Ends the subscriptions with the connection; those of a durable session stay in the session tier. */
   void end() {
     for (Entry entry : entries.values()) if (!session.durable()) detach(entry);
     session.home().subscriptionMemory().add(-memory());

@@ -9,7 +9,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class SaslPrepTest {
-  /** The examples of RFC 4013, section 3, and some of our own. */
+  /** The examples of RFC 4013, section 3, and additional ones. */
   @ParameterizedTest
   @CsvSource(
       ignoreLeadingAndTrailingWhitespace = false,

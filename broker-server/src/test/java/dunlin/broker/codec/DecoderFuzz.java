@@ -14,12 +14,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Fuzz target: any bytes at all from a client, in pieces of any size.
+ * Fuzz target: arbitrary bytes from a client, in pieces of any size.
  *
- * <p>The first byte of an input chooses the version (3: the input has to bring its own CONNECT), the second how the rest is cut.
- * Checked are: nothing is thrown but {@link MalformedPacketException}; pieces make no difference; memory and work stay within a
- * small factor of the input; what is accepted is read by Netty's codec in the same way, and can be written and read again; what
- * Netty alone accepts is refused for a reason that is listed here.
+ * <p>The first byte of an input chooses the version (3: the input must contain its own CONNECT), the second how the
+ * rest is divided. The checks are: only {@link MalformedPacketException} is thrown; the division makes no difference;
+ * memory and work stay within a small factor of the input; accepted packets are read by Netty's codec in the same way,
+ * and can be written and read again; packets that only Netty accepts are refused for a reason that is listed here.
  */
 public final class DecoderFuzz {
   private static final DecoderLimits STRICT = DecoderLimits.defaults();
@@ -35,12 +35,10 @@ public final class DecoderFuzz {
   private static final int LOOKED_AT_BASE = 1_024;
   private static final int LOOKED_AT_PER_BYTE = 16;
 
-  /**
-   * Why we refuse what Netty accepts: where it leaves the specification to the application behind it.
-   */
+  /** Reasons to refuse packets that Netty accepts, because it leaves these rules to the application. */
   private static final List<Pattern> STRICTER =
       patterns(
-          // Order of packets and direction [MQTT-3.1.0-1, -2], which Netty's decoder has no state for.
+          // Order of packets and direction [MQTT-3.1.0-1, -2], for which Netty's decoder has no state.
           "the first packet is of type \\d+, not CONNECT",
           "a second CONNECT",
           "packet of type \\d+, which only a server sends",
@@ -51,11 +49,11 @@ public final class DecoderFuzz {
           "remaining length in more bytes than it needs",
           // Text: U+0000, overlong forms and surrogates [MQTT-1.5.4-1, -2].
           ".* contains (U\\+0000|bytes that are not UTF-8|overlong UTF-8|a surrogate|a code point above U\\+10FFFF)",
-          // Topics: empty, with wildcards, of a shared subscription; aliases that stand for nothing.
+          // Topics: empty, with wildcards, of a shared subscription; aliases without a topic name.
           "empty (will topic|topic filter|Response Topic|topic name without a Topic Alias)",
           "(will topic|topic name|Response Topic) (of|with) .*",
           "Topic Alias \\d+",
-          // Properties: which packet may have which, once each, in range, counted (table 2-4).
+          // Properties: allowed packets, repetitions, ranges and numbers (table 2-4).
           "(\\w| )+ in (a client's )?(\\w| )+",
           "(\\w| )+ twice in (\\w| )+",
           "(\\w| )+ in more (than 4 bytes|bytes than it needs)",
@@ -64,9 +62,9 @@ public final class DecoderFuzz {
           "Authentication Data without an Authentication Method",
           "AUTH without an Authentication Method",
           "properties of \\d+ bytes reach past the end of the packet by \\d+",
-          // What a setting limits.
+          // Limits of settings.
           ".*, limit \\d+ \\(dunlin\\.[a-z.-]+\\)",
-          // Ends of fields and packets that do not fit.
+          // Lengths of fields and packets that do not match.
           "(\\w| )+ reaches past the end",
           "\\d+ bytes too many in (\\w| )+",
           // Values.
@@ -91,7 +89,7 @@ public final class DecoderFuzz {
     return Arrays.stream(patterns).map(Pattern::compile).toList();
   }
 
-  /** The driver of Jazzer calls this by its name. */
+  /** Jazzer's driver calls this by name. */
   public static void fuzzerTestOneInput(byte[] input) {
     if (input.length < 2) return;
     ProtocolVersion[] versions = ProtocolVersion.values();
@@ -110,7 +108,7 @@ public final class DecoderFuzz {
     canBeWrittenAgain(lenient);
   }
 
-  /** What a decoder made of some bytes: the packets, and why it went no further. */
+  /** What a decoder read from some bytes: the packets, and why it stopped. */
   private record Read(List<Object> packets, @Nullable MalformedPacketException failure) {
     List<String> described() {
       return packets.stream().map(Described::of).toList();
@@ -171,7 +169,7 @@ public final class DecoderFuzz {
         while (decoder.decode(in, handler)) {}
       }
     } catch (MalformedPacketException _) {
-      // What it costs to refuse counts as well.
+      // The cost of a refusal counts as well.
     }
     long allocated = THREADS.getCurrentThreadAllocatedBytes() - before;
     assertThat(allocated)
@@ -201,7 +199,7 @@ public final class DecoderFuzz {
     assertThat(STRICTER).as("known reasons to refuse what Netty accepts: %s", message).anyMatch(p -> p.matcher(message).matches());
   }
 
-  /** Repeated packets with DUP, and CONNECT flags whose fields are missing, are right in MQTT 3.1 and nowhere else. */
+  /** Repeated packets with DUP, and CONNECT flags whose fields are missing, are only valid in MQTT 3.1. */
   private static boolean mayHaveWhatOnlyMqtt31Allows(byte[] stream) {
     for (byte b : stream) if ((b & 0x0F) == 0x0A) return true;
     return stream.length > 0 && (stream[0] & 0xF0) == 0x10;

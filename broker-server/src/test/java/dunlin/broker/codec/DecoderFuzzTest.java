@@ -8,7 +8,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What fuzzing has found or found its way through, once more in every build; docs/fuzzing.md. */
+/** Replays, in every build, inputs that fuzzing has found; docs/fuzzing.md. */
 class DecoderFuzzTest {
   static List<Path> inputs() throws IOException {
     try (Stream<Path> files = Files.list(Path.of("src/test/resources/fuzz/decoder"))) {

@@ -6,7 +6,7 @@ import java.util.HexFormat;
 import java.util.StringJoiner;
 import org.jspecify.annotations.Nullable;
 
-/** Packets as text that is equal when they are: records compare arrays by identity, and tests must see inside. */
+/** Packets as text, for comparison: records compare arrays by identity, but tests must compare the content. */
 final class Described {
   private Described() {}
 

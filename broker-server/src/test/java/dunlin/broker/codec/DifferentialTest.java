@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Our codec against Netty's, on packets drawn from seeds. */
+/** Compares this codec with Netty's, for packets generated from seeds. */
 class DifferentialTest {
   private static final int PACKETS = 100;
   private static final int MUTANTS = 1_500;
@@ -72,7 +72,10 @@ class DifferentialTest {
     }
   }
 
-  /** Damaged packets: whatever we still accept, Netty must accept and understand in the same way; we may only be stricter. */
+  /**
+   * Damaged packets: whatever this codec still accepts, Netty must accept and read in the same way; this codec may only
+   * be stricter.
+   */
   @ParameterizedTest
   @MethodSource("seeds")
   void acceptsNothingThatNettyRefuses(ProtocolVersion version, long seed) {
@@ -99,7 +102,7 @@ class DifferentialTest {
         continue;
       }
 
-      if (ours.isEmpty()) continue; // the length now promises more bytes than there are
+      if (ours.isEmpty()) continue; // the length now exceeds the present bytes
       if (version == ProtocolVersion.MQTT_3_1 && onlyMqtt31Allows(packet, ours.getFirst())) continue;
       List<Object> theirs = Netty.decode(version, packet);
       assertThat(theirs).as(context).isNotEmpty();
@@ -116,7 +119,7 @@ class DifferentialTest {
     return ((flags & 0x80) != 0 && connect.userName() == null) || ((flags & 0x40) != 0 && connect.password() == null);
   }
 
-  /** The decoder drops reason string and user properties of acknowledgements. */
+  /** The decoder discards the reason string and user properties of acknowledgements. */
   static Object asHandedOver(Object packet) {
     return switch (packet) {
       case Packet.Puback p -> p.withoutProblemInformation(false);

@@ -2,7 +2,7 @@ package dunlin.broker.codec;
 
 import dunlin.model.ReasonCode;
 
-/** Counts packets and lets them go. */
+/** Counts packets and ignores them. */
 class Ignoring implements PacketHandler {
   int packets;
 

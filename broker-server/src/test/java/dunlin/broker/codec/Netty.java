@@ -42,8 +42,8 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** Netty's MQTT codec as the oracle: the same packets through somebody else's code. */
-@SuppressWarnings("NullAway") // Netty takes null for what is not there; javac loses @Nullable of arrays in records.
+/** Netty's MQTT codec as the oracle: the same packets through an independent implementation. */
+@SuppressWarnings("NullAway") // Netty uses null for absent values; javac loses @Nullable of arrays in records.
 final class Netty {
   private static final AttributeKey<MqttVersion> VERSION = AttributeKey.valueOf("NETTY_CODEC_MQTT_VERSION");
 
@@ -65,12 +65,15 @@ final class Netty {
     return bytes;
   }
 
-  /** What Netty's decoder reads; empty when it finds the bytes wrong or too few. */
+  /** The packets that Netty's decoder reads; empty if the bytes are invalid or incomplete. */
   static List<Object> decode(ProtocolVersion version, byte[] bytes) {
     return decode(version, bytes, Integer.MAX_VALUE);
   }
 
-  /** The same, but what comes behind so many packets is only shown by its type: it may be what we have no words for. */
+  /**
+   * The same, but packets beyond {@code packetsMax} are only represented by their type: this codec may have no form for
+   * them.
+   */
   static List<Object> decode(ProtocolVersion version, byte[] bytes, int packetsMax) {
     var channel = new EmbeddedChannel(new MqttDecoder(1 << 20, 1 << 16));
     channel.attr(VERSION).set(version(version));

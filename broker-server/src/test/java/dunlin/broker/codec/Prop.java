@@ -8,9 +8,9 @@ import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 
-/** One property of MQTT 5 as tests see it: number, text, or bytes, and a second text for user properties. */
+/** One MQTT 5 property in tests: a number, a text or bytes, and a second text for user properties. */
 record Prop(int id, long number, String text, String second, byte[] bytes) {
-  /** The data types of table 2-4, written down a second time so that the code under test is not its own judge. */
+  /** The data types of table 2-4, written down separately from the code under test. */
   enum Type {
     BYTE,
     SHORT,
@@ -50,7 +50,7 @@ record Prop(int id, long number, String text, String second, byte[] bytes) {
     return new Prop(0x26, 0, name, value, new byte[0]);
   }
 
-  /** Their encoded form without the length in front. */
+  /** The encoded properties without their length. */
   static byte[] block(List<Prop> properties) {
     var out = new ByteArrayOutputStream();
     for (Prop property : properties) out.writeBytes(property.encoded());
@@ -106,7 +106,10 @@ record Prop(int id, long number, String text, String second, byte[] bytes) {
     }
   }
 
-  /** In the order of identifiers, those of the same identifier as they came: Netty keeps no other order. */
+  /**
+   * The properties in the order of their identifiers, and otherwise in their original order, because Netty keeps no
+   * other order.
+   */
   static String canonical(List<Prop> properties) {
     var sorted = new ArrayList<>(properties);
     sorted.sort(Comparator.comparingInt(Prop::id));

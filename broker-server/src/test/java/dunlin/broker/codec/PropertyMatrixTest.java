@@ -15,9 +15,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Every property identifier in every place where a client can put properties. */
+/** Every property identifier in every place where a client can send properties. */
 class PropertyMatrixTest {
-  /** MQTT 5, table 2-4, as far as clients go. */
+  /** MQTT 5, table 2-4, for clients. */
   enum Place {
     CONNECT(0x11, 0x15, 0x16, 0x17, 0x19, 0x21, 0x22, 0x26, 0x27),
     WILL(0x01, 0x02, 0x03, 0x08, 0x09, 0x18, 0x26),
@@ -45,7 +45,7 @@ class PropertyMatrixTest {
       return IntStream.range(0, 64).filter(this::allows).toArray();
     }
 
-    /** The packets of a connection up to the one that has these properties, already behind their length. */
+    /** The packets of a connection up to the one with these properties, which already include their length. */
     byte[][] packets(byte[] properties) {
       byte[] connect = packet(0x10, text("MQTT"), 5, 2, u16(60), properties(), "c");
       return switch (this) {
@@ -77,7 +77,7 @@ class PropertyMatrixTest {
     };
   }
 
-  /** What must stand beside a property for the packet to be sound. */
+  /** Further properties that the packet must have to be valid with this one. */
   private static byte[] company(Place place, int id) {
     boolean needsMethod = (place == Place.AUTH && id != 0x15) || id == 0x16;
     return needsMethod ? sample(0x15) : new byte[0];

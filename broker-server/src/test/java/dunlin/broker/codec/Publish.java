@@ -9,14 +9,14 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 
-/** A PUBLISH packet as tests see it, of either direction. */
+/** A PUBLISH packet of either direction, in tests. */
 record Publish(
     boolean dup, QoS qos, boolean retain, int packetId, String topic, List<Prop> properties, byte[] payload) {
 
   private static final Publisher PUBLISHER = new Publisher(Publisher.DEFAULT_TENANT, "c");
   static final long NOW = 1_000_000;
 
-  /** What the broker would hold of it. */
+  /** The message that the broker would hold. */
   Publication publication() {
     byte[] name = topic.getBytes(StandardCharsets.UTF_8);
     byte[] block = Prop.block(properties);
@@ -34,7 +34,7 @@ record Publish(
         PUBLISHER, qos, retain, NOW, expiry, expiryOffset, name.length, block.length, Wire.join(name, block, payload), null);
   }
 
-  /** What was read, with all that hangs together checked. */
+  /** The packet that was read, after a check of its consistency. */
   static Publish of(InboundPublish inbound) {
     Publication message = inbound.toPublication(PUBLISHER, NOW, null);
     byte[] body = message.body();

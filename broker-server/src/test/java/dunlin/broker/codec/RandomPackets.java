@@ -9,7 +9,7 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** Sound packets of one version, drawn from a seed. */
+/** Valid packets of one version, generated from a seed. */
 @SuppressWarnings("NullAway") // javac loses @Nullable of array components on the constructors of records.
 final class RandomPackets {
   private static final ReasonCode[] PUBLISH_REASONS = {

@@ -8,11 +8,11 @@ import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Notes each call of a decoder as a {@link Packet} or {@link Publish}. */
+/** Records each call of a decoder as a {@link Packet} or {@link Publish}. */
 final class Recorder implements PacketHandler {
   private final List<Object> calls = new ArrayList<>();
 
-  /** Everything that a decoder makes of these bytes, delivered at once. */
+  /** Everything that a decoder reads from these bytes, delivered at once. */
   static List<Object> decode(DecoderLimits limits, byte[]... parts) {
     var recorder = new Recorder();
     recorder.feed(new PacketDecoder(limits), parts);

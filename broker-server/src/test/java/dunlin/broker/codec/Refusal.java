@@ -6,11 +6,14 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import dunlin.model.ReasonCode;
 import java.util.List;
 
-/** What must be refused, and what must not. */
+/** Asserts that packets are refused or accepted. */
 public final class Refusal {
   private Refusal() {}
 
-  /** The last packet is refused for this reason, the ones before are handed over, and nothing of the refused one is. */
+  /**
+   * Asserts that the last packet is refused for this reason, that the ones before are handed over, and that nothing of
+   * the refused one is.
+   */
   static MalformedPacketException refused(ReasonCode reason, byte[]... packets) {
     return refused(DecoderLimits.defaults(), reason, packets);
   }
@@ -27,7 +30,7 @@ public final class Refusal {
     return thrown;
   }
 
-  /** Each of the packets is accepted; answers what the last was read as. */
+  /** Asserts that each packet is accepted; answers what was read for the last one. */
   static Object accepted(byte[]... packets) {
     return accepted(DecoderLimits.defaults(), packets);
   }

@@ -4,7 +4,7 @@ import io.netty.buffer.ByteBuf;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 
-/** Bytes put together by hand, right or wrong. */
+/** Bytes composed by hand, valid or invalid. */
 public final class Wire {
   /** CONNECT with a clean start, client identifier "c" and nothing else. */
   static final byte[] CONNECT_3_1 = packet(0x10, text("MQIsdp"), 3, 0x02, u16(60), text("c"));
@@ -22,7 +22,10 @@ public final class Wire {
     };
   }
 
-  /** A packet with its right remaining length; a part is a byte as an int or character, a text with its length, or raw bytes. */
+  /**
+   * A packet with its correct remaining length; a part is a byte as an int or character, a text with its length, or raw
+   * bytes.
+   */
   public static byte[] packet(int first, Object... parts) {
     byte[] body = bytes(parts);
     return join(new byte[] {(byte) first}, varint(body.length), body);
@@ -42,7 +45,7 @@ public final class Wire {
     return out.toByteArray();
   }
 
-  /** Properties behind their right length. */
+  /** Properties with their correct length in front. */
   public static byte[] properties(Object... parts) {
     byte[] block = bytes(parts);
     return join(varint(block.length), block);

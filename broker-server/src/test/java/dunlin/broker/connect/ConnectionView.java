@@ -6,7 +6,7 @@ import dunlin.broker.session.LiveSession;
 import java.util.List;
 import java.util.Objects;
 
-/** What tests of other packages look at and do in connections; on their loop, but for {@link #of}. */
+/** Access to connections for tests of other packages; on their loop, except {@link #of}. */
 public final class ConnectionView {
   private ConnectionView() {}
 
@@ -19,17 +19,17 @@ public final class ConnectionView {
     return ((Connection) connection).open();
   }
 
-  /** All of one loop. */
+  /** All connections of one loop. */
   public static List<? extends ClientConnection> all(LoopConnections loop) {
     return loop.table().all();
   }
 
-  /** The sessions of all of one loop. */
+  /** The sessions of all connections of one loop. */
   public static List<LiveSession> sessions(LoopConnections loop) {
     return loop.table().all().stream().map(Connection::session).filter(Objects::nonNull).toList();
   }
 
-  /** Waits no longer for what came over connections that have ended, as if it were later. */
+  /** Stops waiting for publishes of ended connections, as at a later time. */
   public static void giveUpUnsettled(LoopConnections loop, long nowNanos) {
     loop.giveUpUnsettled(nowNanos);
   }

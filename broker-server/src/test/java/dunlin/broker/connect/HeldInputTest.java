@@ -15,9 +15,12 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A client that closes its side, or all, while it is not read from. */
+/** A client that closes its side or the whole connection while it is not read from. */
 class HeldInputTest {
-  /** More than one read of a socket takes, and less than its receive buffer: the end of the stream is behind them. */
+  /**
+   * More than one read of a socket takes, and less than its receive buffer, so that the end of the stream is behind
+   * them.
+   */
   private static final int PINGS = 20_000;
 
   @Test
@@ -91,7 +94,7 @@ class HeldInputTest {
         });
   }
 
-  /** The loop looks at all sockets in each round. */
+  /** Waits for a round of the loop, which serves all sockets. */
   private static void loopHasSeenTheSocket(RealTiers broker) {
     for (int i = 0; i < 3; i++) broker.on(0, () -> true);
   }

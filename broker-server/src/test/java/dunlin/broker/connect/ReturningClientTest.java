@@ -22,11 +22,11 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A client that comes back over another event loop as soon as it sees the end of its connection. */
+/** A client that reconnects over another event loop as soon as it notices the end of its connection. */
 class ReturningClientTest {
   private static final int LOOPS = 2;
 
-  /** A socket and the event loop that it has come to. */
+  /** A socket and its event loop. */
   private record Client(Socket socket, DataInputStream in, int loop, Connection connection) implements AutoCloseable {
     static Client of(RealTiers broker) throws IOException {
       Socket socket = new Socket(InetAddress.getLoopbackAddress(), broker.frontend.port("tcp"));
@@ -48,7 +48,7 @@ class ReturningClientTest {
       return found[0];
     }
 
-    /** Connects with a will of QoS 1 to "t"; answers whether the session was there. */
+    /** Connects with a will of QoS 1 to "t"; answers whether a session was present. */
     boolean connect(int expirySeconds, String will) throws IOException {
       socket.getOutputStream().write(
           Wire.packet(0x10, "MQTT", 5, 0x0C, Wire.u16(0), Wire.properties(0x11, Wire.u32(expirySeconds)), "r", Wire.properties(), "t", will));
@@ -58,7 +58,7 @@ class ReturningClientTest {
       return connack[0] == 1;
     }
 
-    /** Lets the loop do nothing else between the end of the socket and what the connection makes of it. */
+    /** Blocks the loop between the end of the socket and the connection's handling of it. */
     void holdLoopWhenClosed(RealTiers broker, CountDownLatch until) {
       broker.on(
           loop,

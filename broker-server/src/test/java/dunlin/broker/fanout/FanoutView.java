@@ -5,11 +5,11 @@ import dunlin.model.Publisher;
 import dunlin.model.TopicFilter;
 import java.util.Objects;
 
-/** What tests of other packages look at and do in the fan-out. */
+/** Access to the fan-out for tests of other packages. */
 public final class FanoutView {
   private FanoutView() {}
 
-  /** A topic filter that is in no table. */
+  /** A topic filter that is not in any table. */
   public static FilterHandle handle(String filter, int loops) {
     return new FilterHandle(Publisher.DEFAULT_TENANT, TopicFilter.parse(filter).orElseThrow(), loops, loops);
   }

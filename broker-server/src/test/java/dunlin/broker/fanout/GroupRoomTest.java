@@ -18,11 +18,11 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Members of a group that do not acknowledge, and messages that are larger than the room that their queues have left. */
+/** Members of a group that do not acknowledge, and messages that are larger than the room in their queues. */
 class GroupRoomTest {
   private static final Duration SOON = Duration.ofMinutes(2);
 
-  /** Of the 65,536 bytes that a queue takes. */
+  /** Most of the 65,536 bytes of a queue. */
   private static final int MOST_OF_A_QUEUE = 40_000;
 
   private static final int LOOPS = 2;
@@ -77,7 +77,7 @@ class GroupRoomTest {
     assertThat(queued.reason.get(20, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
   }
 
-  /** A member whose client has one message to acknowledge and most of a queue behind it. */
+  /** A member whose client has one unacknowledged message, with a nearly full queue behind it. */
   private Subscriber silentMember(FilterHandle filter, int loop, String clientId) {
     Subscriber member = open.subscriber(loop, filter, clientId);
     open.on(

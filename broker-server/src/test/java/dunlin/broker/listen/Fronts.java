@@ -21,15 +21,18 @@ import java.util.Set;
 import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Listeners whose connections have no socket, for what stands between a socket and MQTT: WebSocket and the PROXY protocol. */
+/**
+ * Listeners whose connections have no socket, to test the handlers between a socket and MQTT: WebSocket and the PROXY
+ * protocol.
+ */
 final class Fronts implements AutoCloseable {
-  /** What a connection may hold beside the bytes that came: headers, and a buffer that grows by doubling. */
+  /** The bytes that a connection may hold beside its input: headers, and a buffer that grows by doubling. */
   private static final long HELD_MAX = 64 << 10;
 
   private final OpenFrontend frontend = new OpenFrontend(1);
   private final Listeners listeners;
 
-  /** How a connection ended up after some bytes. */
+  /** The state of a connection after some bytes. */
   record Outcome(boolean open, @Nullable SocketAddress source, byte[] written) {}
 
   Fronts() {
@@ -58,7 +61,7 @@ final class Fronts implements AutoCloseable {
     return listeners.byName(name).orElseThrow();
   }
 
-  /** What becomes of a connection to which these bytes come in pieces of these sizes, and which is then closed. */
+  /** The outcome for a connection that receives these bytes in pieces of these sizes and is then closed. */
   Outcome connection(Listener listener, byte[] bytes, IntSupplier sizes) {
     var buffers = new UnpooledByteBufAllocator(false);
     EmbeddedChannel channel = frontend.on(0, () -> open(listener, buffers));
@@ -74,7 +77,7 @@ final class Fronts implements AutoCloseable {
                 channel.writeInbound(channel.alloc().buffer(Math.max(size, 16)).writeBytes(bytes, from, size));
                 return true;
               });
-      frontend.on(0, () -> true); // the round's end has flushed what was written
+      frontend.on(0, () -> true); // the end of the round flushes the output
       assertThat(buffers.metric().usedHeapMemory() + buffers.metric().usedDirectMemory())
           .as("bytes held for %d", bytes.length)
           .isLessThanOrEqualTo(HELD_MAX + 4L * bytes.length);

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What listeners have together. */
+/** The state that listeners share. */
 class ListenersTest {
   private static final ListeningSettings SETTINGS =
       new ListeningSettings(

@@ -8,29 +8,31 @@ import java.nio.charset.StandardCharsets;
 import java.util.SplittableRandom;
 
 /**
- * Fuzz target: a connection that begins with a PROXY protocol header, version 1 or 2, right or wrong, or with anything else.
+ * Fuzz target: a connection that begins with a PROXY protocol header, version 1 or 2, valid or invalid, or with
+ * anything else.
  *
- * <p>Checked are: pieces make no difference, neither to who may stay nor to whom the header names; nothing fails inside, little is
- * held, nothing is left: each address may connect again once its connection is closed.
+ * <p>The checks are: the division makes no difference, neither to whether the connection is accepted nor to the address
+ * in the header; nothing fails inside; few bytes are held; nothing is left: each address may connect again once its
+ * connection is closed.
  */
 public final class ProxyFuzz {
   private static final byte[] MAGIC = Wire.bytes(0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A);
   private static final byte[] CONNECT = Wire.packet(0x10, "MQTT", 5, 2, Wire.u16(0), Wire.properties(), "c");
   private static final String[] ADDRESSES = {"10.0.0.1", "10.0.0.2", "2001:db8::1", "::ffff:10.0.0.1"};
 
-  /** One for all inputs of a run. */
+  /** The objects for all inputs of a run. */
   private static final class Shared {
     static final Fronts FRONTS = new Fronts();
   }
 
   private ProxyFuzz() {}
 
-  /** The driver of Jazzer calls this by its name, once and without a limit of time. */
+  /** Jazzer's driver calls this by name, once and without a time limit. */
   public static void fuzzerInitialize() {
     assertThat(Shared.FRONTS.listener("proxy").getConnections()).isZero();
   }
 
-  /** The driver of Jazzer calls this by its name. */
+  /** Jazzer's driver calls this by name. */
   public static void fuzzerTestOneInput(byte[] input) {
     if (input.length < 2) return;
     var choices = new Choices(input);

@@ -11,9 +11,10 @@ import java.util.SplittableRandom;
 /**
  * Fuzz target: a WebSocket connection from its first byte.
  *
- * <p>The first byte of an input chooses whether the rest is HTTP as it stands, or frames behind a request that is right; the second
- * how it is cut. Checked are: what is sent is one HTTP answer and then sound frames, with nothing behind a close; pieces make no
- * difference to who may stay; nothing fails inside, little is held, nothing is left.
+ * <p>The first byte of an input chooses whether the rest is raw HTTP, or frames behind a valid request; the second how
+ * it is divided. The checks are: the output is one HTTP answer followed by valid frames, with nothing after a close
+ * frame; the division makes no difference to whether the connection is accepted; nothing fails inside; few bytes are
+ * held; nothing is left.
  */
 public final class WebSocketFuzz {
   private static final String REQUEST =
@@ -30,19 +31,19 @@ public final class WebSocketFuzz {
           "");
   private static final int STEPS_MAX = 40;
 
-  /** One for all inputs of a run. */
+  /** The objects for all inputs of a run. */
   private static final class Shared {
     static final Fronts FRONTS = new Fronts();
   }
 
   private WebSocketFuzz() {}
 
-  /** The driver of Jazzer calls this by its name, once and without a limit of time. */
+  /** Jazzer's driver calls this by name, once and without a time limit. */
   public static void fuzzerInitialize() {
     assertThat(Shared.FRONTS.listener("ws").getConnections()).isZero();
   }
 
-  /** The driver of Jazzer calls this by its name. */
+  /** Jazzer's driver calls this by name. */
   public static void fuzzerTestOneInput(byte[] input) {
     if (input.length < 2) return;
     var choices = new Choices(input);
@@ -78,7 +79,7 @@ public final class WebSocketFuzz {
     return all;
   }
 
-  /** A frame, mostly a sound one. */
+  /** A frame, mostly a valid one. */
   private static byte[] frame(int first, byte[] content, Choices choices) {
     int fault = choices.below(12);
     long length = fault == 1 ? choices.of(-1L, Long.MIN_VALUE, 1L << 40, 70_000L) : content.length;
@@ -96,7 +97,7 @@ public final class WebSocketFuzz {
     return Wire.join(header, sent);
   }
 
-  /** The bytes of MQTT in what was sent, all of which must be as the protocols have it. */
+  /** The MQTT bytes in the output; all of the output must follow the protocols. */
   private static byte[] content(Fronts.Outcome outcome) {
     byte[] written = outcome.written();
     if (written.length == 0) return written;

@@ -1,15 +1,15 @@
 package dunlin.broker.session;
 
-/** What tests of other packages look at in a live session; on its loop. */
+/** Access to a live session for tests of other packages; on its loop. */
 public final class SessionView {
   private SessionView() {}
 
-  /** Messages of QoS 1 and 2 that it has taken and that its client has not acknowledged. */
+  /** Number of QoS 1 and 2 messages that it has taken and that its client has not acknowledged. */
   public static int taken(LiveSession session) {
     return session.outbound().inFlight() + session.outbound().queued();
   }
 
-  /** Those of them that wait. */
+  /** Number of those messages that wait. */
   public static int queued(LiveSession session) {
     return session.outbound().queued();
   }
@@ -19,7 +19,7 @@ public final class SessionView {
     return session.epoch();
   }
 
-  /** Has it say how much waits for its client, as it does at the end of a round. */
+  /** Makes it publish its load, as at the end of a round. */
   public static void updateLoad(LiveSession session) {
     session.updateLoad();
   }

@@ -9,18 +9,21 @@ import dunlin.store.RangeReader;
 import dunlin.store.StoreException;
 import java.util.concurrent.Executor;
 
-/** One of several ranges, to which commands bring what the others have. */
+/**
+ * One of several ranges. Commands to it carry what the other ranges hold, where bounds on all ranges together need
+ * that.
+ */
 public final class BoundedRange implements Range<SessionCommand, SessionResult> {
   /*
    * Owner: any thread.
-   * Bounds: keeps nothing.
-   * Failure: SharedSums says what an answer that does not come means.
+   * Bounds: stateless.
+   * Failure: SharedSums explains what follows from a missing answer.
    */
   private final Range<SessionCommand, SessionResult> range;
   private final RangeState state;
   private final SharedSums sums;
 
-  /** @param state of the range */
+  /** @param state the state of that range */
   public BoundedRange(Range<SessionCommand, SessionResult> range, RangeState state, SharedSums sums) {
     this.range = range;
     this.state = state;

@@ -12,15 +12,16 @@ import dunlin.store.RangeReader;
 import java.util.concurrent.Executor;
 
 /**
- * The way of messages to the session range. It is closed to connections that end since a message of theirs was refused; else the next
- * message, of which some are on their way, would be stored and come before the one that is sent again.
+ * Proposes messages to the session range. It refuses messages of connections that are being closed because a message of
+ * theirs was refused. Otherwise later messages, some of which are already in flight, would be stored in front of the
+ * refused one, which the client sends again.
  */
 final class FencedRange implements Range<SessionCommand, SessionResult> {
   /*
-   * Owner: any thread. A refusal is noted before the publisher hears of it, and what one connection publishes is proposed by
-   *   one thread at a time.
-   * Bounds: keeps nothing.
-   * Failure: what was in the log already is refused there: see Fences.
+   * Owner: any thread. A refusal is recorded before the publisher is answered, and the messages of one connection are
+   * proposed by one thread at a time.
+   * Bounds: stateless.
+   * Failure: messages that are already in the log are refused when they are applied: see Fences.
    */
   private final Range<SessionCommand, SessionResult> range;
   private final RefusedConnections refused;

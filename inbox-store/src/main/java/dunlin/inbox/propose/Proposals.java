@@ -17,15 +17,17 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
-/** The ways of commands into the session range. What a command leaves to do is done before its caller hears of it. */
+/** Proposes commands to the session range. The effects of a command are performed before its caller is answered. */
 public final class Proposals {
   /*
-   * Owner: any thread proposes, none blocks. What a command leaves to do runs on the range's applying thread, and so in log order.
-   * Bounds: the range's queue. What that refuses waits in two lines, in its order: messages with the credit that their lanes gave them, and
-   *   everything else, of which a connection waits for as many as its frontend lets it. What is proposed now() does not wait.
-   * Failure: a line that is full refuses; a range that fails, is led elsewhere or has no disk fails what waits.
+   * Owner: any thread proposes, none blocks. Effects are performed on the range's applying thread, and so in log order.
+   * Bounds: the range's queue. Commands that it refuses wait in two lines, first in, first out: messages, which hold
+   * credit of their lanes, and all other commands, whose number per connection the frontend bounds. Commands proposed
+   * by now() do not wait.
+   * Failure: a full line refuses. When the range fails, loses its leadership or runs out of disk, waiting commands
+   * fail.
    */
-  /** More than all lanes have credit for by default, so that these are not read from before this is full. */
+  /** More than the credit of all lanes by default, so that publishers are stopped before this line is full. */
   private static final int MESSAGES_WAITING_MAX = 1 << 20;
 
   private static final int CALLS_WAITING_MAX = 1 << 16;
@@ -38,8 +40,8 @@ public final class Proposals {
   private final Consumer<Effects> perform;
 
   /**
-   * @param refused of all ranges of the node
-   * @param perform does what a command leaves to do
+   * @param refused the refused connections, shared by all ranges of the node
+   * @param perform performs the effects of a command
    */
   public Proposals(
       Range<SessionCommand, SessionResult> range, RefusedConnections refused, InboxSettings settings, Consumer<Effects> perform) {
@@ -51,24 +53,27 @@ public final class Proposals {
     calls = new ProposalLine<>(range, CALLS_WAITING_MAX);
   }
 
-  /** The messages that wait until the range has room. */
+  /** The line of messages that wait until the range has room. */
   public ProposalLine<SessionCommand, SessionResult> messages() {
     return messages;
   }
 
-  /** Everything else that waits until then. */
+  /** The line of all other commands that wait until then. */
   public ProposalLine<SessionCommand, SessionResult> calls() {
     return calls;
   }
 
-  /** Proposes a command when its turn comes; false when too many wait, and then neither is called. */
+  /** Proposes a command when its turn comes. Answers false if the line is full; then neither callback is called. */
   public boolean inLine(SessionCommand command, Consumer<SessionResult> done, Consumer<StoreException> failed) {
-    // A message that waits must not hold up what the range keeps a part of its queue for.
+    // The range reserves a part of its queue for commands other than messages; a waiting message must not delay those.
     var line = SessionCommandCodec.isMessage(command) ? messages : calls;
     return line.propose(command, completion(done, failed));
   }
 
-  /** Proposes a command past all that waits; false when the range's queue is full, and then neither is called. */
+  /**
+   * Proposes a command ahead of all waiting ones. Answers false if the range's queue is full; then neither callback is
+   * called.
+   */
   public boolean now(SessionCommand command, Consumer<Effects> done, Runnable failed) {
     return range.propose(command, completion(result -> done.accept(result.effects()), _ -> failed.run()));
   }
@@ -88,19 +93,19 @@ public final class Proposals {
     };
   }
 
-  /** Refuses from here on what the connection with this fence publishes. */
+  /** Refuses all further messages of the connection with this fence. */
   public void refuse(long fence) {
     refused.add(fence);
   }
 
-  /** Proposes what has no answer but that it was done. */
+  /** Proposes a command whose only answer is that it was done. */
   public CompletableFuture<Void> run(SessionRef session, SessionCommand command) {
     var done = new CompletableFuture<Void>();
     call(session, command, done, (_, _) -> done.complete(null));
     return done;
   }
 
-  /** Proposes what needs the session, and passes on that it has another owner. */
+  /** Proposes a command of a session's owner. The answer fails if the session has another owner by now. */
   public void call(SessionRef session, SessionCommand command, CompletableFuture<?> answer, BiConsumer<Outcome, Effects> done) {
     call(
         command,
@@ -123,7 +128,7 @@ public final class Proposals {
         });
   }
 
-  /** Proposes what has an answer, which fails when the command does. */
+  /** Proposes a command with an answer; the answer fails if the command does. */
   public void call(SessionCommand command, CompletableFuture<?> answer, BiConsumer<Outcome, Effects> done) {
     boolean queued = inLine(command, result -> done.accept(result.outcome(), result.effects()), answer::completeExceptionally);
     if (!queued) answer.completeExceptionally(tooMany());
@@ -137,7 +142,7 @@ public final class Proposals {
     return new IllegalStateException("the session range answered " + outcome);
   }
 
-  /** Does something when the first one has completed; when that has failed, so does the other. */
+  /** Runs an action when the first future has completed. If the first fails, so does the second. */
   public static void follow(CompletableFuture<?> first, CompletableFuture<?> then, Runnable complete) {
     var _ =
         first.whenComplete(

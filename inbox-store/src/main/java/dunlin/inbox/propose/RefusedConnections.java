@@ -4,21 +4,25 @@ import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.Set;
 
-/** Connections that end since a message of theirs was refused, for all ranges of a node: whichever has refused it, none takes what comes behind it. */
+/**
+ * Connections that are being closed because a message of theirs was refused. Shared by all ranges of a node: whichever
+ * range refused the message, no range accepts later ones.
+ */
 public final class RefusedConnections {
   /*
    * Owner: any thread, under the lock of the set.
-   * Bounds: MAX connections, the oldest goes first. Each has at most the credit of its lane on its way.
-   * Failure: one that was forgotten may have a message stored that comes again behind the one that was refused.
+   * Bounds: MAX connections; the oldest is removed first. Each has at most its lane's credit of messages in flight.
+   * Failure: if a connection was removed too early, a message behind the refused one may be stored, and is stored again
+   * when the client repeats both.
    */
   static final int MAX = 65_536;
 
   private final Set<Long> refused = new LinkedHashSet<>(); // guarded by itself
 
-  /** Whether there is any: without one, a proposal costs no lock. */
+  /** Whether the set is not empty. While it is empty, a proposal takes no lock. */
   private volatile boolean any;
 
-  /** Refuses what the connection with this fence publishes from here on. */
+  /** Refuses all further messages of the connection with this fence. */
   void add(long fence) {
     if (fence == 0) return;
     synchronized (refused) {

@@ -9,25 +9,32 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToLongFunction;
 
 /**
- * What a command may add to one of several ranges, so that all of them together stay within the sums of the node.
+ * Bounds what commands may add to one of several ranges, so that all ranges together stay within the bounds of the
+ * node.
  *
- * <p>A range cannot look at the others when it applies a command, or its replicas would decide differently. So a command brings what the others have when it is
- * proposed, if that can matter.
+ * <p>A range cannot read the other ranges when it applies a command, or its replicas would decide differently. So a
+ * command carries what the others hold at the time of the proposal, if that can matter.
  */
 public final class SharedSums {
   /*
-   * A session or subscription claims, from before it is proposed until it is answered, what it could add. When all that is claimed fits beside what the ranges
-   * have, nothing is brought. Otherwise what the others have and all others claim. Claims are counted first and the ranges read then, so the later of two
-   * sees the earlier, claimed or applied, and the sums never pass the bounds.
+   * A command for a session or subscription claims what it could add, from before it is proposed until it is answered.
+   * While all claims fit beside what the ranges hold, the command carries nothing. Otherwise it carries what the other
+   * ranges hold plus all other claims. A claim is counted before the ranges are read, so the later of two commands sees
+   * the earlier one, claimed or applied, and the sums never exceed the bounds.
    *
-   * How many inboxes a message goes to is not known before it is applied, so messages claim nothing. When inboxes hold more than PLENTY of the bound,
-   * a message brings what the others hold. So they may pass the bound by what was on its way to them.
+   * How many inboxes a message goes to is not known before it is applied, so messages claim nothing. When inboxes hold
+   * more than one part in PLENTY of the bound, a message carries what the other ranges hold. So inboxes may exceed the
+   * bound by the messages that were in flight to them.
    *
    * Owner: none; any thread.
-   * Bounds: two numbers. The claims are those of the commands on their way to the log.
-   * Failure: a command whose fate is unknown claims nothing any more. If it is applied after all, the sums may pass the bounds by it.
+   * Bounds: two numbers. The claims are those of the commands that are proposed and not answered.
+   * Failure: a command whose outcome is unknown gives up its claim. If it is applied after all, the sums may exceed the
+   * bounds by it.
    */
-  /** The part of the bound below which no inbox can be full because of the others: while all hold a quarter, three are left for one. */
+  /**
+   * Below one part in PLENTY of the bound, no inbox can be full because of the others: while all of them hold a
+   * quarter, three quarters are left for one.
+   */
   private static final int PLENTY = 4;
 
   private final InboxSettings.Sums most;
@@ -35,12 +42,12 @@ public final class SharedSums {
   private final AtomicLong sessions = new AtomicLong();
   private final AtomicLong memory = new AtomicLong();
 
-  /** What a command could add. */
+  /** The most that a command could add. */
   private record Claim(long sessions, long memory) {
     private static final Claim NONE = new Claim(0, 0);
   }
 
-  /** @param ranges all of the node */
+  /** @param ranges all ranges of the node */
   public SharedSums(InboxSettings.Sums most, List<RangeState> ranges) {
     this.most = most;
     this.ranges = List.copyOf(ranges);
@@ -56,7 +63,10 @@ public final class SharedSums {
     };
   }
 
-  /** The command for one of the ranges, with what the others have when that matters; what it claims is claimed until {@link #release}. */
+  /**
+   * The command for one of the ranges, with what the others hold if that matters. Its claim holds until {@link
+   * #release}.
+   */
   SessionCommand claim(RangeState range, SessionCommand command) {
     var claim = claimOf(command);
     if (claim.equals(Claim.NONE)) return storesMessages(command) ? besideMessages(range, command) : command;
@@ -66,21 +76,21 @@ public final class SharedSums {
     return new SessionCommand.Beside(sessionsElsewhere, memoryElsewhere, 0, command);
   }
 
-  /** The command has been answered, or not been taken. */
+  /** Releases the claim of a command that was answered or not accepted. */
   void release(SessionCommand command) {
     var claim = claimOf(command);
     sessions.addAndGet(-claim.sessions());
     memory.addAndGet(-claim.memory());
   }
 
-  /** What the other ranges have and all other commands claim; 0 when all fits. */
+  /** What the other ranges hold plus all other claims; 0 if everything fits. */
   private long elsewhere(RangeState range, long most, long claimed, long own, ToLongFunction<RangeState> used) {
     long others = others(range, used);
     if (claimed + others + used.applyAsLong(range) <= most) return 0;
     return claimed - own + others;
   }
 
-  @SuppressWarnings("ReferenceEquality") // this very range
+  @SuppressWarnings("ReferenceEquality") // compares identity
   private long others(RangeState range, ToLongFunction<RangeState> used) {
     long sum = 0;
     for (RangeState each : ranges) if (each != range) sum += used.applyAsLong(each);

@@ -1,4 +1,4 @@
-/** The ways of commands into the log of a range of sessions. */
+/** Proposes commands to the log of a session range. */
 @NullMarked
 package dunlin.inbox.propose;
 

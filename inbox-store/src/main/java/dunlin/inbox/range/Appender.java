@@ -25,16 +25,17 @@ import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Appends messages to the inboxes that want them. */
+/** Appends messages to the inboxes of the sessions and groups that they match. */
 final class Appender {
   /*
    * Owner: the applying thread.
-   * Costs: a key and a row for each inbox; what stands in the row is written out once for all inboxes of a shard that get the same, and so
-   * is the message.
-   *   Retained messages are compared with the headers of at most SINCE_MAX messages that came since they were read.
-   * Failure: with the policy "reject" one full inbox refuses the message for all inboxes of the range, so that a publisher
-   * that receives 0x97 and publishes again doubles it for none of them. An MQTT 3 publisher loses its connection, and nothing more of that
-   * is taken: see Fences. A will is published once: a full inbox refuses it for itself alone.
+   * Costs: a key and a row for each inbox. The content of the row is encoded once for all inboxes of a shard that get
+   *   the same, and so is the message. Retained messages are compared with the headers of at most SINCE_MAX messages
+   *   that were stored since they were read.
+   * Failure: with the policy "reject" one full inbox refuses the message for all inboxes of the range, so that a
+   * publisher that receives 0x97 and publishes again doubles it for none of them. The connection of an MQTT 3 publisher
+   * is closed, and its further messages are refused: see Fences. A will is published once, so a full inbox refuses it
+   * only for itself.
    */
   static final int SINCE_MAX = 1_024;
 
@@ -48,7 +49,10 @@ final class Appender {
     this.groups = groups;
   }
 
-  /** An inbox that a message goes to: of a session, through a group when there is a member; or where it waits for a group's member. */
+  /**
+   * An inbox that a message goes to: that of a session, through a group if {@code member} is set, or the one where it
+   * waits for a group's member.
+   */
   private record Target(
       Backlog inbox,
       @Nullable GroupState group,
@@ -56,7 +60,7 @@ final class Appender {
       QoS qos,
       boolean retain,
       int[] identifiers) {
-    /** The shard of its message's body, when that stands apart from its header. */
+    /** The shard of the message's body, if that is stored apart from the header. */
     int bodyShard() {
       return group == null ? Objects.requireNonNull(inbox.session).shard : group.shard;
     }
@@ -102,7 +106,7 @@ final class Appender {
     return rejects && !everywhere ? new Outcome.Full() : new Outcome.Done();
   }
 
-  /** The message of an exchange of another range's session, unless it was stored before. */
+  /** Appends the message of an exchange of another range's session, unless it was stored before. */
   Outcome appendOfExchange(Change change, AppendOfExchange command) {
     var message = command.append().message();
     var publisher = new SessionKey(message.tenant(), message.publisher().clientId());
@@ -140,7 +144,7 @@ final class Appender {
     return rejects;
   }
 
-  /** A subscription with QoS 0: sent if there is a connection. */
+  /** Delivers to a subscription with QoS 0: the message is sent if there is a connection. */
   private static void pass(Change change, Target target, Publication message) {
     var session = target.inbox().session;
     if (session == null) return;
@@ -157,7 +161,7 @@ final class Appender {
             new InboxMessage(0, target.qos(), target.retain(), false, false, target.identifiers(), message));
   }
 
-  /** Answers whether all have room for it; those that have not count it. */
+  /** Answers whether all targets have room for the message; those without count it. */
   private boolean store(Change change, List<Target> targets, Publication message, byte[] encoded) {
     boolean everywhere = !targets.removeIf(target -> !inboxes.admit(change, target.inbox(), encoded.length));
     if (targets.isEmpty()) return everywhere;
@@ -189,7 +193,7 @@ final class Appender {
       int place = place(target);
       var header = headers[place];
       if (header == null) {
-        // What comes through a group may go to another inbox later, and then only its header moves.
+        // A message of a group may move to another inbox later, and then only its header moves.
         boolean own = targets[place] == 1 && target.group() == null;
         header =
             new Header(
@@ -201,7 +205,10 @@ final class Appender {
     }
   }
 
-  /** The header of one message for the targets of a shard, one after the other: most of a broadcast's have the same. */
+  /**
+   * The encoded header of one message for the targets of a shard, one after the other: most targets of a broadcast have
+   * the same.
+   */
   private static final class Header {
     private final long bodyId;
     private @Nullable StoredMessage stored;
@@ -260,7 +267,7 @@ final class Appender {
                 sequence, target.qos(), target.retain(), false, false, target.identifiers(), message));
   }
 
-  /** A message of a group that waited in another range; it has been counted there. */
+  /** Stores a message of a group that waited in another range; it was counted there. */
   void acceptInGroup(Change change, GroupState group, Publication message) {
     byte[] encoded = StoredMessage.bytes(message);
     var target = target(change, group, message, encoded.length);
@@ -273,7 +280,7 @@ final class Appender {
     write(change, target, message, new Bodies(List.of(target)).header(change, target, message, encoded), null);
   }
 
-  /** A message that a group's members elsewhere do not take: to one here, or to the group's inbox. */
+  /** Stores a message that no member without expiry takes: for a durable member, or in the group's inbox. */
   Outcome appendToGroup(Change change, AppendToGroup command) {
     var message = command.message();
     var group = state.groups.get(new GroupKey(message.tenant(), command.group()));
@@ -293,8 +300,8 @@ final class Appender {
   }
 
   /**
-   * Retained messages that a new subscription calls for: always with RETAIN set [MQTT-3.3.1-8]. One whose topic may have changed live
-   * since it was read is not put behind what came live: it is left out.
+   * Appends the retained messages for a new subscription, always with RETAIN set [MQTT-3.3.1-8]. A message whose topic
+   * may have been published to since it was read is left out, so that it is not stored behind the newer one.
    */
   Outcome appendTo(Change change, SessionState session, AppendTo command) {
     var options = command.options();
@@ -314,8 +321,8 @@ final class Appender {
   }
 
   /**
-   * Hashes of the topics whose retained messages have come to an inbox from a sequence on. Null when they are not known any more: some have
-   * left the inbox again, or there are too many to look at.
+   * Hashes of the topics whose retained messages were appended to an inbox from a sequence on. Null if they are not
+   * known: some have left the inbox again, or there are too many to examine.
    */
   private @Nullable Set<Long> changedSince(Change change, Backlog inbox, long from) {
     if (from >= inbox.next) return Set.of();

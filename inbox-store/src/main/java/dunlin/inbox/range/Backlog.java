@@ -8,13 +8,14 @@ import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How much stands in one inbox, a session's or a group's, and how far a session's is sent; the messages themselves are rows. All of it but
- * {@code handed} and {@code overtaken} can be built again from these, and a start takes it from a row that sums it up.
+ * How many messages one inbox of a session or group holds, and how far a session's inbox was sent. The messages
+ * themselves are rows. Everything but {@code handed} and {@code overtaken} can be derived from these, and a start reads
+ * it from a summary row.
  */
 public sealed class Backlog permits MemberQueue, Transfers.Transfer {
   /*
    * Owner: the applying thread.
-   * Bounds: messages and bytes by InboxLimits; Inboxes keeps to them.
+   * Bounds: messages and bytes by InboxLimits, which Inboxes enforces.
    */
   private static final AtomicLongFieldUpdater<Backlog> HANDED = AtomicLongFieldUpdater.newUpdater(Backlog.class, "handed");
   private static final AtomicLongFieldUpdater<Backlog> EXPIRES_NEXT =
@@ -22,25 +23,29 @@ public sealed class Backlog permits MemberQueue, Transfers.Transfer {
 
   final String tenant;
 
-  /** What the keys of its messages begin with; made for the first message, which many sessions never get. Any thread. */
+  /**
+   * The prefix of the keys of its messages; created for the first message, which many sessions never get. Any thread.
+   */
   private volatile byte @Nullable [] prefix;
 
-  /** Whose inbox it is; null for a group's, and for what an ended session or group has left. */
+  /** The session whose inbox it is; null for a group's inbox, and for what an ended session or group has left. */
   final @Nullable SessionState session;
 
-  /** Whose inbox it is; null for a session's. */
+  /** The group whose inbox it is; null for a session's inbox. */
   final @Nullable GroupState group;
 
-  /** Why the messages are lost that an ended session or group has left in it; null while that is there. */
+  /** Why the remaining messages are lost, once the session or group has ended; null before that. */
   @Nullable InboxDropReason left;
 
-  /** Whether {@link Summaries} is to write its row. */
+  /** Whether {@link Summaries} has to write its row. */
   boolean touched;
 
-  /** Whether a group has a message for its session that did not fit in here; see {@link RangeState#turnedAway}. */
+  /**
+   * Whether a group has a message for its session that did not fit in this inbox; see {@link RangeState#turnedAway}.
+   */
   boolean turnedAway;
 
-  /** No message has a lower sequence; there may be none with this one. */
+  /** No message has a lower sequence; there need not be one with this sequence. */
   long first;
 
   /** The sequence of the next message. */
@@ -49,10 +54,10 @@ public sealed class Backlog permits MemberQueue, Transfers.Transfer {
   int count;
   long bytes;
 
-  /** No message here expires before this, as the log alone decides; {@link Long#MAX_VALUE} when none does. */
+  /** No message here expires before this time, derived from the log alone; {@link Long#MAX_VALUE} if none expires. */
   long soonest = Long.MAX_VALUE;
 
-  /** What may still be delivered although it has left; null while there is nothing. */
+  /** Messages that have left the inbox but may still be delivered; null while there are none. */
   @Nullable Overtaken overtaken;
 
   /** Messages with a lower sequence may have been sent by an earlier connection of the session. Written by the applying thread alone. */
@@ -61,11 +66,11 @@ public sealed class Backlog permits MemberQueue, Transfers.Transfer {
   /** Higher than any sequence. */
   static final long ANY = Long.MAX_VALUE - 1;
 
-  /** The highest sequence that the session's present connection was handed, by whichever thread; see {@link #handed(long)}. */
+  /** The highest sequence that any thread handed to the session's present connection; see {@link #handed(long)}. */
   @SuppressWarnings("unused") // through HANDED
   private volatile long handed;
 
-  /** No message here expires before this; see {@link #expires(long)}. */
+  /** No message here expires before this time; see {@link #expires(long)}. */
   @SuppressWarnings("unused") // through EXPIRES_NEXT
   private volatile long expiresNext = Long.MAX_VALUE;
 
@@ -78,7 +83,7 @@ public sealed class Backlog permits MemberQueue, Transfers.Transfer {
     next = origin;
   }
 
-  /** What an ended session or group has left. */
+  /** The messages that an ended session or group has left. */
   public Backlog(String tenant, byte[] prefix, InboxDropReason left) {
     this.tenant = tenant;
     this.prefix = prefix;
@@ -96,7 +101,10 @@ public sealed class Backlog permits MemberQueue, Transfers.Transfer {
     sentBelow = origin;
   }
 
-  /** Notes that the connection was handed a message: it may send it, so a later connection must set DUP. Any thread. */
+  /**
+   * Records that a message was handed to the connection, which may send it, so a later connection must set DUP. Any
+   * thread.
+   */
   public void handed(long sequence) {
     long before = HANDED.get(this);
     while (before < sequence && !HANDED.compareAndSet(this, before, sequence)) before = HANDED.get(this);
@@ -107,22 +115,28 @@ public sealed class Backlog permits MemberQueue, Transfers.Transfer {
     return HANDED.get(this);
   }
 
-  /** @param sequence {@link #ANY} when it is unknown what the connection was handed, as after a start: that may be everything */
+  /**
+   * @param sequence {@link #ANY} if it is unknown what was handed to the connection, as after a start; it may be
+   *     everything
+   */
   void resetHanded(long sequence) {
     HANDED.set(this, sequence);
   }
 
-  /** Notes that a message expires at a time, milliseconds since 1970, or {@link StoredMessage#NEVER}. Any thread. */
+  /** Records that a message expires at a time, milliseconds since 1970, or {@link StoredMessage#NEVER}. Any thread. */
   public void expires(long at) {
     if (at != StoredMessage.NEVER) EXPIRES_NEXT.accumulateAndGet(this, at, Math::min);
   }
 
-  /** When the next message may expire; that one may be gone. Any thread. */
+  /** When the next message may expire; that message may have been removed already. Any thread. */
   public long expiresNext() {
     return EXPIRES_NEXT.get(this);
   }
 
-  /** All that was noted is about to be looked at: who calls this sees all sequences that were given out before. */
+  /**
+   * Resets the next expiry before the inbox is searched for expired messages. The caller then sees all sequences that
+   * were given out before.
+   */
   public void expiresNoLonger() {
     EXPIRES_NEXT.getAndSet(this, Long.MAX_VALUE);
   }
@@ -131,7 +145,7 @@ public sealed class Backlog permits MemberQueue, Transfers.Transfer {
     return SessionKeys.message(prefix(), sequence);
   }
 
-  /** What the keys of its messages begin with; it ends with the birth of its session or group. */
+  /** The prefix of the keys of its messages; it ends with the birth of its session or group. */
   byte[] prefix() {
     byte[] begins = prefix;
     if (begins == null) {

@@ -3,7 +3,8 @@ package dunlin.inbox.range;
 import dunlin.store.RangeWriter;
 
 /**
- * One command on its way through the range: where its rows go, and what the leader will have to do.
+ * The context in which one command is applied: where its rows are written, and the effects that the leader has to
+ * perform.
  *
  * @param now the leader's clock when it proposed the command, 0 for commands that need none
  */

@@ -8,10 +8,13 @@ public final class DurableSubscriber {
   final SessionState session;
   final TopicFilter filter;
 
-  /** Written by the applying thread alone, in place, so that replacing a subscription leaves no gap [MQTT-3.8.4-3]. */
+  /**
+   * Written in place, by the applying thread only, so that no message is missed while a subscription is replaced
+   * [MQTT-3.8.4-3].
+   */
   volatile SubscriptionOptions options;
 
-  /** Where {@link FilterSubscribers} keeps it; the applying thread's. */
+  /** Its index in {@link FilterSubscribers}; used by the applying thread only. */
   int slot;
 
   DurableSubscriber(SessionState session, TopicFilter filter, SubscriptionOptions options) {

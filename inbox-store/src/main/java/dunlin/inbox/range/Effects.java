@@ -13,11 +13,11 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What the leader has to do, and to count, because a command was applied. */
+/** What the leader has to do and count after a command was applied. */
 public final class Effects {
   /*
-   * Owner: the applying thread, which fills it in and then runs the command's completion.
-   * Bounds: by the command: matched sessions, its steps, one session's subscriptions.
+   * Owner: the applying thread, which fills this object and then runs the command's completion.
+   * Bounds: given by the command: the sessions that it matches, its steps, or the subscriptions of one session.
    */
   private List<Push> pushes = List.of();
   private List<RouteChange> routes = List.of();
@@ -33,10 +33,10 @@ public final class Effects {
   private int acknowledged;
   private int sessionsExpired;
 
-  /** A message for a connection that is there. */
+  /** A message for a present connection. */
   public record Push(SessionState session, ConnectionId connection, InboxMessage message) {}
 
-  /** A shard has got its first, or lost its last, subscription of a topic filter. */
+  /** A shard has got its first subscription of a topic filter, or lost its last one. */
   public record RouteChange(RouteKey route, boolean wanted) {}
 
   /** A will to be published now. */
@@ -52,14 +52,14 @@ public final class Effects {
     routes.add(new RouteChange(route, wanted));
   }
 
-  /** The group has messages in its inbox, and members with room. */
+  /** Notes that a group has messages in its inbox and members with room. */
   void drain(GroupKey group) {
     if (drains.contains(group)) return;
     if (drains.isEmpty()) drains = new ArrayList<>();
     drains.add(group);
   }
 
-  /** Messages wait in the group that no member in this range takes now. */
+  /** Notes that messages wait in a group and no member in this range takes them now. */
   void stuck(GroupKey group) {
     if (stuck.contains(group)) return;
     if (stuck.isEmpty()) stuck = new ArrayList<>();
@@ -88,7 +88,7 @@ public final class Effects {
     moreWork = true;
   }
 
-  /** A will became due: the timer is not to wait for its next turn. */
+  /** Notes that a will became due, so that the timer runs at once. */
   void willDue() {
     willDue = true;
   }
@@ -135,7 +135,7 @@ public final class Effects {
     return dismissed;
   }
 
-  /** Whether the step left something that can be done at once. */
+  /** Whether the step left work that can be done at once. */
   public boolean hasMoreWork() {
     return moreWork;
   }

@@ -3,13 +3,16 @@ package dunlin.inbox.range;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** Sessions without a connection that expire, by deadline and then by birth, so that every replica ends them in the same order. */
+/**
+ * Sessions without a connection that will expire, ordered by deadline and then by birth, so that every replica ends
+ * them in the same order.
+ */
 final class ExpiryQueue {
   /*
    * Owner: the applying thread.
-   * A binary heap in an array; each session knows its place in it (expiryPlace). An entry of a tree for each
-   * absent session would take as much heap as the session.
-   * Bounds: one reference for each session in it, at most twice as many while it shrinks or grows.
+   * It is a binary heap in an array; each session knows its index (expiryPlace). A tree would take as much memory for
+   * each absent session as the session itself.
+   * Bounds: one reference for each session in the queue, and at most twice as many while the array is resized.
    */
   private static final int PLACES_MIN = 16;
 
@@ -20,25 +23,25 @@ final class ExpiryQueue {
     return size == 0;
   }
 
-  /** When the first one ends; {@link SessionState#NEVER} when there is none. */
+  /** The deadline of the first session; {@link SessionState#NEVER} if the queue is empty. */
   long firstDeadline() {
     var first = heap[0];
     return first == null ? SessionState.NEVER : first.deadline;
   }
 
-  /** The one that ends first, or null. */
+  /** The session that ends first, or null. */
   @Nullable SessionState first() {
     return heap[0];
   }
 
-  /** Adds a session that is not in it; its deadline stays until it is removed. */
+  /** Adds a session that is not in the queue; its deadline must not change until it is removed. */
   void add(SessionState session) {
     assert session.expiryPlace < 0 : "in the queue twice";
     if (size == heap.length) heap = Arrays.copyOf(heap, size * 2);
     rise(session, size++);
   }
 
-  /** Removes a session that is in it. */
+  /** Removes a session that is in the queue. */
   void remove(SessionState session) {
     int place = session.expiryPlace;
     assert heap[place] == session : "a session in another's place";

@@ -8,15 +8,16 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Connections that end since a full inbox has refused a message of theirs: nothing more of them is stored, as they send it again over the
- * next connection behind the one that was refused.
+ * Connections that are being closed because a full inbox refused a message of theirs. None of their later messages is
+ * stored, because the client sends these again over its next connection, behind the refused one.
  */
 final class Fences {
   /*
-   * Owner: the applying thread. The rows are replicated, so all replicas refuse the same.
-   * Bounds: MAX, the oldest goes first. What was on its way to the log when a message was refused is behind it by no more commands than the
-   *   range's queue and its entries in flight hold, and FencedRange refuses all that is proposed later. So a fence is needed for no longer.
-   * Failure: two connections with the same number, which chance hardly makes, cost one of them a reconnect.
+   * Owner: the applying thread. The rows are replicated, so all replicas refuse the same messages.
+   * Bounds: MAX; the oldest is removed first. Messages that were already proposed when one was refused are behind it by
+   * no more commands than the range's queue and its entries in flight hold; FencedRange refuses all that are proposed
+   * later. So a fence is needed for no longer.
+   * Failure: if two connections have the same number, which is very unlikely, one of them has to reconnect.
    */
   static final int MAX = 32_768;
 
@@ -50,7 +51,7 @@ final class Fences {
     oldest.remove();
   }
 
-  /** Takes a row, in the order of the keys. */
+  /** Restores a fence from its row; called in the order of the keys. */
   void restore(byte[] key, byte[] value) {
     orders.put(FieldReader.read(value, FieldReader::number), SessionKeys.fenceOrder(key));
   }

@@ -6,18 +6,18 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The sessions with a plain subscription of one topic filter. */
+/** The sessions with a non-shared subscription of one topic filter. */
 final class FilterSubscribers {
   /*
    * Owner: the applying thread writes, any thread reads without a lock. Adding and removing are O(1) on average: slots
-   * fill from the front, removed ones stay empty until half of them are, then the live ones move to a new array. A
-   * reader keeps the array that it began with, so it sees no subscriber twice.
+   * are filled from the front, and removed ones stay empty until half of all are empty; then the remaining subscribers
+   * are copied to a new array. A reader keeps the array that it began with, so it sees no subscriber twice.
    * Bounds: twice the live subscribers.
    */
   private static final int SLOTS_MIN = 2;
   private static final int SCAN_MAX = 16;
 
-  /** What all of them have, so that each need not have a copy. */
+  /** The filter of all these subscriptions, shared so that no subscription has its own copy. */
   final TopicFilter filter;
 
   private volatile AtomicReferenceArray<DurableSubscriber> slots = new AtomicReferenceArray<>(SLOTS_MIN);
@@ -25,7 +25,7 @@ final class FilterSubscribers {
   private int used;
   private int live;
 
-  /** How many there are in each shard of the range; null while they are few enough to look through. */
+  /** Number of subscribers in each shard of the range; null while they are few enough to scan. */
   private int @Nullable [] perShard;
 
   FilterSubscribers(TopicFilter filter) {
@@ -44,7 +44,7 @@ final class FilterSubscribers {
     return live == 0;
   }
 
-  /** Adds a subscriber that is not there. Answers whether it is the first one of its shard. */
+  /** Adds a new subscriber. Answers whether it is the first one of its shard. */
   boolean add(DurableSubscriber subscriber, ShardInterval interval) {
     if (used == slots.length()) compact();
     int shard = subscriber.session.shard - interval.from();
@@ -62,7 +62,7 @@ final class FilterSubscribers {
     return first;
   }
 
-  /** Removes a subscriber that is there. Answers whether it was the last one of its shard. */
+  /** Removes a subscriber. Answers whether it was the last one of its shard. */
   boolean remove(DurableSubscriber subscriber, ShardInterval interval) {
     assert slots.get(subscriber.slot) == subscriber : "a subscriber in another's place";
     slots.set(subscriber.slot, null);
@@ -73,7 +73,7 @@ final class FilterSubscribers {
     return !hasShard(shard, interval);
   }
 
-  /** @param shard counted from the first of the range */
+  /** @param shard the shard, counted from the first one of the range */
   private boolean hasShard(int shard, ShardInterval interval) {
     if (perShard != null) return perShard[shard] > 0;
     var array = slots;

@@ -16,13 +16,16 @@ import org.jspecify.annotations.Nullable;
 public final class GroupState {
   /*
    * Owner: the applying thread; connected, ring and credit may be read by any thread.
-   * Who gets a message follows from the rows alone, so that every replica picks the same member: members with equal loads take
-   * turns by client identifier, and the record keeps whose turn was last.
-   * Bounds: members by what the store holds, each with at most a window of unacknowledged messages of the group; its inbox
-   * by InboxLimits. Coming, going and being picked take logarithmic time, but for members whose inboxes are full: they are
-   * passed over one by one.
+   * The member that gets a message follows from the rows alone, so that every replica picks the same one: members with
+   * equal loads take turns by client identifier, and the group's record keeps whose turn was last.
+   * Bounds: members by the number of subscriptions, each with at most a window of unacknowledged messages of the group;
+   * its inbox by InboxLimits. Joining, leaving and picking take logarithmic time, except that members with full inboxes
+   * are skipped one by one.
    */
-  /** Where an empty inbox begins: there is as much room in front for what comes back as behind for what comes. */
+  /**
+   * The first sequence of an empty inbox. There are as many sequences in front of it, for messages that are given back,
+   * as behind it, for new ones.
+   */
   static final long ORIGIN = 1L << 62;
 
   public final GroupKey key;
@@ -30,43 +33,46 @@ public final class GroupState {
   /** The epoch in which it began. */
   final long birth;
 
-  /** Where its rows stand. */
+  /** The shard of its rows. */
   final int shard;
 
   final Backlog backlog;
 
   private final NavigableMap<String, GroupMember> members = new TreeMap<>();
 
-  /** Connected members with room in their windows: by how much they have outstanding, then by client identifier. */
+  /**
+   * Connected members with room in their windows, ordered by their number of outstanding messages and then by client
+   * identifier.
+   */
   private final TreeMap<Integer, TreeMap<String, GroupMember>> takers = new TreeMap<>();
 
   private final Roster<GroupMember> connected = new Roster<>();
 
-  /** Of an ordered group; null of others. */
+  /** The queues of an ordered group; null for other groups. */
   final @Nullable MemberQueues queues;
 
   /** The connected members of an ordered group. */
   private final @Nullable HashRing<GroupMember> ring;
 
-  /** The client identifier of the member that had its turn last; empty before the first. */
+  /** The client identifier of the member whose turn was last; empty before the first turn. */
   private String lastTurn = "";
 
-  /** Messages that online members can take, all together. */
+  /** Number of messages that all online members together can take. */
   private long room;
 
   private int window;
 
   private volatile int credit;
 
-  /** Whether a member that is online has room in its window; for other threads. */
+  /** Whether an online member has room in its window; read by other threads. */
   private volatile boolean takes;
 
   private volatile boolean waitsForOthers;
 
-  /** Whether there can be no members in other ranges, since this is the only one. */
+  /** Whether there is only one range, so that there are no members in other ranges. */
   final boolean whole;
 
-  /** What of its messages is on its way to another range; null when nothing is. Written by the applying thread. */
+  /** The transfer of its messages to another range that is in progress, or null. Written by the applying thread. */
   volatile Transfers.@Nullable Transfer transfer;
 
   /** @param whole whether its range is the only one */
@@ -81,27 +87,30 @@ public final class GroupState {
     ring = key.filter().ordered() ? new HashRing<>() : null;
   }
 
-  /** One session's part in the group. */
+  /** One session's membership in the group. */
   public static final class GroupMember implements Roster.Placed {
     public final DurableSubscriber subscriber;
 
-    /** Sequences in the session's inbox of the group's messages that it has not acknowledged. */
+    /** Sequences, in the session's inbox, of the group's messages that it has not acknowledged. */
     final SortedSet<Long> outstanding = new TreeSet<>();
 
-    /** Whether {@link Summaries} is to write what is outstanding, and whether there is a row of that. */
+    /** Whether {@link Summaries} has to write what is outstanding, and whether a row of that exists. */
     boolean touched;
 
     boolean summed;
 
-    /** Whether all that is outstanding was looked at since it went away, and stays with it: QoS 2 exchanges that have begun. */
+    /**
+     * Whether all outstanding messages were examined since the member went offline, and stay with it because they are
+     * QoS 2 exchanges in progress.
+     */
     boolean keeps;
 
-    /** What it counted for when it was looked at last: its room, and the load that it stands under. */
+    /** Its room and its load, as they were last counted for the group. */
     private int room;
 
     private int load;
 
-    /** Among the connected members; -1 when it is not one of them. */
+    /** Its index among the connected members; -1 if it is not connected. */
     private int place = -1;
 
     GroupMember(DurableSubscriber subscriber) {
@@ -145,69 +154,78 @@ public final class GroupState {
   }
 
   /**
-   * How many messages its members can take at once; at least 1 while there are any, for the group's inbox takes it. With several ranges at least 2 while one is connected, so that
-   * messages go to parts with members that are connected.
+   * How many messages its members can take at once; at least 1 while it has members, because the group's inbox takes
+   * one. With several ranges it is at least 2 while a member is connected, so that messages go to ranges with connected
+   * members.
    */
   public int credit() {
     return credit;
   }
 
-  /** Whether a member takes a message at once. Any thread. */
+  /** Whether a member can take a message at once. Any thread. */
   public boolean takes() {
     return takes;
   }
 
-  /** The transfer that has begun and not ended. Any thread. */
+  /** The transfer in progress, or null. Any thread. */
   public Transfers.@Nullable Transfer transfer() {
     return transfer;
   }
 
-  /** Whether something waits for members in other ranges, or is on its way to them, as {@link #lookForOthers} found last. Any thread. */
+  /**
+   * Whether messages wait for members in other ranges or are in transfer to them, as {@link #lookForOthers} last found.
+   * Any thread.
+   */
   public boolean waitsForOthers() {
     return waitsForOthers;
   }
 
-  /** Finds out whether something waits for members in other ranges, or is on its way to them. On the applying thread. */
+  /**
+   * Finds out whether messages wait for members in other ranges or are in transfer to them. On the applying thread.
+   */
   boolean lookForOthers() {
     waitsForOthers = !whole && (transfer != null || isStuck() || isAloneAndAway());
     return waitsForOthers;
   }
 
-  /** Whether something waits that no member here takes before it does something: comes, or acknowledges. */
+  /** Whether messages wait that no member in this range takes before one connects or acknowledges. */
   boolean isStuck() {
     if (queues == null) return backlog.count > 0 && room == 0;
     return connected.size() == 0 && (backlog.count > 0 || !queues.all().isEmpty());
   }
 
-  /** Whether its only member here is away, and has been given messages that members elsewhere could have. */
+  /**
+   * Whether its only member in this range is offline and has been given messages that members in other ranges could
+   * take.
+   */
   boolean isAloneAndAway() {
     if (members.size() != 1) return false;
     var member = members.firstEntry().getValue();
     return !member.online() && !member.outstanding.isEmpty() && !member.keeps;
   }
 
-  /** Whether there is anything but members. */
+  /** Whether messages wait in its inbox or in queues of former members, or are in transfer to another range. */
   boolean holds() {
     return waits() || transfer != null;
   }
 
-  /** Where the message waits that is handed on first. */
+  /** Where the next message to hand on waits. */
   Backlog nextToHandOn() {
     var gone = queues == null ? null : queues.lastGone();
     return gone == null ? backlog : gone;
   }
 
-  /** Whether a member that is online has room in its window. */
+  /** Whether an online member has room in its window. */
   boolean hasRoom() {
     return room > 0;
   }
 
-  /** Whether anything waits that goes to members before what is new. */
+  /** Whether messages wait that members must get before new ones. */
   boolean waits() {
     return backlog.count > 0 || (queues != null && queues.lastGone() != null);
   }
 
-  /** Whether something waits that may be handed on now. */
+  /** Whether a waiting message can be handed on now. */
   boolean drains() {
     if (queues == null) return backlog.count > 0 && room > 0;
     return queues.anyReady() || (connected.size() > 0 && waits());
@@ -217,43 +235,43 @@ public final class GroupState {
     return lastTurn;
   }
 
-  /** Takes back in whose turn was last. */
+  /** Restores whose turn was last. */
   void restoreTurn(String clientId) {
     lastTurn = clientId;
   }
 
-  /** Looks at all members again, after their windows have changed or they were taken back in. */
+  /** Counts all members again, after the window has changed or they were restored. */
   void recount(int windowNow) {
     window = windowNow;
     for (GroupMember member : members.values()) place(member);
     publishCredit();
   }
 
-  /** A member has connected or disconnected. */
+  /** Notes that a member has connected or disconnected. */
   void changed(GroupMember member) {
     place(member);
     publishCredit();
   }
 
-  /** A message waits for a member. */
+  /** Notes that a message waits for a member. */
   void queued(MemberQueue queue) {
     var member = members.get(queue.clientId);
     if (member != null) changed(member);
   }
 
-  /** A message was stored for a member that is online and has room. */
+  /** Notes that a message was stored for an online member with room. */
   void assigned(GroupMember member, long sequence) {
     member.outstanding.add(sequence);
     lastTurn = member.clientId();
     changed(member);
   }
 
-  /** A member's message is done with, or goes elsewhere. */
+  /** Notes that a member's message was acknowledged or goes elsewhere. */
   void released(GroupMember member, long sequence) {
     if (member.outstanding.remove(sequence)) changed(member);
   }
 
-  /** Puts a member where it belongs now. */
+  /** Updates a member's position after a change. */
   private void place(GroupMember member) {
     unplace(member);
     boolean online = member.online();
@@ -298,7 +316,7 @@ public final class GroupState {
     return member != null && member.session() == session ? member : null;
   }
 
-  /** Adds a member that is not there. Answers whether it is the first one. */
+  /** Adds a new member. Answers whether it is the first one. */
   boolean join(DurableSubscriber subscriber) {
     var member = new GroupMember(subscriber);
     var before = members.put(member.clientId(), member);
@@ -317,7 +335,7 @@ public final class GroupState {
     return members.isEmpty();
   }
 
-  /** Of the members that are online and have room, the least loaded one that a message fits; equals take turns. */
+  /** The least loaded online member with room for a message; members with equal loads take turns. */
   @Nullable GroupMember leastLoaded(Predicate<GroupMember> fits) {
     for (TreeMap<String, GroupMember> equals : takers.values()) {
       for (GroupMember member : equals.tailMap(lastTurn, false).values()) if (fits.test(member)) return member;
@@ -326,12 +344,12 @@ public final class GroupState {
     return null;
   }
 
-  /** The connected member that the publisher's messages stay with in an ordered group. Any thread. */
+  /** The connected member that gets a publisher's messages in an ordered group. Any thread. */
   public @Nullable GroupMember ordered(String publisher) {
     return ring == null ? null : ring.find(publisher);
   }
 
-  /** How many messages a member's window has room for; 0 while it is not online. */
+  /** How many messages a member's window has room for; 0 while it is offline. */
   int room(GroupMember member) {
     return member.room;
   }

@@ -9,25 +9,28 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Headers of message rows that were written or read lately, so that acknowledging reads no row for each message: what was
- * appended for a connection is known already, and what is not is read ahead, a stretch of an inbox at a time.
+ * Caches recently written or read headers of messages, so that acknowledging does not read a row for each message.
+ * Headers appended for a connection are cached when they are written; missing ones are read ahead, a part of an inbox
+ * at a time.
  */
 final class HeaderCache {
   /*
    * Owner: the applying thread.
-   * It only repeats what the rows say: a replica that has just opened its range, and knows nothing, does the same to its rows as
-   * one that knows all. So every change of a header row goes through Inboxes, which tells this class.
-   * Bounds: HEADERS_MAX headers over all inboxes, a few megabytes; what was not used for the longest time goes first. One read takes
-   * AHEAD_MIN headers, and twice as many as the one before when it goes on where that one ended, up to AHEAD_MAX.
+   * It only repeats what the rows say: a replica that has just opened its range, with an empty cache, changes its rows
+   * in the same way as one with a full cache. So every change of a header row goes through Inboxes, which updates this
+   * cache.
+   * Bounds: HEADERS_MAX headers over all inboxes, a few megabytes; the least recently used is evicted first. One read
+   * takes AHEAD_MIN headers, or twice as many as the previous read if it continues where that one ended, up to
+   * AHEAD_MAX.
    */
   private static final int HEADERS_MAX = 1 << 16;
   private static final int AHEAD_MIN = 16;
   static final int AHEAD_MAX = 128;
 
-  /** By when they were used. */
+  /** In the order of their last use. */
   private final Map<Backlog, Window> windows = new LinkedHashMap<>(16, 0.75f, true);
 
-  /** Headers in all windows, and one for each window. */
+  /** Number of headers in all windows, plus one for each window. */
   private int size;
 
   /** All headers of an inbox from one sequence up to another, exclusive. */
@@ -48,10 +51,10 @@ final class HeaderCache {
     }
   }
 
-  /** A message and where it stands. */
+  /** A message's header and sequence. */
   record Found(long sequence, StoredMessage stored) {}
 
-  /** The header of a message, or null when there is none with this sequence. */
+  /** The header of a message, or null if there is no message with this sequence. */
   @Nullable StoredMessage get(Change change, Backlog inbox, long sequence) {
     if (inbox.count == 0 || sequence < inbox.first || sequence >= inbox.next) return null;
     var window = windows.get(inbox);
@@ -63,7 +66,7 @@ final class HeaderCache {
     return window.headers.get(sequence);
   }
 
-  /** The first message with this sequence or a higher one, or null when there is none. */
+  /** The first message with this sequence or a higher one, or null if there is none. */
   @Nullable Found ceiling(Change change, Backlog inbox, long sequence) {
     if (inbox.count == 0) return null;
     long from = Math.max(sequence, inbox.first);
@@ -73,12 +76,12 @@ final class HeaderCache {
     var window = windows.get(inbox);
     var next = window == null ? null : window.headers.ceilingEntry(from);
     if (next == null) {
-      // A gap that is longer than what was read: straight to its end.
+      // The gap is longer than the part that was read: skip to its end.
       window = read(change, inbox, from, inbox.next, ahead(window, from));
       next = window.headers.ceilingEntry(from);
     }
     if (next == null) return null;
-    // Nothing is in front of it: the next one to look need not pass over what was deleted there.
+    // No message is in front of this one; the next search need not skip the deleted rows there.
     if (from == inbox.first) inbox.first = next.getKey();
     return new Found(next.getKey(), next.getValue());
   }
@@ -110,7 +113,7 @@ final class HeaderCache {
     return window;
   }
 
-  /** A message was appended to the inbox of a session that is connected, and so will soon be acknowledged. */
+  /** Adds a message that was appended to the inbox of a connected session, and so will be acknowledged soon. */
   void appended(Backlog inbox, long sequence, StoredMessage stored) {
     var window = windows.get(inbox);
     if (window == null) {
@@ -118,7 +121,7 @@ final class HeaderCache {
       windows.put(inbox, window);
       size++;
     }
-    // A client that is far behind is read for as it comes on.
+    // For a client that is far behind, headers are read when it gets there.
     if (window.to != sequence || window.headers.size() == AHEAD_MAX) return;
     window.headers.put(sequence, stored);
     window.to = sequence + 1;
@@ -126,7 +129,7 @@ final class HeaderCache {
     shrink();
   }
 
-  /** A message has come back to the front of an inbox, where others may have stood before it. */
+  /** Adds a message that was returned to the front of an inbox. */
   void prepended(Backlog inbox, long sequence, StoredMessage stored) {
     var window = windows.get(inbox);
     if (window == null || !window.knows(sequence)) return;
@@ -135,19 +138,19 @@ final class HeaderCache {
     shrink();
   }
 
-  /** The header row of a message was written anew. */
+  /** Updates the header of a message whose row was rewritten. */
   void changed(Backlog inbox, long sequence, StoredMessage stored) {
     var window = windows.get(inbox);
     if (window != null) window.headers.computeIfPresent(sequence, (_, _) -> stored);
   }
 
-  /** The header row of a message was deleted. */
+  /** Removes the header of a message whose row was deleted. */
   void removed(Backlog inbox, long sequence) {
     var window = windows.get(inbox);
     if (window != null && window.headers.remove(sequence) != null) size--;
   }
 
-  /** The inbox will not be needed for a while, or has begun anew. */
+  /** Drops the headers of an inbox that will not be needed for a while, or was created anew. */
   void forget(Backlog inbox) {
     var window = windows.remove(inbox);
     if (window != null) size -= 1 + window.headers.size();

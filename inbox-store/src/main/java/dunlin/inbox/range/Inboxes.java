@@ -12,17 +12,19 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** The messages of all inboxes: their headers, their bounds, and the bodies that several of them share. */
+/** The messages of all inboxes: their headers, their bounds, and the bodies that several inboxes share. */
 final class Inboxes {
   /*
    * Owner: the applying thread.
-   * Bounds: InboxLimits for each inbox. Full: by its policy; released messages are never dropped for room, because PUBREL
-   * is owed for them. Only what is given back to a group may go above, by at most one window. Room for one message is sought among the
-   * first ROOM_ROWS_MAX: one that would need more of them dropped is dropped itself.
-   * Costs: no message is read here but one that is handed on from a group's inbox. A header is read for what the HeaderCache does not
-   * know, a stretch at a time. A message of one inbox stands beside its header, under the same sequence; one of several inboxes, or
-   * that came through a group and so may change its inbox, in a body row. A step over many headers takes SLICE_BYTES_MAX of them.
-   * What an inbox holds all together is a row of Summaries, which must be told of each inbox that changes.
+   * Bounds: InboxLimits for each inbox. A full inbox follows its overflow policy; released messages are never dropped
+   * for room, because PUBREL is owed for them. Only messages that are given back to a group may exceed the bounds, by
+   * at most one window. Room for a message is made among the first ROOM_ROWS_MAX messages; if more of them would have
+   * to be dropped, the new message is dropped instead.
+   * Costs: the only messages read here are those that are handed on from a group's inbox. Headers that the HeaderCache
+   * does not have are read several at a time. A message of one inbox is stored beside its header, under the same
+   * sequence; a message of several inboxes, or of a group and so possibly moving between inboxes, is stored in a body
+   * row. A step over many headers reads at most SLICE_BYTES_MAX of them. The totals of an inbox are a row of Summaries,
+   * which must be told of each inbox that changes.
    */
   private static final int SLICE_BYTES_MAX = 1 << 20;
 
@@ -38,7 +40,7 @@ final class Inboxes {
     this.state = state;
   }
 
-  /** The header of a message and where it stands. */
+  /** The header of a message and its sequence. */
   record Row(long sequence, StoredMessage stored) {}
 
   /** Whether an inbox has room for a message of this size, by its own bounds and that of all inboxes together. */
@@ -53,13 +55,16 @@ final class Inboxes {
     return inbox.count + messages <= state.limits.messagesMax() && bytes <= state.limits.bytesMax() && bytes <= mostForOne();
   }
 
-  /** No inbox holds more than is left for all others, so the largest are full first. A little is left for each, or new ones would have nothing. */
+  /**
+   * The maximum for one inbox: no inbox may hold more than is left for all others, so the largest ones are full first.
+   * A small minimum is left for each, so that new inboxes can hold something.
+   */
   private long mostForOne() {
     long max = state.limits.sums().messageBytes();
     return Math.max(Math.min(max / SMALLS, SMALL_MAX), max - state.queuedBytesEverywhere());
   }
 
-  /** Makes room for a message and reserves it, or counts what did not find any. */
+  /** Makes room for a message and reserves it. If there is none, counts the message as dropped or refused. */
   boolean admit(Change change, Backlog inbox, int size) {
     change.effects().append();
     if (makeRoom(change, inbox, size)) {
@@ -71,12 +76,15 @@ final class Inboxes {
     return false;
   }
 
-  /** Whether there is room now; drops expired messages at the front for it, and the oldest where the policy says so. */
+  /**
+   * Whether there is room, possibly after dropping expired messages at the front, and the oldest ones if the policy
+   * says so.
+   */
   boolean makeRoom(Change change, Backlog inbox, int size) {
     if (fits(inbox, size)) return true;
     if (size > state.limits.bytesMax()) return false;
     boolean dropsOldest = state.limits.overflow() == OverflowPolicy.DROP_OLDEST;
-    state.summaries.touch(inbox); // the first message may be found to be a later one
+    state.summaries.touch(inbox); // the search may move the first sequence
     var row = headers.ceiling(change, inbox, inbox.first);
     for (int rows = 0; rows < ROOM_ROWS_MAX && row != null && !fits(inbox, size); rows++) {
       var stored = row.stored();
@@ -92,7 +100,10 @@ final class Inboxes {
     return fits(inbox, size);
   }
 
-  /** The oldest message makes room: it is lost, unless the connection was handed it and its client acknowledges it yet. */
+  /**
+   * Counts the oldest message that was dropped for room as lost, unless it was handed to the connection and its client
+   * may still acknowledge it.
+   */
   private void countOldest(Change change, Backlog inbox, long sequence) {
     var session = inbox.session;
     if (session == null || session.owner == null || sequence > inbox.handed()) {
@@ -121,7 +132,7 @@ final class Inboxes {
     state.queuedBytes.addAndGet(size);
   }
 
-  /** Writes a message behind the others, with its content when no body row has that; its room is reserved. */
+  /** Appends a message, with its content unless that is in a body row; its room must be reserved. */
   long write(Change change, Backlog inbox, StoredMessage stored, byte[] header, byte @Nullable [] content) {
     assert (stored.bodyId() == StoredMessage.OWN) == (content != null) : "a message in two places, or none";
     long sequence = inbox.next++;
@@ -129,13 +140,14 @@ final class Inboxes {
     change.out().put(key, header);
     if (content != null) change.out().put(SessionKeys.content(key), content);
     if (stored.expiresAt() != StoredMessage.NEVER) inbox.soonest = Math.min(inbox.soonest, stored.expiresAt());
-    // After the row: the expiry sweep, which learns of it here, finds the row at its next look at the latest.
+    // This must follow the write of the row: the expiry sweep learns of the message here and finds the row at its next
+    // pass at the latest.
     inbox.expires(stored.expiresAt());
     if (inbox.session != null && inbox.session.owner != null) headers.appended(inbox, sequence, stored);
     return sequence;
   }
 
-  /** Writes a message in front of the others; its room is reserved. */
+  /** Writes a message in front of the others; its room must be reserved. */
   void writeFirst(Change change, Backlog inbox, StoredMessage stored) {
     assert stored.bodyId() != StoredMessage.OWN : "a message without its content";
     long sequence = --inbox.first;
@@ -143,18 +155,18 @@ final class Inboxes {
     headers.prepended(inbox, sequence, stored);
   }
 
-  /** Writes the header of a message anew. */
+  /** Rewrites the header of a message. */
   void rewrite(Change change, Backlog inbox, long sequence, StoredMessage stored) {
     change.out().put(inbox.key(sequence), stored.toBytes());
     headers.changed(inbox, sequence, stored);
   }
 
-  /** The header of a message, or null when there is none with this sequence. */
+  /** The header of a message, or null if there is no message with this sequence. */
   @Nullable StoredMessage header(Change change, Backlog inbox, long sequence) {
     return headers.get(change, inbox, sequence);
   }
 
-  /** The connection has ended: what it was handed can no longer be acknowledged. */
+  /** Notes that the connection has ended: the messages that it was handed can no longer be acknowledged. */
   void connectionEnded(Change change, SessionState session) {
     var inbox = session.backlogIfAny();
     if (inbox == null) return;
@@ -166,19 +178,19 @@ final class Inboxes {
     for (int i = overtaken.size(); i > 0; i--) change.effects().drop(InboxDropReason.OLDEST);
   }
 
-  /** The range is opened again. */
+  /** Clears the cached headers, because the range is opened again. */
   void clear() {
     headers.clear();
   }
 
-  /** Removes a message and what hangs on it. */
+  /** Removes a message with its content or its reference to a body. */
   void remove(Change change, Backlog inbox, long sequence, StoredMessage stored) {
     if (stored.bodyId() == StoredMessage.OWN) change.out().delete(SessionKeys.content(inbox.key(sequence)));
     else releaseBody(change, inbox.tenant, stored.bodyId());
     take(change, inbox, sequence, stored);
   }
 
-  /** Takes a message out of an inbox whose body goes on to another one. */
+  /** Removes a message from an inbox and keeps its body, which another inbox takes over. */
   void take(Change change, Backlog inbox, long sequence, StoredMessage stored) {
     state.summaries.touch(inbox);
     change.out().delete(inbox.key(sequence));
@@ -205,7 +217,7 @@ final class Inboxes {
     if (inbox.turnedAway) askAgain(change, session);
   }
 
-  /** There is room again in an inbox in which messages of groups found none. */
+  /** Asks the groups again whose messages did not fit into an inbox that has room now. */
   private void askAgain(Change change, SessionState session) {
     for (GroupState group : state.takeTurnedAway(session)) {
       if (state.groups.get(group.key) == group && group.drains()) change.effects().drain(group.key);
@@ -222,7 +234,7 @@ final class Inboxes {
     if (group.drains()) change.effects().drain(group.key);
   }
 
-  /** Stores a message in a shard, which so many header rows will refer to. */
+  /** Stores a message body in a shard; this many headers will refer to it. */
   long writeBody(Change change, int shard, String tenant, byte[] message, int references) {
     long id = BodyReferences.id(state.counters.nextBody(change.out(), shard), references > 1);
     change.out().put(SessionKeys.body(tenant, id), message);
@@ -241,7 +253,7 @@ final class Inboxes {
     return StoredMessage.message(body);
   }
 
-  /** The first messages of an inbox that is read from its front. */
+  /** The first messages of an inbox. */
   static List<Row> first(Change change, Backlog inbox, int max) {
     var rows = new ArrayList<Row>();
     if (inbox.count == 0) return rows;
@@ -259,7 +271,10 @@ final class Inboxes {
     return rows;
   }
 
-  /** The client has a message, or it has expired while it waited. One that is not there was done with before. */
+  /**
+   * Removes a message that its client has acknowledged, or that has expired. A message that is not there was removed
+   * before.
+   */
   void acknowledge(Change change, SessionState session, long sequence, boolean expired) {
     var stored = header(change, session.backlog(), sequence);
     if (stored != null) remove(change, session.backlog(), sequence, stored);
@@ -268,13 +283,13 @@ final class Inboxes {
     else change.effects().acknowledge();
   }
 
-  /** The client has PUBRECed: from here on only PUBREL is owed. */
+  /** Records that the client has sent PUBREC: from here on only PUBREL is owed. */
   void received(Change change, SessionState session, long sequence) {
     var stored = header(change, session.backlog(), sequence);
     if (stored != null && !stored.released()) rewrite(change, session.backlog(), sequence, stored.withReleased());
   }
 
-  /** Deletes up to so many messages that an ended session or group has left. Answers how many there were. */
+  /** Deletes up to {@code max} messages that an ended session or group has left. Answers how many were deleted. */
   int sweep(Change change, Backlog inbox, int max) {
     var reason = Objects.requireNonNull(inbox.left);
     var rows = first(change, inbox, max);

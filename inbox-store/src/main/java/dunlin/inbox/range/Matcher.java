@@ -10,7 +10,7 @@ import java.util.Collection;
 import java.util.IdentityHashMap;
 import java.util.List;
 
-/** Finds the sessions whose plain subscriptions want a message, each once; MQTT 5, section 3.3.4. */
+/** Finds the sessions whose non-shared subscriptions match a message, each once; MQTT 5, section 3.3.4. */
 public final class Matcher {
   /*
    * Bounds: one pass over the subscriptions that match, and one sort of the identifiers of each session that has several of
@@ -21,14 +21,14 @@ public final class Matcher {
   private Matcher() {}
 
   /**
-   * A session that wants a message: one copy with the highest QoS of its subscriptions and all their identifiers
-   * [MQTT-3.3.4-2..-5].
+   * A session that a message matches: it gets one copy with the highest QoS of its subscriptions and all their
+   * identifiers [MQTT-3.3.4-2..-5].
    *
    * @param retain the RETAIN flag to send with
    */
   public record Match(SessionState session, QoS qos, boolean retain, int[] identifiers) {}
 
-  /** What a session's subscriptions that were met so far ask for together. */
+  /** The QoS, flags and identifiers of a session's subscriptions that were visited so far. */
   private static final class Merging {
     private QoS qos = QoS.AT_MOST_ONCE;
     private boolean retain;
@@ -46,7 +46,7 @@ public final class Matcher {
 
     Match merged(SessionState session) {
       var all = count == 0 ? NO_IDENTIFIERS : Arrays.copyOf(identifiers, count);
-      Arrays.sort(all); // replicas may visit the filters in another order
+      Arrays.sort(all); // replicas may visit the filters in different orders
       return new Match(session, qos, retain, all);
     }
   }
@@ -85,7 +85,10 @@ public final class Matcher {
             identifiers(options)));
   }
 
-  /** Left out altogether, so that its QoS and identifier do not show in the copy that another subscription brings. */
+  /**
+   * Whether a subscription with No Local excludes a message of its own client. It is skipped entirely, so that its QoS
+   * and identifier do not affect the copy for another subscription.
+   */
   private static boolean isOwn(DurableSubscriber subscriber, SubscriptionOptions options, Publication message) {
     return options.noLocal() && subscriber.session.key.clientId().equals(message.publisher().clientId());
   }

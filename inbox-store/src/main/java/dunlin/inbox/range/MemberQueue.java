@@ -1,11 +1,11 @@
 package dunlin.inbox.range;
 
-/** What waits in an ordered group for one of its members, or waited for one that is gone. */
+/** The messages of an ordered group that wait for one member, present or former. */
 final class MemberQueue extends Backlog {
   /** The client identifier of the member. */
   final String clientId;
 
-  /** When its member went, as a number of the epoch counter; 0 while the member is there. */
+  /** When its member left, as a number of the epoch counter; 0 while it is a member. */
   long goneAt;
 
   MemberQueue(GroupState group, long birth, String clientId) {

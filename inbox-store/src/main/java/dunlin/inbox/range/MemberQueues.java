@@ -9,36 +9,37 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** The queues of an ordered group's members, and those of members that are gone. */
+/** The queues of an ordered group's present and former members. */
 final class MemberQueues {
   /*
    * Owner: the applying thread.
-   * A queue begins when a message must wait for a member that none waits for. One that is empty counts as none: a replica that has just started
-   *   does not know of it.
-   * Bounds: a queue for each member, by InboxLimits. Queues of members that are gone hold at least a message each, and together not more than
-   *   these members' queues and windows held; messages leave them before anything new is taken from the group's inbox.
+   * A queue is created when the first message has to wait for a member. An empty queue counts as absent, because a
+   * replica that has just started does not have it.
+   * Bounds: a queue for each member, by InboxLimits. Queues of former members hold at least one message each, and
+   * together no more than these members' queues and windows held; they are emptied before further messages are taken
+   * from the group's inbox.
    */
   private final Map<String, MemberQueue> queues = new HashMap<>();
 
-  /** Members for which something waits, and who have room in their windows. */
+  /** Members with waiting messages and room in their windows. */
   private final NavigableMap<String, GroupMember> ready = new TreeMap<>();
 
-  /** Of members that are gone, by when they went. */
+  /** The queues of former members, by when they left. */
   private final NavigableMap<Long, MemberQueue> gone = new TreeMap<>();
 
-  /** What waits for a member; null when nothing does. */
+  /** The queue of a member; null if no message waits for it. */
   @Nullable MemberQueue of(GroupMember member) {
     var queue = queues.get(member.clientId());
     return queue == null || queue.count == 0 ? null : queue;
   }
 
-  /** A queue has begun, or is taken back in. */
+  /** Adds a queue that was created or restored. */
   void add(MemberQueue queue) {
     if (queue.goneAt == 0) queues.put(queue.clientId, queue);
     else gone.put(queue.goneAt, queue);
   }
 
-  /** The member of a queue is gone. */
+  /** Notes that the member of a queue has left. */
   void gone(MemberQueue queue, long at) {
     queues.remove(queue.clientId);
     queue.goneAt = at;
@@ -46,15 +47,15 @@ final class MemberQueues {
   }
 
   /**
-   * Of the members that are gone, the queue of the one that went last; null when nothing waits in any. It may hold what had waited for one that
-   * went before, and that is older than what still waits there.
+   * The queue of the former member that left last; null if no message waits in any. It may hold messages that had
+   * waited for a member who left before, which are older than those that still wait in that member's queue.
    */
   @Nullable MemberQueue lastGone() {
     while (!gone.isEmpty() && gone.lastEntry().getValue().count == 0) gone.pollLastEntry();
     return gone.isEmpty() ? null : gone.lastEntry().getValue();
   }
 
-  /** A member's room, or what waits for it, has changed. */
+  /** Updates a member whose room or waiting messages have changed. */
   void place(GroupMember member, boolean room) {
     if (room && of(member) != null) ready.put(member.clientId(), member);
     else ready.remove(member.clientId());
@@ -69,7 +70,7 @@ final class MemberQueues {
     return !ready.isEmpty();
   }
 
-  /** Up to so many members with room for which something waits, those first whose turn comes after another's. */
+  /** Up to {@code max} members with room and waiting messages, starting behind the member whose turn was last. */
   List<GroupMember> ready(String lastTurn, int max) {
     var members = new ArrayList<GroupMember>();
     for (GroupMember member : ready.tailMap(lastTurn, false).values()) if (members.size() < max) members.add(member);
@@ -77,7 +78,7 @@ final class MemberQueues {
     return members;
   }
 
-  /** All in which something waits. */
+  /** All queues that hold messages. */
   List<MemberQueue> all() {
     var all = new ArrayList<MemberQueue>();
     for (MemberQueue queue : queues.values()) if (queue.count > 0) all.add(queue);

@@ -10,19 +10,21 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** The sessions of a range that have a connection, by the frontend that holds it and which of its lives that is. */
+/** The sessions of a range that have a connection, by the frontend that holds it and by the life of that frontend. */
 final class OnlineSessions {
   /*
    * Owner: the applying thread.
-   * A line leads from session to session, by a small object of each that is online, and no entry of a tree. It is in the order
-   *   of their epochs, so that every replica ends the connections of a lost frontend in the same order. A connection
-   *   that comes has the highest epoch, so it is the last; when a range is opened sessions come in the order of their keys,
-   *   and a line is sorted when its first one is asked for.
-   * Bounds: a line for each life of a frontend that has a connection here.
+   * The sessions of each life form a linked list, by a small object for each online session; this takes less memory
+   * than a tree. The list is ordered by epoch, so that every replica ends the connections of a lost frontend in the
+   * same order. A new connection has the highest epoch, so it is added at the end. When a range is opened, sessions are
+   * added in the order of their keys, and a list is sorted when its first session is asked for.
+   * Bounds: a list for each life of a frontend that has a connection here.
    */
   private final Map<String, NavigableMap<Long, Line>> byFrontend = new HashMap<>();
 
-  /** Between whom a session stands. An object of its own, since most sessions of a large range are absent. */
+  /**
+   * The neighbours of a session in the list. A separate object, because most sessions of a large range are offline.
+   */
   static final class Place {
     private @Nullable SessionState previous;
     private @Nullable SessionState next;
@@ -85,7 +87,7 @@ final class OnlineSessions {
     byFrontend.clear();
   }
 
-  /** Its owner and its epoch are set, and stay until it is removed. */
+  /** Adds a session. Its owner and epoch must be set and must not change until it is removed. */
   void add(SessionState session, ConnectionId owner) {
     byFrontend
         .computeIfAbsent(owner.frontend(), _ -> new TreeMap<>())
@@ -103,7 +105,7 @@ final class OnlineSessions {
     if (lives.isEmpty()) byFrontend.remove(owner.frontend());
   }
 
-  /** The session that has had a connection of an earlier life of a frontend for the longest time, or null when there is none. */
+  /** The session with the oldest connection of an earlier life of a frontend, or null if there is none. */
   @Nullable SessionState ofEarlierLife(String frontend, long incarnation) {
     var lives = byFrontend.get(frontend);
     if (lives == null || lives.firstKey() >= incarnation) return null;

@@ -9,24 +9,25 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ordered shared subscriptions with durable members: each publisher's messages go to one member, in their order. What waits, waits for each
- * member apart, so a member that acknowledges nothing holds up its own publishers and no others.
+ * Ordered shared subscriptions with durable members: each publisher's messages go to one member, in their order. Each
+ * member has a queue, so a member that acknowledges nothing delays only its own publishers.
  */
 final class OrderedGroups {
   /*
    * Owner: the applying thread.
    *
-   * A message goes to its publisher's member at once when that has room in its window and nothing waits for it, and else to the end of that
-   * member's queue. The group's inbox is a passage: messages wait in it while no member is connected, or while something stands in front
-   * of them. What stands there is the queue of a member that is gone, with what it had not begun at its front. A step hands on from the queues
-   * of members with room first; then it takes from the queue of the member that went last, then from the group's inbox, and gives each message to
-   * the member that its publisher has now, or to that one's queue. A member that comes moves nothing that waits already.
+   * A message goes to its publisher's member at once if that member has room in its window and an empty queue, and else
+   * to the end of that member's queue. Messages wait in the group's inbox while no member is connected, or while queues
+   * of former members must be emptied first. Such a queue begins with the messages that were not sent to its member. A
+   * step first hands on from the queues of members with room. Then it takes from the queue of the member that left
+   * last, then from the group's inbox, and gives each message to its publisher's present member, or to that member's
+   * queue. A new member does not move messages that already wait.
    *
-   * Bounds: a queue has those of an inbox. A message that comes to a full one meets the policy, like a message that comes to a full inbox.
-   *   Under "reject" one that was accepted before is not lost: it waits where it is, and all that is behind it, until there is room.
-   *   A step moves as many messages as it says, and at most STEP_BYTES_MAX or one message. Bodies are read of those that are sent, and of
-   *   those whose member is looked for anew.
-   * Failure: all of it is rows and their Summaries, so every replica does the same.
+   * Bounds: a queue has the bounds of an inbox. A full queue follows the overflow policy, like a full inbox. Under
+   *   "reject", a message that was accepted before is not lost: it and all messages behind it wait where they are until
+   *   there is room. A step moves at most as many messages as its command says, and at most STEP_BYTES_MAX or one
+   *   message. It reads the bodies of messages that are sent, and of those whose member is picked again.
+   * Failure: all state is rows and their Summaries, so every replica does the same.
    */
   private static final int STEP_BYTES_MAX = 256 * 1_024;
 
@@ -40,7 +41,7 @@ final class OrderedGroups {
     this.groups = groups;
   }
 
-  /** What a step may still move. */
+  /** What the current step may still move. */
   private static final class Step {
     private int messages;
     private long bytes;
@@ -63,7 +64,7 @@ final class OrderedGroups {
     return Objects.requireNonNull(group.queues);
   }
 
-  /** The member that takes a message of a publisher now; null when the message has to wait. */
+  /** The member that takes a publisher's message now; null if the message has to wait. */
   @Nullable GroupMember pick(GroupState group, String publisher, int size) {
     var member = group.ordered(publisher);
     return member != null && takes(group, member, size) ? member : null;
@@ -73,7 +74,7 @@ final class OrderedGroups {
     return queues(group).of(member) == null && group.room(member) > 0 && groups.fits(group, member, size);
   }
 
-  /** Where a message of a publisher has to wait. */
+  /** Where a publisher's message has to wait. */
   Backlog waitsIn(Change change, GroupState group, String publisher) {
     var member = group.waits() ? null : group.ordered(publisher);
     return member == null ? group.backlog : queue(change, group, member);
@@ -87,12 +88,12 @@ final class OrderedGroups {
     return queue;
   }
 
-  /** Puts messages that a member gives back in front of its queue. */
+  /** Puts messages that a member gives back at the front of its queue. */
   void giveBack(Change change, GroupState group, GroupMember member, List<Inboxes.Row> given) {
     if (!given.isEmpty()) groups.putInFront(change, queue(change, group, member), member, given);
   }
 
-  /** The member is gone: what waits for it goes to others. */
+  /** Removes a member: the messages that wait for it go to others. */
   void gone(Change change, GroupState group, GroupMember member) {
     var queue = queues(group).of(member);
     if (queue == null) return;
@@ -101,14 +102,14 @@ final class OrderedGroups {
     group.changed(member);
   }
 
-  /** A queue from which messages are handed on before all that waits. */
+  /** A queue whose messages are handed on before all waiting ones. */
   MemberQueue front(Change change, GroupState group) {
     var queue = new MemberQueue(group, state.counters.nextEpoch(change.out(), group.shard), "");
     queues(group).gone(queue, state.counters.nextEpoch(change.out(), group.shard));
     return queue;
   }
 
-  /** The last member is gone: what waits is dropped. */
+  /** Drops the waiting messages, because the last member has left. */
   void end(Change change, GroupState group) {
     for (MemberQueue queue : queues(group).all()) {
       change.out().delete(SessionKeys.groupQueue(group.key, queue.birth()));
@@ -116,7 +117,7 @@ final class OrderedGroups {
     }
   }
 
-  /** Hands on what waits, in order, as far as members and their queues have room. */
+  /** Hands on waiting messages, in order, as far as members and their queues have room. */
   void drain(Change change, GroupState group, int max) {
     var step = new Step(max);
     for (GroupMember member : queues(group).ready(group.lastTurn(), max)) handOut(change, group, member, step);
@@ -128,7 +129,7 @@ final class OrderedGroups {
     if (step.moved) groups.askForDrain(change, group);
   }
 
-  /** To a member what waits for it. */
+  /** Hands a member the messages of its queue. */
   private void handOut(Change change, GroupState group, GroupMember member, Step step) {
     var queue = queues(group).of(member);
     if (queue != null) handOut(change, group, member, queue, step);
@@ -146,7 +147,10 @@ final class OrderedGroups {
     }
   }
 
-  /** To the members that the publishers have now, or to these members' queues. Answers whether it can go on. */
+  /**
+   * Hands messages to their publishers' present members, or to these members' queues. Answers whether the step can
+   * continue.
+   */
   private boolean spread(Change change, GroupState group, Backlog from, Step step) {
     for (Inboxes.Row waiting : Inboxes.first(change, from, step.messages)) {
       var stored = waiting.stored();
@@ -168,7 +172,7 @@ final class OrderedGroups {
     return true;
   }
 
-  /** Moves a message to the end of a member's queue. Answers false when it has to stay where it is. */
+  /** Moves a message to the end of a member's queue. Answers false if the message has to stay where it is. */
   private boolean enqueue(Change change, GroupState group, GroupMember member, Backlog from, Inboxes.Row waiting) {
     var queue = queue(change, group, member);
     var stored = waiting.stored();

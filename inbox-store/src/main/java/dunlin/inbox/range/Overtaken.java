@@ -3,17 +3,17 @@ package dunlin.inbox.range;
 import java.util.Arrays;
 
 /**
- * Messages that left a full inbox as its oldest although its connection was handed them, and may be sending them: whether they are
- * lost shows when the client acknowledges them, or its connection ends.
+ * Messages that were dropped as the oldest of a full inbox after they were handed to the connection, which may be
+ * sending them. If the client acknowledges them they are delivered; if its connection ends first, they are lost.
  */
 final class Overtaken {
   /*
-   * Owner: the applying thread. It decides what is counted and nothing else, so replicas may differ in it.
-   * Bounds: MAX, about what a connection has taken ahead of its client; beyond, the oldest is taken for lost.
+   * Owner: the applying thread. It only affects what is counted, so replicas may differ in it.
+   * Bounds: MAX, about as many as a connection takes ahead of its client; beyond that, the oldest counts as lost.
    */
   private static final int MAX = 1_024;
 
-  /** In ascending order from {@code first} to {@code end}, exclusive. */
+  /** In ascending order, from index {@code first} to {@code end}, exclusive. */
   private long[] sequences = new long[8];
 
   private int first;
@@ -23,7 +23,7 @@ final class Overtaken {
     return end - first;
   }
 
-  /** Adds a sequence that is higher than all others. Answers whether another one had to go for it. */
+  /** Adds a sequence that is higher than all others. Answers whether the oldest one was removed for it. */
   boolean add(long sequence) {
     assert size() == 0 || sequences[end - 1] < sequence : "dropped out of order";
     boolean full = size() == MAX;
@@ -39,7 +39,7 @@ final class Overtaken {
     return full;
   }
 
-  /** Answers whether it was there. */
+  /** Removes a sequence. Answers whether it was present. */
   boolean remove(long sequence) {
     int at = Arrays.binarySearch(sequences, first, end, sequence);
     if (at < 0) return false;

@@ -4,12 +4,12 @@ import dunlin.inbox.rows.SessionKey;
 
 /** A will that may have to be published; the message itself is a row. */
 final class PendingWill {
-  /** Not due: the connection that left it is still there. */
+  /** The will is not due: the connection that left it still exists. */
   static final long NOT_DUE = 0;
 
   final SessionKey session;
 
-  /** Of the connection that left it; unique in the range. */
+  /** The epoch of the connection that left it; unique in the range. */
   final long epoch;
 
   final long delaySeconds;
@@ -17,7 +17,7 @@ final class PendingWill {
   /** When it is to be published, milliseconds since 1970, or {@link #NOT_DUE}. */
   long dueAt;
 
-  /** When it is next reported; later than {@link #dueAt} when it has been before. */
+  /** When it is reported next; later than {@link #dueAt} if it was reported before. */
   long reportAt;
 
   PendingWill(SessionKey session, long epoch, long delaySeconds, long dueAt) {

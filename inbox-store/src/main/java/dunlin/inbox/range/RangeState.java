@@ -30,15 +30,15 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What a session range keeps in memory: sessions, groups, the index of their filters, and queues of what is due. */
+/** The state of a session range in memory: sessions, groups, the index of their filters, and queues of due work. */
 public final class RangeState {
   /*
    * Owner: the applying thread. Other threads read sessions, groups, index and the counts without a lock.
-   * Bounds: by the sessions, subscriptions and groups; nothing is kept for a stored message but what caches of fixed size have of it.
+   * Bounds: by the sessions, subscriptions and groups; stored messages take memory only in caches of fixed size.
    */
   private static final int FORMAT = 1;
 
-  /** Of the only range of a node, and of one of several. */
+  /** The format for the only range of a node, and the format for one of several ranges. */
   private static final int LIMITS_FORMAT = 3;
 
   private static final int LIMITS_OF_PART_FORMAT = 4;
@@ -47,35 +47,35 @@ public final class RangeState {
   private static final int NAMES_MAX = 1_024;
   private static final int SHARED_USER_MAX = 64;
 
-  /** The shards of this range. Its own rows stand in the first one. */
+  /** The shards of this range. The rows of the range itself are in the first one. */
   public final ShardInterval interval;
 
   final ShardCounters counters = new ShardCounters();
   public final ConcurrentHashMap<SessionKey, SessionState> sessions = new ConcurrentHashMap<>();
   public final ConcurrentHashMap<GroupKey, GroupState> groups = new ConcurrentHashMap<>();
 
-  /** Messages in all inboxes, also those that ended sessions have left. */
+  /** Number of messages in all inboxes, including those that ended sessions have left. */
   public final AtomicLong queued = new AtomicLong();
 
   /** Bytes of these messages. */
   public final AtomicLong queuedBytes = new AtomicLong();
 
-  /** Messages that have left full inboxes and may be delivered yet. */
+  /** Number of messages that were dropped from full inboxes but may still be delivered. */
   public final AtomicLong overtaken = new AtomicLong();
 
   public final AtomicLong subscriptions = new AtomicLong();
   public final AtomicLong sharedSubscriptions = new AtomicLong();
 
-  /** Memory that sessions and subscriptions take, by {@link #memoryOf}. */
+  /** Memory of sessions and subscriptions, by {@link #memoryOf}. */
   public final AtomicLong memory = new AtomicLong();
 
-  /** Sessions that have a connection. */
+  /** Number of sessions that have a connection. */
   public final AtomicInteger onlineCount = new AtomicInteger();
 
-  /** Sessions that are to outlive their connection, or have. */
+  /** Number of durable sessions: those that will outlive their connection, or have. */
   public final AtomicLong durableCount = new AtomicLong();
 
-  /** Subscribers of plain subscriptions; replaced when the range is opened again. */
+  /** The subscribers of non-shared subscriptions; replaced when the range is opened again. */
   public volatile FilterIndex<FilterSubscribers> index = new FilterIndex<>();
 
   final BodyReferences references = new BodyReferences();
@@ -86,33 +86,42 @@ public final class RangeState {
 
   final OnlineSessions online = new OnlineSessions();
 
-  /** Sessions without a connection that expire. */
+  /** Sessions without a connection that will expire. */
   final ExpiryQueue expiring = new ExpiryQueue();
 
-  /** Wills that are to be published, by time and epoch. */
+  /** Wills to be published, by time and epoch. */
   public final NavigableMap<DueKey, PendingWill> dueWills = new TreeMap<>();
 
   /** The same wills by epoch. */
   final Map<Long, PendingWill> willsByEpoch = new HashMap<>();
 
-  /** What ended sessions and groups have left, by birth: messages to be deleted step by step. */
+  /** The inboxes of ended sessions and groups, by birth; their messages are deleted step by step. */
   final NavigableMap<Long, Backlog> leftovers = new TreeMap<>();
 
-  /** Groups with a message that did not fit a member's inbox, by the member; only to know whom to ask when it may fit. */
+  /**
+   * Groups with a message that did not fit into a member's inbox, by the member. Used only to find the groups to drain
+   * when there is room again.
+   */
   private final Map<SessionState, Set<GroupState>> turnedAway = new HashMap<>();
 
-  /** Names that many sessions have in common, tenants and frontends, each kept once. */
+  /** Names that many sessions share, tenants and frontends; each is kept once. */
   private final Map<String, String> names = new HashMap<>();
 
-  /** Users who have many sessions, likewise; apart, since there may be as many users as sessions. */
+  /**
+   * User names that many sessions share, each kept once. Separate from {@link #names}, because there may be as many
+   * users as sessions.
+   */
   private final Map<String, String> users = new HashMap<>();
 
   InboxLimits limits = InboxSettings.defaults().limits();
 
-  /** While a command is applied: what other ranges have, as the command says. */
+  /** What other ranges hold, as the command says that is being applied. */
   Elsewhere elsewhere = Elsewhere.NOTHING;
 
-  /** What other ranges have of what is bounded for all of them together; see {@link dunlin.inbox.rows.SessionCommand.Beside}. */
+  /**
+   * What other ranges hold of the quantities that are bounded for all ranges together; see
+   * {@link dunlin.inbox.rows.SessionCommand.Beside}.
+   */
   record Elsewhere(long sessions, long memory, long messageBytes) {
     static final Elsewhere NOTHING = new Elsewhere(0, 0, 0);
   }
@@ -194,7 +203,7 @@ public final class RangeState {
     return interval.isWhole() ? "all shards" : "shards %d to %d".formatted(interval.from(), interval.to() - 1);
   }
 
-  /** How many shards the stored sessions have, as the first range says; 0 when none was ever stored. */
+  /** The number of shards that the sessions were stored with, as the first range says; 0 if none was ever stored. */
   public static int storedShards(RangeReader rows) {
     byte[] limits = rows.get(SessionKeys.limits(0));
     if (limits == null) return 0;
@@ -211,14 +220,17 @@ public final class RangeState {
     if (format != FORMAT) throw new IllegalStateException("row of unknown format " + format);
   }
 
-  /** A subscription has come or gone, which is 1 or -1. */
+  /** Counts a subscription that was added (1) or removed (-1). */
   void count(TopicFilter filter, int change) {
     subscriptions.addAndGet(change);
     if (filter.shared()) sharedSubscriptions.addAndGet(change);
     memory.addAndGet(change * memoryOf(filter));
   }
 
-  /** About what a subscription takes of the heap: its text stands in the session, in the index, in the range's routes and in the dist tier's. */
+  /**
+   * Estimates the heap that a subscription takes: its text is in the session, in the index, and in the routes of this
+   * range and of the dist tier.
+   */
   public static long memoryOf(TopicFilter filter) {
     return ENTRY_BYTES + 4L * filter.text().length();
   }
@@ -227,7 +239,7 @@ public final class RangeState {
     return ENTRY_BYTES + 2L * (key.clientId().length() + user.length());
   }
 
-  /** Durable sessions of all ranges, as far as is known while a command is applied. */
+  /** Number of durable sessions of all ranges, as far as is known while a command is applied. */
   long durableEverywhere() {
     return durableCount.get() + elsewhere.sessions();
   }
@@ -242,24 +254,30 @@ public final class RangeState {
     return queuedBytes.get() + elsewhere.messageBytes();
   }
 
-  /** A session has begun, or is taken back in. */
+  /** Adds a session that was created or restored. */
   void add(SessionState session) {
     sessions.put(session.key, session);
     memory.addAndGet(memoryOf(session.key, session.user));
   }
 
-  /** A session has ended. */
+  /** Removes a session that has ended. */
   void remove(SessionState session) {
     sessions.remove(session.key);
     memory.addAndGet(-memoryOf(session.key, session.user));
   }
 
-  /** The same session's key, with what it has in common with others shared: every text of a command is a copy of its own. */
+  /**
+   * An equal key whose texts are shared with other sessions where possible: decoding a command creates a new copy of
+   * every text.
+   */
   SessionKey sharing(SessionKey key) {
     return new SessionKey(shared(key.tenant()), key.clientId());
   }
 
-  /** A session's user, with what it has in common with others shared: its client identifier, or the name itself when it is short. */
+  /**
+   * An equal user name, shared where possible: with the client identifier if they are equal, or with other sessions if
+   * it is short.
+   */
   String sharedUser(SessionKey key, String user) {
     if (user.isEmpty()) return "";
     if (user.equals(key.clientId())) return key.clientId();
@@ -275,20 +293,20 @@ public final class RangeState {
     return names.computeIfAbsent(name, _ -> name);
   }
 
-  /** The owner of this inbox has ended; what waits in it is deleted step by step. */
+  /** Takes over the inbox of an ended session or group; its messages are deleted step by step. */
   void leave(Backlog inbox, InboxDropReason reason) {
     inbox.left = reason;
     leftovers.put(inbox.birth(), inbox);
     summaries.touch(inbox);
   }
 
-  /** A group's message did not fit a member's inbox. */
+  /** Notes that a group's message did not fit into a member's inbox. */
   void turnedAway(SessionState session, GroupState group) {
     session.backlog().turnedAway = true;
     turnedAway.computeIfAbsent(session, _ -> new HashSet<>()).add(group);
   }
 
-  /** The groups whose messages did not fit a session's inbox since this was asked last. */
+  /** The groups whose messages did not fit into a session's inbox since the last call. */
   Set<GroupState> takeTurnedAway(SessionState session) {
     var inbox = session.backlogIfAny();
     if (inbox == null || !inbox.turnedAway) return Set.of();
@@ -311,7 +329,7 @@ public final class RangeState {
     online.remove(session, owner);
   }
 
-  /** Says how long a session stays behind its connection, and so whether it counts as durable. */
+  /** Sets how long a session outlives its connection, and so whether it counts as durable. */
   void stay(SessionState session, long expirySeconds) {
     if (session.expirySeconds() > 0) durableCount.decrementAndGet();
     session.expirySeconds(expirySeconds);

@@ -15,13 +15,17 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** How a session begins, changes hands, waits and ends; MQTT 5, sections 3.1.2.4, 3.1.2.11.2 and 4.1. */
+/**
+ * How a session is created, taken over, kept without a connection, and ended; MQTT 5, sections 3.1.2.4, 3.1.2.11.2 and
+ * 4.1.
+ */
 public final class SessionLife {
   /*
    * Owner: the applying thread.
-   * Bounds: ending a session deletes its subscriptions at once; its messages are left to steps of sweep().
-   * Whose: a session is its user's from its first CONNECT until it ends, whether anybody is connected or not. That is decided here, where the
-   *   log is applied, so of two users who come at once one gets the identifier, and the other is refused before anything has changed.
+   * Bounds: ending a session deletes its subscriptions at once; steps of sweep() delete its messages.
+   * User: a session belongs to its user from its first CONNECT until it ends, connected or not. This is decided where
+   * the log is applied, so if two users connect at the same time, one gets the client identifier and the other is
+   * refused before anything changes.
    */
   private static final int FORMAT = 2;
 
@@ -74,13 +78,15 @@ public final class SessionLife {
     return new Outcome.Connected(connected(session, resumes, displaced));
   }
 
-  /** Of the connection that is lost before the session ends. It has not said what it was sent: that may be everything. */
+  /**
+   * Ends the connection of a session that is about to end. It did not report what it was sent, which may be everything.
+   */
   private void ownerGoes(Change change, SessionState session) {
     session.sentBelow(session.nextSequence());
     inboxes.connectionEnded(change, session);
   }
 
-  /** Ends a session and its connection; its will is due at once. Answers whether there was one. */
+  /** Ends a session and its connection; its will becomes due at once. Answers whether there was a session. */
   boolean remove(Change change, SessionKey key) {
     var session = state.sessions.get(key);
     if (session == null) return false;
@@ -93,12 +99,12 @@ public final class SessionLife {
     return true;
   }
 
-  /** Whether there is memory for a new durable session; the one that it takes the place of leaves its own. */
+  /** Whether there is memory for a new durable session; the memory of the session that it replaces is freed. */
   private boolean fitsMemory(SessionKey key, String user, @Nullable SessionState before) {
     return before != null || state.memoryEverywhere() + RangeState.memoryOf(key, user) <= state.limits.sums().memory();
   }
 
-  /** Whether a session is there. One that has expired is not, even if it is not removed yet. */
+  /** Whether a session exists. An expired one does not, even if it is not removed yet. */
   private static boolean lives(SessionState session, long now) {
     return session.owner != null || session.deadline > now;
   }
@@ -107,7 +113,7 @@ public final class SessionLife {
     return session.owner != null ? session.expirySeconds() > 0 : session.deadline > now;
   }
 
-  /** What becomes of the will of the connection before, now that another one has come. */
+  /** Publishes or discards the will of the previous connection, now that another one has connected. */
   private void settleOldWill(Change change, SessionState session, boolean resumes) {
     var will = session.will;
     if (will == null) return;
@@ -140,7 +146,7 @@ public final class SessionLife {
 
   Outcome disconnect(Change change, SessionState session, boolean publishWill, long wantedExpiry, long handed) {
     if (session.owner == null) return new Outcome.Done();
-    // What CONNECT said ends with the connection cannot be kept by DISCONNECT (section 3.14.2.2.2).
+    // If CONNECT set the Session Expiry Interval to 0, DISCONNECT cannot change it (section 3.14.2.2.2).
     long expirySeconds = session.expirySeconds() == 0 ? 0 : wantedExpiry;
     state.stay(session, expirySeconds);
     session.sentBelow(Math.clamp(handed + 1, session.sentBelow(), session.nextSequence()));
@@ -167,7 +173,7 @@ public final class SessionLife {
     return new Outcome.Done();
   }
 
-  /** Removes a session with all that is its own; a will that is due stays until it is published. */
+  /** Removes a session with all its state; a will that is due stays until it is published. */
   private void end(Change change, SessionState session) {
     state.stay(session, 0);
     state.detach(session);
@@ -185,7 +191,7 @@ public final class SessionLife {
     if (session.waiting() > 0) state.leave(session.backlog(), InboxDropReason.SESSION_ENDED);
   }
 
-  /** Ends sessions whose time has come, in up to so many steps and those of one session more. Answers how many are left. */
+  /** Ends expired sessions, in up to {@code max} steps plus those of one session. Answers how many steps are left. */
   int expire(Change change, int max) {
     int left = max;
     while (left > 0) {
@@ -198,7 +204,10 @@ public final class SessionLife {
     return left;
   }
 
-  /** How many rows it takes at most to part with a session's connection or to end it: what its groups get back has two each. */
+  /**
+   * The maximum number of rows that it takes to end a session or its connection; each message that is given back to a
+   * group takes two.
+   */
   private int steps(SessionState session) {
     int steps = 1 + session.subscriptionCount();
     var received = session.receivedPacketIds;
@@ -212,14 +221,14 @@ public final class SessionLife {
     return steps;
   }
 
-  /** Deletes what ended sessions and groups have left. */
+  /** Deletes messages that ended sessions and groups have left. */
   void sweep(Change change, int max) {
     int left = max;
     while (left > 0 && !state.leftovers.isEmpty()) {
       var next = state.leftovers.firstEntry().getValue();
       int swept = inboxes.sweep(change, next, left);
       left -= Math.max(1, swept);
-      // Nothing is left, or less than was counted.
+      // All messages are deleted, or there were fewer than counted.
       if (next.count > 0 && swept > 0) continue;
       state.leftovers.remove(next.birth());
       change.out().delete(SessionKeys.left(next.tenant, next.birth()));
@@ -227,8 +236,8 @@ public final class SessionLife {
   }
 
   /**
-   * Treats connections of earlier lives of a frontend as lost, in up to so many steps and those of one session more. Answers whether there are
-   * more.
+   * Treats connections of earlier lives of a frontend as lost, in up to {@code max} steps plus those of one session.
+   * Answers whether there are more.
    */
   boolean frontendGone(Change change, String frontend, long incarnation, int max) {
     int left = max;
@@ -247,7 +256,7 @@ public final class SessionLife {
     if (session != null && connection.equals(session.owner)) lost(change, session);
   }
 
-  /** It has not said what it was sent: that may be everything. */
+  /** Treats the session's connection as lost. It did not report what it was sent, which may be everything. */
   private void lost(Change change, SessionState session) {
     disconnect(change, session, true, session.expirySeconds(), session.nextSequence() - 1);
   }
@@ -282,7 +291,7 @@ public final class SessionLife {
     if (format != FORMAT) throw new IllegalStateException("session record of unknown format " + format);
   }
 
-  /** The birth of the session that a record is of. */
+  /** The birth of the session that a record belongs to. */
   public static long readBirth(byte[] value) {
     return FieldReader.read(
         value,
@@ -307,7 +316,7 @@ public final class SessionLife {
         });
   }
 
-  /** Takes a session back in from its record. */
+  /** Restores a session from its record. */
   void restore(SessionKey key, byte[] value) {
     FieldReader.read(
         value,

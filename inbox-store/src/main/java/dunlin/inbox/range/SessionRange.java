@@ -43,11 +43,12 @@ import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** The session tier as a state machine: what each command does to sessions, inboxes, groups and wills. */
+/** The session tier's state machine: applies each command to sessions, inboxes, groups and wills. */
 public final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
   /*
    * Owner: the applying thread. Other threads may use state() for lookups, and nextWork().
-   * Bounds: a command does work for the sessions that a message matches, or for one session, or as many steps as it says.
+   * Bounds: a command does work for the sessions that a message matches, for one session, or for the number of steps
+   * that it states.
    */
   private static final Outcome DONE = new Outcome.Done();
   private static final Outcome STALE = new Outcome.Stale();
@@ -61,7 +62,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
   private final Wills wills;
   private final SessionLife life;
 
-  /** When there is something for Tick to do, milliseconds since 1970; written by the applying thread alone. */
+  /** When the next Tick has work, milliseconds since 1970; written by the applying thread only. */
   private volatile long nextWork = Long.MAX_VALUE;
 
   public SessionRange(ShardInterval interval) {
@@ -84,9 +85,9 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
   }
 
   /**
-   * This node begins to lead the range. Looks at all sessions. On the applying thread.
+   * Called when this node becomes the leader of the range; goes through all sessions. On the applying thread.
    *
-   * @return the routes that are needed now; from here on, results tell what changes
+   * @return the routes that are needed now; the results of later commands report changes
    */
   public List<RouteKey> lead() {
     var routes = new HashSet<RouteKey>();
@@ -97,7 +98,10 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
     return List.copyOf(routes);
   }
 
-  /** The groups in which messages wait that no member here takes now, or are on their way to another range. On the applying thread. */
+  /**
+   * The groups whose messages wait and no member in this range takes now, or are in transfer to another range. On the
+   * applying thread.
+   */
   public List<GroupKey> stuckGroups() {
     return state.groups.values().stream().filter(GroupState::lookForOthers).map(group -> group.key).toList();
   }
@@ -221,7 +225,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
     }
   }
 
-  /** Does something for the session if it still is the one that the caller knows. */
+  /** Runs an action on the session if it still has the epoch of the caller's reference. */
   private Outcome owned(SessionRef ref, Function<SessionState, Outcome> action) {
     var session = state.sessions.get(SessionKey.of(ref));
     return session == null || session.epoch != ref.epoch() ? STALE : action.apply(session);

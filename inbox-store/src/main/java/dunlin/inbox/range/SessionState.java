@@ -10,18 +10,19 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** One session in memory, as its rows tell. */
+/** The state of one session in memory, derived from its rows. */
 public final class SessionState {
   /*
-   * Owner: the applying thread. What other threads read is volatile or final; they never see a session change half.
+   * Owner: the applying thread. Fields that other threads read are volatile or final; they never see a half-done
+   * change.
    * Bounds: subscriptions by InboxLimits, received packet identifiers 65,535; messages are rows.
    */
-  /** Of a session that never expires. */
+  /** The deadline of a session that never expires. */
   static final long NEVER = Long.MAX_VALUE;
 
   private static final long FIRST_SEQUENCE = 1;
 
-  /** {@code sessionExpirySeconds} that says never. */
+  /** The value of {@code sessionExpirySeconds} for never. */
   static final long NEVER_SECONDS = 0xFFFF_FFFFL;
 
   public final SessionKey key;
@@ -29,34 +30,34 @@ public final class SessionState {
   /** The epoch in which it began. */
   final long birth;
 
-  /** Where its rows stand. */
+  /** The shard of its rows. */
   final int shard;
 
-  /** Who made it and alone may have it; empty when that was a client without a name. */
+  /** The user who created it; no other user may take it over. Empty if the client had no user name. */
   public final String user;
 
-  /** Written by the applying thread alone, as all that is volatile here. */
+  /** Written by the applying thread only, like all volatile fields here. */
   volatile long epoch;
 
-  /** The connection that has it, or null. */
+  /** The connection that owns the session, or null. */
   volatile @Nullable ConnectionId owner;
 
-  /** Made for the first message, which a session that ends with its connection never gets. */
+  /** Created for the first message, which a session that ends with its connection never gets. */
   private volatile @Nullable Backlog backlog;
 
   /** Its subscriptions: null, the only {@link DurableSubscriber}, or several in a map by their filters' texts. Most sessions have one. */
   private @Nullable Object subscriptions;
 
-  /** In seconds, as an unsigned number; changed by {@link RangeState#stay} alone. */
+  /** In seconds, as an unsigned number; changed only by {@link RangeState#stay}. */
   private int expiry;
 
-  /** When it ends; {@link #NEVER} while it has a connection. */
+  /** When the session ends; {@link #NEVER} while it has a connection. */
   long deadline = NEVER;
 
-  /** Its place in the {@link ExpiryQueue}; -1 while it is not in it. */
+  /** Its index in the {@link ExpiryQueue}; -1 while it is not in the queue. */
   int expiryPlace = -1;
 
-  /** Its place among the {@link OnlineSessions}, which keep it; null while it has no connection. */
+  /** Its place in {@link OnlineSessions}, which sets it; null while it has no connection. */
   OnlineSessions.@Nullable Place online;
 
   @Nullable PendingWill will;
@@ -69,14 +70,14 @@ public final class SessionState {
     shard = ShardCounters.shardOf(birth);
   }
 
-  /** Its inbox; by the applying thread only. */
+  /** Its inbox, created if necessary; on the applying thread only. */
   public Backlog backlog() {
     Backlog inbox = backlog;
     if (inbox == null) backlog = inbox = new Backlog(this, FIRST_SEQUENCE);
     return inbox;
   }
 
-  /** Its inbox, or null while there was no message for it. Any thread. */
+  /** Its inbox, or null if there was no message for it yet. Any thread. */
   public @Nullable Backlog backlogIfAny() {
     return backlog;
   }
@@ -93,47 +94,47 @@ public final class SessionState {
     return inbox == null ? FIRST_SEQUENCE : inbox.sentBelow;
   }
 
-  /** Notes that messages with a lower sequence may have been sent; at most the sequence of the next message. */
+  /** Records that messages with a lower sequence may have been sent; at most the sequence of the next message. */
   public void sentBelow(long sequence) {
-    // Without a message yet, this is the first one's sequence.
+    // Without a message so far, this is the sequence of the first one.
     if (backlog != null || sequence != FIRST_SEQUENCE) backlog().sentBelow = sequence;
   }
 
-  /** The highest sequence that the present connection was handed. Any thread. */
+  /** The highest sequence that was handed to the present connection. Any thread. */
   public long handed() {
     Backlog inbox = backlog;
     return inbox == null ? 0 : inbox.handed();
   }
 
-  /** It is unknown what its connection was handed: that may be everything. */
+  /** Records that it is unknown what was handed to its connection; it may be everything. */
   void anyHanded() {
     Backlog inbox = backlog;
     if (inbox != null) inbox.resetHanded(Backlog.ANY);
   }
 
-  /** A connection has come, which was handed nothing yet. */
+  /** Records that a new connection was handed nothing yet. */
   void nothingHanded() {
     Backlog inbox = backlog;
     if (inbox != null) inbox.resetHanded(inbox.sentBelow - 1);
   }
 
-  /** How many messages its inbox has. */
+  /** The number of messages in its inbox. */
   public int waiting() {
     Backlog inbox = backlog;
     return inbox == null ? 0 : inbox.count;
   }
 
-  /** How long it stays behind its connection; {@link #NEVER_SECONDS} for ever. */
+  /** How long it outlives its connection; {@link #NEVER_SECONDS} for ever. */
   public long expirySeconds() {
     return Integer.toUnsignedLong(expiry);
   }
 
-  /** By {@link RangeState#stay} alone. */
+  /** Called only by {@link RangeState#stay}. */
   public void expirySeconds(long seconds) {
     expiry = (int) Math.min(seconds, NEVER_SECONDS);
   }
 
-  /** Its subscriptions in the order of their filters' texts; as they are now, and not to be changed. */
+  /** Its present subscriptions in the order of their filters' texts; a view that must not be changed. */
   Collection<DurableSubscriber> subscriptions() {
     var all = subscriptions;
     if (all == null) return List.of();
@@ -154,12 +155,12 @@ public final class SessionState {
     return several(all).get(filter);
   }
 
-  @SuppressWarnings("unchecked") // nothing else is ever put there
+  @SuppressWarnings("unchecked") // the field never holds any other map
   private static NavigableMap<String, DurableSubscriber> several(Object subscriptions) {
     return (NavigableMap<String, DurableSubscriber>) subscriptions;
   }
 
-  /** Adds a subscription, of a filter that has none. */
+  /** Adds a subscription for a filter that has none yet. */
   void subscribe(DurableSubscriber subscriber) {
     var before = subscriptions;
     if (before == null) {
@@ -177,7 +178,7 @@ public final class SessionState {
     all.put(subscriber.filter.text(), subscriber);
   }
 
-  /** Answers what there was. */
+  /** Removes a subscription. Answers the removed one, or null. */
   @Nullable DurableSubscriber unsubscribe(String filter) {
     var removed = subscription(filter);
     var all = subscriptions;

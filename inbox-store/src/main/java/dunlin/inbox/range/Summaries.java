@@ -12,16 +12,17 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Rows that sum up what the headers of messages say together: how much waits in each inbox, and what each member of a group has not
- * acknowledged. A start reads them and no header.
+ * Summary rows of the headers of messages: the totals of each inbox, and what each member of a group has not
+ * acknowledged. A start reads the summaries and no headers.
  */
 public final class Summaries {
   /*
    * Owner: the applying thread.
-   * A summary is written when the rows are, in the same write, so it is never older or newer than its headers, and costs one row for each
-   * inbox that was touched since the write before, however often it was. It says how things stand at that point of the log and nothing else,
-   * so replicas that write at other points have the same rows when both have written.
-   * Bounds: the inboxes and members that the commands of one write have touched.
+   * A summary is written in the same write as the other rows, so it is never older or newer than its headers. It costs
+   * one row for each inbox that changed since the previous write, however often it changed. It describes the state at
+   * that point of the log and nothing else, so replicas that write at different points have the same rows once both
+   * have written.
+   * Bounds: the inboxes and members that the commands of one write have changed.
    */
   private static final int FORMAT = 1;
 
@@ -35,21 +36,21 @@ public final class Summaries {
     this.state = state;
   }
 
-  /** An inbox changes. */
+  /** Notes that an inbox changes. */
   void touch(Backlog inbox) {
     if (inbox.touched) return;
     inbox.touched = true;
     inboxes.add(inbox);
   }
 
-  /** What a member has not acknowledged has changed. */
+  /** Notes that the unacknowledged messages of a member have changed. */
   void touch(GroupState group, GroupMember member) {
     if (member.touched) return;
     member.touched = true;
     members.add(new Touched(group, member));
   }
 
-  /** A member leaves. */
+  /** Deletes the summary of a member that leaves. */
   void left(RangeWriter out, GroupState group, GroupMember member) {
     if (member.summed) out.delete(SessionKeys.outstanding(member.session().shard, member.session().key, group.key.filter().text()));
     member.summed = false;
@@ -60,7 +61,7 @@ public final class Summaries {
     members = new ArrayList<>();
   }
 
-  /** Adds the rows of what has changed. */
+  /** Writes the summaries of everything that has changed. */
   void write(RangeWriter out) {
     for (Backlog inbox : inboxes) {
       inbox.touched = false;
@@ -74,7 +75,7 @@ public final class Summaries {
     state.references.write(out);
   }
 
-  @SuppressWarnings("ReferenceEquality") // this very inbox, not a later one
+  @SuppressWarnings("ReferenceEquality") // compares identity: not a later inbox with the same key
   private void write(RangeWriter out, Backlog inbox) {
     var reason = inbox.left;
     var session = inbox.session;
@@ -171,7 +172,7 @@ public final class Summaries {
         });
   }
 
-  /** The queue of a member of an ordered group, or of one that is gone. */
+  /** Reads the queue of an ordered group's member, present or former. */
   public static MemberQueue readQueue(GroupState group, long birth, byte[] value) {
     return FieldReader.read(
         value,
@@ -184,7 +185,7 @@ public final class Summaries {
         });
   }
 
-  /** What of a group's messages is on its way to another range. */
+  /** Reads a transfer of a group's messages to another range. */
   public static Transfers.Transfer readTransfer(GroupState group, long number, byte[] value) {
     return FieldReader.read(
         value,
@@ -196,7 +197,7 @@ public final class Summaries {
         });
   }
 
-  /** What an ended session or group has left. */
+  /** Reads the inbox that an ended session or group has left. */
   public static Backlog readLeft(String tenant, byte[] value) {
     return FieldReader.read(
         value,
@@ -222,7 +223,7 @@ public final class Summaries {
     return inbox;
   }
 
-  /** The sequences that a member has not acknowledged. */
+  /** Reads the sequences that a member has not acknowledged. */
   static long[] readOutstanding(byte[] value) {
     return FieldReader.read(
         value,

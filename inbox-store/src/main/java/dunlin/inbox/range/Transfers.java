@@ -10,21 +10,24 @@ import dunlin.model.Publication;
 import java.util.List;
 
 /**
- * Hands messages that wait in a group of this range on to members in another one, and takes such messages; MQTT 5, section 4.8.2. Each range knows its own
- * members alone, so a message may wait in one that has no member to take it.
+ * Transfers messages that wait in a group of this range to members in another range, and accepts such messages; MQTT 5,
+ * section 4.8.2. Each range knows only its own members, so a message may wait in a range without a member to take it.
  */
 public final class Transfers {
   /*
    * Owner: the applying thread.
    *
-   * The source puts messages aside under a number, which no other transfer ever has. The target takes them and remembers the number, in one step; from then on it
-   * answers the same and does nothing. Then the source lets go of them, and then the target forgets the number. A crash between any two steps leaves rows from which the
-   * step before is repeated. What the target refuses waits in front again.
+   * The source sets messages aside under a unique number. The target accepts them and remembers the number, in one
+   * step; if they arrive again, it gives the same answer and changes nothing. Then the source deletes the messages, and
+   * then the target forgets the number. After a crash between two steps, the rows suffice to repeat the previous step.
+   * Messages that the target refuses return to the front of the source's group.
    *
-   * A group whose last member has left this range stays, without a route, until what waits in it has been handed on, or no range has a member.
+   * A group whose last member has left this range stays, without a route, until its waiting messages have been
+   * transferred, or no range has a member.
    *
-   * Bounds: one transfer at a time for each group, of as many messages as its command says, and at most BYTES_MAX or one message. The target takes only what fits its bounds.
-   * Failure: all of it is rows, so every replica does the same.
+   * Bounds: one transfer at a time for each group, with at most as many messages as its command says, and at most
+   * BYTES_MAX or one message. The target accepts only what fits its bounds.
+   * Failure: all state is rows, so every replica does the same.
    */
   private static final int BYTES_MAX = 256 * 1_024;
   private static final Outcome DONE = new Outcome.Done();
@@ -35,9 +38,9 @@ public final class Transfers {
   private final Groups groups;
   private final Appender appender;
 
-  /** Messages of a group that were put aside. Its birth is its number. */
+  /** Messages of a group that were set aside. Its birth is its number. */
   public static final class Transfer extends Backlog {
-    /** The first shard of the range that they go to. */
+    /** The first shard of the target range. */
     final int target;
 
     Transfer(GroupState group, long number, int target) {
@@ -95,7 +98,7 @@ public final class Transfers {
     inboxes.write(change, to, stored, stored.toBytes(), null);
   }
 
-  /** Answers whether they are here. */
+  /** Accepts messages of another range. Answers whether they are stored here. */
   Outcome accept(Change change, AcceptTransfer command) {
     if (state.acceptedTransfers.has(command.group(), command.number())) return new Outcome.Existed(List.of(true));
     var group = state.groups.get(command.group());
@@ -129,7 +132,7 @@ public final class Transfers {
     state.acceptedTransfers.remove(change.out(), state.interval, group, number);
   }
 
-  /** Drops what waits in a group without members. */
+  /** Drops the waiting messages of a group without members. */
   Outcome endGroup(Change change, GroupKey key) {
     var group = state.groups.get(key);
     if (group == null || group.size() > 0 || group.transfer != null) return NOTHING;

@@ -14,9 +14,10 @@ import java.util.List;
 final class Wills {
   /*
    * Owner: the applying thread.
-   * Bounds: one for each connection that left one. A will is published at least once: it stays until the leader has logged
-   * that it was published, and is reported again when that does not come: after REPORT_AGAIN_MILLIS, or when another leader, or another
-   * life of this one, begins. What the one before was told, it may not have published.
+   * Bounds: one will for each connection that left one. A will is published at least once: it stays until the leader
+   * has logged that it was published, and is reported again if it has not: after REPORT_AGAIN_MILLIS, or when a new
+   * leader begins, or this one again after a restart. The previous leader may not have published what was reported to
+   * it.
    */
   private static final int FORMAT = 1;
   private static final long REPORT_AGAIN_MILLIS = 60_000;
@@ -27,14 +28,14 @@ final class Wills {
     this.state = state;
   }
 
-  /** A connection has come with a will. */
+  /** Keeps the will of a new connection. */
   void keep(Change change, SessionState session, InboxClient.Will request) {
     var will = new PendingWill(session.key, session.epoch, request.delaySeconds(), PendingWill.NOT_DUE);
     session.will = will;
     write(change, will, StoredMessage.bytes(request.message()));
   }
 
-  /** The will of the session is to be published at a time, whatever becomes of the session. */
+  /** Schedules a will to be published at a time, even if the session ends before. */
   void due(Change change, PendingWill will, long at) {
     unqueue(will);
     will.dueAt = Math.max(1, at);
@@ -44,13 +45,13 @@ final class Wills {
     write(change, will, message(change, will));
   }
 
-  /** The will is not to be published. */
+  /** Discards a will that must not be published. */
   void discard(Change change, PendingWill will) {
     unqueue(will);
     change.out().delete(SessionKeys.will(will.session, will.epoch));
   }
 
-  /** The will of an epoch was published. */
+  /** Removes the will of an epoch after it was published. */
   void published(Change change, SessionKey session, long epoch) {
     change.out().delete(SessionKeys.will(session, epoch));
     var due = state.willsByEpoch.get(epoch);
@@ -59,7 +60,7 @@ final class Wills {
     if (present != null && present.will != null && present.will.epoch == epoch) present.will = null;
   }
 
-  /** Reports wills whose time has come. */
+  /** Reports wills that are due. */
   void report(Change change, int max) {
     for (int i = 0; i < max && !state.dueWills.isEmpty(); i++) {
       var will = state.dueWills.firstEntry().getValue();
@@ -72,7 +73,10 @@ final class Wills {
     }
   }
 
-  /** A leader begins. Its replayed log marked wills as reported, but that report reached no running server. */
+  /**
+   * Called when this node becomes the leader. The replayed log has marked wills as reported, but no running server
+   * received those reports.
+   */
   void leaderBegins() {
     for (PendingWill will : List.copyOf(state.willsByEpoch.values())) {
       unqueue(will);
@@ -108,7 +112,7 @@ final class Wills {
                 }));
   }
 
-  /** Takes a will back in from its row. */
+  /** Restores a will from its row. */
   void restore(SessionKey key, long epoch, byte[] value) {
     var will =
         FieldReader.read(

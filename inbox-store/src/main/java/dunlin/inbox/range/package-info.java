@@ -1,4 +1,7 @@
-/** The state machine of a range of sessions: one thread applies commands to rows, and to what is kept of them in memory. */
+/**
+ * The state machine of a session range: one thread applies commands to the rows and to the state that is derived from
+ * them in memory.
+ */
 @NullMarked
 package dunlin.inbox.range;
 

@@ -4,7 +4,7 @@ import dunlin.store.RangeReader;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The rows of several ranges of sessions, as if one range had them all. */
+/** Presents the rows of several session ranges as the rows of one range. */
 public final class DividedRows implements RangeReader {
   private final List<RangeReader> ranges;
 

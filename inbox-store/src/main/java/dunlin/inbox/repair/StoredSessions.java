@@ -26,18 +26,19 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is large among stored sessions, found in one pass over their rows, which also compares the headers of messages with the rows
- * that sum them up.
+ * The largest stored sessions, messages and subscriptions, found in one pass over the rows. The pass also compares the
+ * headers of messages with their summaries.
  *
- * @param sessions how many there are
- * @param messages how many wait, for sessions and groups, those of ended ones that are not deleted yet among them
- * @param bytes of these messages
- * @param subscriptions of all sessions
+ * @param sessions number of sessions
+ * @param messages number of messages of sessions and groups, including messages of ended ones that are not deleted yet
+ * @param bytes bytes of these messages
+ * @param subscriptions number of subscriptions of all sessions
  * @param largest the inboxes with most bytes
  * @param largestMessages the messages with most bytes
  * @param mostSubscriptions the sessions with most subscriptions
  * @param longestFilters the topic filters with most bytes
- * @param wrong what a start would believe although the headers say something else; empty when all is well
+ * @param wrong descriptions of summaries that contradict the headers, and that a start would rely on; empty if all is
+ *     well
  */
 public record StoredSessions(
     long sessions,
@@ -50,17 +51,17 @@ public record StoredSessions(
     List<Filter> longestFilters,
     List<String> wrong) {
   /*
-   * Bounds: a few of each, and the inbox whose rows are being read: its headers stand together, and the rows of its session do. A row is
-   * read and let go.
+   * Bounds: a few of each kind, and counts for the inbox whose rows are being read. The headers of an inbox are
+   * adjacent, and so are the rows of a session. No row is kept after it was read.
    */
 
   /**
-   * One session's or one group's.
+   * The inbox of a session or group.
    *
    * @param name the client identifier, or the group's filter as SUBSCRIBE spells it
-   * @param user whose session it is; empty without a user, of a group, and of one that has ended
-   * @param group whether it is a group's
-   * @param present whether it is there: what an ended one has left is deleted step by step
+   * @param user the user of the session; empty for a session without a user, for a group, and for an ended session
+   * @param group whether it is the inbox of a group
+   * @param present false if the session or group has ended and its messages are not deleted yet
    */
   public record Inbox(
       String tenant, String name, String user, boolean group, boolean present, long messages, long bytes, long subscriptions) {
@@ -69,7 +70,7 @@ public record StoredSessions(
     }
   }
 
-  /** @param name of the inbox, as {@link Inbox#name} */
+  /** @param name the name of the inbox, as in {@link Inbox#name} */
   public record Message(String tenant, String name, boolean group, long sequence, int bytes) {}
 
   public record Filter(String tenant, String clientId, String text) {
@@ -99,7 +100,7 @@ public record StoredSessions(
     return pass.result();
   }
 
-  /** One session with what waits for it; empty when there is none. */
+  /** One session with its messages; empty if there is no such session. */
   public static Optional<Inbox> session(RangeReader rows, String tenant, String clientId) {
     byte[] first = record(rows, new SessionKey(tenant, clientId));
     byte[] record = first == null ? null : rows.get(first);
@@ -120,7 +121,7 @@ public record StoredSessions(
     return Optional.of(new Inbox(tenant, clientId, SessionLife.readUser(record), false, true, waits.count(), waits.bytes(), subscriptions[0]));
   }
 
-  /** How many bytes a message of a session has; empty when it is not there. */
+  /** The size in bytes of a message of a session; empty if there is no such message. */
   public static Optional<Integer> message(RangeReader rows, String tenant, String clientId, long sequence) {
     var key = new SessionKey(tenant, clientId);
     byte[] recordKey = record(rows, key);
@@ -131,7 +132,7 @@ public record StoredSessions(
     return header == null ? Optional.empty() : Optional.of(StoredMessage.read(header).size());
   }
 
-  /** Where the record of a session stands; null when nothing was ever stored. */
+  /** The key of a session's record; null if no session was ever stored. */
   private static byte @Nullable [] record(RangeReader rows, SessionKey session) {
     int shards = RangeState.storedShards(rows);
     return shards == 0 ? null : SessionKeys.record(session.shard(shards), session);
@@ -325,7 +326,7 @@ public record StoredSessions(
           wrong);
     }
 
-    /** Only for the few that are listed: each is a read. */
+    /** Adds the users. Each costs a read, so this is done only for the inboxes that are listed. */
     private List<Inbox> withUsers(Largest<Inbox> inboxes) {
       return inboxes.descending().stream().map(inbox -> inbox.group() || !inbox.present() ? inbox : inbox.of(user(inbox))).toList();
     }
@@ -337,7 +338,7 @@ public record StoredSessions(
     }
   }
 
-  /** The largest few of what it is offered. */
+  /** Keeps the largest few of the values that it is offered. */
   private static final class Largest<T> {
     private final int most;
     private final Comparator<T> order;

@@ -1,4 +1,4 @@
-/** What an operator does with stored sessions while no node uses them. */
+/** Lists and removes stored sessions for an operator while no node uses them. */
 @NullMarked
 package dunlin.inbox.repair;
 

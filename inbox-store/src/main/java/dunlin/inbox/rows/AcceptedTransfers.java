@@ -6,13 +6,16 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
 
-/** Numbers of the transfers of messages of groups that this range has taken from others, until these have removed the messages: one that comes again is not taken again. */
+/**
+ * The numbers of the transfers of group messages that this range has accepted, kept until the source range has deleted
+ * the messages. A transfer that arrives again is not accepted a second time.
+ */
 public final class AcceptedTransfers {
   /*
-   * Owner: the applying thread; any thread may look.
-   * Bounds: one number for each group and each range that has it, for as long as a transfer takes.
-   * Failure: rows, so every replica knows the same. One that the other range does not have any more, since the process ended before this one was told, is found and
-   *   forgotten.
+   * Owner: the applying thread; any thread may read.
+   * Bounds: one number for each group and each range that has it, for the duration of a transfer.
+   * Failure: every number is a row, so all replicas know the same. A number whose transfer no longer exists in the
+   * source range, because the process ended before this range was told, is found and deleted.
    */
   private static final byte[] ROW = {1};
 
@@ -28,7 +31,7 @@ public final class AcceptedTransfers {
     out.put(SessionKeys.acceptedTransfer(interval.of(group), group, number), ROW);
   }
 
-  /** Takes a row. */
+  /** Restores a number from its row. */
   public void restore(GroupKey group, long number) {
     groups.computeIfAbsent(group, _ -> ConcurrentHashMap.newKeySet(2)).add(number);
   }
@@ -40,7 +43,7 @@ public final class AcceptedTransfers {
     out.delete(SessionKeys.acceptedTransfer(interval.of(group), group, number));
   }
 
-  /** Visits all; any thread. */
+  /** Visits all numbers; any thread. */
   public void forEach(BiConsumer<GroupKey, Long> visitor) {
     groups.forEach((group, numbers) -> numbers.forEach(number -> visitor.accept(group, number)));
   }

@@ -1,7 +1,7 @@
 package dunlin.inbox.rows;
 
 /**
- * A place in a queue that is ordered by a number, such as a time, and then by when its owner came.
+ * A position in a queue that is ordered by a number, such as a time, and then by when its owner was created.
  *
  * @param id unique in the queue
  */

@@ -7,15 +7,17 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
 
 /**
- * QoS 2 exchanges of sessions of other ranges whose messages are stored in this one: what comes again of them is not stored again. A session is
- * known by its birth as well, so that a later one of the same client does not find the exchanges of an earlier one.
+ * QoS 2 exchanges of sessions in other ranges whose messages are stored in this range. A repeated PUBLISH of such an
+ * exchange is not stored again. The key includes the session's birth, so that a later session of the same client does
+ * not find the exchanges of an earlier one.
  */
 public final class ForeignExchanges {
   /*
-   * Owner: the applying thread; any thread may look.
-   * Bounds: the exchanges that clients have open, of which each has at most as many as there are packet identifiers. One session for each client: what
-   *   there is of an earlier one goes when a later one comes, or when it is found that it has ended.
-   * Failure: rows, so every replica knows the same.
+   * Owner: the applying thread; any thread may read.
+   * Bounds: the open exchanges of clients, at most one for each packet identifier of a client. One session for each
+   * client: the exchanges of an earlier session are removed when a later one sends its first, or when the earlier
+   * session is found to have ended.
+   * Failure: every exchange is a row, so all replicas know the same.
    */
   private static final byte[] ROW = {1};
 
@@ -42,7 +44,7 @@ public final class ForeignExchanges {
     out.put(SessionKeys.foreignExchange(interval.homeOf(session), session, birth, packetId), ROW);
   }
 
-  /** Takes a row. */
+  /** Restores an exchange from its row. */
   public void restore(SessionKey session, long birth, int packetId) {
     sessions.computeIfAbsent(session, _ -> new Held(birth, ConcurrentHashMap.newKeySet(4))).packetIds.add(packetId);
   }
@@ -56,7 +58,7 @@ public final class ForeignExchanges {
     out.delete(SessionKeys.foreignExchange(interval.homeOf(session), session, birth, packetId));
   }
 
-  /** Removes all of a session, which has ended. */
+  /** Removes all exchanges of a session that has ended. */
   public void removeAll(RangeWriter out, ShardInterval interval, SessionKey session, long birth) {
     var held = sessions.get(session);
     if (held == null || held.birth != birth) return;

@@ -2,7 +2,7 @@ package dunlin.inbox.rows;
 
 import dunlin.model.TopicFilter;
 
-/** A shared subscription: the same group name, filter and mode. */
+/** Identifies a shared subscription: its tenant, share name, topic filter and mode. */
 public record GroupKey(String tenant, TopicFilter filter) implements Comparable<GroupKey> {
   @Override
   public int compareTo(GroupKey other) {

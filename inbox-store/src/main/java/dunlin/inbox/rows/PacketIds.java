@@ -8,12 +8,12 @@ import org.jspecify.annotations.Nullable;
 public final class PacketIds {
   /*
    * Owner: the applying thread.
-   * Bounds: two bytes for each while there are few, and never more than 8 KiB, a bit for each there can be: a single high identifier must not
-   *   take as much as all of them.
+   * Bounds: two bytes for each identifier while there are few; otherwise 8 KiB, a bit for each possible identifier. So
+   * a single high identifier does not take the space of all.
    */
   private static final int FEW = 1_024;
 
-  /** In ascending order, from 0 to count; unused once there are {@code many}. */
+  /** In ascending order, from index 0 to count; unused once {@code many} is set. */
   private char[] few = new char[4];
 
   private int count;
@@ -67,7 +67,7 @@ public final class PacketIds {
     count--;
   }
 
-  /** All of them, ascending. */
+  /** All identifiers in ascending order. */
   public int[] toArray() {
     if (many != null) return many.stream().toArray();
     int[] all = new int[count];

@@ -3,7 +3,7 @@ package dunlin.inbox.rows;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 
-/** That one shard of sessions wants the messages of a topic filter. */
+/** A route: one shard of sessions gets the messages that match a topic filter. */
 public record RouteKey(int shardNumber, String tenant, TopicFilter filter) implements Comparable<RouteKey> {
   public ShardId shard() {
     return ShardId.inbox(shardNumber);

@@ -49,7 +49,9 @@ import dunlin.store.FieldWriter;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
-/** The log's form of session commands: a kind byte, then the fields in the order in which the records declare them. */
+/**
+ * Encodes session commands for the log: a kind byte, then the fields in the order in which the records declare them.
+ */
 public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int CONFIGURE = 1;
   private static final int SUBSCRIBE = 3;
@@ -67,7 +69,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int APPEND_TO_GROUP = 15;
   private static final int CONNECTION_GONE = 16;
   private static final int APPEND_ONCE = 17;
-  private static final int CONNECT = 18; // 2 was one that did not say whose
+  private static final int CONNECT = 18; // kind 2 was a CONNECT without a user
   private static final int APPEND_FENCED = 19;
   private static final int REMOVE = 20;
   private static final int BESIDE = 21;
@@ -92,7 +94,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
     };
   }
 
-  /** Whether a command brings messages. */
+  /** Whether a command carries messages. */
   public static boolean isMessage(SessionCommand command) {
     return switch (command) {
       case Append _, AppendOfExchange _, AppendTo _, AppendToGroup _, AcceptTransfer _ -> true;

@@ -10,7 +10,7 @@ import dunlin.model.TopicFilter;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 
-/** The fields that the commands and the rows of sessions have in common, and what is said of sessions between processes. */
+/** Encodes the fields that session commands, session rows and the messages between processes have in common. */
 public final class SessionFields {
   private SessionFields() {}
 

@@ -2,10 +2,13 @@ package dunlin.inbox.rows;
 
 import dunlin.inbox.SessionRef;
 
-/** Whose session it is. Comparable, because clients can choose identifiers of one hash code, and it is a key of hash tables. */
+/**
+ * Identifies a session. It is comparable because it is a key of hash tables, and clients can choose identifiers with
+ * the same hash code.
+ */
 public record SessionKey(String tenant, String clientId) implements Comparable<SessionKey> {
   public SessionKey {
-    // Both end by U+0000 in the keys of rows.
+    // In the keys of rows, both are terminated by U+0000.
     if (tenant.isEmpty() || tenant.indexOf(0) >= 0 || clientId.indexOf(0) >= 0) {
       throw new IllegalArgumentException("not a tenant and client identifier: " + tenant + ", " + clientId);
     }
@@ -21,7 +24,7 @@ public record SessionKey(String tenant, String clientId) implements Comparable<S
     return byClient != 0 ? byClient : tenant.compareTo(other.tenant);
   }
 
-  /** The shard, the same on every node and in every version: it decides where routes point. */
+  /** The shard of the session. It is the same on every node and in every version, because routes point to it. */
   public int shard(int shards) {
     return shard(shards, tenant, clientId);
   }

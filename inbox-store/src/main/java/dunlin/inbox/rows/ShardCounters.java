@@ -8,16 +8,16 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Numbers that are given out once: epochs, which are also births, and the numbers of bodies. Each shard counts for itself, and each number
- * says which shard it is from. So numbers stay unique however shards move between ranges.
+ * Gives out unique numbers: epochs, which are also births, and the numbers of bodies. Each shard counts separately, and
+ * each number contains its shard. So numbers stay unique however shards move between ranges.
  */
 public final class ShardCounters {
   /*
    * Owner: the applying thread.
-   * Bounds: two numbers for each shard that has given one out. A number has SHARD_BITS for its shard and 51 bits for the count, which a
-   * million a second use up in 71 years.
+   * Bounds: two numbers for each shard that has given one out. A number has SHARD_BITS for its shard and 51 bits for
+   * the count, which lasts 71 years at a million a second.
    */
-  /** As many as {@link InboxSettings#SHARDS_MAX} needs. */
+  /** Enough for {@link InboxSettings#SHARDS_MAX}. */
   private static final int SHARD_BITS = 12;
 
   private static final int FORMAT = 1;
@@ -29,7 +29,7 @@ public final class ShardCounters {
     private long bodies;
   }
 
-  /** The shard that a number is from. */
+  /** The shard that gave out a number. */
   public static int shardOf(long number) {
     return (int) (number & ((1 << SHARD_BITS) - 1));
   }
@@ -38,7 +38,7 @@ public final class ShardCounters {
     return count << SHARD_BITS | shard;
   }
 
-  /** A number that no connection, session or group ever had: what ends here never counts as present again. */
+  /** An epoch that no connection, session or group ever had, so that an ended one is never taken for a present one. */
   public long nextEpoch(RangeWriter out, int shard) {
     var counters = of(shard);
     counters.epochs++;
@@ -46,7 +46,7 @@ public final class ShardCounters {
     return number(shard, counters.epochs);
   }
 
-  /** A number that no body ever had. */
+  /** A body number that was never used before. */
   public long nextBody(RangeWriter out, int shard) {
     var counters = of(shard);
     counters.bodies++;

@@ -5,11 +5,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The shards of sessions that a range has.
+ * The interval of shards that a range holds.
  *
  * @param from the first of them
- * @param to the first one behind them
- * @param shards how many the cluster has
+ * @param to the first shard behind the interval
+ * @param shards the number of shards in the cluster
  */
 public record ShardInterval(int from, int to, int shards) {
   public ShardInterval {
@@ -21,7 +21,7 @@ public record ShardInterval(int from, int to, int shards) {
     return new ShardInterval(0, shards, shards);
   }
 
-  /** All shards in so many ranges, in their order, of which none has more than one shard more than another. */
+  /** Divides all shards into ranges, in order. Their sizes differ by at most one shard. */
   public static List<ShardInterval> divide(int shards, int ranges) {
     if (ranges < 1 || ranges > shards) throw new IllegalArgumentException("%d shards in %d ranges".formatted(shards, ranges));
     var intervals = new ArrayList<ShardInterval>(ranges);
@@ -41,17 +41,17 @@ public record ShardInterval(int from, int to, int shards) {
     return shard >= from && shard < to;
   }
 
-  /** The shard of a session, which may be in another range. */
+  /** The shard of a session; it may be in another range. */
   public int of(SessionKey session) {
     return session.shard(shards);
   }
 
-  /** The shard that the durable members in this range have in common as a group, the same on every node and in every version. */
+  /** The shard of a group's durable members in this range, the same on every node and in every version. */
   public int of(GroupKey group) {
     return from + SessionKey.shard(size(), group.tenant(), group.filter().text());
   }
 
-  /** The shard that has what this range keeps of a session of another one. */
+  /** The shard for the rows that this range keeps of another range's session. */
   public int homeOf(SessionKey foreign) {
     return from + foreign.shard(size());
   }

@@ -9,17 +9,18 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A message row, the header of a message in an inbox: how it is to be sent, and where the message itself stands. It never holds the
- * message, so that to move, count or remove messages takes a few bytes for each.
+ * A message row: the header of a message in an inbox. It says how to send the message and where the message itself is
+ * stored. The header never holds the message, so that moving, counting or removing messages takes a few bytes for each.
  *
- * @param qos to send with; in a group's inbox that of the publisher
+ * @param qos the QoS to send with; in a group's inbox the publisher's QoS
  * @param retain the RETAIN flag to send with
  * @param released whether the client's PUBREC is recorded
- * @param size bytes that it counts for in its inbox
- * @param expiresAt when its Message Expiry Interval has passed, milliseconds since 1970, or {@link #NEVER}
+ * @param size the number of bytes that the message counts for in its inbox
+ * @param expiresAt when its Message Expiry Interval ends, milliseconds since 1970, or {@link #NEVER}
  * @param identifiers subscription identifiers to send with
  * @param group the shared subscription through which it came, or null
- * @param topic a hash of the topic name when the message is, or was, its topic's retained message, else {@link #NONE}; two topics may have one
+ * @param topic a hash of the topic name if the message is, or was, its topic's retained message, else {@link #NONE};
+ *     two topics may have the same hash
  * @param bodyId the body row that holds the message, or {@link #OWN}
  */
 public record StoredMessage(
@@ -32,13 +33,13 @@ public record StoredMessage(
     @Nullable TopicFilter group,
     long topic,
     long bodyId) {
-  /** Of a message without Message Expiry Interval. */
+  /** The expiry of a message without Message Expiry Interval. */
   public static final long NEVER = 0;
 
-  /** The message stands in a content row of this inbox alone, with the same sequence. */
+  /** The message is in a content row of this inbox alone, with the same sequence. */
   public static final long OWN = 0;
 
-  /** Of a message that is no retained one. */
+  /** The topic hash of a message that is not a retained message. */
   public static final long NONE = 0;
 
   private static final int FORMAT = 3;
@@ -53,8 +54,8 @@ public record StoredMessage(
   }
 
   /**
-   * What the header of a message says of its topic. A reader that finds the same hash of another topic takes that for changed too and reads
-   * it again, so topics made to collide cost only that.
+   * The topic hash in the header of a message. A reader that finds the hash of its own topic for another topic takes
+   * its topic for changed and reads it again, so colliding topics cost only an extra read.
    */
   public static long topic(Publication message) {
     if (!message.retain()) return NONE;
@@ -77,7 +78,7 @@ public record StoredMessage(
     return new StoredMessage(qos, retain, released, size, expiresAt, identifiers, null, topic, bodyId);
   }
 
-  /** The row. */
+  /** The bytes of the row. */
   public byte[] toBytes() {
     return FieldWriter.bytesOf(this::writeTo);
   }

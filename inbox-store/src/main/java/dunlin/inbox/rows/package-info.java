@@ -1,4 +1,4 @@
-/** What is on disk of sessions: keys, stored messages, the commands in the log, and the numbers that name them. */
+/** The stored form of sessions: keys, stored messages, the commands in the log, and the numbers in both. */
 @NullMarked
 package dunlin.inbox.rows;
 

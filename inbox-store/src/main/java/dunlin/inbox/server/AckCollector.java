@@ -10,15 +10,20 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** Gathers acknowledged sequences for each session, so that many of them become one command, and proposes them until they are recorded. */
+/**
+ * Collects acknowledged sequences of each session, so that many of them become one command, and proposes them until
+ * they are recorded.
+ */
 final class AckCollector {
   /*
-   * Owner: any thread adds; a stripe's lock guards it, also while its commands are proposed, which never blocks: that keeps
-   * a session's acknowledgements in front of what is proposed after flush().
-   * Bounds: each sequence stands for a stored message, so there are no more than inboxes hold. A session's are proposed at
-   * BATCH of them, all of them every few milliseconds. Full range: they stay and are proposed next time.
-   * Failure: what the range refuses later waits for again(), which proposes AGAIN_MAX at a time, and the next one as soon as one is
-   * recorded. A session that has another epoch by now has no use for them. What is lost in a crash is sent again with DUP.
+   * Owner: any thread adds. A lock guards each stripe, also while its commands are proposed, which never blocks; so a
+   * session's acknowledgements are in front of anything that is proposed after flush().
+   * Bounds: each sequence stands for a stored message, so there are no more than inboxes hold messages. A session's
+   * sequences are proposed when there are BATCH of them; those of all sessions are proposed every few milliseconds. If
+   * the range is full, they stay and are proposed next time.
+   * Failure: a command that the range refuses later waits for again(), which proposes AGAIN_MAX at a time, and the next
+   * one as soon as one is recorded. If the session has a later epoch by then, its command is dropped. Acknowledgements
+   * that a crash loses only cause the messages to be sent again with DUP.
    */
   private static final int STRIPES = 16;
   private static final int BATCH = 512;
@@ -34,13 +39,13 @@ final class AckCollector {
 
   private final AtomicInteger proposedAgain = new AtomicInteger();
 
-  /** Proposes an Acknowledge; false when the range's queue is full, and then {@code ended} is not called. */
+  /** Proposes an Acknowledge. Answers false if the range's queue is full; then {@code ended} is not called. */
   @FunctionalInterface
   interface Proposer {
     boolean propose(SessionCommand.Acknowledge command, Ended ended);
   }
 
-  /** Told once what became of a queued command. */
+  /** Called once with the outcome of a queued command. */
   @FunctionalInterface
   interface Ended {
     void ended(boolean applied);
@@ -67,16 +72,14 @@ final class AckCollector {
     private final Map<Owner, Sequences> sessions = new LinkedHashMap<>();
   }
 
-  /**
-   * @param current whether a session still has the epoch that its acknowledgements name
-   */
+  /** @param current whether a session still has the epoch that its acknowledgements name */
   AckCollector(Proposer proposer, Predicate<SessionRef> current) {
     this.proposer = proposer;
     this.current = current;
     for (int i = 0; i < STRIPES; i++) stripes[i] = new Stripe();
   }
 
-  /** How many sequences wait to be proposed, for the first time or again. */
+  /** Number of sequences that wait to be proposed, for the first time or again. */
   int waiting() {
     return waiting.get();
   }
@@ -93,7 +96,10 @@ final class AckCollector {
     }
   }
 
-  /** Proposes what was gathered for a client identifier, so that it applies before what the caller proposes next. */
+  /**
+   * Proposes the acknowledgements of a client identifier, so that they are applied before what the caller proposes
+   * next.
+   */
   void flush(String clientId) {
     var stripe = stripe(clientId);
     synchronized (stripe) {
@@ -105,7 +111,7 @@ final class AckCollector {
     }
   }
 
-  /** Proposes all that was gathered, as far as the range takes it. Answers whether it took all. */
+  /** Proposes all acknowledgements, as far as the range accepts them. Answers whether it accepted all. */
   boolean flushAll() {
     boolean all = true;
     for (Stripe stripe : stripes) {
@@ -137,14 +143,14 @@ final class AckCollector {
     }
   }
 
-  /** Proposes again what the range has refused. By the timer. */
+  /** Proposes refused commands again. Called by the timer. */
   void again() {
     for (int i = proposedAgain.get(); i < AGAIN_MAX; i++) {
       if (!proposeNext()) return;
     }
   }
 
-  /** Answers whether one was queued. */
+  /** Proposes the next refused command. Answers whether it was queued. */
   private boolean proposeNext() {
     var next = nextCurrent();
     if (next == null) return false;

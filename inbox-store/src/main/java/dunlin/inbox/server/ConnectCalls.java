@@ -16,13 +16,13 @@ import java.time.InstantSource;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Makes connections the owners of sessions, and leaves no session with one that does not learn of it. */
+/** Makes connections the owners of sessions. Makes sure that no session keeps an owner that was not told about it. */
 final class ConnectCalls {
   /*
    * Owner: any thread; answers come on the applying thread.
    * Bounds: those of Proposals.
-   * Failure: the client of a connection that hears of no session is refused. The range may have given it one all the same, and only this class knows: it
-   *   is a ghost.
+   * Failure: if the outcome of a CONNECT is unknown, the client is refused. The session may name the refused connection
+   * as its owner all the same. Such a connection is a ghost, and only this class knows of it.
    */
   private final Proposals proposals;
   private final Frontends frontends;
@@ -39,7 +39,7 @@ final class ConnectCalls {
     this.clock = clock;
   }
 
-  /** Whether any waits for its answer. */
+  /** Whether any CONNECT waits for its answer. */
   boolean isAnyWaiting() {
     return waiting.get() > 0;
   }
@@ -65,7 +65,8 @@ final class ConnectCalls {
               if (frontends.isAttached(connection)) {
                 connected.complete(value);
               } else {
-                // The frontend was detached while this waited, and the range may have let go of its connections before.
+                // The frontend was detached while this call waited, and the range may have ended its connections before
+                // this one existed.
                 ghosts.end(key, connection);
                 connected.completeExceptionally(notAttached(connection));
               }

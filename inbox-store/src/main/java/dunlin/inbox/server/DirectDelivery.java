@@ -14,12 +14,12 @@ import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
-/** QoS 0 messages for durable sessions: straight to their connections, past the log. */
+/** Delivers QoS 0 messages for durable sessions directly to their connections, without the log. */
 final class DirectDelivery {
   /*
-   * Owner: any thread, without a lock; sessions are seen as the applying thread last left them.
-   * Bounds: keeps nothing: each copy is the connection's before the call returns, on its way there with credit of the publisher's lane.
-   *   Without a connection the message is dropped and counted.
+   * Owner: any thread, without a lock; it reads sessions as the applying thread last left them.
+   * Bounds: stateless: each copy is handed to its connection before the call returns, with credit of the publisher's
+   * lane. Without a connection the message is dropped and counted.
    */
   private final RangeState state;
   private final Connections connections;

@@ -6,12 +6,15 @@ import dunlin.inbox.rows.SessionCommand;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntSupplier;
 
-/** Has the session range do what time has made due: sessions that end, wills, and what ended sessions have left. */
+/**
+ * Makes the session range do work that is due: end expired sessions, report wills, and delete messages of ended
+ * sessions.
+ */
 final class DueWork {
   /*
-   * Owner: the timer thread begins; the applying thread goes on.
+   * Owner: the timer thread begins; the applying thread continues.
    * Bounds: one command at a time, of STEPS_MAX steps.
-   * Failure: what the range refuses is due at the next turn as well.
+   * Failure: work that the range refuses is still due at the next turn.
    */
   static final int STEPS_MAX = 1_000;
 
@@ -20,7 +23,7 @@ final class DueWork {
   private final IntSupplier wills;
   private final AtomicBoolean proposed = new AtomicBoolean();
 
-  /** @param wills how many more wills may be reported */
+  /** @param wills the number of wills that may still be reported */
   DueWork(SessionRange logic, Proposals proposals, IntSupplier wills) {
     this.logic = logic;
     this.proposals = proposals;

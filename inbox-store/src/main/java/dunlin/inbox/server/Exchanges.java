@@ -9,19 +9,24 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /**
- * Messages of recorded QoS 2 exchanges that several ranges store: the range of the publisher's session records the exchange, so it comes last. MQTT 5, section 4.3.3.
+ * Delivers messages of recorded QoS 2 exchanges to several ranges. The range of the publisher's session records the
+ * exchange, so it gets the message last. MQTT 5, section 4.3.3.
  */
 final class Exchanges {
   /*
-   * Once an exchange is recorded, a client that sends its message again is answered and nothing else is done. So all other ranges must have the message before.
-   * They remember whose it is, so that one that comes again, after a crash between the two, is stored there once. They forget before the exchange is released.
+   * Once an exchange is recorded, a repeated PUBLISH is only answered. So all other ranges must have stored the message
+   * before that. They remember the exchange, so that a message that is repeated after a crash in between is stored
+   * there once. They forget the exchange before it is released.
    *
-   * What one publisher sends is recorded in its order: a message waits for those before it, also when only its own range wants it.
+   * The messages of one publisher are recorded in order: a message waits for those before it, even if only the
+   * publisher's range stores it.
    *
-   * Owner: any thread; what one publisher sends is handed over by one thread at a time. A line has its own lock, which is held while the message at its front is
-   *   handed to its publisher's range, which never blocks.
-   * Bounds: one line for each publisher with a message on its way to other ranges. What waits in it holds credit of its lane.
-   * Failure: what another range refuses is not recorded. Its answer says that something may be stored, so that the frontend releases the exchange before it answers.
+   * Owner: any thread; the messages of one publisher are handed over by one thread at a time. A line has its own lock,
+   * which is held while the message at its front is handed to the publisher's range; that never blocks.
+   * Bounds: one line for each publisher with a message in flight to other ranges. Messages in it hold credit of their
+   * lane.
+   * Failure: the exchange of a message that another range refuses is not recorded. The answer says that the message may
+   * be stored somewhere, so that the frontend releases the exchange before it answers the client.
    */
   private final ConcurrentHashMap<SessionKey, Line> lines = new ConcurrentHashMap<>();
 
@@ -30,7 +35,7 @@ final class Exchanges {
     private boolean over;
   }
 
-  /** A message, and in the end whether the other ranges have it. */
+  /** A message, and once it is known, whether the other ranges have stored it. */
   private static final class Waiting {
     private final Consumer<Acknowledgement> record;
     private final Acknowledgement acknowledgement;
@@ -49,10 +54,11 @@ final class Exchanges {
   }
 
   /**
-   * Takes a message.
+   * Delivers a message that other ranges store as well.
    *
-   * @param elsewhere hands it to each other range that wants it, with an acknowledgement that expects one answer of each beside the caller's own
-   * @param record hands it to the range of the publisher's session
+   * @param elsewhere hands the message to the other ranges; the acknowledgement expects one answer from each of them
+   *     and one from the caller
+   * @param record hands the message to the range of the publisher's session
    * @param acknowledgement expects one answer
    */
   void deliver(SessionKey publisher, Consumer<Acknowledgement> elsewhere, Consumer<Acknowledgement> record, Acknowledgement acknowledgement) {
@@ -74,7 +80,7 @@ final class Exchanges {
     others.answer(ReasonCode.SUCCESS);
   }
 
-  /** Takes a message that no other range wants. */
+  /** Delivers a message that only the range of the publisher's session stores. */
   void deliver(SessionKey publisher, Consumer<Acknowledgement> record, Acknowledgement acknowledgement) {
     if (!lines.containsKey(publisher)) {
       record.accept(acknowledgement);
@@ -109,12 +115,15 @@ final class Exchanges {
     }
   }
 
-  /** Publishers with messages on their way to other ranges. */
+  /** Number of publishers with messages in flight to other ranges. */
   int waiting() {
     return lines.size();
   }
 
-  /** An answer for a message that other ranges may have: one that says that nothing is stored would not have the exchange released. */
+  /**
+   * The acknowledgement of a message that other ranges may have stored. It never answers that nothing is stored,
+   * because then the exchange would not be released.
+   */
   private static final class MayBeStored extends Acknowledgement {
     private final Acknowledgement acknowledgement;
 

@@ -10,17 +10,20 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
-/** The sessions that wait for a reader of the range: first come, first served, and after the clients that are connecting. */
+/**
+ * The sessions that wait for a reader of the range, first in, first out. Connecting clients have priority over them.
+ */
 final class FetchLine {
   /*
-   * Owner: any thread, under this object's lock, which is never held while something is read or answered.
-   * A few fetches are with the readers at a time, and each that ends brings the next one. So however many sessions come back at
-   * once, none finds the readers' own queue full: it waits.
-   * While a CONNECT waits for its answer, fetches stand back, each for STAND_BACK_NANOS at most: after a crash all clients
-   * come at once, and one that is connected can wait for its messages longer than one that is not can wait for its CONNACK.
-   * Bounds: a connection fetches one page at a time, so the line has at most an entry for each connected session, a hundred bytes
-   * or so; only what is with the readers holds messages.
-   * Failure: readers that are taken up by others are asked again by the timer. What waits when the server closes fails.
+   * Owner: any thread, under this object's lock, which is never held while something is read or answered. Only a few
+   * fetches are given to the readers at a time, and each one that ends starts the next. So however many sessions
+   * reconnect at once, a fetch waits here and never meets a full queue of the readers. While a CONNECT waits for its
+   * answer, fetches are delayed, each for STAND_BACK_NANOS at most: after a crash all clients reconnect at once, and a
+   * connected client can wait longer for its messages than another one can wait for its CONNACK.
+   * Bounds: a connection fetches one page at a time, so the line has at most one entry of about 100 bytes for each
+   * connected session; only fetches at the readers hold messages.
+   * Failure: if the readers' queue is full with other work, the timer tries again. Fetches that wait when the server
+   * closes fail.
    */
   private static final int READING_MAX = 64;
   private static final long STAND_BACK_NANOS = TimeUnit.SECONDS.toNanos(3);
@@ -43,17 +46,17 @@ final class FetchLine {
 
   /** A page to be read. */
   interface Fetch {
-    /** On a reader's thread. */
+    /** Reads the page; on a reader's thread. */
     void read();
 
-    /** The server has closed before it was its turn. */
+    /** Called if the server closes before the fetch was read. */
     void refused();
   }
 
   /**
    * @param connecting whether a CONNECT waits for its answer
    * @param nanos a monotonic clock
-   * @param later runs something a little later, or throws RejectedExecutionException when nothing runs any more
+   * @param later runs a task a little later, or throws RejectedExecutionException after the shutdown
    */
   FetchLine(Supplier<Executor> readers, BooleanSupplier connecting, LongSupplier nanos, Consumer<Runnable> later) {
     this.readers = readers;
@@ -62,7 +65,7 @@ final class FetchLine {
     this.later = later;
   }
 
-  /** How many sessions wait for a reader. */
+  /** Number of sessions that wait for a reader. */
   synchronized int waiting() {
     return waiting.size();
   }
@@ -98,7 +101,7 @@ final class FetchLine {
     return first != null && connecting.getAsBoolean() && nanos.getAsLong() - first.since() < STAND_BACK_NANOS;
   }
 
-  /** Answers whether the readers took it. */
+  /** Hands a fetch to the readers. Answers whether they accepted it. */
   private boolean hand(Entry entry) {
     try {
       readers
@@ -129,7 +132,7 @@ final class FetchLine {
     synchronized (this) {
       reading--;
       waiting.addFirst(entry);
-      // Those that are being read ask again when they end.
+      // The fetches in progress start the next ones when they end.
       if (reading > 0) return;
     }
     serveLater();
@@ -154,7 +157,7 @@ final class FetchLine {
     serve();
   }
 
-  /** Tells all that wait that their turn does not come. */
+  /** Fails all waiting fetches. */
   void close() {
     ArrayDeque<Entry> left;
     synchronized (this) {

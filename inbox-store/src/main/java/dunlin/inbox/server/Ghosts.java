@@ -12,14 +12,18 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.BiPredicate;
 
-/** Ends connections that sessions still name though they are gone. Without this they would stay until the next start. */
+/**
+ * Ends ghosts: connections that no longer exist but that sessions still name as their owners. Otherwise these sessions
+ * would count as online until the next start.
+ */
 final class Ghosts {
   /*
-   * Owner: any thread reports; the timer looks for sessions and proposes. This object's lock guards what is noted, and is not held
-   *   while something is proposed.
-   * Bounds: MISSING_MAX connections whose session is not known; a further one is reported again with its next message. To find their
-   *   sessions all are looked through, at most once in LOOK_TURNS turns of the timer. What is to be ended is one note for each connection.
-   * Failure: proposed again at each turn, AGAIN_MAX at a time, until the range has recorded it.
+   * Owner: any thread reports; the timer looks for sessions and proposes. This object's lock guards the notes and is
+   * not held during a proposal.
+   * Bounds: MISSING_MAX connections whose session is not known; a further one is reported again with its next message.
+   * To find their sessions, all sessions are scanned, at most once in LOOK_TURNS turns of the timer. There is one note
+   * for each connection that has to be ended.
+   * Failure: an end is proposed again at each turn, AGAIN_MAX at a time, until the range has recorded it.
    */
   static final int LOOK_TURNS = 25;
 
@@ -36,20 +40,20 @@ final class Ghosts {
   private int turns;
 
   /**
-   * @param proposer proposes to end a connection; false when the range's queue is full. What was queued and then
-   *     refused is noted with {@link #end} again
+   * @param proposer proposes to end a connection; false if the range's queue is full. If it is queued and then refused,
+   *     {@link #end} must be called again
    */
   Ghosts(RangeState state, BiPredicate<SessionKey, ConnectionId> proposer) {
     this.state = state;
     this.proposer = proposer;
   }
 
-  /** A connection is not there; whose session it had is not known. */
+  /** Reports that a connection does not exist; its session is not known. */
   synchronized void missing(ConnectionId connection) {
     if (missing.size() < MISSING_MAX) missing.add(connection);
   }
 
-  /** A connection is not there, or will never be, and may have the session. */
+  /** Reports that a connection does not exist, or never will, and may own the session. */
   synchronized void end(SessionKey session, ConnectionId connection) {
     ending.put(connection, session);
   }

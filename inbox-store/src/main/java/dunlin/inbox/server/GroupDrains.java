@@ -9,13 +9,16 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** Has the inboxes of groups handed to members with room, one step at a time for each group, until it is done. */
+/**
+ * Proposes the steps that hand messages of groups' inboxes to members with room, one step at a time for each group,
+ * until none is left.
+ */
 final class GroupDrains {
   /*
-   * Owner: the applying thread and the timer thread, under this object's lock, which is not held while a step is proposed.
-   * Bounds: one step at a time for each group, and one note for each that waits. At most AGAIN_MAX are asked for again at a time, whichever has
-   * waited for the longest first.
-   * Failure: a range that is full, or refuses the step later, is asked again by the timer.
+   * Owner: the applying thread and the timer thread, under this object's lock, which is not held during a proposal.
+   * Bounds: one step at a time for each group, and one note for each group that waits. At most AGAIN_MAX steps are
+   * proposed again at a time, for the groups that have waited longest.
+   * Failure: if the range is full or refuses the step later, the timer proposes it again.
    */
   private static final int AGAIN_MAX = 1_000;
 
@@ -26,13 +29,14 @@ final class GroupDrains {
   private final Set<GroupKey> waiting = new LinkedHashSet<>();
 
   /**
-   * @param proposer proposes a step; false when the range's queue is full, and then neither {@link #ended} nor {@link #refused} is called
+   * @param proposer proposes a step; answers false if the range's queue is full, and then neither {@link #ended} nor
+   *     {@link #refused} is called
    */
   GroupDrains(Predicate<GroupKey> proposer) {
     this.proposer = proposer;
   }
 
-  /** Groups whose turn waits. */
+  /** Number of groups that wait for their next step. */
   synchronized int waiting() {
     return waiting.size();
   }
@@ -41,7 +45,7 @@ final class GroupDrains {
     for (GroupKey group : groups) ask(group);
   }
 
-  /** Answers whether the range took what had to be proposed. */
+  /** Proposes a step of a group if one is needed. Answers false if the range did not accept it. */
   private boolean ask(GroupKey group) {
     if (!begin(group)) return true;
     if (proposer.test(group)) return true;

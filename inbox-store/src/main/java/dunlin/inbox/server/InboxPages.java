@@ -13,17 +13,17 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** Reads pages of a session's inbox from its rows: headers first, then what they stand for. */
+/** Reads pages of a session's inbox from its rows: headers first, then the messages. */
 public final class InboxPages {
   /*
-   * Owner: the range's reader threads; keeps nothing of its own.
-   * Bounds: a page by its caller; expired messages in between are passed over, at most EXPIRED_MAX of them a page.
+   * Owner: the range's reader threads; stateless.
+   * Bounds: the caller bounds the page; expired messages in between are skipped, at most EXPIRED_MAX of them per page.
    */
   private static final int EXPIRED_MAX = 1_000;
 
   private final Expired expired;
 
-  /** Told which messages have expired while they waited. */
+  /** Called with the messages that were found expired. */
   @FunctionalInterface
   public interface Expired {
     void expired(SessionRef session, long[] sequences);
@@ -52,7 +52,7 @@ public final class InboxPages {
           long sequence = SessionKeys.sequence(key);
           var stored = StoredMessage.read(value);
           scan.next = sequence + 1;
-          // An exchange that may have begun goes on whatever its expiry [MQTT-4.3.3-7, -13].
+          // An exchange that may have begun continues whatever its expiry [MQTT-4.3.3-7, -13].
           if (stored.expired(now) && sequence >= sentBelow) {
             late.add(sequence);
             return true;
@@ -68,12 +68,12 @@ public final class InboxPages {
   }
 
   /**
-   * A header that is to be sent.
+   * The header of a message to be sent.
    *
-   * @param lateBefore how many expired messages were passed over in front of it
+   * @param lateBefore number of expired messages that were skipped in front of it
    */
   private record Found(long sequence, StoredMessage stored, int lateBefore) {
-    /** Whether the contents of both can be read in one go, with nothing large between them. */
+    /** Whether the contents of both can be read in one scan, without much else between them. */
     private boolean follows(Found before) {
       return isOwn() && before.isOwn() && lateBefore == before.lateBefore;
     }
@@ -93,7 +93,9 @@ public final class InboxPages {
     }
   }
 
-  /** What has been dropped or acknowledged since its header was read is left out. */
+  /**
+   * Reads the messages of headers. Messages that were dropped or acknowledged since their header was read are left out.
+   */
   private static List<InboxMessage> messages(
       RangeReader rows, SessionState session, Backlog inbox, List<Found> found, long sentBelow) {
     var messages = new ArrayList<InboxMessage>(found.size());

@@ -14,13 +14,13 @@ import java.time.InstantSource;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** QoS 1 and 2 messages for durable sessions: through the log, and answered when they are stored. */
+/** Delivers QoS 1 and 2 messages for durable sessions through the log, and answers when they are stored. */
 final class LoggedDelivery {
   /*
-   * Owner: any thread; what one thread hands over keeps its order.
-   * Bounds: keeps nothing: a message waits in its line of Proposals, with credit of its publisher's lane.
-   * Failure: what is not stored is answered with an error and counted, and what its connection sends behind it is refused
-   *   when it is to be sent again.
+   * Owner: any thread; messages of one thread keep their order.
+   * Bounds: stateless: a message waits in its line of Proposals, with credit of its publisher's lane.
+   * Failure: a message that is not stored is answered with an error and counted. If the client will send it again,
+   * later messages of its connection are refused, too.
    */
   private final Proposals proposals;
   private final InstantSource clock;
@@ -32,7 +32,7 @@ final class LoggedDelivery {
     this.meters = meters;
   }
 
-  /** @param exchange is recorded with it; null for none */
+  /** @param exchange the exchange to record with the message; null for none */
   void deliver(
       Publication message, Publication.@Nullable Exchange exchange, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
     var append = append(message, exchange, groups, acknowledgement);
@@ -40,10 +40,10 @@ final class LoggedDelivery {
   }
 
   /**
-   * A message of an exchange that another range records.
+   * Delivers a message of an exchange that another range records.
    *
-   * @param birth of its publisher's session
-   * @param unknown is called before the answer when it is unknown whether the message is stored
+   * @param birth the birth of its publisher's session
+   * @param unknown called before the answer if it is unknown whether the message is stored
    */
   void deliverOfExchange(
       Publication message, long birth, int packetId, List<TopicFilter> groups, Acknowledgement acknowledgement, Runnable unknown) {
@@ -93,7 +93,8 @@ final class LoggedDelivery {
       case Outcome.OtherUser _ -> ReasonCode.NOT_AUTHORIZED;
       case Outcome.Stale _ -> ReasonCode.SESSION_TAKEN_OVER;
       case Outcome.Fenced _ -> ReasonCode.UNSPECIFIED_ERROR;
-      // Frontends know what is recorded, and answer a PUBLISH that comes again themselves: this is not the same message for certain.
+      // Frontends know the recorded exchanges and answer repeated PUBLISH packets themselves, so this is not certain to
+      // be the same message.
       case Outcome.Repeated _ -> ReasonCode.PACKET_IDENTIFIER_IN_USE;
     };
   }

@@ -6,12 +6,15 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The ranges of sessions in which a message matched something, and in each the shared subscriptions for which a shard of it was picked. */
+/**
+ * The session ranges in which a message matched a route, and for each of them the shared subscriptions for which one of
+ * its shards was picked.
+ */
 public final class MatchedRanges {
-  /** The number of its range, for each shard. */
+  /** For each shard, the number of its range. */
   private final int[] rangeOfShard;
 
-  /** By the number of the range; null for one in which nothing matched. */
+  /** By the number of the range; null for a range in which nothing matched. */
   private final @Nullable List<TopicFilter>[] groups;
 
   private int count;
@@ -22,10 +25,10 @@ public final class MatchedRanges {
     groups = new List[ranges];
   }
 
-  /** A route has matched. */
+  /** Adds a route that matched. */
   public void add(ShardId shard, TopicFilter filter) {
     int number = Integer.parseInt(shard.name());
-    if (number >= rangeOfShard.length) return; // a route that is left over from a time with more shards
+    if (number >= rangeOfShard.length) return; // a route from a time with more shards
     int range = rangeOfShard[number];
     add(range);
     if (!filter.shared()) return;
@@ -34,19 +37,19 @@ public final class MatchedRanges {
     present.add(filter);
   }
 
-  /** A range is to take the message. */
+  /** Adds a range that has to get the message. */
   void add(int range) {
     if (groups[range] != null) return;
     groups[range] = List.of();
     count++;
   }
 
-  /** How many ranges there are. */
+  /** Number of ranges that get the message. */
   int count() {
     return count;
   }
 
-  /** The groups of a range; null when it is none of them. */
+  /** The groups of a range; null if the range does not get the message. */
   @Nullable List<TopicFilter> groups(int range) {
     return groups[range];
   }

@@ -12,11 +12,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** Appends a page of retained messages to an inbox, by as many commands as its size calls for. */
+/** Appends a page of retained messages to an inbox, in as many commands as its size requires. */
 final class RetainedAppends {
   /*
    * Owner: any thread; the commands of one page are applied in its order.
-   * Bounds: a command has BYTES_MAX bytes, or one message, and MESSAGES_MAX messages at most. It keeps nothing.
+   * Bounds: a command has at most BYTES_MAX bytes or one message, and at most MESSAGES_MAX messages. Stateless.
    */
   private static final int BYTES_MAX = 128 * 1024;
   private static final int MESSAGES_MAX = 256;
@@ -52,7 +52,7 @@ final class RetainedAppends {
         all,
         () -> {
           var each = parts.stream().map(CompletableFuture::join).toList();
-          // The next page is read behind all of them.
+          // The next page is read after all of these messages.
           all.complete(new Appended(each.stream().flatMap(one -> one.taken().stream()).toList(), each.getLast().next()));
         });
     return all;

@@ -20,24 +20,25 @@ import org.slf4j.LoggerFactory;
 /** Lists sessions, deletes them and disconnects clients, for an operator. */
 final class SessionOperations implements SessionsMXBean {
   /*
-   * There is no order among sessions in memory, so each page looks at all of them and keeps the first ones: some tens of nanoseconds for
-   * each session, on the operator's thread.
+   * Sessions in memory have no order, so each page scans all of them and keeps the first ones; this takes some tens of
+   * nanoseconds for each session, on the operator's thread.
    *
-   * Owner: any thread that may wait.
+   * Owner: any thread that may block.
    * Bounds: PAGE_MAX sessions at a time, listed or being deleted.
-   * Failure: a deletion that the range refuses ends the operation with its reason; what was deleted before stays deleted.
+   * Failure: if the range refuses a deletion, the operation ends with its reason; sessions that were deleted before
+   * stay deleted.
    */
   private static final Logger log = LoggerFactory.getLogger(SessionOperations.class);
   private static final int PAGE_MAX = 1_000;
   private static final int DELETIONS_MAX = 1_000_000;
   private static final long PATIENCE_SECONDS = 60;
 
-  /** Of each range. */
+  /** The sessions of each range. */
   private final List<? extends Map<SessionKey, SessionState>> sessions;
   private final Removal removal;
   private final Connections connections;
 
-  /** Ends one session; answers whether there was one. */
+  /** Ends one session; answers whether there was such a session. */
   @FunctionalInterface
   interface Removal {
     CompletableFuture<Boolean> remove(String tenant, String clientId);
@@ -72,7 +73,7 @@ final class SessionOperations implements SessionsMXBean {
         inbox == null ? 0 : inbox.bytes());
   }
 
-  /** The first sessions behind a client identifier, in the order of their client identifiers. */
+  /** The first sessions whose client identifiers follow another one, in the order of their client identifiers. */
   private List<SessionState> page(String tenant, String prefix, String after, int max) {
     Comparator<SessionState> order = Comparator.comparing(session -> session.key.clientId());
     var first = new PriorityQueue<>(order.reversed());
@@ -127,7 +128,7 @@ final class SessionOperations implements SessionsMXBean {
     try {
       for (var answer : answers) if (answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS)) deleted++;
     } catch (ExecutionException e) {
-      // A JMX client need not have our classes, so a failure is reported in words.
+      // A JMX client need not have the classes of this broker, so a failure is reported as text.
       throw new IllegalStateException("sessions were not deleted: " + (e.getCause() == null ? e : e.getCause()).getMessage());
     } catch (TimeoutException e) {
       throw new IllegalStateException("sessions were not deleted within " + PATIENCE_SECONDS + " s");

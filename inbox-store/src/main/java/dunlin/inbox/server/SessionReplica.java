@@ -10,9 +10,9 @@ import dunlin.store.Range;
 import dunlin.store.Replica;
 import java.util.function.BiConsumer;
 
-/** A replica of a range of sessions on this node. An {@link InboxServer} serves it while the node leads it. */
+/** A replica of a session range on this node. An {@link InboxServer} serves it while the node leads the range. */
 public final class SessionReplica {
-  /** The kind of these ranges. */
+  /** The kind of session ranges. */
   public static final String KIND = "sessions";
 
   private final Range<SessionCommand, SessionResult> range;
@@ -24,10 +24,10 @@ public final class SessionReplica {
   }
 
   /**
-   * What a node of a cluster needs to know to have replicas of the range of all sessions, which cannot be split.
+   * The range kind that a node of a cluster needs for replicas of the range of all sessions, which cannot be split.
    *
-   * @param shards of the cluster
-   * @param opened gets each of them, before it has started; must be quick
+   * @param shards number of shards of the cluster
+   * @param opened receives each replica before it starts; must not block
    */
   public static RangeKind<?, ?, ?> kind(int shards, BiConsumer<Replica<?, ?>, SessionReplica> opened) {
     return new RangeKind<SessionCommand, SessionResult, SessionRange>(

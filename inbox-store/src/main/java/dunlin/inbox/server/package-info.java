@@ -1,4 +1,4 @@
-/** What serves sessions on the node that leads their range: connects, fetches, expires, sends wills, announces routes. */
+/** Serves sessions on the node that leads their range: CONNECT, fetches, expiry, wills and route announcements. */
 @NullMarked
 package dunlin.inbox.server;
 

@@ -15,15 +15,18 @@ import javax.management.ObjectName;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What a session without a connection and with one subscription takes of the heap, beside the index of the filters. */
+/** The heap that a session without a connection takes with one subscription, apart from the index of the filters. */
 final class AbsentSessionHeapTest {
   private static final int SESSIONS = 100_000;
   private static final int PART = 1_000;
 
-  /** With a client identifier of 13 characters, which takes 56 bytes of it. Hash tables vary by a few bytes with how full they are. */
+  /**
+   * For a client identifier of 13 characters, which takes 56 of these bytes. Hash tables vary by a few bytes, depending
+   * on how full they are.
+   */
   private static final int BYTES_MAX = 228;
 
-  /** The rows of so many absent sessions, made while they are read. */
+  /** The rows of many absent sessions, generated while they are read. */
   private record Absent(IntFunction<String> filterOf) implements RangeReader {
     @Override
     public byte @Nullable [] get(byte[] key) {
@@ -45,7 +48,7 @@ final class AbsentSessionHeapTest {
     }
   }
 
-  /** Without what the collector puts into gaps. */
+  /** Live bytes on the heap, without filler objects of the garbage collector. */
   private static long liveBytes() throws JMException {
     var beans = ManagementFactory.getPlatformMBeanServer();
     var name = new ObjectName("com.sun.management:type=DiagnosticCommand");

@@ -12,7 +12,7 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The queue against a sorted set. */
+/** Compares the queue with a sorted set. */
 final class ExpiryQueueTest {
   static LongStream seeds() {
     return LongStream.range(0, 50);

@@ -21,7 +21,7 @@ final class MatcherTest {
 
   private final RangeHarness h = new RangeHarness(new InboxLimits(10, 1 << 20, OverflowPolicy.REJECT, 10_000, 4, Sums.ofSessions(1_000)));
 
-  /** Filters that all match one topic: each level is itself or a plus sign. */
+  /** Filters that all match one topic: each level is the topic's level or a plus sign. */
   private static String topicAndFilters(List<Subscription> filters) {
     for (int i = 0; i < OVERLAPPING; i++) {
       var filter = new StringBuilder();
@@ -48,6 +48,6 @@ final class MatcherTest {
     assertThat(matches).hasSize(1);
     var match = matches.iterator().next();
     assertThat(match.identifiers()).containsExactly(IntStream.rangeClosed(1, OVERLAPPING).toArray());
-    assertThat(allocated).isLessThan(1 << 20); // a copy for each is 33 MB
+    assertThat(allocated).isLessThan(1 << 20); // copying all for each of them would take 33 MB
   }
 }

@@ -7,11 +7,11 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Rows in a map, in the order that a range keeps them in; it counts what is asked of it. */
+/** Rows in a map, in the order of a range's keys; it counts reads and writes. */
 public final class MemoryRows implements RangeWriter {
   private final TreeMap<byte[], byte[]> rows = new TreeMap<>(Arrays::compareUnsigned);
 
-  /** What was asked of these rows since {@link #countAnew}. */
+  /** Reads and writes of these rows since {@link #countAnew}. */
   public int gets;
 
   public int scans;
@@ -21,7 +21,7 @@ public final class MemoryRows implements RangeWriter {
 
   public MemoryRows() {}
 
-  /** The rows as they are now. */
+  /** A copy of the present rows. */
   public MemoryRows(MemoryRows others) {
     synchronized (others) {
       rows.putAll(others.rows);

@@ -64,7 +64,9 @@ class OnlineSessionsTest {
 
   private record Attached(long life, SessionState session) {}
 
-  /** A replica that was built from rows must end lost connections in the order in which one that has run the log does. */
+  /**
+   * A replica that was built from rows must end lost connections in the same order as one that has applied the log.
+   */
   @ParameterizedTest
   @MethodSource("seeds")
   void sessionsComeInTheOrderOfLivesAndEpochsHoweverTheyWereAdded(long seed) {

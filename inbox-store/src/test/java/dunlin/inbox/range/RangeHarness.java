@@ -32,7 +32,10 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A session range over rows in memory, driven a command at a time; every command goes through its log form. */
+/**
+ * A session range over rows in memory, driven one command at a time; every command is encoded and decoded as in the
+ * log.
+ */
 public final class RangeHarness {
   public static final String TENANT = "default";
   private static final int STEPS_MAX = 100_000;
@@ -43,7 +46,7 @@ public final class RangeHarness {
   public static final int SHARDS = 16;
   public static final ShardInterval INTERVAL = ShardInterval.whole(SHARDS);
 
-  /** The rows as they were written out last, and the commands since; kept for {@link #crash} where that comes. */
+  /** The rows as last written, and the commands since then; kept for {@link #crash}. */
   private MemoryRows written = new MemoryRows();
 
   private final List<SessionCommand> unwritten = new ArrayList<>();
@@ -56,7 +59,7 @@ public final class RangeHarness {
   public final Map<InboxDropReason, Integer> dropped = new EnumMap<>(InboxDropReason.class);
   private long connections;
 
-  /** Messages of which a restart forgot that they might be delivered yet. */
+  /** Number of messages dropped from full inboxes that might still have been delivered when a restart forgot them. */
   private long forgotten;
 
   public RangeHarness() {
@@ -72,7 +75,7 @@ public final class RangeHarness {
     return new InboxLimits(messagesMax, 1 << 20, overflow, 100, 4, Sums.ofSessions(1_000));
   }
 
-  /** Adds the summaries, as the store does whenever it writes the rows. */
+  /** Writes the summaries, as the store does whenever it writes the rows. */
   public void write() {
     range.summarize(rows);
     if (!crashes) return;
@@ -80,7 +83,7 @@ public final class RangeHarness {
     unwritten.clear();
   }
 
-  /** What a crash does and the start behind it: the rows written last, and the log from there. */
+  /** Crashes and starts again: restores the rows as last written and replays the log from there. */
   void crash() {
     rows = new MemoryRows(written);
     range = new SessionRange(INTERVAL);
@@ -88,7 +91,7 @@ public final class RangeHarness {
     for (SessionCommand command : unwritten) range.apply(List.of(command), rows);
   }
 
-  /** What a restart does. */
+  /** Restarts. */
   public void reopen() {
     write();
     forgotten += range.state().overtaken.get();
@@ -110,7 +113,7 @@ public final class RangeHarness {
     return result.outcome();
   }
 
-  /** Applies what the results ask for until there is nothing more to do now. */
+  /** Applies the commands that results ask for until there are no more. */
   void settle() {
     for (int steps = 0; ; steps++) {
       if (steps == STEPS_MAX) throw new AssertionError("the range asks for more without end");
@@ -184,14 +187,14 @@ public final class RangeHarness {
     return apply(new SessionCommand.Append(now, message, message.exchange(), picks, false, 0));
   }
 
-  /** Publishes what nobody publishes again when it is refused. */
+  /** Publishes a message that is not repeated if it is refused. */
   Outcome publishOnce(Publication message, String... groups) {
     var picks = new ArrayList<TopicFilter>();
     for (String group : groups) picks.add(filter(group));
     return apply(new SessionCommand.Append(now, message, message.exchange(), picks, true, 0));
   }
 
-  /** Publishes for a connection that ends when the message is refused. */
+  /** Publishes for a connection that is closed if the message is refused. */
   Outcome publishFenced(long fence, Publication message) {
     return apply(new SessionCommand.Append(now, message, message.exchange(), List.of(), false, fence));
   }
@@ -211,7 +214,10 @@ public final class RangeHarness {
     return Publication.of(new Publisher(TENANT, publisher), topic, QoS.AT_LEAST_ONCE, true, now, bytes);
   }
 
-  /** Brings retained messages to a session, read when its inbox had everything below a sequence. Answers which were taken. */
+  /**
+   * Appends retained messages that were read when the session's inbox had everything below a sequence. Answers which
+   * were appended.
+   */
   List<Boolean> appendTo(SessionRef session, long from, Publication... retained) {
     var options = SubscriptionOptions.of(QoS.AT_LEAST_ONCE);
     var outcome = apply(new SessionCommand.AppendTo(now, session, options, from, List.of(retained)));
@@ -285,7 +291,7 @@ public final class RangeHarness {
     return fetch(session).messages().stream().map(RangeHarness::text).toList();
   }
 
-  /** What is counted must be somewhere. */
+  /** Asserts that appended messages are acknowledged, dropped or stored. */
   public void assertBalance() {
     long gone = acknowledged + forgotten + range.state().overtaken.get();
     for (var each : dropped.entrySet()) if (each.getKey() != InboxDropReason.OFFLINE) gone += each.getValue();
@@ -296,7 +302,7 @@ public final class RangeHarness {
     }
   }
 
-  /** A client identifier that begins so, in the shard of another one, or in another shard. */
+  /** A client identifier with a prefix, in the shard of another client or in a different shard. */
   public static String neighbour(String begin, String client, boolean inSameShard) {
     int shard = new SessionKey(TENANT, client).shard(SHARDS);
     for (int i = 0; ; i++) {
@@ -305,7 +311,7 @@ public final class RangeHarness {
     }
   }
 
-  /** Keys of all rows but the range's own two. */
+  /** The keys of all rows except the two of the range itself. */
   List<String> rowKeys() {
     write();
     return rows.dump().keySet().stream().map(key -> key.replaceFirst("^<0><\\d+>", "")).filter(key -> !key.startsWith("<0>")).toList();

@@ -52,11 +52,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
-/** A session tier with all that it needs of its neighbours; its store is real, or a range in memory. */
+/** A session tier with the parts of other tiers that it needs; its store is a real one or a range in memory. */
 final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPublisher {
   static final String TENANT = "default";
 
-  /** Of frontends after a start over a range in memory. */
+  /** The lease of frontends after a start with a range in memory. */
   Duration lease = Duration.ofDays(1);
 
   final AtomicLong now = new AtomicLong(1_000_000);
@@ -69,10 +69,10 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   volatile WillPublisher.Outcome willOutcome = new WillPublisher.Outcome.Published();
   final Set<String> routes = ConcurrentHashMap.newKeySet();
 
-  /** How many times the routes that are announced cannot be read. */
+  /** How many of the next reads of announced routes fail. */
   final AtomicInteger pageFailures = new AtomicInteger();
 
-  /** When announcements of routes end, and how. */
+  /** Decides when announcements of routes complete, and how. */
   volatile CompletableFuture<Void> gate = CompletableFuture.completedFuture(null);
 
   SimpleMeterRegistry meters = new SimpleMeterRegistry();
@@ -82,7 +82,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   private final @Nullable Path data;
   private final int ranges;
 
-  /** Of the ranges in memory. */
+  /** The rows of the ranges in memory. */
   private final Map<RangeId, MemoryRows> rows = new HashMap<>();
 
   private final RangeFaults faults = new RangeFaults();
@@ -90,17 +90,15 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   private List<SessionReplica> replicas = List.of();
   private long connections;
 
-  /**
-   * @param data where the real store keeps its files, or null for a range in memory
-   */
+  /** @param data the directory of the real store, or null for a range in memory */
   InboxNode(@Nullable Path data, InboxSettings settings) throws Exception {
     this(data, 1, settings);
   }
 
-  /** With several ranges. */
+  /** A node with several ranges. */
   InboxNode(@Nullable Path data, int ranges, InboxSettings settings) throws Exception {
     this.ranges = ranges;
-    Awaitility.setDefaultTimeout(Duration.ofSeconds(6)); // it only ends what hangs: a machine may be as busy as it likes
+    Awaitility.setDefaultTimeout(Duration.ofSeconds(6)); // only ends a test that hangs; it must not fail on a busy machine
     this.data = data;
     server = open(over(ranges, settings));
     attach(server.start());
@@ -133,7 +131,10 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     return opened;
   }
 
-  /** Serves the same replicas again, as when this node has lost its leadership and won another one; nothing is opened or read. */
+  /**
+   * Serves the same replicas again, as if this node had lost its leadership and become leader again; nothing is opened
+   * or read.
+   */
   void leadAgain() throws Exception {
     server.close();
     server = new InboxServer(replicas, over(ranges, InboxSettings.defaults()), FRONTEND_LEASE, this, this, this::instant, meters);
@@ -145,12 +146,12 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     return new LocalRange<>(codec, logic, rows.computeIfAbsent(id, _ -> new MemoryRows()), faults);
   }
 
-  /** The rows of all ranges in memory whose keys have this in them. */
+  /** The rows of all ranges in memory whose keys contain a text. */
   List<String> rowsWith(String part) {
     return rows.values().stream().flatMap(each -> each.dump().keySet().stream()).filter(key -> key.contains(part)).toList();
   }
 
-  /** What the ranges in memory do wrong. */
+  /** The faults of the ranges in memory. */
   RangeFaults local() {
     if (data != null) throw new AssertionError("the store is a real one");
     return faults;
@@ -173,12 +174,12 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
         usual.reads());
   }
 
-  /** Stops it and starts it again over the same rows. */
+  /** Stops the node and starts it again with the same rows. */
   void reopen() throws Exception {
     attach(reopenWithoutFrontend());
   }
 
-  /** The same before any frontend is attached; answers when the start has ended. */
+  /** Restarts without attaching a frontend; the future completes when the start has ended. */
   CompletableFuture<Void> reopenWithoutFrontend() throws Exception {
     close();
     server = open(over(ranges, InboxSettings.defaults()));
@@ -251,7 +252,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     };
   }
 
-  /** What a publisher is told. */
+  /** Records the answer to a publisher. */
   static final class Answer extends Acknowledgement {
     final CompletableFuture<ReasonCode> reason = new CompletableFuture<>();
     private final long fence;
@@ -260,7 +261,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
       this(0);
     }
 
-    /** Of a publisher whose connection ends with an error. */
+    /** The answer to a publisher whose connection is closed on an error. */
     Answer(long fence) {
       this.fence = fence;
     }
@@ -321,7 +322,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     else if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
   }
 
-  /** A client identifier with this beginning for each range, in the order of the ranges. */
+  /** A client identifier with this prefix for each range, in the order of the ranges. */
   List<String> clients(String beginning) {
     return ShardInterval.divide(server.shards().size(), ranges).stream().map(interval -> client(beginning, interval)).toList();
   }
@@ -336,7 +337,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     return ShardInterval.divide(server.shards().size(), ranges).stream().filter(each -> each.contains(shard)).findFirst().orElseThrow();
   }
 
-  /** What all ranges report for a group. */
+  /** The sum of the credit of a group in all ranges. */
   int groupCredit(TopicFilter group) {
     return routes.stream()
         .map(InboxNode::announced)

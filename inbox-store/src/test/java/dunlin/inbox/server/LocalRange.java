@@ -17,7 +17,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 
-/** A range over rows in memory with an applying thread of its own, which can be told to be full or broken. */
+/** A range with rows in memory and its own applying thread. Tests can make it full or broken. */
 final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
   private final CommandCodec<C> codec;
   private final RangeLogic<C, R> logic;

@@ -5,30 +5,30 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** What all ranges of a test do wrong. */
+/** The faults of all ranges of a test. */
 final class RangeFaults {
   volatile boolean full;
   volatile boolean broken;
 
-  /** So many of the next commands are refused at once, as when the disk is full for a moment. */
+  /** How many of the next commands are refused at once, as if the disk were full for a moment. */
   final AtomicInteger withoutDisk = new AtomicInteger();
 
   /** Commands of this class fail; null when none do. */
   volatile @Nullable Class<?> refusing;
 
-  /** Commands of this class are applied, and nobody is told so; null when none are. */
+  /** Commands of this class are applied without an answer; null if there are none. */
   volatile @Nullable Class<?> silent;
 
-  /** How many have failed. */
+  /** Number of commands that have failed. */
   final AtomicInteger refused = new AtomicInteger();
 
-  /** How many have failed, or were applied unheard. */
+  /** Number of commands that have failed or were applied without an answer. */
   final AtomicInteger failed = new AtomicInteger();
 
-  /** Those that are open. */
+  /** The open ranges. */
   final List<LocalRange<?, ?>> ranges = new CopyOnWriteArrayList<>();
 
-  /** They are not full any more, and tell those that wait for that. */
+  /** Makes room in all ranges and notifies those that wait for it. */
   void hasRoom() {
     full = false;
     ranges.forEach(LocalRange::tellRoom);

@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
-/** One life of a frontend of an {@link InboxNode}, beside the node's own; notes what it is asked to do. */
+/** One life of a frontend of an {@link InboxNode}, beside the node's own. Records its calls. */
 final class TestFrontend implements Connections {
   final String name;
   final long incarnation;
@@ -20,7 +20,7 @@ final class TestFrontend implements Connections {
   final List<Long> dismissed = new CopyOnWriteArrayList<>();
   final List<Long> behind = new CopyOnWriteArrayList<>();
 
-  /** Completes what is asked to settle. */
+  /** The answer to calls of {@code settled}. */
   final CompletableFuture<Void> settled = new CompletableFuture<>();
 
   /** Whether every call of it fails. */
@@ -37,7 +37,7 @@ final class TestFrontend implements Connections {
     this.incarnation = incarnation;
   }
 
-  /** A new one that is attached. */
+  /** A new frontend that is attached. */
   static TestFrontend attached(InboxNode node, String name, long incarnation) throws Exception {
     var frontend = new TestFrontend(node, name, incarnation);
     InboxNode.get(frontend.attach());
