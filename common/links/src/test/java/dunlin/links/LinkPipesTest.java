@@ -338,15 +338,7 @@ class LinkPipesTest {
     var fastLink = here.dial(NODE, port, "fast", new Side());
     send(here.thread, slowLink, 0, 1);
     until(() -> !there.sides.isEmpty() && there.sides.getFirst().received.size() == 1);
-    var released = new CountDownLatch(1);
-    there.thread.execute(
-        () -> {
-          try {
-            released.await();
-          } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-          }
-        });
+    var released = keepBusy(there.thread);
 
     on(
         here.thread,
@@ -371,8 +363,19 @@ class LinkPipesTest {
     var side = new Side();
     here.dial(NODE, there.serve(0), "one", side);
     until(() -> !there.links.isEmpty());
+    var released = keepBusy(here.thread);
+
+    send(there.thread, there.links.getFirst(), 0, 10);
+    assertThat(unconfirmed("accepted")).isPositive();
+    released.countDown();
+    until(() -> side.received.size() == 10);
+    until(() -> unconfirmed("accepted") == 0);
+  }
+
+  /** Keeps a thread busy until the answer is counted down. */
+  private static CountDownLatch keepBusy(ExecutorService thread) {
     var released = new CountDownLatch(1);
-    here.thread.execute(
+    thread.execute(
         () -> {
           try {
             released.await();
@@ -380,12 +383,7 @@ class LinkPipesTest {
             Thread.currentThread().interrupt();
           }
         });
-
-    send(there.thread, there.links.getFirst(), 0, 10);
-    assertThat(unconfirmed("accepted")).isPositive();
-    released.countDown();
-    until(() -> side.received.size() == 10);
-    until(() -> unconfirmed("accepted") == 0);
+    return released;
   }
 
   private double unconfirmed(String side) {
