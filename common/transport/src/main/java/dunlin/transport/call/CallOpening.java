@@ -39,13 +39,13 @@ public record CallOpening(String protocol, String caller, long incarnation, long
   }
 
   /**
-   * Checks that a caller which the transport has verified calls in its own name.
+   * This, when it is what the caller may say of itself.
    *
    * @param verified as {@link Link#caller}
    * @throws LinkRefusedException when it calls in the name of another
    */
-  void check(String verified) {
-    if (verified.isEmpty() || caller.equals(verified) || caller.startsWith(verified + "/")) return;
+  CallOpening of(String verified) {
+    if (verified.isEmpty() || caller.equals(verified) || caller.startsWith(verified + "/")) return this;
     throw new LinkRefusedException("The caller is %s, and calls itself \"%s\".".formatted(verified, caller));
   }
 

@@ -69,8 +69,7 @@ public final class CallReceiver implements LinkAcceptor.Factory {
 
   @Override
   public Link.Handler open(Link link, byte[] opening) {
-    var from = CallOpening.decode(opening, protocol);
-    from.check(link.caller());
+    var from = CallOpening.decode(opening, protocol).of(link.caller());
     var before = callers.get(from.caller());
     if (before != null && !from.isLaterThan(before.from)) throw new LinkRefusedException("A later link of the same caller has begun.");
     if (before == null && callers.size() == CALLERS_MAX) forgetOne();
