@@ -262,7 +262,7 @@ final class WiredSeams implements Seams {
     public Lane openLane(int number, Executor thread, LaneCredit credit) {
       var there = thread("dist-lane-" + number);
       var lane = CompletableFuture.supplyAsync(() -> dist.openLane(number, there, LaneCredit.uncounted()), there);
-      var wire = wire(thread, there, (link, _) -> new ReceivingStream(link, there, RemoteLane.into(lane.join(), window, there)));
+      var wire = wire(thread, there, (link, _) -> new ReceivingStream(link, there, RemoteLane.into(lane.join(), window)));
       return new RemoteLane(wire::dial, thread, credit);
     }
 

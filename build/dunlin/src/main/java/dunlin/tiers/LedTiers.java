@@ -101,8 +101,7 @@ final class LedTiers {
         new AfterBarrier(
             replica, timer,
             () -> {
-              accepting.acceptLanes(
-                  LinkNames::lane, lane -> threads.get(lane % lanes), lane -> RemoteLane.into(laneOf.get(lane % lanes), window, threads.get(lane % lanes)));
+              accepting.acceptLanes(LinkNames::lane, lane -> threads.get(lane % lanes), lane -> RemoteLane.into(laneOf.get(lane % lanes), window));
               accepting.accept(LinkNames.ROUTES, calls, frontends.noting(RouteCalls.receiver(calls, CALLS, worker, meters)));
             });
     return () -> {

@@ -8,6 +8,7 @@ import dunlin.transport.Terms;
 import dunlin.transport.link.Link;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
@@ -154,6 +155,15 @@ public final class ReceivingStream implements Link.Handler {
   public void tell(byte[] besides) {
     answers.besides(besides);
     goOnSoon();
+  }
+
+  /** The same from any thread; nothing is sent when the lane's thread has ended. */
+  void tellSoon(byte[] besides) {
+    try {
+      thread.execute(() -> tell(besides));
+    } catch (RejectedExecutionException over) {
+      LOG.debug("The thread of a lane has ended");
+    }
   }
 
   private void goOnSoon() {

@@ -60,13 +60,12 @@ public final class RemoteLane implements Lane {
    * The other side of a remote lane: appends received messages to a local lane, on the thread of the link.
    *
    * @param window shared with the lanes of all senders
-   * @param thread that of the link
    */
-  public static ReceivingStream.Receiver into(Lane lane, SharedWindow window, Executor thread) {
+  public static ReceivingStream.Receiver into(Lane lane, SharedWindow window) {
     return new ReceivingStream.Receiver() {
       @Override
       public void begun(ReceivingStream stream) {
-        window.add(stream, thread);
+        window.add(stream);
       }
 
       @Override

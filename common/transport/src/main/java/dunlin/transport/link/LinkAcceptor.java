@@ -148,7 +148,7 @@ public final class LinkAcceptor {
 
           @Override
           public void ended() {
-            if (link != null) byDialler.remove(hello.identity(), link);
+            byDialler.remove(hello.identity(), link);
           }
         };
     Link link = Link.accepted(nextIdentity++, hello.identity(), settings, owner, nanoTime, keeper);

@@ -86,7 +86,7 @@ class BadFramesTest {
     Messages.beginBesides(out);
     var settings = new Link.Settings(1_000, 10_000, Duration.ofSeconds(10));
     var link = Link.dialling(1, new byte[0], settings, Runnable::run, () -> 0, new Silent());
-    var lane = new ReceivingStream(link, Runnable::run, RemoteLane.into((_, _, _) -> {}, new SharedWindow(1 << 20), Runnable::run));
+    var lane = new ReceivingStream(link, Runnable::run, RemoteLane.into((_, _, _) -> {}, new SharedWindow(1 << 20)));
 
     lane.received(out.take());
 

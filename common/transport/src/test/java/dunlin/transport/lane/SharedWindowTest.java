@@ -38,7 +38,7 @@ class SharedWindowTest {
 
     private Link.Handler accept(Link link) {
       accepted = link;
-      return new ReceivingStream(link, wires.receiverTasks::add, RemoteLane.into(SharedWindowTest.this::take, window, wires.receiverTasks::add));
+      return new ReceivingStream(link, wires.receiverTasks::add, RemoteLane.into(SharedWindowTest.this::take, window));
     }
 
     Link accepted() {
