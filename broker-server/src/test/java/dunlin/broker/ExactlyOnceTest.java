@@ -14,8 +14,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** A QoS 2 PUBLISH that is read from a connection whose session already belongs to another connection. */
 class ExactlyOnceTest {
   /**
-   * The old connection's loop is kept busy until the session has its new owner, and then reads what has arrived
-   * meanwhile.
+   * The old connection's loop is kept busy until the session has its new owner, and then reads what has
+   * arrived.
    */
   @Test
   @Tag("MQTT-4.3.3-10")

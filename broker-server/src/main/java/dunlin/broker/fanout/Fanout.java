@@ -55,7 +55,7 @@ public final class Fanout implements Delivery {
     return parts[RouteTable.ownerOf(tenant, filter, parts.length)];
   }
 
-  /** The filter of a route, or null if the route belongs to an earlier life or the filter was removed meanwhile. */
+  /** The filter of a route, or null if the route belongs to an earlier life or the filter has been removed. */
   @Nullable FilterHandle filterOf(Route route) {
     if (route.incarnation() != incarnation) return null;
     FilterHandle handle = parts[route.handle() % parts.length].routes().byNumber(route.handle());

@@ -228,7 +228,7 @@ public final class ShareGroup {
     return Math.clamp((long) size() * (WINDOW - load), 2, Integer.MAX_VALUE);
   }
 
-  /** The member at an index, to try one after the other; null if it has left meanwhile. */
+  /** The member at an index, to try one after the other; null if it has left. */
   @Nullable Subscriber at(int place) {
     int[] counts = upTo;
     if (place >= total(counts)) return null;

@@ -210,7 +210,7 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
 
   private static List<X509Certificate> certificatesOf(Channel connection) {
     SslHandler handler = connection.pipeline().get(SslHandler.class);
-    if (handler == null) return List.of(); // closed meanwhile
+    if (handler == null) return List.of(); // the connection has closed
     try {
       return Arrays.stream(handler.engine().getSession().getPeerCertificates()).map(X509Certificate.class::cast).toList();
     } catch (SSLPeerUnverifiedException _) {

@@ -61,7 +61,7 @@ final class RetainedReader {
   /** How many of them must be read again before the next page. */
   private int changingDue;
 
-  /** The request that is being read or sent; null if there is none, or it was unsubscribed meanwhile. */
+  /** The request that is being read or sent; null if there is none, or its subscription has ended. */
   private @Nullable Request current;
 
   /** The topic that is read again, or null while a page is read. */
