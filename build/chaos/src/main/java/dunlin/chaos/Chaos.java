@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
@@ -42,7 +43,11 @@ public final class Chaos {
   private static final Duration STEADY = Duration.ofSeconds(1);
 
   /** @param only names of faults; empty for all */
-  record Request(List<String> only, long seed, Conditions conditions, Path out, @Nullable Path programs, boolean isolated) {}
+  record Request(List<String> only, long seed, Conditions conditions, Path out, @Nullable Path programs, boolean isolated) {
+    Set<Need> offers() {
+      return programs == null ? Set.of() : isolated ? EnumSet.allOf(Need.class) : EnumSet.of(Need.FSYNC);
+    }
+  }
 
   private Chaos() {}
 
@@ -112,7 +117,7 @@ public final class Chaos {
     Files.createDirectories(out);
     System.out.println("Seed " + request.seed + "; logs and tables in " + out);
     var results = new ArrayList<Result>();
-    try (var stage = new Stage(request.programs, request.isolated, new Random(request.seed))) {
+    try (var stage = new Stage(request.programs, request.offers(), new Random(request.seed))) {
       for (var fault : Faults.ALL) {
         if (!request.only.isEmpty() && !request.only.contains(fault.name())) continue;
         // A row has the same seed whichever other rows are run.

@@ -11,16 +11,6 @@ import java.util.Set;
  * @param strike causes the fault once, and heals it
  */
 record Fault(String name, String what, Set<Need> needs, boolean fsync, long diskFreeMin, Strike strike) {
-  /** The requirements on the stage. */
-  enum Need {
-    /** Nodes with a network of their own, which can be cut and slowed: needs root. */
-    NETWORK,
-    /** Nodes with a file system of their own, which can be filled and lose power: needs root. */
-    DISK,
-    /** An fsync that can be slow or fail: needs a C compiler. */
-    FSYNC
-  }
-
   /** A single strike of the fault. */
   interface Strike {
     void on(Trial trial);

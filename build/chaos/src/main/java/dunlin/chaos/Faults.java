@@ -1,8 +1,8 @@
 package dunlin.chaos;
 
-import static dunlin.chaos.Fault.Need.DISK;
-import static dunlin.chaos.Fault.Need.FSYNC;
-import static dunlin.chaos.Fault.Need.NETWORK;
+import static dunlin.chaos.Need.DISK;
+import static dunlin.chaos.Need.FSYNC;
+import static dunlin.chaos.Need.NETWORK;
 
 import dunlin.chaos.Cluster.Node;
 import dunlin.store.ReplicaRole;

@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /** The network between harness and nodes: a network namespace for each node, and links that can be cut and slowed; src/main/c/links.c. */
-final class Links implements AutoCloseable {
+public final class Links implements AutoCloseable {
   /*
    * Owner: the thread of the trials; one request at a time.
    * Failure: namespaces and devices end with the process, and that ends with the harness.
@@ -46,17 +46,17 @@ final class Links implements AutoCloseable {
   }
 
   /** Cuts a port off from all others, including the harness. */
-  void isolate(int port) {
+  public void isolate(int port) {
     for (int other = HARNESS; other <= Cluster.NODES; other++) if (other != port) cut(port, other);
   }
 
   /** Cuts a port off from the other nodes; callers still reach it. */
-  void isolateFromNodes(int port) {
+  public void isolateFromNodes(int port) {
     for (int other = HARNESS + 1; other <= Cluster.NODES; other++) if (other != port) cut(port, other);
   }
 
   /** The port still sends to the other nodes, but receives nothing from them. */
-  void deafen(int port) {
+  public void deafen(int port) {
     for (int other = HARNESS + 1; other <= Cluster.NODES; other++) if (other != port) link(other, port, 0, true);
   }
 
@@ -66,12 +66,12 @@ final class Links implements AutoCloseable {
   }
 
   /** Delays all packets on all links. */
-  void slow(int millis) {
+  public void slow(int millis) {
     for (int from = HARNESS; from <= Cluster.NODES; from++)
       for (int to = HARNESS; to <= Cluster.NODES; to++) if (from != to) link(from, to, millis, false);
   }
 
-  void heal() {
+  public void heal() {
     slow(0);
   }
 
@@ -80,7 +80,7 @@ final class Links implements AutoCloseable {
   }
 
   /** The number of packets lost on cut links so far: a partition without losses has tested nothing. */
-  long lost() {
+  public long lost() {
     return Long.parseLong(ask("lost"));
   }
 

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param fsync controls its fsyncs, null when they are not controllable
  * @param disk its own file system, null when it has none
  */
-record Site(
+public record Site(
     String name,
     String host,
     int raftPort,
@@ -29,12 +29,12 @@ record Site(
     @Nullable FsyncFault fsync,
     @Nullable LoopDisk disk) {
 
-  FsyncFault steeredFsync() {
+  public FsyncFault steeredFsync() {
     if (fsync == null) throw new IllegalStateException(name + " has an ordinary fsync");
     return fsync;
   }
 
-  LoopDisk ownDisk() {
+  public LoopDisk ownDisk() {
     if (disk == null) throw new IllegalStateException(name + " has no file system of its own");
     return disk;
   }

@@ -1,6 +1,5 @@
 package dunlin.chaos;
 
-import dunlin.chaos.Fault.Need;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -8,7 +7,6 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -17,7 +15,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The means for trials on this machine, and the sites of their nodes. */
-final class Stage implements AutoCloseable {
+public final class Stage implements AutoCloseable {
   /*
    * Owner: the thread of the trials.
    */
@@ -36,26 +34,27 @@ final class Stage implements AutoCloseable {
 
   /**
    * @param programs the directory of the built programs of src/main/c; null when they are not built
-   * @param isolated whether the process is root in its own namespaces for mounts, network and processes
+   * @param offers what trials can have: nothing without the programs, and a network or disks only as root in namespaces of
+   *     its own
    */
-  Stage(@Nullable Path programs, boolean isolated, Random random) {
+  public Stage(@Nullable Path programs, Set<Need> offers, Random random) {
     this.programs = programs;
     this.random = random;
-    offers = programs == null ? Set.of() : isolated ? EnumSet.allOf(Need.class) : EnumSet.of(Need.FSYNC);
-    links = programs != null && isolated ? new Links(programs.resolve("links"), Cluster.NODES) : null;
+    this.offers = offers;
+    links = offers.contains(Need.NETWORK) ? new Links(program("links"), Cluster.NODES) : null;
   }
 
-  boolean offers(Set<Need> needs) {
+  public boolean offers(Set<Need> needs) {
     return offers.containsAll(needs);
   }
 
-  Links links() {
+  public Links links() {
     if (links == null) throw new IllegalStateException("this stage has no network of its own");
     return links;
   }
 
   /** Sites for the nodes of one trial, in an empty directory. */
-  List<Site> sites(Path directory, Set<Need> needs) {
+  public List<Site> sites(Path directory, Set<Need> needs) {
     try {
       Files.createDirectories(directory);
     } catch (IOException e) {

@@ -188,7 +188,7 @@ final class Trial {
     try {
       cluster.close();
       if (load != null) load.close();
-      if (fault.needs().contains(Fault.Need.NETWORK)) stage.links().heal();
+      if (fault.needs().contains(Need.NETWORK)) stage.links().heal();
       for (var site : sites) if (site.disk() != null) site.disk().close();
     } catch (RuntimeException e) {
       log.error("{}: not everything was cleared away", fault.name(), e);

@@ -1,10 +1,8 @@
 package dunlin.chaos.attack;
 
 import dunlin.chaos.mqtt.MqttBroker;
+import dunlin.chaos.mqtt.MqttBroker.Home;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -68,7 +66,7 @@ final class AttackTrial {
       Files.createDirectory(directory); // a directory of an earlier run would prove nothing
       var data = directory.resolve("data");
       var settings = settings();
-      try (var broker = new MqttBroker(distribution, data, printed, freePort(), heapMegabytes, settings, null, MqttBroker.Lives.UNTOLD)) {
+      try (var broker = new MqttBroker(Home.local(distribution, data, printed, heapMegabytes, settings), null, MqttBroker.Lives.UNTOLD)) {
         play(broker);
       }
       read(printed);
@@ -135,14 +133,6 @@ final class AttackTrial {
           .filter(line -> DEADLY.stream().anyMatch(line::contains))
           .findFirst()
           .ifPresent(line -> problems.add("the broker has logged: " + line));
-    }
-  }
-
-  private static int freePort() {
-    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     }
   }
 }

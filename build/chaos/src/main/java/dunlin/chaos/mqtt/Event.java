@@ -19,11 +19,12 @@ sealed interface Event {
   /**
    * A CONNACK with success.
    *
+   * @param node the number of the broker, from 1
    * @param askedNanos when CONNECT was sent
    * @param expirySeconds 0 for a session that ends with its connection
    */
   record Connected(
-      long nanos, String client, int connection, int level, long askedNanos, boolean cleanStart, long expirySeconds, boolean sessionPresent)
+      long nanos, String client, int connection, int node, int level, long askedNanos, boolean cleanStart, long expirySeconds, boolean sessionPresent)
       implements Event {}
 
   /** A CONNECT with another answer or none: its effect is unknown. */
@@ -62,22 +63,33 @@ sealed interface Event {
       boolean repeated, long expirySeconds)
       implements Event {}
 
+  /** A PUBLISH was received over a connection after the client had begun to open the next one; it is not answered. */
+  record ReceivedBehind(long nanos, String client, int connection, MessageId id, int qos) implements Event {}
+
   /** PUBACK or PUBREC is sent. */
   record Answered(long nanos, String client, int connection, MessageId id) implements Event {}
 
   /** A CONNECT with a will was sent. */
   record WillSet(long nanos, String client, int connection, String topic, long delaySeconds) implements Event {}
 
-  /** Events of the broker. */
+  /** Events of a broker. */
   enum Deed {
     STARTED,
     /** The broker was killed, or has lost all data that was not forced to disk. */
     KILLED,
     STRUCK,
+    /** The broker is cut off from all others from now on, but reached by clients. */
+    CUT,
+    /** The broker will soon reach the others again. */
+    MENDED,
     HEALED,
     /** Publishing has ended, and all remaining clients have received their messages. */
     DRAINED
   }
 
-  record Broker(long nanos, Deed deed) implements Event {}
+  /**
+   * @param node the number of the broker of a cluster, from 1; 0 when it is not about one of them
+   * @param note for the reader of a history
+   */
+  record Broker(long nanos, Deed deed, int node, String note) implements Event {}
 }

@@ -45,11 +45,13 @@ final class Facts {
   final Map<String, List<Event>> lives = new LinkedHashMap<>();
   final long drainedNanos;
   private final List<Event.Broker> deeds = new ArrayList<>();
+  private final List<Disturbance> disturbances;
   private final Map<String, Session> open = new HashMap<>();
 
   Facts(List<Event> events) {
     this.events = events;
     events.forEach(this::take);
+    disturbances = disturbances();
     drainedNanos =
         deeds.stream().filter(deed -> deed.deed() == Deed.DRAINED).mapToLong(Event.Broker::nanos).findFirst().orElse(Long.MAX_VALUE - 1);
   }
@@ -87,6 +89,7 @@ final class Facts {
       case Event.UnsubscribeAsked it -> session(it.client()).ifPresent(session -> session.unsubscribing(it.filter(), it.nanos()));
       case Event.Unsubscribed it -> session(it.client()).ifPresent(session -> session.unsubscribed(it.filter(), it.nanos()));
       case Event.Received it -> session(it.client()).ifPresent(session -> session.received.add(it));
+      case Event.ReceivedBehind it -> life(it.client()).add(it);
       case Event.Answered it -> session(it.client()).ifPresent(session -> session.answered.add(it));
     }
   }
@@ -132,21 +135,41 @@ final class Facts {
 
   /** Whether a fault was active at any time in between, so that no time limits apply. */
   boolean disturbedBetween(long fromNanos, long untilNanos) {
-    boolean struck = false;
-    long since = 0;
+    return disturbances.stream().anyMatch(each -> each.fromNanos <= untilNanos && each.untilNanos >= fromNanos);
+  }
+
+  /** The first time, from a time on, after which no fault is active for a while. */
+  long quietAfter(long fromNanos, long whileNanos) {
+    long quiet = fromNanos;
+    for (var each : disturbances) if (each.fromNanos <= quiet + whileNanos && each.untilNanos >= quiet) quiet = each.untilNanos;
+    return quiet;
+  }
+
+  /**
+   * The earliest time at which the broker may have counted a connection as ended: a fault may have kept either side from
+   * noticing it.
+   */
+  long earliestEnd(Event.Connected connected, Event.Ended ended) {
+    return disturbedBetween(connected.nanos(), ended.nanos()) ? connected.nanos() : ended.nanos();
+  }
+
+  private record Disturbance(long fromNanos, long untilNanos) {}
+
+  /** In their order; the last one may have no end. */
+  private List<Disturbance> disturbances() {
+    var all = new ArrayList<Disturbance>();
+    long since = -1;
     for (var deed : deeds) {
       switch (deed.deed()) {
-        case KILLED, STRUCK -> {
-          if (!struck) since = deed.nanos();
-          struck = true;
-        }
+        case KILLED, STRUCK -> since = since < 0 ? deed.nanos() : since;
         case HEALED -> {
-          if (struck && since <= untilNanos && deed.nanos() >= fromNanos) return true;
-          struck = false;
+          if (since >= 0) all.add(new Disturbance(since, deed.nanos()));
+          since = -1;
         }
-        case STARTED, DRAINED -> {}
+        case STARTED, CUT, MENDED, DRAINED -> {}
       }
     }
-    return struck && since <= untilNanos;
+    if (since >= 0) all.add(new Disturbance(since, Long.MAX_VALUE));
+    return all;
   }
 }

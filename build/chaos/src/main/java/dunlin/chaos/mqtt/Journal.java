@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /** The common history of all clients. */
-final class Journal implements MqttBroker.Lives {
+final class Journal {
   /*
    * Owner: any thread; the lock is its own.
    * Bounds: EVENTS_MAX. Full: the row is broken, since an incomplete history proves nothing.
@@ -13,7 +13,12 @@ final class Journal implements MqttBroker.Lives {
   private static final int EVENTS_MAX = 4_000_000;
 
   private final List<Event> events = new ArrayList<>();
+  private final Gaps gaps = new Gaps();
   private long received;
+
+  Gaps gaps() {
+    return gaps;
+  }
 
   synchronized void add(Event event) {
     if (events.size() == EVENTS_MAX) throw new IllegalStateException("more than " + EVENTS_MAX + " events");
@@ -21,18 +26,23 @@ final class Journal implements MqttBroker.Lives {
     if (event instanceof Event.Received it && !it.dup()) received++;
   }
 
-  void broker(Event.Deed deed) {
-    add(new Event.Broker(System.nanoTime(), deed));
+  void broker(Event.Deed deed, int node, String note) {
+    add(new Event.Broker(System.nanoTime(), deed, node, note));
   }
 
-  @Override
-  public void started() {
-    broker(Event.Deed.STARTED);
-  }
+  /** Records the starts and ends of a broker. */
+  MqttBroker.Lives lives(int node) {
+    return new MqttBroker.Lives() {
+      @Override
+      public void started() {
+        broker(Event.Deed.STARTED, node, "");
+      }
 
-  @Override
-  public void killed() {
-    broker(Event.Deed.KILLED);
+      @Override
+      public void killed() {
+        broker(Event.Deed.KILLED, node, "");
+      }
+    };
   }
 
   synchronized int size() {

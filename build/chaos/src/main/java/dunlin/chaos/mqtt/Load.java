@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.IntSupplier;
 
 /** The clients of a row: about thirty, each with a virtual thread and habits of its own, chosen by the row's seed. */
 final class Load implements AutoCloseable {
@@ -31,7 +30,7 @@ final class Load implements AutoCloseable {
   }
 
   private final Journal journal;
-  private final IntSupplier port;
+  private final Service service;
   private final long seed;
   private final int pauseMillis;
   private final List<MqttClient> clients = new ArrayList<>();
@@ -44,9 +43,9 @@ final class Load implements AutoCloseable {
   private volatile boolean running = true;
 
   /** @param pauseMillis the average pause of each publisher between two messages */
-  Load(Journal journal, IntSupplier port, long seed, int pauseMillis) {
+  Load(Journal journal, Service service, long seed, int pauseMillis) {
     this.journal = journal;
-    this.port = port;
+    this.service = service;
     this.seed = seed;
     this.pauseMillis = pauseMillis;
   }
@@ -105,15 +104,19 @@ final class Load implements AutoCloseable {
     return client;
   }
 
+  private MqttClient client(Profile profile) {
+    return new MqttClient(journal, service.entrance(new Random(seed * 37 + profile.id().hashCode())), profile);
+  }
+
   private MqttClient runner(String id, int level, int expiry, Habit habit) {
-    var client = new MqttClient(journal, port, new Profile(id, level, expiry, 200, 32));
+    var client = client(new Profile(id, level, expiry, 200, 32));
     clients.add(client);
     threads.add(run(client, habit, false));
     return client;
   }
 
   private void publisher(String id, int level, int expiry, int qos) {
-    var client = new MqttClient(journal, port, new Profile(id, level, expiry, 100, 16));
+    var client = client(new Profile(id, level, expiry, 100, 16));
     clients.add(client);
     publishing.add(run(client, (own, random) -> publish(own, random, qos), true));
   }
@@ -263,7 +266,7 @@ final class Load implements AutoCloseable {
 
   /** Writes increasing values, and sometimes deletes; each once the previous one is acknowledged. */
   private void writer(int number) {
-    var client = new MqttClient(journal, port, new Profile("writer-" + number, 5, FOREVER, 100, 1));
+    var client = client(new Profile("writer-" + number, 5, FOREVER, 100, 1));
     clients.add(client);
     publishing.add(
         run(

@@ -6,17 +6,17 @@ import dunlin.chaos.TrialException;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -24,33 +24,47 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The shipped broker over all its runs, started like {@code bin/dunlin}, with one data directory and free ports. */
-public final class MqttBroker implements AutoCloseable {
+public final class MqttBroker implements Service, AutoCloseable {
   /*
-   * Owner: the thread of the row; `port` is read by all clients.
+   * Owner: the thread of the row; the thread that copies its log sets `port`, which all clients read.
    * Failure: a broker that does not start within START_MAX, or ends by itself, fails the row.
    */
   private static final Duration START_MAX = Duration.ofMinutes(2);
-  private static final Duration ASK_MAX = Duration.ofSeconds(10);
+  private static final Duration CONNECT_MAX = Duration.ofMinutes(1);
   private static final Pattern LISTENS = Pattern.compile("listener tcp: tcp on \\S+:(\\d+)");
+  private static final Pattern ADMIN_PORT = Pattern.compile("admin port (\\d+) on loopback");
+  /** Prints the lines of the metrics at port $1 that match $2. */
+  private static final String ASK =
+      "exec 3<>/dev/tcp/127.0.0.1/$1; printf 'GET /metrics HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3; grep -E \"$2\" <&3 || true";
   private static final Set<String> INBOX_FULL = Set.of("oldest", "newest");
   private static final Set<String> QUEUE_FULL = Set.of("queue-full");
   private static final Pattern DROPPED = Pattern.compile("^dunlin_(inbox|messages)_dropped_total\\{.*reason=\"([^\"]+)\".*} (\\S+)$");
 
-  private final Path distribution;
-  private final Path data;
-  private final Path log;
-  private final int adminPort;
-  private final int heapMegabytes;
-  private final Map<String, String> settings;
+  /**
+   * Where and how a broker runs.
+   *
+   * @param data its data directory, which need not exist
+   * @param log receives its output, over all runs
+   * @param host the address at which clients reach it
+   * @param prefix a command that runs it in a network namespace, or nothing
+   */
+  public record Home(Path distribution, Path data, Path log, String host, List<String> prefix, int heapMegabytes, Map<String, String> settings) {
+    /** On loopback. */
+    public static Home local(Path distribution, Path data, Path log, int heapMegabytes, Map<String, String> settings) {
+      return new Home(distribution, data, log, "127.0.0.1", List.of(), heapMegabytes, settings);
+    }
+  }
+
+  private final Home home;
   private final @Nullable FsyncFault fsync;
   private final Lives lives;
-  private final HttpClient http = HttpClient.newHttpClient();
   private @Nullable Process process;
+  private CompletableFuture<Integer> listening = new CompletableFuture<>();
   private volatile int port = -1;
+  private volatile int adminPort = -1;
 
   /** Is notified of starts and ends, on the thread of the row. */
   public interface Lives {
@@ -68,19 +82,8 @@ public final class MqttBroker implements AutoCloseable {
     void killed();
   }
 
-  /**
-   * @param data its data directory, which need not exist
-   * @param log receives its output, over all runs
-   */
-  public MqttBroker(
-      Path distribution, Path data, Path log, int adminPort, int heapMegabytes, Map<String, String> settings, @Nullable FsyncFault fsync,
-      Lives lives) {
-    this.distribution = distribution;
-    this.data = data;
-    this.log = log;
-    this.adminPort = adminPort;
-    this.heapMegabytes = heapMegabytes;
-    this.settings = settings;
+  public MqttBroker(Home home, @Nullable FsyncFault fsync, Lives lives) {
+    this.home = home;
     this.fsync = fsync;
     this.lives = lives;
   }
@@ -90,56 +93,87 @@ public final class MqttBroker implements AutoCloseable {
     return port;
   }
 
+  @Override
+  public Entrance entrance(Random random) {
+    return () -> entry(1, CONNECT_MAX);
+  }
+
+  /** Its listener, while it runs. */
+  Optional<Entrance.Entry> entry(int node, Duration connectMax) {
+    int at = port;
+    return at < 0 ? Optional.empty() : Optional.of(new Entrance.Entry(node, new InetSocketAddress(home.host, at), connectMax));
+  }
+
   /** Starts it and waits until clients can connect; returns how long that took. */
   public Duration start() {
     long began = System.nanoTime();
-    var command = new ArrayList<String>();
-    command.add(distribution.resolve("bin").resolve("dunlin").toString());
-    command.add("-Ddunlin.data-dir=" + data);
+    launch();
+    awaitListening();
+    return Duration.ofNanos(System.nanoTime() - began);
+  }
+
+  /** Starts it without waiting. */
+  void launch() {
+    var command = new ArrayList<>(home.prefix);
+    command.add(home.distribution.resolve("bin").resolve("dunlin").toString());
+    command.add("-Ddunlin.data-dir=" + home.data);
     command.add("-Ddunlin.listeners.tcp.port=0");
-    command.add("-Ddunlin.admin.port=" + adminPort);
-    settings.forEach((key, value) -> command.add("-D" + key + "=" + value));
+    command.add("-Ddunlin.admin.port=0");
+    home.settings.forEach((key, value) -> command.add("-D" + key + "=" + value));
     var builder = new ProcessBuilder(command).redirectErrorStream(true);
     builder.environment().put("DUNLIN_JAVA_HOME", System.getProperty("java.home"));
-    builder.environment().put("DUNLIN_JVM_OPTS", "-ea:dunlin... -Xmx" + heapMegabytes + "m -XX:MaxDirectMemorySize=" + heapMegabytes + "m");
+    builder
+        .environment()
+        .put("DUNLIN_JVM_OPTS", "-ea:dunlin... -Djava.rmi.server.hostname=127.0.0.1 -Xmx" + home.heapMegabytes + "m -XX:MaxDirectMemorySize=" + home.heapMegabytes + "m");
     if (fsync != null) builder.environment().putAll(fsync.environment());
-    var listening = new CompletableFuture<Integer>();
+    var listens = new CompletableFuture<Integer>();
+    listening = listens;
     try {
       var started = builder.start();
       process = started;
-      Thread.startVirtualThread(() -> copy(started, listening));
+      Thread.startVirtualThread(() -> copy(started, listens));
+    } catch (IOException e) {
+      throw new TrialException("the broker cannot be started", e);
+    }
+  }
+
+  /** Waits until clients can connect. */
+  void awaitListening() {
+    try {
       port = listening.get(START_MAX.toSeconds(), TimeUnit.SECONDS);
-    } catch (IOException | ExecutionException | TimeoutException e) {
-      throw new TrialException("the broker has not started, see " + log, e);
+    } catch (ExecutionException | TimeoutException e) {
+      throw new TrialException("the broker has not started, see " + home.log, e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new TrialException("interrupted", e);
     }
     lives.started();
-    return Duration.ofNanos(System.nanoTime() - began);
   }
 
-  private void copy(Process started, CompletableFuture<Integer> listening) {
+  private void copy(Process started, CompletableFuture<Integer> listens) {
     try (var lines = new BufferedReader(new InputStreamReader(started.getInputStream(), StandardCharsets.UTF_8));
-        var out = Files.newBufferedWriter(log, StandardOpenOption.CREATE, StandardOpenOption.APPEND)) {
+        var out = Files.newBufferedWriter(home.log, StandardOpenOption.CREATE, StandardOpenOption.APPEND)) {
       for (String line; (line = lines.readLine()) != null; ) {
-        Matcher matcher = LISTENS.matcher(line);
-        if (matcher.find()) listening.complete(Integer.parseInt(matcher.group(1)));
+        Matcher admin = ADMIN_PORT.matcher(line);
+        if (admin.find()) adminPort = Integer.parseInt(admin.group(1));
+        Matcher listener = LISTENS.matcher(line);
+        if (listener.find()) listens.complete(Integer.parseInt(listener.group(1)));
         out.write(line + "\n");
         out.flush();
       }
     } catch (IOException e) {
       // It was killed.
     } finally {
-      listening.completeExceptionally(new TrialException("the broker has ended"));
+      listens.completeExceptionally(new TrialException("the broker has ended"));
     }
   }
 
   private Process running() {
-    if (process == null || !process.isAlive()) throw new TrialException("the broker does not run, see " + log);
+    if (process == null || !process.isAlive()) throw new TrialException("the broker does not run, see " + home.log);
     return process;
   }
 
+  @Override
   public void mustRun() {
     running();
   }
@@ -150,8 +184,20 @@ public final class MqttBroker implements AutoCloseable {
     lives.killed();
     port = -1;
     running.destroyForcibly();
+    awaitEnd(running, Duration.ofSeconds(30));
+  }
+
+  /** Has it stop by itself, and waits for its end. */
+  void stop(Duration most) {
+    var running = running();
+    port = -1;
+    running.toHandle().destroy(); // Process.destroy would close the stream with its last output
+    awaitEnd(running, most);
+  }
+
+  private static void awaitEnd(Process ending, Duration most) {
     try {
-      if (!running.waitFor(30, TimeUnit.SECONDS)) throw new TrialException("the broker cannot be killed");
+      if (!ending.waitFor(most.toMillis(), TimeUnit.MILLISECONDS)) throw new TrialException("the broker has not ended within " + most);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new TrialException("interrupted", e);
@@ -176,25 +222,26 @@ public final class MqttBroker implements AutoCloseable {
     return running().info().totalCpuDuration().orElse(Duration.ZERO);
   }
 
-  Drops drops() {
-    var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + adminPort + "/metrics")).timeout(ASK_MAX).build();
+  @Override
+  public Drops drops() {
     long inboxes = 0;
     long connected = 0;
-    try (Stream<String> lines = http.send(request, HttpResponse.BodyHandlers.ofLines()).body()) {
-      for (String line : (Iterable<String>) lines::iterator) {
-        Matcher matcher = DROPPED.matcher(line);
-        if (!matcher.find()) continue;
-        long count = (long) Double.parseDouble(matcher.group(3));
-        if (matcher.group(1).equals("inbox")) inboxes += INBOX_FULL.contains(matcher.group(2)) ? count : 0;
-        else connected += QUEUE_FULL.contains(matcher.group(2)) ? count : 0;
-      }
-      return new Drops(inboxes, connected);
-    } catch (IOException e) {
-      throw new TrialException("no metrics from the broker", e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new TrialException("interrupted", e);
+    for (String line : metrics("dunlin_(inbox|messages)_dropped_total")) {
+      Matcher matcher = DROPPED.matcher(line);
+      if (!matcher.find()) continue;
+      long count = (long) Double.parseDouble(matcher.group(3));
+      if (matcher.group(1).equals("inbox")) inboxes += INBOX_FULL.contains(matcher.group(2)) ? count : 0;
+      else connected += QUEUE_FULL.contains(matcher.group(2)) ? count : 0;
     }
+    return new Drops(inboxes, connected);
+  }
+
+  /** The lines of its metrics that begin with a pattern. */
+  List<String> metrics(String pattern) {
+    // The admin port is on the loopback device of the broker's network namespace.
+    var command = new ArrayList<>(home.prefix);
+    command.addAll(List.of("bash", "-c", ASK, "ask", String.valueOf(adminPort), "^" + pattern));
+    return Programs.run(command.toArray(String[]::new)).lines().toList();
   }
 
   @Override
@@ -204,6 +251,5 @@ public final class MqttBroker implements AutoCloseable {
       process.destroyForcibly();
       process.onExit().join();
     }
-    http.close();
   }
 }

@@ -1,6 +1,7 @@
 package dunlin.chaos.mqtt;
 
-import dunlin.chaos.mqtt.Row.Need;
+import dunlin.chaos.Need;
+import dunlin.chaos.Stage;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -53,9 +54,13 @@ public final class MqttChaos {
    */
   record Request(
       List<String> only, long seed, int rounds, int storm, int pauseMillis, Path out, Path distribution, @Nullable Path programs, boolean isolated,
-      @Nullable Path page) {
+      boolean network, @Nullable Path page) {
     Set<Need> offers() {
-      return programs == null ? Set.of() : isolated ? EnumSet.allOf(Need.class) : EnumSet.of(Need.FSYNC);
+      if (programs == null) return Set.of();
+      var offers = EnumSet.of(Need.FSYNC);
+      if (isolated) offers.add(Need.DISK);
+      if (network) offers.add(Need.NETWORK);
+      return offers;
     }
 
     int trials() {
@@ -66,7 +71,7 @@ public final class MqttChaos {
     Request trial(int number) {
       int share = Math.min(TRIAL_ROUNDS_MAX, rounds - number * TRIAL_ROUNDS_MAX);
       return new Request(
-          only, seed, share, storm, pauseMillis, number == 0 ? out : out.resolve("trial-" + number), distribution, programs, isolated, page);
+          only, seed, share, storm, pauseMillis, number == 0 ? out : out.resolve("trial-" + number), distribution, programs, isolated, network, page);
     }
   }
 
@@ -96,6 +101,7 @@ public final class MqttChaos {
     @Nullable Path programs = null;
     @Nullable Path page = null;
     boolean isolated = false;
+    boolean network = false;
     for (var rest = arguments.iterator(); rest.hasNext(); ) {
       String option = rest.next();
       switch (option) {
@@ -104,6 +110,7 @@ public final class MqttChaos {
           rounds = 1;
         }
         case "--isolated" -> isolated = true;
+        case "--network" -> network = true;
         case "--only", "--seed", "--rounds", "--storm", "--pause-millis", "--out", "--distribution", "--programs", "--page" -> {
           if (!rest.hasNext()) throw new IllegalArgumentException(option + " needs a value");
           String value = rest.next();
@@ -126,7 +133,7 @@ public final class MqttChaos {
     for (String name : only) if (!known.contains(name)) throw new IllegalArgumentException("there is no row " + name);
     if (rounds < 1) throw new IllegalArgumentException("--rounds " + rounds + " is less than 1");
     if (distribution == null) throw new IllegalArgumentException("--distribution is missing");
-    return new Request(only, seed, rounds, storm, pauseMillis, out.toAbsolutePath(), distribution.toAbsolutePath(), programs, isolated, page);
+    return new Request(only, seed, rounds, storm, pauseMillis, out.toAbsolutePath(), distribution.toAbsolutePath(), programs, isolated, network, page);
   }
 
   /** Runs the requested rows, and writes mqtt.md after each row. */
@@ -134,15 +141,17 @@ public final class MqttChaos {
     Files.createDirectories(request.out);
     System.out.println("Seed " + request.seed + "; logs and the table in " + request.out);
     var outcomes = new ArrayList<Outcome>();
-    for (var row : Rows.ALL) {
-      if (!request.only.isEmpty() && !request.only.contains(row.name())) continue;
-      for (int trial = 0; trial < request.trials(); trial++) {
-        // A row has the same seed whichever other rows are run.
-        long seed = request.seed * 31 + row.name().hashCode() + trial;
-        var outcome = request.offers().containsAll(row.needs()) ? MqttTrial.run(row, request.trial(trial), seed) : Outcome.skipped(row, seed);
-        log.info("{}: {}, {} anomalies {}", row.name(), outcome.verdict(), outcome.violations().size(), outcome.problems());
-        outcomes.add(outcome);
-        Files.writeString(request.out.resolve("mqtt.md"), MqttReport.markdown(request.seed, outcomes));
+    try (var stage = new Stage(request.programs, request.offers(), new Random(request.seed))) {
+      for (var row : Rows.ALL) {
+        if (!request.only.isEmpty() && !request.only.contains(row.name())) continue;
+        for (int trial = 0; trial < request.trials(); trial++) {
+          // A row has the same seed whichever other rows are run.
+          long seed = request.seed * 31 + row.name().hashCode() + trial;
+          var outcome = stage.offers(row.needs()) ? MqttTrial.run(row, request.trial(trial), stage, seed) : Outcome.skipped(row, seed);
+          log.info("{}: {}, {} anomalies {}", row.name(), outcome.verdict(), outcome.violations().size(), outcome.problems());
+          outcomes.add(outcome);
+          Files.writeString(request.out.resolve("mqtt.md"), MqttReport.markdown(request.seed, outcomes));
+        }
       }
     }
     String table = MqttReport.markdown(request.seed, outcomes);

@@ -16,6 +16,7 @@ final class MqttChecker {
     violations.addAll(new WillRules(facts).check());
     violations.addAll(new RetainedRules(facts).check());
     violations.addAll(new GroupRules(facts).check());
+    violations.addAll(new MinorityRules(facts).check());
     return violations;
   }
 

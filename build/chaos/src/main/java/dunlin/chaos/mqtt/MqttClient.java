@@ -5,8 +5,6 @@ import dunlin.chaos.mqtt.Packet.Will;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -22,7 +20,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,7 +55,7 @@ final class MqttClient implements AutoCloseable {
   private record Outgoing(MessageId id, Packet.Publish publish, boolean delete, boolean received) {}
 
   private final Journal journal;
-  private final IntSupplier port;
+  private final Entrance entrance;
   private final Profile profile;
   private final Map<Integer, Outgoing> outgoing = new LinkedHashMap<>();
   private final Set<Integer> incoming = new HashSet<>();
@@ -68,11 +65,15 @@ final class MqttClient implements AutoCloseable {
   private int connections;
   private long published;
   private int lastPacketId;
+  /** When the client began to wait for a success, over all attempts; 0 while it does not wait. */
+  private long connectSince;
+  private long subscribeSince;
+  private long publishSince;
 
-  /** @param port the broker's current port, or -1 */
-  MqttClient(Journal journal, IntSupplier port, Profile profile) {
+  /** @param entrance chooses a broker for each connection */
+  MqttClient(Journal journal, Entrance entrance, Profile profile) {
     this.journal = journal;
-    this.port = port;
+    this.entrance = entrance;
     this.profile = profile;
   }
 
@@ -113,14 +114,16 @@ final class MqttClient implements AutoCloseable {
   /** Opens another connection, even if there is one; a will has the number of its connection. */
   private boolean connect(boolean clean, Optional<String> willTopic, long delaySeconds) {
     supersede();
-    int at = port.getAsInt();
-    if (at < 0) return false;
+    if (connectSince == 0) connectSince = System.nanoTime();
+    var found = entrance.next();
+    if (found.isEmpty()) return false;
+    var entry = found.get();
     var socket = new Socket();
     Connection connection;
     try {
       socket.setTcpNoDelay(true);
-      socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), at), (int) ANSWER_MAX.toMillis());
-      connection = new Connection(++connections, socket);
+      socket.connect(entry.address(), (int) entry.connectMax().toMillis());
+      connection = new Connection(++connections, entry.node(), socket);
     } catch (IOException e) {
       closeQuietly(socket);
       return false;
@@ -138,6 +141,8 @@ final class MqttClient implements AutoCloseable {
       reason = connack.reason();
       if (reason == 0) {
         socket.setSoTimeout(0);
+        journal.gaps().waited(Gaps.Request.CONNECT, connectSince);
+        connectSince = 0;
         resume(connection, asked, really, connack.sessionPresent());
         return true;
       }
@@ -160,7 +165,7 @@ final class MqttClient implements AutoCloseable {
     synchronized (this) {
       journal.add(
           new Event.Connected(
-              System.nanoTime(), profile.id, connection.number, profile.level, asked, clean, profile.expirySeconds, sessionPresent));
+              System.nanoTime(), profile.id, connection.number, connection.node, profile.level, asked, clean, profile.expirySeconds, sessionPresent));
       if (!sessionPresent) {
         outgoing.clear();
         incoming.clear();
@@ -213,6 +218,7 @@ final class MqttClient implements AutoCloseable {
       var publish = new Packet.Publish(draft.topic, packetId, draft.qos, false, draft.retain, payload, tag, draft.expirySeconds);
       message = new Outgoing(id, publish, draft.delete, false);
       if (draft.qos > 0) outgoing.put(packetId, message);
+      if (draft.qos == 1 && publishSince == 0) publishSince = System.nanoTime();
       journal.add(event(connection, message, false));
     }
     try {
@@ -259,8 +265,14 @@ final class MqttClient implements AutoCloseable {
     var connection = connection();
     if (connection == null) return false;
     long asked = System.nanoTime();
+    if (subscribeSince == 0) subscribeSince = asked;
     var answer = ask(connection, packetId -> Packet.subscribe(profile.level, packetId, filter, qos));
-    return answer.isPresent() && answer.get().reason() == qos
+    boolean granted = answer.isPresent() && answer.get().reason() == qos;
+    if (granted) {
+      journal.gaps().waited(Gaps.Request.SUBSCRIBE, subscribeSince);
+      subscribeSince = 0;
+    }
+    return granted
         && add(new Event.Subscribed(System.nanoTime(), profile.id, connection.number, asked, filter, qos));
   }
 
@@ -308,6 +320,7 @@ final class MqttClient implements AutoCloseable {
 
   /** Sends DISCONNECT 0x00; returns when the broker has closed the connection. */
   void disconnect() {
+    subscribeSince = 0; // it has given up
     Connection connection;
     synchronized (this) {
       connection = current;
@@ -326,6 +339,7 @@ final class MqttClient implements AutoCloseable {
 
   /** Closes the connection without DISCONNECT. */
   void abandon() {
+    subscribeSince = 0;
     var connection = connection();
     if (connection == null) return;
     end(connection, End.ABANDONED);
@@ -397,7 +411,11 @@ final class MqttClient implements AutoCloseable {
   }
 
   private synchronized boolean received(Connection connection, Packet.Publish publish) {
-    if (connection != current) return false;
+    if (connection != current) {
+      if (connection.superseded)
+        journal.add(new Event.ReceivedBehind(System.nanoTime(), profile.id, connection.number, idOf(publish), publish.qos()));
+      return false;
+    }
     boolean repeated = publish.qos() == 2 && !incoming.add(publish.packetId());
     seen.add(publish.topic());
     journal.add(
@@ -413,7 +431,10 @@ final class MqttClient implements AutoCloseable {
     switch (packet.type()) {
       case Packet.PUBACK -> {
         var message = outgoing.remove(packetId);
-        if (message != null) journal.add(new Event.Acknowledged(System.nanoTime(), profile.id, message.id, packet.reason()));
+        if (message != null) {
+          journal.add(new Event.Acknowledged(System.nanoTime(), profile.id, message.id, packet.reason()));
+          if (packet.reason() < Packet.ERRORS) waited();
+        }
       }
       case Packet.PUBREC -> {
         var message = outgoing.get(packetId);
@@ -440,9 +461,15 @@ final class MqttClient implements AutoCloseable {
     return List.of();
   }
 
+  private void waited() {
+    journal.gaps().waited(Gaps.Request.PUBLISH, publishSince);
+    publishSince = outgoing.isEmpty() ? 0 : System.nanoTime();
+  }
+
   /** One socket. */
   private static final class Connection {
     final int number;
+    final int node;
     final Socket socket;
     final DataInputStream in;
     final Map<Integer, CompletableFuture<Packet>> questions = new ConcurrentHashMap<>();
@@ -452,8 +479,9 @@ final class MqttClient implements AutoCloseable {
     volatile boolean ended;
     volatile int reason = -1;
 
-    Connection(int number, Socket socket) throws IOException {
+    Connection(int number, int node, Socket socket) throws IOException {
       this.number = number;
+      this.node = node;
       this.socket = socket;
       in = new DataInputStream(new BufferedInputStream(socket.getInputStream(), 1 << 16));
     }

@@ -2,13 +2,12 @@ package dunlin.chaos.mqtt;
 
 import dunlin.chaos.FsyncFault;
 import dunlin.chaos.LoopDisk;
+import dunlin.chaos.Need;
+import dunlin.chaos.Stage;
 import dunlin.chaos.mqtt.Event.Deed;
 import dunlin.chaos.mqtt.MqttChaos.Request;
-import dunlin.chaos.mqtt.Row.Need;
+import dunlin.chaos.mqtt.MqttBroker.Home;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -16,10 +15,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One row: a broker with an empty directory, its clients, the fault, and the check. */
+/** One row: a broker or a cluster with an empty directory, its clients, the fault, and the check. */
 final class MqttTrial {
   /*
    * Owner: the thread of the run.
@@ -32,6 +32,7 @@ final class MqttTrial {
 
   private final Row row;
   private final Request request;
+  private final Stage stage;
   private final long seed;
   private final Path directory;
   private final Journal journal = new Journal();
@@ -39,21 +40,24 @@ final class MqttTrial {
   private final Map<String, String> figures = new LinkedHashMap<>();
   private Drops drops = Drops.NONE;
 
-  private MqttTrial(Row row, Request request, long seed) {
+  private MqttTrial(Row row, Request request, Stage stage, long seed) {
     this.row = row;
     this.request = request;
+    this.stage = stage;
     this.seed = seed;
     directory = request.out().resolve(row.name());
   }
 
-  static Outcome run(Row row, Request request, long seed) {
-    return new MqttTrial(row, request, seed).run();
+  static Outcome run(Row row, Request request, Stage stage, long seed) {
+    return new MqttTrial(row, request, stage, seed).run();
   }
 
   private Outcome run() {
     try {
       Files.createDirectories(directory);
-      play();
+      figures.put("rounds", String.valueOf(request.rounds()));
+      if (row.form() == Row.Form.CLUSTER) playCluster();
+      else playOne();
     } catch (IOException | RuntimeException e) {
       log.error("{} has not come to its end", row.name(), e);
       problems.add("has not come to its end: " + e.getMessage());
@@ -64,41 +68,53 @@ final class MqttTrial {
     return judge();
   }
 
-  private void play() throws InterruptedException {
+  private void playOne() throws InterruptedException {
     var fsync = row.needs().contains(Need.FSYNC) ? new FsyncFault(program("fsync.so"), directory.resolve("fsync")) : null;
-    try (var disk = row.needs().contains(Need.DISK) ? new LoopDisk(directory.resolve("image"), directory.resolve("disk"), program("powercut")) : null;
-        var broker =
-            new MqttBroker(
-                request.distribution(), disk == null ? directory.resolve("data") : disk.data(), directory.resolve("broker.log"), freePort(),
-                HEAP_MEGABYTES, row.settings(), fsync, journal)) {
-      figures.put("rounds", String.valueOf(request.rounds()));
-      broker.start();
-      try (var scene = new Scene(journal, broker, new Random(seed), request.rounds(), request.storm(), disk)) {
-        if (row.usual()) usual(scene);
-        else own(scene);
-        problems.addAll(scene.problems);
-        figures.putAll(scene.figures);
+    try (var disk = row.needs().contains(Need.DISK) ? new LoopDisk(directory.resolve("image"), directory.resolve("disk"), program("powercut")) : null) {
+      var data = disk == null ? directory.resolve("data") : disk.data();
+      var home = Home.local(request.distribution(), data, directory.resolve("broker.log"), HEAP_MEGABYTES, row.settings());
+      try (var broker = new MqttBroker(home, fsync, journal.lives(0))) {
+        broker.start();
+        play(broker, disk);
       }
     }
   }
 
-  private void own(Scene scene) throws InterruptedException {
-    row.script().play(scene);
-    drain(scene.broker);
+  private void playCluster() throws InterruptedException {
+    var links = row.needs().contains(Need.NETWORK) ? stage.links() : null;
+    var sites = stage.sites(directory, row.needs());
+    try (var cluster = new MqttCluster(request.distribution(), sites, HEAP_MEGABYTES, row.settings(), links, journal)) {
+      cluster.found();
+      play(cluster, null);
+    } finally {
+      if (links != null) links.heal();
+    }
   }
 
-  private void usual(Scene scene) throws InterruptedException {
-    try (var load = new Load(journal, scene.broker::port, seed, request.pauseMillis())) {
+  private void play(Service service, @Nullable LoopDisk disk) throws InterruptedException {
+    try (var scene = new Scene(journal, service, new Random(seed), request.rounds(), request.storm(), disk)) {
+      if (row.usual()) usual(scene, service);
+      else {
+        row.script().play(scene);
+        drain(service);
+      }
+      problems.addAll(scene.problems);
+      figures.putAll(scene.figures);
+    }
+  }
+
+  private void usual(Scene scene, Service service) throws InterruptedException {
+    try (var load = new Load(journal, service, seed, request.pauseMillis())) {
       load.start();
       row.script().play(scene);
       load.stop();
-      drain(scene.broker);
+      drain(service);
       problems.addAll(load.problems());
     }
   }
 
   /** Waits until all messages have arrived, or none has for a while. */
-  private void drain(MqttBroker broker) throws InterruptedException {
+  private void drain(Service service) throws InterruptedException {
     int least = Integer.MAX_VALUE;
     long since = System.nanoTime();
     while (System.nanoTime() - since < PATIENCE_NANOS) {
@@ -108,9 +124,9 @@ final class MqttTrial {
       least = Math.min(least, outstanding);
       Thread.sleep(500);
     }
-    drops = broker.drops();
+    drops = service.drops();
     figures.put("drops counted, of inboxes and of connections", drops.inboxes() + " and " + drops.connected());
-    journal.broker(Deed.DRAINED);
+    journal.broker(Deed.DRAINED, 0, "");
   }
 
   private Outcome judge() {
@@ -153,18 +169,11 @@ final class MqttTrial {
     figures.put("acknowledged", String.valueOf(acknowledged));
     figures.put("received", String.valueOf(received));
     figures.put("connections", String.valueOf(connected));
+    if (row.usual()) figures.put("longest wait for PUBACK, CONNACK and SUBACK, ms", journal.gaps().toString());
   }
 
   private Path program(String name) {
     if (request.programs() == null) throw new IllegalStateException(name + " was not built");
     return request.programs().resolve(name);
-  }
-
-  private static int freePort() {
-    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 }

@@ -2,10 +2,12 @@ package dunlin.chaos.mqtt;
 
 import dunlin.chaos.mqtt.Event.Acknowledged;
 import dunlin.chaos.mqtt.Event.Connected;
+import dunlin.chaos.mqtt.Event.Deed;
 import dunlin.chaos.mqtt.Event.End;
 import dunlin.chaos.mqtt.Event.Ended;
 import dunlin.chaos.mqtt.Event.Published;
 import dunlin.chaos.mqtt.Event.Received;
+import dunlin.chaos.mqtt.Event.ReceivedBehind;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -39,6 +41,10 @@ final class Mutants {
           new Mutant("forget a session", "D11", (facts, random) -> present(facts, random, true)),
           new Mutant("find a session that never was", "D6", (facts, random) -> present(facts, random, false)),
           new Mutant("keep two connections", "D6", Mutants::twoConnections),
+          new Mutant("serve two owners of a session", "D6", Mutants::twoOwners),
+          new Mutant("deliver to the owner before", "D6", Mutants::ownerBefore),
+          new Mutant("lose what a deposed leader acknowledged", "D3", Mutants::deposed),
+          new Mutant("acknowledge as a minority", "D14", Mutants::minority),
           new Mutant("lose a will", "D7", (facts, random) -> will(facts, random, false).map(one -> without(facts, one))),
           new Mutant("send a will twice", "D7", (facts, random) -> will(facts, random, false).map(one -> again(facts, one))),
           new Mutant("send a will early", "D7", (facts, random) -> will(facts, random, true).map(one -> early(facts, one))),
@@ -135,14 +141,14 @@ final class Mutants {
   }
 
   private static Optional<List<Event>> forge(Facts facts, Random random) {
-    return pick(facts, random, each -> owed(facts, each))
-        .map(
-            one -> {
-              var model = sent(facts, one.id()).first;
-              var id = new MessageId("forger", 1);
-              var published = published(model, id, -1);
-              return inserted(facts, model, published, new Acknowledged(model.nanos() + 2, "forger", id, 0));
-            });
+    return pick(facts, random, each -> owed(facts, each)).map(one -> forged(facts, one));
+  }
+
+  /** With another message, which is acknowledged, beside one that has arrived. */
+  private static List<Event> forged(Facts facts, Received one) {
+    var model = sent(facts, one.id()).first;
+    var id = new MessageId("forger", 1);
+    return inserted(facts, model, published(model, id, -1), new Acknowledged(model.nanos() + 2, "forger", id, 0));
   }
 
   private static Published published(Published model, MessageId id, long expirySeconds) {
@@ -193,7 +199,7 @@ final class Mutants {
             it ->
                 replaced(
                     facts, it,
-                    new Connected(it.nanos(), it.client(), it.connection(), it.level(), it.askedNanos(), it.cleanStart(), it.expirySeconds(), !kept)));
+                    new Connected(it.nanos(), it.client(), it.connection(), it.node(), it.level(), it.askedNanos(), it.cleanStart(), it.expirySeconds(), !kept)));
   }
 
   private static Optional<List<Event>> twoConnections(Facts facts, Random random) {
@@ -202,6 +208,55 @@ final class Mutants {
       if (event instanceof Ended it && it.how() == End.TAKEN_OVER && !facts.disturbedBetween(it.nanos() - 5 * SECOND, it.nanos() + 20 * SECOND)) all.add(it);
     return any(all, random)
         .map(it -> replaced(facts, it, new Ended(it.nanos() + 100 * SECOND, it.client(), it.connection(), it.how(), it.reason())));
+  }
+
+  /** In a fault, too: a session moves on, and the connection before stays open until long after the fault. */
+  private static Optional<List<Event>> twoOwners(Facts facts, Random random) {
+    var all = new ArrayList<Ended>();
+    for (var event : facts.events) {
+      if (!(event instanceof Ended it) || it.how() != End.TAKEN_OVER) continue;
+      if (facts.quietAfter(it.nanos(), 10 * SECOND) + 10 * SECOND < facts.drainedNanos) all.add(it);
+    }
+    return any(all, random)
+        .map(it -> replaced(facts, it, new Ended(facts.drainedNanos - 1, it.client(), it.connection(), it.how(), it.reason())));
+  }
+
+  /** A message of a durable session comes over its present connection, and over one before. */
+  private static Optional<List<Event>> ownerBefore(Facts facts, Random random) {
+    return pick(facts, random, each -> each.qos() > 0 && connectedBefore(facts, each, sent(facts, each.id()).first.nanos()))
+        .map(it -> inserted(facts, it, new ReceivedBehind(it.nanos() + 1, it.client(), it.connection() - 1, it.id(), it.qos())));
+  }
+
+  private static boolean connectedBefore(Facts facts, Received one, long nanos) {
+    return one.connection() > 1
+        && facts.lives.getOrDefault(one.client(), List.of()).stream()
+            .anyMatch(it -> it instanceof Connected now && now.connection() == one.connection() && now.expirySeconds() > 0 && now.nanos() < nanos);
+  }
+
+  /** A message that is published in a fault is acknowledged, and nobody gets it. */
+  private static Optional<List<Event>> deposed(Facts facts, Random random) {
+    return pick(
+            facts, random,
+            each -> {
+              long nanos = sent(facts, each.id()).first.nanos();
+              return owed(facts, each) && facts.disturbedBetween(nanos, nanos);
+            })
+        .map(one -> forged(facts, one));
+  }
+
+  /** A message is sent to a broker that is cut off, and acknowledged. */
+  private static Optional<List<Event>> minority(Facts facts, Random random) {
+    var all = new ArrayList<Event.Broker>();
+    for (var event : facts.events) if (event instanceof Event.Broker it && it.deed() == Deed.CUT) all.add(it);
+    return any(all, random)
+        .map(
+            cut -> {
+              long nanos = cut.nanos();
+              var id = new MessageId("forger", 1);
+              var connected = new Connected(nanos - 2, "forger", 1, cut.node(), 5, nanos - 3, true, 0, false);
+              var published = new Published(nanos + 1, "forger", 1, id, "forged/1", 1, false, false, -1, false);
+              return inserted(facts, cut, connected, published, new Acknowledged(nanos + 2, "forger", id, 0), new Ended(nanos + 3, "forger", 1, End.ABANDONED, -1));
+            });
   }
 
   /** A will that arrived after its client had ended without DISCONNECT. */
@@ -277,7 +332,7 @@ final class Mutants {
         for (var one : session.received) {
           var message = facts.sent.get(one.id());
           if (message == null || message.sends > 1 || one.repeated() || one.dup()) continue;
-          if (!other.aliveAt(one.nanos()) || facts.killedBetween(one.nanos(), one.nanos() + SECOND)) continue;
+          if (!other.aliveAt(one.nanos()) || facts.disturbedBetween(one.nanos(), one.nanos() + SECOND)) continue;
           var copy = new Received(
                   one.nanos() + 1, other.client(), other.connections.getFirst().connection(), one.id(), one.topic(), one.qos(), false, false, false,
                   64_000, false, -1);

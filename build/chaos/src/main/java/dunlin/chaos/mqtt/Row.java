@@ -1,18 +1,23 @@
 package dunlin.chaos.mqtt;
 
+import dunlin.chaos.Need;
 import java.util.Map;
 import java.util.Set;
 
-/**
- * One line of the table: a broker with these settings, and its fault.
- *
- * @param usual whether the clients of {@link Load} run, and the history is checked after they have received all
- */
-record Row(String name, String what, Set<Need> needs, Map<String, String> settings, boolean usual, Script script) {
-  /** The requirements of a row on the machine. */
-  enum Need {
-    FSYNC,
-    DISK
+/** One line of the table: a broker or a cluster with these settings, and its fault. */
+record Row(String name, String what, Set<Need> needs, Map<String, String> settings, Form form, Script script) {
+  /** What is tried. */
+  enum Form {
+    /** One broker with the clients of {@link Load}; the history is checked after they have received all. */
+    USUAL,
+    /** One broker with clients of the row's own. */
+    OWN,
+    /** The same as usual, with three brokers of one cluster. */
+    CLUSTER
+  }
+
+  boolean usual() {
+    return form != Form.OWN;
   }
 
   /** The course of the row. */

@@ -1,14 +1,16 @@
 package dunlin.chaos.mqtt;
 
+import dunlin.chaos.Need;
 import dunlin.chaos.mqtt.MqttClient.Draft;
 import dunlin.chaos.mqtt.MqttClient.Taking;
-import dunlin.chaos.mqtt.Row.Need;
+import dunlin.chaos.mqtt.Row.Form;
 import dunlin.chaos.mqtt.Row.Script;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /** All rows, in the order of the table. */
 final class Rows {
@@ -16,7 +18,7 @@ final class Rows {
   private static final int FOREVER = 86_400;
   private static final Duration LONG = Duration.ofMinutes(1);
 
-  static final List<Row> ALL =
+  private static final List<Row> ONE =
       List.of(
           usual("none", "nothing happens", scene -> scene.during(5000L * scene.rounds)),
           usual("kill", "kill -9 of the broker", Rows::kill),
@@ -25,8 +27,8 @@ final class Rows {
           fsync(50),
           fsync(300),
           new Row("disk-low", "little room on the disk for 5 s, and then more", Set.of(Need.DISK),
-              Map.of("dunlin.store.disk-free-min", "64MiB"), true, Rows::diskLow),
-          new Row("power", "loss of power", Set.of(Need.DISK, Need.FSYNC), Map.of(), true, Rows::power),
+              Map.of("dunlin.store.disk-free-min", "64MiB"), Form.USUAL, Rows::diskLow),
+          new Row("power", "loss of power", Set.of(Need.DISK, Need.FSYNC), Map.of(), Form.USUAL, Rows::power),
           own("overflow", "an absent session's inbox is full: each drop is counted", Map.of("dunlin.inbox.messages-max", "50"), Rows::overflow),
           own("group-stalled", "members of a group that acknowledge nothing, with messages of 900 KB", Map.of(), Rows::groupStalled),
           own("will-refused", "a full inbox refuses wills",
@@ -34,27 +36,29 @@ final class Rows {
           own("deaf", "20 durable sessions do not read, QoS 0 is published as fast as it goes", Map.of(), Rows::deaf),
           own("storm", "kill -9, and all sessions with waiting messages return at once", Map.of(), Storm::play));
 
+  static final List<Row> ALL = Stream.concat(ONE.stream(), ClusterRows.ALL.stream()).toList();
+
   private Rows() {}
 
   private static Row usual(String name, String what, Script script) {
-    return new Row(name, what, Set.of(), Map.of(), true, script);
+    return new Row(name, what, Set.of(), Map.of(), Form.USUAL, script);
   }
 
   private static Row own(String name, String what, Map<String, String> settings, Script script) {
-    return new Row(name, what, Set.of(), settings, false, script);
+    return new Row(name, what, Set.of(), settings, Form.OWN, script);
   }
 
   private static Row fsync(int millis) {
     return new Row(
-        "fsync-" + millis, "each fsync takes %d ms longer, for 5 s".formatted(millis), Set.of(Need.FSYNC), Map.of(), true,
+        "fsync-" + millis, "each fsync takes %d ms longer, for 5 s".formatted(millis), Set.of(Need.FSYNC), Map.of(), Form.USUAL,
         scene -> {
           for (int round = 0; round < scene.rounds; round++) {
             scene.during(1000);
             int from = scene.journal.size();
             scene.struck();
-            scene.broker.steeredFsync().slow(millis);
+            scene.broker().steeredFsync().slow(millis);
             scene.during(5000);
-            scene.broker.steeredFsync().none();
+            scene.broker().steeredFsync().none();
             scene.answersAgain();
             scene.healed();
             long closed = scene.closedSince(from);
@@ -74,9 +78,9 @@ final class Rows {
     for (int round = 0; round < scene.rounds; round++) {
       scene.during(1000);
       scene.struck();
-      scene.broker.signal("STOP");
+      scene.broker().signal("STOP");
       Thread.sleep(5000);
-      scene.broker.signal("CONT");
+      scene.broker().signal("CONT");
       scene.answersAgain();
       scene.healed();
     }
@@ -97,12 +101,12 @@ final class Rows {
   private static void power(Scene scene) throws InterruptedException {
     for (int round = 0; round < scene.rounds; round++) {
       // Only messages in flight at the power loss can be lost.
-      scene.broker.steeredFsync().slow(20);
+      scene.broker().steeredFsync().slow(20);
       scene.during(scene.random.nextInt(1000, 3000));
-      scene.journal.broker(Event.Deed.KILLED);
+      scene.journal.broker(Event.Deed.KILLED, 0, "power");
       scene.ownDisk().cutPower();
-      scene.broker.kill();
-      scene.broker.steeredFsync().none();
+      scene.broker().kill();
+      scene.broker().steeredFsync().none();
       scene.ownDisk().restorePower();
       scene.startAgain();
     }
@@ -115,7 +119,7 @@ final class Rows {
     absent.disconnect();
     for (int i = 0; i < 200; i++) publisher.publish(Draft.of("o/1", 1, 100));
     scene.expect(publisher.awaitAcknowledged(LONG), "not all were acknowledged");
-    long drops = scene.broker.drops().inboxes();
+    long drops = scene.broker().drops().inboxes();
     scene.expect(drops == 150, "%d drops were counted, and 150 messages had no room".formatted(drops));
     scene.expect(absent.connect(false), "cannot come back");
     boolean all = scene.await(LONG, () -> received(scene, "absent") == 50);
@@ -143,9 +147,9 @@ final class Rows {
       for (int i = 0; i < 130; i++) feeder.publish(Draft.of("big/1", 1, 900_000));
     });
     scene.during(8000);
-    var before = scene.broker.processorTime();
+    var before = scene.broker().processorTime();
     scene.during(5000);
-    long busy = scene.broker.processorTime().minus(before).toMillis() / 50;
+    long busy = scene.broker().processorTime().minus(before).toMillis() / 50;
     scene.figures.put("processor while stalled, % of one core", String.valueOf(busy));
     scene.expect(busy < 50, "the broker takes %d %% of a core while nothing can move".formatted(busy));
     for (int i = 0; i < 100; i++) other.publish(Draft.of("small/1", 1, 100));

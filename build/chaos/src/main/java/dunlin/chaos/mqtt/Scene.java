@@ -11,6 +11,8 @@ import java.util.Map;
 import java.util.Random;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The context of a row's script. */
 final class Scene implements AutoCloseable {
@@ -18,26 +20,37 @@ final class Scene implements AutoCloseable {
    * Owner: the thread of the row.
    * Failure: a step that takes too long is a problem, which fails the row; the script continues.
    */
+  private static final Logger log = LoggerFactory.getLogger(Scene.class);
   private static final Duration AGAIN_MAX = Duration.ofMinutes(1);
   private static final int AGAIN_ANSWERS = 50;
 
   final Journal journal;
-  final MqttBroker broker;
   final Random random;
   final int rounds;
   final int stormSessions;
   final List<String> problems = new ArrayList<>();
   final Map<String, String> figures = new LinkedHashMap<>();
+  private final Service service;
   private final @Nullable LoopDisk disk;
   private final List<MqttClient> clients = new ArrayList<>();
 
-  Scene(Journal journal, MqttBroker broker, Random random, int rounds, int stormSessions, @Nullable LoopDisk disk) {
+  Scene(Journal journal, Service service, Random random, int rounds, int stormSessions, @Nullable LoopDisk disk) {
     this.journal = journal;
-    this.broker = broker;
+    this.service = service;
     this.random = random;
     this.rounds = rounds;
     this.stormSessions = stormSessions;
     this.disk = disk;
+  }
+
+  MqttBroker broker() {
+    if (service instanceof MqttBroker broker) return broker;
+    throw new IllegalStateException("there is more than one broker");
+  }
+
+  MqttCluster cluster() {
+    if (service instanceof MqttCluster cluster) return cluster;
+    throw new IllegalStateException("there is only one broker");
   }
 
   LoopDisk ownDisk() {
@@ -47,7 +60,7 @@ final class Scene implements AutoCloseable {
 
   /** An additional client, which is closed with the row. */
   MqttClient client(String id, int level, int expirySeconds) {
-    var client = new MqttClient(journal, broker::port, new Profile(id, level, expirySeconds, 1000, 500));
+    var client = new MqttClient(journal, service.entrance(new Random(id.hashCode())), new Profile(id, level, expirySeconds, 1000, 500));
     clients.add(client);
     return client;
   }
@@ -62,29 +75,41 @@ final class Scene implements AutoCloseable {
 
   void during(long millis) throws InterruptedException {
     Thread.sleep(millis);
-    broker.mustRun();
+    service.mustRun();
   }
 
   void struck() {
-    journal.broker(Deed.STRUCK);
+    journal.broker(Deed.STRUCK, 0, "");
+  }
+
+  /** A fault of one broker of a cluster. */
+  void struck(MqttCluster.Node node) {
+    String note = "%s, which leads %s".formatted(node.name(), node.leads());
+    log.info(note);
+    journal.broker(Deed.STRUCK, node.number, note);
   }
 
   void healed() {
-    journal.broker(Deed.HEALED);
+    journal.broker(Deed.HEALED, 0, "");
   }
 
   /** Kills and restarts the broker, and waits until publishers are answered again. */
   void killAndStart() throws InterruptedException {
-    broker.kill();
+    broker().kill();
     startAgain();
   }
 
   void startAgain() throws InterruptedException {
     long began = System.nanoTime();
-    broker.start();
+    broker().start();
     answersAgain();
-    figures.merge("longest outage, ms", String.valueOf((System.nanoTime() - began) / 1_000_000), Scene::larger);
+    outage(began);
     healed();
+  }
+
+  /** Notes how long new messages were not acknowledged. */
+  void outage(long sinceNanos) {
+    figures.merge("longest outage, ms", String.valueOf((System.nanoTime() - sinceNanos) / 1_000_000), Scene::larger);
   }
 
   static String larger(String a, String b) {
@@ -97,7 +122,7 @@ final class Scene implements AutoCloseable {
     int from = journal.size();
     while (System.nanoTime() - since < AGAIN_MAX.toNanos()) {
       Thread.sleep(50);
-      if (journal.count(from, Event.Acknowledged.class::isInstance) >= AGAIN_ANSWERS) return;
+      if (journal.count(from, each -> each instanceof Event.Acknowledged it && it.success()) >= AGAIN_ANSWERS) return;
     }
     problem("fewer than %d messages were acknowledged within %s".formatted(AGAIN_ANSWERS, AGAIN_MAX));
   }

@@ -2,6 +2,7 @@ package dunlin.chaos.mqtt;
 
 import dunlin.chaos.mqtt.Event.Connected;
 import dunlin.chaos.mqtt.Event.Ended;
+import dunlin.chaos.mqtt.Event.ReceivedBehind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -36,6 +37,7 @@ final class SessionRules {
     for (var life : facts.lives.values()) {
       present(life);
       single(life);
+      behind(life);
     }
     return violations;
   }
@@ -43,7 +45,7 @@ final class SessionRules {
   private void present(List<Event> life) {
     var known = Known.NONE;
     @Nullable Ended ended = null;
-    long expirySeconds = 0;
+    @Nullable Connected before = null;
     for (var event : life) {
       switch (event) {
         case Connected it -> {
@@ -51,11 +53,11 @@ final class SessionRules {
             if (it.sessionPresent()) violations.add(new Violation("D6", "present after Clean Start", it.toString()));
           } else if (known == Known.NONE) {
             if (it.sessionPresent()) violations.add(new Violation("D6", "present and never made", it.toString()));
-          } else if (known == Known.THERE) {
-            lasting(it, Optional.ofNullable(ended), expirySeconds);
+          } else if (known == Known.THERE && before != null) {
+            lasting(before, Optional.ofNullable(ended), it);
           }
           known = it.expirySeconds() > 0 ? Known.THERE : Known.NONE;
-          expirySeconds = it.expirySeconds();
+          before = it;
           ended = null;
         }
         case Event.ConnectFailed it -> {
@@ -67,12 +69,13 @@ final class SessionRules {
     }
   }
 
-  private void lasting(Connected now, Optional<Ended> ended, long expirySeconds) {
+  private void lasting(Connected before, Optional<Ended> ended, Connected now) {
+    long expiryNanos = before.expirySeconds() * SECOND;
     if (!now.sessionPresent()) {
-      boolean early = ended.isEmpty() || now.nanos() < ended.get().nanos() + expirySeconds * SECOND;
+      boolean early = ended.isEmpty() || now.nanos() < facts.earliestEnd(before, ended.get()) + expiryNanos;
       if (early) violations.add(new Violation("D11", "session gone early", "%s, ended %s".formatted(now, ended)));
     } else if (ended.isPresent()) {
-      long latest = ended.get().nanos() + expirySeconds * SECOND + LATE_MOST;
+      long latest = ended.get().nanos() + expiryNanos + LATE_MOST;
       if (now.askedNanos() > latest && !facts.disturbedBetween(ended.get().nanos(), now.nanos()))
         violations.add(new Violation("D11", "session there too long", "%s, ended %s".formatted(now, ended)));
     }
@@ -92,12 +95,32 @@ final class SessionRules {
   }
 
   private void loser(Connected first, Connected next, Optional<Ended> end) {
-    long latest = next.nanos() + TAKEOVER_MOST;
+    // A broker that is cut off or stands still cannot tell its client; once it can, it must.
+    long latest = facts.quietAfter(next.nanos(), TAKEOVER_MOST) + TAKEOVER_MOST;
     if (end.isEmpty() ? latest < facts.drainedNanos : end.get().nanos() > latest) {
-      if (!facts.disturbedBetween(next.askedNanos(), latest)) violations.add(new Violation("D6", "two connections", first + " and " + next));
+      violations.add(new Violation("D6", "two connections", first + " and " + next));
     } else if (end.isPresent() && first.level() == LEVEL_5 && end.get().reason() != SESSION_TAKEN_OVER) {
       if (!facts.disturbedBetween(next.askedNanos() - SECOND, end.get().nanos()))
         violations.add(new Violation("D6", "taken over without saying so", end.get().toString()));
+    }
+  }
+
+  /**
+   * What is published once a durable session has moved to another connection must not come over the one before, not even
+   * from a broker that does not know of it yet. (Of QoS 0 nothing is promised.)
+   */
+  private void behind(List<Event> life) {
+    for (var event : life) {
+      if (!(event instanceof ReceivedBehind it) || it.qos() == 0) continue;
+      var message = facts.sent.get(it.id());
+      boolean moved =
+          message != null
+              && life.stream()
+                  .anyMatch(
+                      each ->
+                          each instanceof Connected next && next.connection() > it.connection() && next.expirySeconds() > 0
+                              && next.nanos() < message.first.nanos());
+      if (moved) violations.add(new Violation("D6", "served behind a takeover", it.toString()));
     }
   }
 }

@@ -31,8 +31,8 @@ final class Storm {
     for (int i = 0; i < scene.stormSessions; i++) sessions.add(scene.client("storm-" + i, 5, FOREVER));
     prepare(sessions);
     fill(scene);
-    scene.broker.kill();
-    scene.broker.start();
+    scene.broker().kill();
+    scene.broker().start();
     scene.healed();
 
     int from = scene.journal.size();

@@ -88,11 +88,11 @@ final class WillRules {
       return;
     }
     boolean back = next.isPresent() && next.get().sessionPresent() && delay > 0;
-    if (back && next.get().nanos() < end.nanos() + delay) {
+    if (back && next.get().nanos() < facts.earliestEnd(connected, end) + delay) {
       if (!came.isEmpty()) add("will sent though the client was back", id, will, Optional.of(end));
       return;
     }
-    early(id, will, end, next, delay, came);
+    if (!facts.disturbedBetween(connected.nanos(), end.nanos())) early(id, will, end, next, delay, came);
     if (came.size() > 1 && !facts.disturbedBetween(will.nanos(), came.getLast())) add("will sent twice", id, will, Optional.of(end));
     if (!came.isEmpty()) return;
     boolean inTime = back && (next.get().askedNanos() < end.nanos() + delay + LATE_MOST || facts.disturbedBetween(end.nanos(), next.get().nanos()));

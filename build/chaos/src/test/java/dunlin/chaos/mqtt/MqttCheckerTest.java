@@ -217,4 +217,63 @@ final class MqttCheckerTest {
     assertThat(List.of("d", "d/+/x", "d/1/+", "d/2", "e/#")).noneMatch(filter -> Filters.matches(filter, "d/1"));
     assertThat(Filters.matches("d/#", "d")).isTrue();
   }
+
+  @Test
+  void aSessionIsNotServedOverTheConnectionBefore() {
+    var history = subscribed().connect("sub", FOREVER, true).safe("pub", 1, "d/1", 1).receiveBehind("sub", 1, "pub", 1, 1);
+    bad(history.receive("sub", "pub", 1, "d/1", 1).end("sub", 1, End.TAKEN_OVER, 0x8E), "D6", "served behind a takeover");
+    history = subscribed().deed(Deed.STRUCK).connect("sub", FOREVER, true).safe("pub", 1, "d/1", 1).receiveBehind("sub", 1, "pub", 1, 1);
+    bad(history.receive("sub", "pub", 1, "d/1", 1).end("sub", 1, End.TAKEN_OVER, 0x8E).deed(Deed.HEALED), "D6", "served behind a takeover");
+    history = subscribed().safe("pub", 1, "d/1", 1).connect("sub", FOREVER, true).receiveBehind("sub", 1, "pub", 1, 1);
+    good(history.receive("sub", "pub", 1, "d/1", 1).end("sub", 1, End.TAKEN_OVER, 0x8E)); // it was on its way
+  }
+
+  @Test
+  void aConnectionThatIsCutOffEndsOnceItIsNot() {
+    var history = new TestHistory().connect("c", FOREVER, false).deed(Deed.STRUCK).connect("c", FOREVER, true).later(60).deed(Deed.HEALED);
+    good(history.end("c", 1, End.TAKEN_OVER, -1).later(60));
+    history = new TestHistory().connect("c", FOREVER, false).deed(Deed.STRUCK).connect("c", FOREVER, true).later(60).deed(Deed.HEALED);
+    bad(history.later(60), "D6", "two connections");
+  }
+
+  @Test
+  void aSessionMayExpireWhileItsClientIsCutOff() {
+    good(new TestHistory().connect("c", 2, false).deed(Deed.STRUCK).later(10).deed(Deed.HEALED).end("c", End.BY_BROKER).connect("c", 2, false));
+    bad(new TestHistory().connect("c", 2, false).later(10).end("c", End.BY_BROKER).connect("c", 2, false), "D11", "session gone early");
+  }
+
+  @Test
+  void aWillMayComeWhileItsClientIsCutOff() {
+    var cut = watched().connectWithWill("c", FOREVER, false, 0).deed(Deed.STRUCK).later(10).receive("watcher", "c", 1, "w/c", 2);
+    good(cut.deed(Deed.HEALED).end("c", End.ABANDONED).later(5));
+    var connected = watched().connectWithWill("c", FOREVER, false, 0).later(10).receive("watcher", "c", 1, "w/c", 2);
+    bad(connected.end("c", End.ABANDONED).later(5), "D7", "will sent early");
+  }
+
+  @Test
+  void anotherMemberMayGetWhatOneThatIsCutOffHas() {
+    var history = group(FOREVER).deed(Deed.STRUCK).safe("pub", 1, "s/1", 2).hold("m1", "pub", 1, "s/1", 2).receive("m2", "pub", 1, "s/1", 2);
+    good(history.end("m1", End.BY_BROKER).deed(Deed.HEALED));
+    history = group(FOREVER).deed(Deed.STRUCK).safe("pub", 1, "s/1", 2).hold("m1", "pub", 1, "s/1", 2).receive("m2", "pub", 1, "s/1", 2);
+    bad(history.deed(Deed.HEALED), "D9", "with two members at a time");
+  }
+
+  private static TestHistory cut() {
+    return new TestHistory().connect("pub", FOREVER, false).deed(Deed.STRUCK).deed(Deed.CUT, 1);
+  }
+
+  private static TestHistory mended(TestHistory history) {
+    return history.deed(Deed.MENDED, 1).deed(Deed.HEALED);
+  }
+
+  @Test
+  void aMinorityAcknowledgesNothingAndDisconnects() {
+    good(mended(cut().publish("pub", 1, "d/1", 1).later(6).end("pub", End.BY_BROKER).later(10)));
+    bad(mended(cut().safe("pub", 1, "d/1", 1).end("pub", End.BY_BROKER)), "D14", "acknowledged by a minority");
+    good(mended(cut().publish("pub", 1, "d/1", 1)).acknowledge("pub", 1));
+    good(mended(new TestHistory().connect("pub", FOREVER, false).publish("pub", 1, "d/1", 1).deed(Deed.CUT, 1).acknowledge("pub", 1)));
+    good(mended(new TestHistory().connect("pub", FOREVER, false).deed(Deed.CUT, 2).safe("pub", 1, "d/1", 1)));
+    bad(mended(cut().later(12)), "D14", "not disconnected by a minority");
+    bad(mended(cut().end("pub", End.BY_BROKER).connect("pub", FOREVER, true)), "D14", "accepted by a minority");
+  }
 }

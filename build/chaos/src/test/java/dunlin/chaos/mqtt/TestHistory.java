@@ -46,7 +46,11 @@ final class TestHistory {
   }
 
   TestHistory deed(Deed deed) {
-    events.add(new Event.Broker(tick(), deed));
+    return deed(deed, 0);
+  }
+
+  TestHistory deed(Deed deed, int node) {
+    events.add(new Event.Broker(tick(), deed, node, ""));
     return this;
   }
 
@@ -59,7 +63,7 @@ final class TestHistory {
     expiry.put(client, expirySeconds);
     long asked = tick();
     int connection = connections.merge(client, 1, Integer::sum);
-    events.add(new Event.Connected(tick(), client, connection, 5, asked, expirySeconds == 0, expirySeconds, present));
+    events.add(new Event.Connected(tick(), client, connection, 1, 5, asked, expirySeconds == 0, expirySeconds, present));
     return this;
   }
 
@@ -145,6 +149,12 @@ final class TestHistory {
     return this;
   }
 
+  /** Comes over an earlier connection. */
+  TestHistory receiveBehind(String client, int connection, String publisher, int number, int qos) {
+    events.add(new Event.ReceivedBehind(tick(), client, connection, new MessageId(publisher, number), qos));
+    return this;
+  }
+
   /** Comes, and is not answered. */
   TestHistory hold(String client, String publisher, int number, String topic, int qos) {
     receive(client, publisher, number, topic, qos);
@@ -160,12 +170,15 @@ final class TestHistory {
     history.connect("m1", FOREVER, false).subscribe("m1", "$share/g/s/#", 1).connect("m2", FOREVER, false).subscribe("m2", "$share/g/s/#", 1);
     history.connect("switch", 0, false).subscribe("switch", "u/#", 1).unsubscribe("switch", "u/#");
     history.connect("pub", FOREVER, false);
+    history.deed(Deed.STRUCK).deed(Deed.CUT, 2);
     for (int n = 1; n <= 8; n++) {
+      if (n == 2) history.deed(Deed.MENDED, 2).deed(Deed.HEALED).later(10);
       history.safe("pub", n, "d/1", n / 5 + 1).receive("sub", "pub", n, "d/1", n / 5 + 1).receive("on", "pub", n, "d/1", 1);
     }
     for (int n = 9; n <= 12; n++) history.safe("pub", n, "s/1", 1).receive(n % 2 == 0 ? "m1" : "m2", "pub", n, "s/1", 1);
     history.end("sub", End.DISCONNECTED).later(1).connect("sub", FOREVER, true);
     history.connect("sub", FOREVER, true).end("sub", 2, End.TAKEN_OVER, 0x8E);
+    history.safe("pub", 13, "d/1", 1).receive("sub", "pub", 13, "d/1", 1).receive("on", "pub", 13, "d/1", 1);
     history.connectWithWill("will", FOREVER, false, 0).end("will", End.ABANDONED).receive("watcher", "will", 1, "w/will", 2).later(5);
     history.connectWithWill("late", FOREVER, false, 2).end("late", End.ABANDONED).later(2).receive("watcher", "late", 1, "w/late", 2);
     history.connectWithWill("polite", FOREVER, false, 0).end("polite", End.DISCONNECTED).later(5);

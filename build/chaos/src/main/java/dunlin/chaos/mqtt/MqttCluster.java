@@ -1,0 +1,221 @@
+package dunlin.chaos.mqtt;
+
+import dunlin.chaos.Links;
+import dunlin.chaos.Site;
+import dunlin.chaos.TrialException;
+import dunlin.chaos.mqtt.MqttBroker.Home;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Three brokers with the same seeds, which are one broker for their clients. */
+final class MqttCluster implements Service, AutoCloseable {
+  /*
+   * A client opens each connection at any of the brokers that run. Timeouts are shorter than the product's, so that rounds
+   * are short; docs/RELIABILITY.md says which they are.
+   *
+   * Owner: the thread of the row; clients only use entrances.
+   * Failure: a cluster without leaders within LEADERS_MAX fails the row.
+   */
+  static final Map<String, String> TIMEOUTS =
+      Map.of(
+          "dunlin.cluster.heartbeat", "200ms",
+          "dunlin.cluster.lease", "5s",
+          "dunlin.cluster.down-after", "6s",
+          "dunlin.cluster.election-timeout", "1s");
+
+  private static final Duration LEADERS_MAX = Duration.ofMinutes(1);
+  private static final Duration STOP_MAX = Duration.ofMinutes(1);
+  /** A client does not wait for longer for a broker that is cut off. */
+  private static final Duration CONNECT_MAX = Duration.ofSeconds(3);
+
+  /** Ranges of a cluster: the meta group, and one each of routes, retained messages and sessions. */
+  private static final int RANGES = 4;
+
+  private static final int LED_MAX = 2;
+  private static final Pattern LEADS = Pattern.compile("^dunlin_store_leading\\{.*range=\"([^\"]+)\".*} 1\\.0$");
+
+  /** One broker, over all its runs. */
+  static final class Node {
+    final int number;
+    final Site site;
+    final MqttBroker broker;
+    private volatile boolean running;
+    /** What its earlier runs have counted. */
+    private Drops earlier = Drops.NONE;
+
+    /** Operates the cluster at this broker. */
+    Operator operator() {
+      return new Operator(broker.pid());
+    }
+
+    private Node(int number, Site site, MqttBroker broker) {
+      this.number = number;
+      this.site = site;
+      this.broker = broker;
+    }
+
+    String name() {
+      return site.name();
+    }
+
+    void launch() {
+      broker.launch();
+    }
+
+    void awaitListening() {
+      broker.awaitListening();
+      running = true;
+    }
+
+    void start() {
+      launch();
+      awaitListening();
+    }
+
+    void kill() {
+      earlier = earlier.plus(broker.drops());
+      running = false;
+      broker.kill();
+    }
+
+    /** Has it stop by itself. */
+    void stop() {
+      earlier = earlier.plus(broker.drops());
+      running = false;
+      broker.stop(STOP_MAX);
+    }
+
+    /** The process goes on, but has lost its disk: it only remains to be killed. */
+    void killWithoutAsking() {
+      running = false;
+      broker.kill();
+    }
+
+    /** The names of the ranges that it leads. */
+    List<String> leads() {
+      return broker.metrics("dunlin_store_leading").stream().map(LEADS::matcher).filter(Matcher::find).map(line -> line.group(1)).toList();
+    }
+  }
+
+  private final List<Node> nodes = new ArrayList<>();
+  private final @Nullable Links links;
+
+  /**
+   * @param sites one for each broker
+   * @param links the network between the sites; null when they share the loopback device
+   */
+  MqttCluster(Path distribution, List<Site> sites, int heapMegabytes, Map<String, String> settings, @Nullable Links links, Journal journal) {
+    this.links = links;
+    String seeds = sites.stream().map(site -> site.host() + ":" + site.servicePort()).collect(Collectors.joining(","));
+    for (var site : sites) {
+      var all = new LinkedHashMap<>(TIMEOUTS);
+      all.putAll(settings);
+      all.put("dunlin.cluster.seeds", seeds);
+      all.put("dunlin.cluster.bootstrap-expect", String.valueOf(sites.size()));
+      all.put("dunlin.cluster.host", site.host());
+      all.put("dunlin.cluster.port", String.valueOf(site.raftPort()));
+      all.put("dunlin.cluster.service-port", String.valueOf(site.servicePort()));
+      if (links != null) {
+        all.put("dunlin.cluster.bind", site.host());
+        all.put("dunlin.cluster.plaintext", "true");
+        all.put("dunlin.listeners.tcp.host", site.host());
+        all.put("dunlin.auth.anonymous", "true");
+      }
+      var home = new Home(distribution, site.data(), site.log(), site.host(), site.prefix(), heapMegabytes, all);
+      nodes.add(new Node(nodes.size() + 1, site, new MqttBroker(home, site.fsync(), journal.lives(nodes.size() + 1))));
+    }
+  }
+
+  List<Node> nodes() {
+    return nodes;
+  }
+
+  Links links() {
+    if (links == null) throw new IllegalStateException("the brokers share one network");
+    return links;
+  }
+
+  /** Founds the cluster, and waits until its leaders are spread, which they are once after that. */
+  void found() throws InterruptedException {
+    startAll();
+    long deadline = System.nanoTime() + LEADERS_MAX.toNanos();
+    while (!areLeadersSpread(leaders())) {
+      if (System.nanoTime() > deadline) throw new TrialException("leaders are not spread: " + leaders());
+      Thread.sleep(100);
+    }
+  }
+
+  private static boolean areLeadersSpread(Map<String, Node> leaders) {
+    var led = leaders.values().stream().collect(Collectors.groupingBy(node -> node.number, Collectors.counting()));
+    return leaders.size() == RANGES && led.values().stream().allMatch(count -> count <= LED_MAX);
+  }
+
+  /** Starts all of them at the same time: the first one alone would wait for the others. */
+  void startAll() {
+    nodes.forEach(Node::launch);
+    nodes.forEach(Node::awaitListening);
+  }
+
+  /** The leader of each range, by the range's name, as far as the running brokers tell. */
+  Map<String, Node> leaders() {
+    var leaders = new TreeMap<String, Node>();
+    for (var node : nodes) if (node.running) for (String range : node.leads()) leaders.put(range, node);
+    return leaders;
+  }
+
+  /** Asks for a transfer of a range's leadership; does not wait for it. */
+  void transfer(String range, Node to) {
+    try (var operator = to.operator()) {
+      var cluster = operator.cluster();
+      // There is one range of each kind, and its name begins with the kind.
+      var row = cluster.getRanges().stream().filter(each -> range.startsWith(each.kind())).findFirst();
+      if (row.isEmpty()) throw new TrialException("the cluster does not know " + range);
+      var _ = cluster.transferLeadership(row.get().id(), cluster.getNode());
+    }
+  }
+
+  @Override
+  public Entrance entrance(Random random) {
+    return () -> {
+      var running = nodes.stream().filter(node -> node.running).toList();
+      if (running.isEmpty()) return Optional.empty();
+      var node = running.get(random.nextInt(running.size()));
+      return node.broker.entry(node.number, CONNECT_MAX);
+    };
+  }
+
+  @Override
+  public void mustRun() {
+    for (var node : nodes) if (node.running) node.broker.mustRun();
+  }
+
+  @Override
+  public Drops drops() {
+    var all = Drops.NONE;
+    for (var node : nodes) {
+      all = all.plus(node.earlier);
+      if (node.running) all = all.plus(node.broker.drops());
+    }
+    return all;
+  }
+
+  @Override
+  public void close() {
+    for (var node : nodes) {
+      node.broker.close();
+      var disk = node.site.disk();
+      if (disk != null) disk.close();
+    }
+  }
+}
