@@ -46,12 +46,17 @@ final class Accepting implements AutoCloseable {
     accepted.add(service.accept(name, new LinkAcceptor(random.nextLong(), Link.Settings.defaults(), CALLERS_MAX, owner, System::nanoTime, factory), owner));
   }
 
-  /** Accepts a link for the messages of each lane. */
+  /**
+   * Accepts links with the messages of each lane.
+   *
+   * @param receiverOf a receiver for each link: it keeps what both sides of that link have said to each other, and the
+   *     next leader's link begins anew
+   */
   void acceptLanes(IntFunction<String> name, IntFunction<? extends Executor> threadOf, IntFunction<ReceivingStream.Receiver> receiverOf) {
-    for (int lane = 0; lane < LinkNames.LANES; lane++) {
+    for (int i = 0; i < LinkNames.LANES; i++) {
+      int lane = i;
       var owner = threadOf.apply(lane);
-      var receiver = receiverOf.apply(lane);
-      accept(name.apply(lane), owner, (link, _) -> new ReceivingStream(link, owner, receiver));
+      accept(name.apply(lane), owner, (link, _) -> new ReceivingStream(link, owner, receiverOf.apply(lane)));
     }
   }
 

@@ -225,8 +225,7 @@ public final class ClusterTiers implements AutoCloseable {
 
   /** Accepts messages for the listeners of the embedding application. */
   public void accept(ApplicationSubscriptions application) {
-    var deliveries = new RemoteDeliveries(application);
-    accepting.acceptLanes(LinkNames::application, parts.frontend()::onLane, _ -> deliveries);
+    accepting.acceptLanes(LinkNames::application, parts.frontend()::onLane, _ -> new RemoteDeliveries(application));
   }
 
   /**
@@ -234,8 +233,7 @@ public final class ClusterTiers implements AutoCloseable {
    * their links.
    */
   public CompletableFuture<Void> begin() {
-    var clients = new RemoteDeliveries(parts.frontend().delivery());
-    accepting.acceptLanes(LinkNames::clients, parts.frontend()::onLane, _ -> clients);
+    accepting.acceptLanes(LinkNames::clients, parts.frontend()::onLane, _ -> new RemoteDeliveries(parts.frontend().delivery()));
     lease =
         new FrontendLease(
             cluster(), parts.timer(), parts.leaseChecked(), () -> sessions.lose("this node has lost its lease in the cluster"));
