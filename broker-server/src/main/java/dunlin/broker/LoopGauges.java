@@ -25,6 +25,13 @@ final class LoopGauges {
     Gauge.builder("dunlin.subscriptions.changes", frontend, f -> f.sum(each -> each.sessions().fanout().routes().changesWaiting()))
         .description("Routes of this frontend that are to be set or removed and are not yet")
         .register(registry);
+    Gauge.builder("dunlin.subscriptions.stale-routes", frontend, f -> f.sum(each -> each.sessions().fanout().routes().staleRoutes()))
+        .description("Routes without a subscription whose removal has failed, to be removed again")
+        .register(registry);
+    FunctionCounter.builder(
+            "dunlin.subscriptions.abandoned-routes", frontend, f -> f.sum(each -> each.sessions().fanout().routes().abandonedRoutes()))
+        .description("Such routes for which there was no room, left to the next start")
+        .register(registry);
     Gauge.builder("dunlin.subscriptions.retained-reads", frontend, f -> f.sum(each -> each.sessions().retainedReads()))
         .description("Subscriptions whose retained messages have not all been read")
         .register(registry);

@@ -28,6 +28,7 @@ public final class RouteTable {
    * reused, so a caller that looks one up must check FilterHandle.isOf with the route that contained it.
    * Order: changes are sent to the dist tier one after the other and take effect in that order, so if a route is
    * removed and then set again, it is set in the end.
+   * Failure: if a route cannot be removed, StaleRoutes has it removed again, unless it is in use again by then.
    * Bounds: one entry for each distinct filter of live sessions, each of which is bounded in subscriptions. Changes in
    * progress are bounded by a share of CHANGES_MAX, so that a thousand clients that disconnect at once do not fill the
    * dist tier's queue and cause the next SUBSCRIBE to be refused. Waiting changes are bounded by the subscriptions that
@@ -50,6 +51,7 @@ public final class RouteTable {
 
   private final Map<Key, Entry> entries = new HashMap<>();
   private final ArrayDeque<Change> changesWaiting = new ArrayDeque<>();
+  private final StaleRoutes stale;
   private int subscriptions;
   private int sharedSubscriptions;
   private int changesUnderWay;
@@ -61,7 +63,11 @@ public final class RouteTable {
   /** A route to set or to remove. */
   private record Change(Route route, boolean set, CompletableFuture<Void> done) {}
 
-  private record Key(String tenant, TopicFilter filter) implements Comparable<Key> {
+  record Key(String tenant, TopicFilter filter) implements Comparable<Key> {
+    static Key of(FilterHandle handle) {
+      return new Key(handle.tenant(), handle.filter());
+    }
+
     @Override
     public int compareTo(Key other) {
       int byFilter = filter.compareTo(other.filter);
@@ -90,6 +96,7 @@ public final class RouteTable {
     this.incarnation = incarnation;
     this.dist = dist;
     this.changesMax = Math.max(64, CHANGES_MAX / loopCount);
+    this.stale = new StaleRoutes(loop, this::removeRoute);
   }
 
   /** The index of the loop that keeps a filter. */
@@ -101,12 +108,14 @@ public final class RouteTable {
   /** Counts one more subscription of the filter. If its route could not be set before, that is tried again. */
   public Use acquire(String tenant, TopicFilter filter) {
     assert loop.isCurrent() : "touched off its event loop";
-    Entry entry = entries.get(new Key(tenant, filter));
+    Key key = new Key(tenant, filter);
+    Entry entry = entries.get(key);
     if (entry == null) {
       FilterHandle handle = new FilterHandle(tenant, filter, takeNumber(), loopCount);
       publish(handle.number(), handle);
       entry = new Entry(handle, standing);
-      entries.put(new Key(tenant, filter), entry);
+      entries.put(key, entry);
+      stale.used(key);
       setRoute(entry);
     } else if (entry.routed.isCompletedExceptionally()) {
       setRoute(entry);
@@ -126,7 +135,7 @@ public final class RouteTable {
   /** Counts one subscription less; the route is removed with the last one. */
   public void release(FilterHandle handle) {
     assert loop.isCurrent() : "touched off its event loop";
-    Key key = new Key(handle.tenant(), handle.filter());
+    Key key = Key.of(handle);
     Entry entry = entries.get(key);
     if (entry == null || entry.handle != handle) throw new IllegalStateException("released twice: " + handle.filter().text());
     subscriptions--;
@@ -135,20 +144,18 @@ public final class RouteTable {
     entries.remove(key);
     publish(handle.number(), null);
     freeSlots.add(slotOf(handle.number()));
-    removed(change(handle, false), handle);
+    removeRoute(handle);
   }
 
-  /**
-   * A route that could not be removed does no harm: its messages find no filter here. The next start of the node
-   * removes it.
-   */
-  private void removed(CompletableFuture<Void> removal, FilterHandle handle) {
-    removal.whenComplete(
-        (_, failure) -> {
-          if (failure == null) return;
-          loop.meters().storeFailed();
-          log.debug("route of {} was not removed: {}", LogText.quoted(handle.filter().text()), LogText.quoted(failure.toString()));
-        });
+  private void removeRoute(FilterHandle handle) {
+    change(handle, false)
+        .whenComplete(
+            (_, failure) -> {
+              if (failure == null) return;
+              loop.meters().storeFailed();
+              log.debug("route of {} was not removed: {}", LogText.quoted(handle.filter().text()), LogText.quoted(failure.toString()));
+              if (!entries.containsKey(Key.of(handle))) stale.add(handle);
+            });
   }
 
   public int size() {
@@ -174,6 +181,16 @@ public final class RouteTable {
   /** Number of changes to routes that have not been made yet. */
   public int changesWaiting() {
     return changesWaiting.size() + changesUnderWay;
+  }
+
+  /** Routes that are to be removed again since that has failed. */
+  public int staleRoutes() {
+    return stale.size();
+  }
+
+  /** Number of routes that could not be removed and are left to the next start of the node; any thread, may be stale. */
+  public long abandonedRoutes() {
+    return stale.abandoned();
   }
 
   private CompletableFuture<Void> change(FilterHandle handle, boolean set) {

@@ -2,6 +2,7 @@ package dunlin.broker.fanout;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.OpenFrontend;
 import dunlin.dist.Route;
@@ -121,6 +122,34 @@ class RouteTableTest {
     answer(2);
     assertThat(two.routed()).succeedsWithin(SOON);
     assertThat(lookUp(two)).isSameAs(two.handle());
+  }
+
+  @Test
+  void aRouteThatCouldNotBeRemovedIsRemovedAgain() {
+    RouteTable.Use one = acquire(0, "$share/g/a");
+    release(0, one);
+    for (int i = 1; i <= 2; i++) {
+      dist.answers.get(i).completeExceptionally(new StoreException("no leader"));
+      int calls = i + 2;
+      await().atMost(SOON).until(() -> dist.calls.size() == calls);
+    }
+    assertThat(dist.calls.stream().map(call -> call.substring(0, 1))).containsExactly("+", "-", "-", "-");
+    answer(3);
+    assertThat(on(0, RouteTable::changesWaiting)).isEqualTo(1); // setting it was not answered
+  }
+
+  @Test
+  void aRouteThatIsUsedAgainIsNotRemovedBehindThat() {
+    RouteTable.Use one = acquire(0, "a");
+    release(0, one);
+    RouteTable.Use other = acquire(0, "b");
+    release(0, other);
+    acquire(0, "a");
+    assertThat(dist.calls.stream().map(call -> call.substring(0, 2))).containsExactly("+a", "-a", "+b", "-b", "+a");
+    dist.answers.get(1).completeExceptionally(new StoreException("no leader"));
+    dist.answers.get(3).completeExceptionally(new StoreException("no leader"));
+    await().atMost(SOON).until(() -> dist.calls.size() == 6); // what failed later is made again later
+    assertThat(dist.calls.getLast()).startsWith("-b");
   }
 
   @Test

@@ -6,11 +6,14 @@ import dunlin.dist.RoutePage;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
 import dunlin.retain.RetainClient;
 import dunlin.store.OutcomeUnknownException;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -20,7 +23,9 @@ import org.jspecify.annotations.Nullable;
 /** Repeats calls that a change of the leader has interrupted and that may be made twice, so that clients wait for the next leader. */
 final class Patience {
   /*
-   * A route that is set twice is set once; one that is set again behind its removal brings messages that find no subscription.
+   * A route that is set twice is set once, and so it is with its removal. But a route that is set again behind its removal brings a group's
+   * messages to where it has no members, and a removal behind the next setting takes a subscription away. So of a shard's changes of the
+   * same filter each begins when the one before has come to its end.
    *
    * Owner: any thread.
    * Bounds: the calls' own; each is repeated for LIMIT.
@@ -52,15 +57,46 @@ final class Patience {
             });
   }
 
-  private record PatientRoutes(RouteClient routes) implements RouteClient {
+  private static final class PatientRoutes implements RouteClient {
+    /** What changes name: a shard has one route of a filter. */
+    private record Place(String tenant, TopicFilter filter, ShardId shard) {}
+
+    private final RouteClient routes;
+
+    /** The last change of each place where one is in progress. */
+    private final Map<Place, CompletableFuture<Void>> last = new ConcurrentHashMap<>();
+
+    PatientRoutes(RouteClient routes) {
+      this.routes = routes;
+    }
+
     @Override
     public CompletableFuture<Void> addRoute(Route route) {
-      return repeated(() -> routes.addRoute(route));
+      return inOrder(route, () -> routes.addRoute(route));
     }
 
     @Override
     public CompletableFuture<Void> removeRoute(Route route) {
-      return routes.removeRoute(route);
+      return inOrder(route, () -> routes.removeRoute(route));
+    }
+
+    private CompletableFuture<Void> inOrder(Route route, Supplier<CompletableFuture<Void>> change) {
+      var place = new Place(route.tenant(), route.filter(), route.shard());
+      var done = new CompletableFuture<Void>();
+      var before = last.put(place, done);
+      if (before == null) begin(place, change, done);
+      else before.whenComplete((_, _) -> begin(place, change, done));
+      return done;
+    }
+
+    private void begin(Place place, Supplier<CompletableFuture<Void>> change, CompletableFuture<Void> done) {
+      repeated(change)
+          .whenComplete(
+              (_, failure) -> {
+                last.remove(place, done);
+                if (failure == null) done.complete(null);
+                else done.completeExceptionally(failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure);
+              });
     }
 
     @Override
