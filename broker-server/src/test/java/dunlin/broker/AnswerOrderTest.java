@@ -54,7 +54,7 @@ class AnswerOrderTest {
         var authentication = Authentication.none(new SimpleMeterRegistry());
         var frontend =
             new Frontend(SETTINGS, Budgets.large(), authentication, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops, OpenFrontend.noListener())) {
-      frontend.open(new Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(null)));
+      frontend.open(new Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(null), true));
       frontend.listen();
       try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {
         socket.setSoTimeout(10_000);
@@ -85,7 +85,7 @@ class AnswerOrderTest {
         var authentication = Authentication.none(new SimpleMeterRegistry());
         var frontend =
             new Frontend(SETTINGS, Budgets.large(), authentication, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops, OpenFrontend.noListener())) {
-      frontend.open(new Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(frontend)));
+      frontend.open(new Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(frontend), true));
       frontend.listen();
       try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {
         socket.setSoTimeout(10_000);

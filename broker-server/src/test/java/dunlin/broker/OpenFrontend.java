@@ -112,6 +112,15 @@ public final class OpenFrontend implements AutoCloseable {
   }
 
   public OpenFrontend(int lanes, int queueMessages, NodeBudget budget) {
+    this(lanes, queueMessages, budget, true);
+  }
+
+  /** @param alone whether there is no other frontend */
+  public OpenFrontend(int lanes, boolean alone) {
+    this(lanes, QUEUE_MESSAGES, Budgets.large(), alone);
+  }
+
+  private OpenFrontend(int lanes, int queueMessages, NodeBudget budget, boolean alone) {
     var settings =
         settings(
             new FrontendSettings.Connections(Duration.ofSeconds(10), Duration.ZERO, 100, 0, 0, ""),
@@ -122,7 +131,7 @@ public final class OpenFrontend implements AutoCloseable {
         new AuthenticationSettings(true, "*", "", Duration.ZERO, "", "", Duration.ofSeconds(5), 2, 100, 0); // independent of a PROXY header
     authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), meters);
     frontend = new Frontend(settings, budget, authentication, "node", 7, InstantSource.system(), meters, drops, noListener());
-    frontend.open(new Tiers(dist, retain, sessions));
+    frontend.open(new Tiers(dist, retain, sessions, alone));
   }
 
   /** Connection events without a listener. */

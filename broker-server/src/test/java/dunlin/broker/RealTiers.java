@@ -82,7 +82,7 @@ public final class RealTiers implements AutoCloseable {
     dist.attachFrontend(store.nodeId(), Deliveries.of(frontend.delivery()));
     dist.attachInboxShards(Deliveries.of(new Inboxes(inbox)));
     store.start(Duration.ofSeconds(60));
-    frontend.open(new Tiers(dist, retain, inbox));
+    frontend.open(new Tiers(dist, retain, inbox, true));
     var _ = inbox.start(); // attach waits for it, and fails if it fails
     inbox.attach(store.nodeId(), frontend.life(), frontend).orTimeout(60, TimeUnit.SECONDS).join();
   }

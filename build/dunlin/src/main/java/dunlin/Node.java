@@ -286,7 +286,7 @@ final class Node implements AutoCloseable {
     ranges.start(stallMax());
     ranges.show(metrics().beans());
     DistClient distOfClients = seams.dist(dist);
-    clients.open(new Tiers(distOfClients, sys.over(seams.retain(retain)), seams.sessions(inbox, clients, ranges.nodeId())));
+    clients.open(new Tiers(distOfClients, sys.over(seams.retain(retain)), seams.sessions(inbox, clients, ranges.nodeId()), true));
     opened.push(inbox);
     opened.push(retain);
     retain.start();
@@ -326,7 +326,7 @@ final class Node implements AutoCloseable {
     ranges.show(metrics().beans());
     member.awaitVoters(readiness::isStarting);
     DistClient dist = tiers.dist();
-    clients.open(new Tiers(dist, sys.over(tiers.retained()), tiers.sessions()));
+    clients.open(new Tiers(dist, sys.over(tiers.retained()), tiers.sessions(), false));
     ApplicationSubscriptions subscriptions = serveApplication(of, tiers::accept);
     awaitSessions(tiers.begin(), of.watch(), of.progress());
     of.progress().ended();

@@ -208,8 +208,7 @@ public final class GroupDelivery {
     if (failure == null && Boolean.TRUE.equals(taken)) {
       taken(copy);
     } else if (failure == null && groupOf(copy.filter).size() == 0) {
-      // The last member has just left: for the publisher this is a message without subscribers.
-      drop(copy, ReasonCode.SUCCESS);
+      lastMemberLeft(copy);
     } else if (line == null) {
       waitForRoom(copy);
     } else {
@@ -220,6 +219,19 @@ public final class GroupDelivery {
 
   // ----------------------------------------------------------------------------------------------------------- the end
   // of a copy
+
+  /**
+   * To the publisher this is a message without subscribers, unless there are other frontends. They may have members, so it is not
+   * acknowledged: the publisher sends it again, and by then the group has no route to here.
+   */
+  private void lastMemberLeft(GroupCopy copy) {
+    if (loop.tiers().alone() || copy.acknowledgement == null || !copy.acknowledged()) {
+      drop(copy, ReasonCode.SUCCESS);
+      return;
+    }
+    settle(copy);
+    copy.acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
+  }
 
   private void taken(GroupCopy copy) {
     settle(copy);
