@@ -16,7 +16,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Checks D1 to D12 of docs/DELIVERY.md on one broker: real clients, faults, and a check of the clients' whole history.
+ * Checks D1 to D12 of docs/DELIVERY.md on one broker, and D14 too on a cluster: real clients, faults, and a check of the clients' whole history.
  * See build/chaos/README.md for its use and its limits.
  */
 public final class MqttChaos {
@@ -36,7 +36,7 @@ public final class MqttChaos {
    * Failure: the broker ends with the harness's namespace, or when the row is closed.
    */
   private static final Logger log = LoggerFactory.getLogger(MqttChaos.class);
-  private static final List<String> SHORT = List.of("none", "kill", "overflow", "storm");
+  private static final List<String> SHORT = List.of("none", "kill", "overflow", "storm", "cluster-kill");
   private static final int STORM_SESSIONS = 500;
   private static final int PAUSE_MILLIS = 12;
   private static final int USAGE = 2;
