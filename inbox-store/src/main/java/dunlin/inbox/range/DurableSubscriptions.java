@@ -13,11 +13,14 @@ import dunlin.store.FieldWriter;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The subscriptions of durable sessions: rows, the index that messages are matched with, groups, routes. */
+/**
+ * The subscriptions of durable sessions: their rows, the index that messages are matched with, their groups and routes.
+ */
 final class DurableSubscriptions {
   /*
    * Owner: the applying thread.
-   * Bounds: InboxLimits for each session and for all together; a SUBSCRIBE that would go above it makes none of its subscriptions.
+   * Bounds: InboxLimits for each session and for all together; a SUBSCRIBE that would exceed them adds none of its
+   * subscriptions.
    */
   private static final int FORMAT = 1;
 
@@ -62,7 +65,10 @@ final class DurableSubscriptions {
     return false;
   }
 
-  /** The same filter; the one that its other subscribers have, if there are any: each text of a command or row is a copy of its own. */
+  /**
+   * An equal filter, namely the object of its other subscribers if there are any: decoding a command or row creates a
+   * new copy each time.
+   */
   private TopicFilter known(SessionState session, TopicFilter filter) {
     if (filter.shared()) {
       var group = state.groups.get(new GroupKey(session.key.tenant(), filter));
@@ -72,7 +78,7 @@ final class DurableSubscriptions {
     return subscribers == null ? filter : subscribers.filter;
   }
 
-  /** Puts a plain subscription into the index. Answers whether it is the first of its filter in its shard. */
+  /** Adds a plain subscription to the index. Answers whether it is the first one of its filter in its shard. */
   private boolean index(DurableSubscriber subscriber) {
     String tenant = subscriber.session.key.tenant();
     var subscribers = state.index.get(tenant, subscriber.filter.filter());
@@ -97,7 +103,7 @@ final class DurableSubscriptions {
     return new Outcome.Existed(existed);
   }
 
-  /** The session has ended. */
+  /** Removes all subscriptions of a session that has ended. */
   void removeAll(Change change, SessionState session) {
     for (DurableSubscriber subscriber : session.subscriptions()) {
       change.out().delete(SessionKeys.subscription(session.shard, session.key, subscriber.filter.text()));
@@ -116,12 +122,12 @@ final class DurableSubscriptions {
     if (subscribers.isEmpty()) state.index.remove(tenant, subscriber.filter.filter());
   }
 
-  /** The session's connection has come. */
+  /** Notes that the session has got a connection. */
   void online(Change change, SessionState session) {
     for (DurableSubscriber each : session.subscriptions()) if (each.filter.shared()) groups.online(change, each);
   }
 
-  /** The session's connection has ended. */
+  /** Notes that the session's connection has ended. */
   void offline(Change change, SessionState session) {
     for (DurableSubscriber each : session.subscriptions()) if (each.filter.shared()) groups.offline(change, each);
   }
@@ -134,7 +140,7 @@ final class DurableSubscriptions {
         });
   }
 
-  /** Takes a subscription back in from its row. */
+  /** Restores a subscription from its row. */
   void restore(SessionState session, TopicFilter filter, byte[] value) {
     var options =
         FieldReader.read(
@@ -151,7 +157,7 @@ final class DurableSubscriptions {
       return;
     }
     var group = state.groups.get(new GroupKey(session.key.tenant(), filter));
-    if (group == null) throw new IllegalStateException("a member of no group: " + filter);
+    if (group == null) throw new IllegalStateException("not a member of any group: " + filter);
     var _ = group.join(subscriber);
   }
 }

@@ -16,13 +16,16 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** Shared subscriptions with durable members: who gets a message, what waits for whom; MQTT 5, section 4.8.2. */
+/**
+ * Shared subscriptions with durable members: which member gets a message, and which messages wait; MQTT 5, section
+ * 4.8.2.
+ */
 final class Groups {
   /*
    * Owner: the applying thread.
-   * Bounds: a member has at most a window of a group's unacknowledged messages; the rest waits in the group's inbox, or in an ordered group
-   * in the queues of OrderedGroups. A step of drain() moves as many as its command says, and at most DRAIN_BYTES_MAX or one message. Giving back
-   * moves headers alone.
+   * Bounds: a member has at most a window of a group's unacknowledged messages; further messages wait in the group's
+   * inbox, or in an ordered group in the queues of OrderedGroups. A step of drain() moves at most as many messages as
+   * its command says, and at most DRAIN_BYTES_MAX or one message. Giving back moves only headers.
    */
   private static final int DRAIN_BYTES_MAX = 256 * 1024;
   private static final int FORMAT = 2;
@@ -37,9 +40,9 @@ final class Groups {
     ordered = new OrderedGroups(state, inboxes, this);
   }
 
-  /** The member that takes a new message now, or null when it has to wait; see {@link #waitsIn}. */
+  /** The member that takes a new message now, or null if the message has to wait; see {@link #waitsIn}. */
   @Nullable GroupMember pick(GroupState group, String publisher, int size) {
-    // What came first goes first: while anything waits, a new message waits behind it.
+    // First in, first out: while any message waits, a new one waits behind it.
     if (group.waits()) return null;
     return group.queues == null ? leastLoaded(group, size) : ordered.pick(group, publisher, size);
   }
@@ -48,32 +51,35 @@ final class Groups {
     return group.leastLoaded(member -> fits(group, member, size));
   }
 
-  /** Where a new message waits that no member takes now. */
+  /** Where a new message waits if no member takes it now. */
   Backlog waitsIn(Change change, GroupState group, String publisher) {
     return group.queues == null ? group.backlog : ordered.waitsIn(change, group, publisher);
   }
 
-  /** Whether a message fits a member's inbox. When it does not, the group is asked again when something has left that. */
+  /**
+   * Whether a message fits into a member's inbox. If it does not, the group is drained again once messages have left
+   * that inbox.
+   */
   boolean fits(GroupState group, GroupMember member, int size) {
     if (inboxes.fits(member.session().backlog(), size)) return true;
     state.turnedAway(member.session(), group);
     return false;
   }
 
-  /** A message of the group was stored in a member's inbox. */
+  /** Notes that a message of the group was stored in a member's inbox. */
   void assigned(Change change, GroupState group, GroupMember member, long sequence) {
     group.assigned(member, sequence);
     state.summaries.touch(group, member);
     writeRecord(change, group);
   }
 
-  /** A message of the group was stored where it waits. */
+  /** Notes that a message of the group was stored where it waits. */
   void waits(Change change, GroupState group, Backlog where) {
     if (where instanceof MemberQueue queue) group.queued(queue);
     askForDrain(change, group);
   }
 
-  /** Adds a session to a group, which begins with its first member. */
+  /** Adds a session to a group; the first member creates the group. */
   void join(Change change, DurableSubscriber subscriber) {
     var key = new GroupKey(subscriber.session.key.tenant(), subscriber.filter);
     var group = state.groups.get(key);
@@ -82,12 +88,15 @@ final class Groups {
     }
     var alone = group.size() == 1 ? group.members().iterator().next() : null;
     if (group.join(subscriber)) change.effects().route(route(subscriber), true);
-    // A lone member that is away kept its messages, since no other could have taken them.
+    // An offline member that was alone kept its messages, since no other could have taken them.
     if (alone != null && !alone.online()) giveBack(change, group, alone);
     askForDrain(change, group);
   }
 
-  /** A group that has no member yet. With several ranges one may stay so: for a message that comes when the last member here has just gone, and there may be others elsewhere. */
+  /**
+   * Creates a group without members. With several ranges it may stay so: a message may arrive when the last member in
+   * this range has just left, and other ranges may have members.
+   */
   GroupState begin(Change change, GroupKey key) {
     var group =
         new GroupState(key, state.counters.nextEpoch(change.out(), state.interval.of(key)), state.limits.groupWindow(), state.interval.isWhole());
@@ -96,7 +105,7 @@ final class Groups {
     return group;
   }
 
-  /** A member is gone, but its session stays: what it was sent, it keeps. */
+  /** Removes a member whose session stays: it keeps the messages that it was sent. */
   void leave(Change change, DurableSubscriber subscriber) {
     var group = group(subscriber);
     var member = member(group, subscriber.session);
@@ -109,7 +118,7 @@ final class Groups {
     remove(change, group, member);
   }
 
-  /** A member's session has ended: what was not begun goes to others. */
+  /** Removes a member whose session has ended: messages that were not sent to it go to other members. */
   void end(Change change, DurableSubscriber subscriber) {
     var group = group(subscriber);
     var member = member(group, subscriber.session);
@@ -127,17 +136,17 @@ final class Groups {
       askForDrain(change, group);
       return;
     }
-    // What waits may be for members in other ranges.
+    // Members in other ranges may take the waiting messages.
     if (!group.whole && group.holds()) askForDrain(change, group);
     else drop(change, group);
   }
 
-  /** Removes a group without members in which nothing waits any more. */
+  /** Removes a group without members and without waiting messages. */
   void endIfEmpty(Change change, GroupState group) {
     if (group.size() == 0 && !group.holds()) drop(change, group);
   }
 
-  /** Removes a group without members, and drops what waits. */
+  /** Removes a group without members and drops its waiting messages. */
   void dropAll(Change change, GroupState group) {
     if (group.queues != null) ordered.end(change, group);
     drop(change, group);
@@ -150,7 +159,7 @@ final class Groups {
     if (group.backlog.count > 0) state.leave(group.backlog, InboxDropReason.GROUP_ENDED);
   }
 
-  /** A member's connection has come. */
+  /** Notes that a member has got a connection. */
   void online(Change change, DurableSubscriber subscriber) {
     var group = group(subscriber);
     var member = member(group, subscriber.session);
@@ -159,7 +168,10 @@ final class Groups {
     askForDrain(change, group);
   }
 
-  /** A member's connection has ended: what was not begun goes to others, if there are any. */
+  /**
+   * Notes that a member's connection has ended: messages that were not sent to it go to other members, if there are
+   * any.
+   */
   void offline(Change change, DurableSubscriber subscriber) {
     var group = group(subscriber);
     var member = member(group, subscriber.session);
@@ -169,8 +181,8 @@ final class Groups {
   }
 
   /**
-   * Has what a member has not acknowledged go to others, the oldest first: it is put in front of what waits. QoS 2 messages that may have been
-   * sent stay with the member [MQTT-4.8.2-4, -5].
+   * Gives back the messages that a member has not acknowledged: they are put in front of the waiting ones, the oldest
+   * first. QoS 2 messages that may have been sent stay with the member [MQTT-4.8.2-4, -5].
    */
   private void giveBack(Change change, GroupState group, GroupMember member) {
     var session = member.session();
@@ -191,14 +203,14 @@ final class Groups {
     }
   }
 
-  /** Has what the only member has not acknowledged wait for others, when that is away. */
+  /** Gives back the unacknowledged messages of the only member, if that is offline, so that others can take them. */
   void giveBackAlone(Change change, GroupState group) {
     if (group.size() != 1) return;
     var member = group.members().iterator().next();
     if (!member.online()) giveBack(change, group, member);
   }
 
-  /** Puts messages that were put aside in front of what waits. */
+  /** Puts messages that were set aside in front of the waiting ones. */
   void putBack(Change change, GroupState group, Backlog aside, List<Inboxes.Row> given) {
     var waits = group.queues == null ? group.backlog : ordered.front(change, group);
     for (Inboxes.Row row : given.reversed()) {
@@ -208,7 +220,7 @@ final class Groups {
     }
   }
 
-  /** Moves messages from a member's inbox to the front of what waits. */
+  /** Moves messages from a member's inbox to the front of the waiting ones. */
   void putInFront(Change change, Backlog waits, GroupMember member, List<Inboxes.Row> given) {
     for (Inboxes.Row row : given.reversed()) {
       inboxes.take(change, member.session().backlog(), row.sequence(), row.stored());
@@ -217,13 +229,13 @@ final class Groups {
     }
   }
 
-  /** The row of a message in a group's inbox; how it is sent is decided for each member. */
+  /** The header of a message for a group's inbox; how the message is sent is decided for each member. */
   static StoredMessage waiting(StoredMessage stored) {
     return new StoredMessage(
         stored.qos(), false, false, stored.size(), stored.expiresAt(), new int[0], null, stored.topic(), stored.bodyId());
   }
 
-  /** Hands messages that wait to members with room, in order. */
+  /** Hands waiting messages to members with room, in order. */
   void drain(Change change, GroupKey key, int max) {
     var group = state.groups.get(key);
     if (group == null) return;
@@ -247,7 +259,7 @@ final class Groups {
     askForDrain(change, group);
   }
 
-  /** Removes a message that has waited until it expired. */
+  /** Removes a waiting message that has expired. */
   void expire(Change change, Backlog waits, Inboxes.Row waiting) {
     inboxes.remove(change, waits, waiting.sequence(), waiting.stored());
     change.effects().drop(InboxDropReason.EXPIRED);
@@ -257,7 +269,7 @@ final class Groups {
     return Inboxes.body(change, group.key.tenant(), waiting.stored().bodyId());
   }
 
-  /** Gives a message that has waited to a member that is online and has room for it. */
+  /** Gives a waiting message to an online member with room for it. */
   void give(Change change, GroupState group, GroupMember member, Backlog waits, Inboxes.Row waiting, Publication message) {
     var stored = waiting.stored();
     var session = member.session();
@@ -295,7 +307,7 @@ final class Groups {
 
   private GroupState group(DurableSubscriber subscriber) {
     var group = state.groups.get(new GroupKey(subscriber.session.key.tenant(), subscriber.filter));
-    if (group == null) throw new IllegalStateException("a member of no group: " + subscriber.filter);
+    if (group == null) throw new IllegalStateException("not a member of any group: " + subscriber.filter);
     return group;
   }
 

@@ -13,14 +13,17 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** Builds a range's memory from its rows, in one pass over them in the order of their keys. Neither messages nor their headers are read. */
+/**
+ * Builds the state of a range in memory from its rows, in one pass in the order of their keys. Neither messages nor
+ * their headers are read.
+ */
 final class RangeOpening {
   /*
    * Owner: the thread that opens the range; used once.
-   * Bounds: a few rows for each session, subscription and group. What waits in their inboxes is taken from Summaries, however much it is.
-   * Rows of shared subscriptions are kept until all groups have been read.
-   * Failure: a row that cannot be read stops the replica. A summary that says something else than the headers is not noticed here, but
-   * by `dunlin repair`, which reads all of them.
+   * Bounds: a few rows for each session, subscription and group. The totals of their inboxes are read from Summaries,
+   * however many messages there are. Rows of shared subscriptions are kept until all groups have been read.
+   * Failure: a row that cannot be read stops the replica. A summary that contradicts the headers is not noticed here,
+   * but by `dunlin repair`, which reads all headers.
    */
   private final RangeState state;
   private final SessionLife life;
@@ -28,10 +31,13 @@ final class RangeOpening {
   private final Wills wills;
   private final List<Membership> memberships = new ArrayList<>();
 
-  /** A row of a session's part in a group: its subscription, or what it has not acknowledged. The group's rows may be in a shard behind it. */
+  /**
+   * A row of a session's membership in a group: its subscription, or the summary of what it has not acknowledged. The
+   * group's rows may be in a later shard.
+   */
   private record Membership(SessionState session, TopicFilter filter, int kind, byte[] value) {}
 
-  /** What is kept of the key that the last row had, since a session has several. */
+  /** The session of the last row, kept because a session has several rows. */
   private @Nullable SessionKey lastSession;
 
   RangeOpening(RangeState state, SessionLife life, DurableSubscriptions subscriptions, Wills wills) {
@@ -49,7 +55,7 @@ final class RangeOpening {
     for (GroupState group : state.groups.values()) group.recount(state.limits.groupWindow());
   }
 
-  /** Answers where to go on, or null at the end. */
+  /** Answers the key to continue at, or null at the end. */
   private byte @Nullable [] openFrom(RangeReader rows, byte[] from) {
     var next = new AtomicReference<byte @Nullable []>();
     rows.scan(
@@ -118,7 +124,7 @@ final class RangeOpening {
       }
       case SessionKeys.GROUP_QUEUE -> {
         var present = group(group);
-        if (present.queues == null) throw new IllegalStateException("a member's queue in a group without order: " + group);
+        if (present.queues == null) throw new IllegalStateException("a member's queue in a group that is not ordered: " + group);
         var queue = Summaries.readQueue(present, parsed.rest().getLong(), value);
         present.queues.add(queue);
         count(queue);
@@ -157,7 +163,10 @@ final class RangeOpening {
     }
   }
 
-  /** In the order of the rows, so that a session is a member of its group before it has something of it. */
+  /**
+   * Restores a membership row. Called in the order of the rows, so that a session is a member of its group before its
+   * outstanding messages are restored.
+   */
   private void take(Membership row) {
     if (row.kind == SessionKeys.SUBSCRIPTION) {
       subscriptions.restore(row.session, row.filter, row.value);

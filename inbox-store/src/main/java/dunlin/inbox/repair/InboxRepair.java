@@ -22,15 +22,17 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
-/** Removes stored sessions and messages by name, in a store that was started for that and serves no clients. */
+/**
+ * Removes stored sessions and messages by name, in a store that was started for this purpose and serves no clients.
+ */
 public final class InboxRepair {
   /*
    * Owner: one thread, which waits for each step.
    *
-   * A removal goes through the log: rows changed behind the log's back would be contradicted by the entries that the next start
-   * replays over them.
+   * A removal goes through the log. If rows were changed directly, the log entries that the next start replays would
+   * contradict them.
    *
-   * Failure: what was not done is reported by a StoreException; a removal that was cut short goes on where it is asked for again.
+   * Failure: a StoreException reports a step that failed. An interrupted removal continues when it is requested again.
    */
   private static final int STEPS_MAX = 1_000;
 
@@ -41,7 +43,7 @@ public final class InboxRepair {
   /**
    * Declares the ranges of sessions in a store that has not started yet.
    *
-   * @param layout as the node has it
+   * @param layout the layout of the node's sessions
    */
   public InboxRepair(RangeStore store, Layout layout) {
     var ids = layout.rangeIds();
@@ -53,7 +55,7 @@ public final class InboxRepair {
     parts = List.copyOf(made);
   }
 
-  /** The rows as of now, with all that the logs had. */
+  /** The current rows, with all log entries applied. */
   public RangeReader rows() {
     return new DividedRows(parts.stream().map(part -> part.range().reader()).toList());
   }
@@ -68,21 +70,24 @@ public final class InboxRepair {
   }
 
   /**
-   * Removes a session with its subscriptions and messages. Its will, if it has one, is due then: a node publishes it when it starts.
+   * Removes a session with its subscriptions and messages. Its will, if it has one, becomes due: a node publishes it
+   * when it starts.
    *
-   * @param routes gets each route that no session needs any more
-   * @return whether there was one
+   * @param routes receives each route that no session needs any more
+   * @return whether there was such a session
    */
   public boolean removeSession(String tenant, String clientId, RemovedRoutes routes) {
     var part = of(tenant, clientId);
     var removed = run(part, new SessionCommand.Remove(System.currentTimeMillis(), tenant, clientId), routes);
     if (removed.outcome() instanceof Outcome.Stale) return false;
-    // At time 0 nothing else is due: only what ended sessions have left is deleted.
+    // At time 0 nothing else is due, so this only deletes the messages of ended sessions.
     while (run(part, new SessionCommand.Tick(0, STEPS_MAX, 0), routes).effects().hasMoreWork()) {}
     return true;
   }
 
-  /** Removes one message of a session, as if the client had acknowledged it. Nothing happens when it is not there. */
+  /**
+   * Removes one message of a session, as if the client had acknowledged it. Does nothing if there is no such message.
+   */
   public void removeMessage(String tenant, String clientId, long sequence) {
     var part = of(tenant, clientId);
     var session = part.logic().state().sessions.get(new SessionKey(tenant, clientId));
@@ -91,7 +96,7 @@ public final class InboxRepair {
     run(part, new SessionCommand.Acknowledge(ref, new long[] {sequence}, false), (_, _, _) -> {});
   }
 
-  /** What the dist tier has to forget. */
+  /** Receives the routes that must be removed from the dist tier. */
   @FunctionalInterface
   public interface RemovedRoutes {
     void remove(ShardId shard, String tenant, TopicFilter filter);
@@ -121,7 +126,7 @@ public final class InboxRepair {
                 result.completeExceptionally(failure);
               }
             });
-    if (!queued) throw new StoreException("the queue of the range of sessions is full");
+    if (!queued) throw new StoreException("the queue of the session range is full");
     var done = answer(result);
     for (Effects.RouteChange change : List.copyOf(done.effects().routes()))
       if (!change.wanted()) routes.remove(change.route().shard(), change.route().tenant(), change.route().filter());

@@ -10,23 +10,25 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many headers refer to a body that several inboxes hold. The counts are rows, and those used lately are here too; the lowest bit of
- * a body's number says whether it has a count at all.
+ * Counts the headers that refer to a message body shared by several inboxes. The counts are rows; this class caches the
+ * recently used ones. The lowest bit of a body's number says whether it has a count at all.
  */
 public final class BodyReferences {
   /*
    * Owner: the applying thread.
-   * It only repeats what the rows say, and decides nothing, as HeaderCache. A changed count is written by write(), in one write with
-   * what changed it. What is not here is read a stretch at a time: messages for many were stored one after the other, and are mostly
-   * acknowledged so.
-   * Bounds: CACHED_MAX counts, some megabytes, and those changed since the last write; what was not used for the longest time goes first.
-   * Failure: a body whose count is missing stops the replica; to delete the body would lose a message, and to keep it would leak.
+   * Like HeaderCache, it only caches rows and decides nothing. A changed count is written by write(), in the same write
+   * as the change that caused it. Missing counts are read several at a time: messages with many receivers were stored
+   * one after the other and are mostly acknowledged in that order.
+   * Bounds: CACHED_MAX counts, some megabytes, plus those changed since the last write; the least recently used is
+   * evicted first.
+   * Failure: a body whose count is missing stops the replica: deleting the body could lose a message, and keeping it
+   * would leak.
    */
   private static final int FORMAT = 1;
   public static final int CACHED_MAX = 1 << 16;
   public static final int AHEAD_MAX = 64;
 
-  /** By when they were used. */
+  /** In the order of their last use. */
   private final Map<Long, Count> counts = new LinkedHashMap<>(16, 0.75f, true);
 
   private List<Long> changed = new ArrayList<>();
@@ -57,19 +59,19 @@ public final class BodyReferences {
     return ShardCounters.shardOf(id >>> 1);
   }
 
-  /** A body is stored that so many headers will refer to. */
+  /** Begins the count of a new body that this many headers will refer to. */
   public void begin(String tenant, long id, int references) {
     var count = new Count(tenant, references);
     counts.put(id, count);
     change(id, count);
   }
 
-  /** One header less refers to a body. Answers whether it was the last. */
+  /** Removes one reference to a body. Answers whether it was the last. */
   public boolean release(RangeWriter rows, String tenant, long id) {
     if (!shared(id)) return true;
     var count = counts.get(id);
     if (count == null) count = read(rows, tenant, id);
-    if (count == null) throw new IllegalStateException("nothing says how many messages refer to body " + id + " of " + tenant);
+    if (count == null) throw new IllegalStateException("the reference count of body " + id + " of " + tenant + " is missing");
     count.references--;
     if (count.references > 0) {
       change(id, count);
@@ -86,14 +88,14 @@ public final class BodyReferences {
     changed.add(id);
   }
 
-  /** Reads the count of a body, and some behind it. */
+  /** Reads the count of a body and some of the following ones. */
   private @Nullable Count read(RangeWriter rows, String tenant, long id) {
     int[] left = {AHEAD_MAX};
     rows.scan(
         SessionKeys.references(tenant, id),
         SessionKeys.behindReferences(tenant, id),
         (key, value) -> {
-          // What is here already is newer than its row.
+          // A cached count is newer than its row.
           counts.computeIfAbsent(
               SessionKeys.bodyId(key),
               _ -> {
@@ -103,12 +105,12 @@ public final class BodyReferences {
               });
           return --left[0] > 0;
         });
-    var found = counts.get(id); // used last, so it stays
+    var found = counts.get(id); // makes it the most recently used
     shrink();
     return found;
   }
 
-  /** Adds the rows of what has changed. */
+  /** Writes the changed counts to their rows. */
   public void write(RangeWriter rows) {
     for (long id : changed) {
       var count = counts.get(id);
@@ -128,7 +130,7 @@ public final class BodyReferences {
     shrink();
   }
 
-  /** What was changed stays until it is written. */
+  /** Evicts counts; changed ones stay until they are written. */
   private void shrink() {
     var eldest = counts.values().iterator();
     while (counts.size() > CACHED_MAX && eldest.hasNext()) if (!eldest.next().changed) eldest.remove();

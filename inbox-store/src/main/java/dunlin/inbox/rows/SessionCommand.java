@@ -10,9 +10,9 @@ import dunlin.model.TopicFilter;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What the log of a session range holds. {@code now} is the leader's wall clock in milliseconds since 1970. */
+/** A command in the log of a session range. {@code now} is the leader's wall clock in milliseconds since 1970. */
 public sealed interface SessionCommand {
-  /** The bounds that hold from here on. */
+  /** Sets the bounds for this command and all later ones. */
   record Configure(InboxLimits limits) implements SessionCommand {}
 
   record Connect(long now, InboxClient.Connect request) implements SessionCommand {}
@@ -21,19 +21,19 @@ public sealed interface SessionCommand {
 
   record Unsubscribe(SessionRef session, List<TopicFilter> filters) implements SessionCommand {}
 
-  /**
-   * @param handed the highest sequence that the connection was handed; what is above was certainly not sent
-   */
+  /** @param handed the highest sequence that was handed to the connection; higher ones were certainly not sent */
   record Disconnect(long now, SessionRef session, boolean publishWill, long expirySeconds, long handed)
       implements SessionCommand {}
 
   /**
-   * One message to all durable subscriptions that match it.
+   * Appends one message for all durable subscriptions that match it.
    *
    * @param exchange the QoS 2 exchange that is recorded in the same step, or null
    * @param groups the shared subscriptions that this range was picked for
-   * @param once whether it is not published again when it is refused: a full inbox then refuses it for itself alone
-   * @param fence the number of the connection that ends when it is refused, of which nothing more is taken then; 0 for none
+   * @param once whether the publisher does not repeat it when it is refused; a full inbox then refuses it only for
+   *     itself
+   * @param fence the number of the publisher's connection if that is closed on a refusal; later messages of it are then
+   *     refused as well; 0 for none
    */
   record Append(
       long now, Publication message, Publication.@Nullable Exchange exchange, List<TopicFilter> groups, boolean once, long fence)
@@ -46,10 +46,11 @@ public sealed interface SessionCommand {
   }
 
   /**
-   * The message of a QoS 2 exchange of a session that another range has: stored once, however often it comes, until it is forgotten.
+   * Appends the message of a QoS 2 exchange whose session is in another range. It is stored once, however often it
+   * arrives, until the exchange is forgotten.
    *
    * @param birth of the session
-   * @param append records no exchange
+   * @param append the message; it must not record an exchange itself
    */
   record AppendOfExchange(long birth, int packetId, Append append) implements SessionCommand {
     public AppendOfExchange {
@@ -59,7 +60,7 @@ public sealed interface SessionCommand {
   }
 
   /**
-   * Forgets an exchange of a session that another range has, or all of a session that has ended.
+   * Forgets an exchange of a session in another range, or all exchanges of such a session when it has ended.
    *
    * @param packetId 0 for all
    */
@@ -70,18 +71,19 @@ public sealed interface SessionCommand {
   }
 
   /**
-   * Retained messages to one session, but for those whose topics have changed since they were read.
+   * Appends retained messages to one session, except those whose topics have changed since they were read.
    *
-   * @param from what has come to the inbox from this sequence on may be newer than they
+   * @param from messages of the inbox from this sequence on may be newer than the retained messages
    */
   record AppendTo(long now, SessionRef session, SubscriptionOptions options, long from, List<Publication> retained)
       implements SessionCommand {}
 
-  /** A message to one group: its plain subscribers have got it before. */
+  /** Appends a message to one group; plain subscribers of its topic have got it before. */
   record AppendToGroup(long now, TopicFilter group, Publication message) implements SessionCommand {}
 
   /**
-   * @param expired whether these are done because their Message Expiry Interval has passed, not because the client has them
+   * @param expired whether the messages are removed because their Message Expiry Interval has passed, rather than
+   *     acknowledged by the client
    */
   record Acknowledge(SessionRef session, long[] sequences, boolean expired) implements SessionCommand {}
 
@@ -93,64 +95,64 @@ public sealed interface SessionCommand {
     }
   }
 
-  /**
-   * @param epoch of the connection that left the will
-   */
+  /** @param epoch of the connection that left the will */
   record WillPublished(String tenant, String clientId, long epoch) implements SessionCommand {}
 
-  /** Ends sessions whose time has come, reports wills that are due, deletes what ended sessions left. */
+  /** Ends expired sessions, reports wills that are due, and deletes messages of ended sessions. */
   record Tick(long now, int stepsMax, int willsMax) implements SessionCommand {}
 
-  /** All connections of lives of a frontend before this one are gone. */
+  /** Treats all connections of earlier lives of a frontend as lost. */
   record FrontendGone(long now, String frontend, long incarnation, int stepsMax) implements SessionCommand {}
 
-  /** A connection is gone. It is unknown in which epoch it had the session, or whether it ever did. */
+  /** Treats a connection as lost. It is unknown in which epoch it had the session, or whether it ever had it. */
   record ConnectionGone(long now, String tenant, String clientId, ConnectionId connection) implements SessionCommand {}
 
-  /** Ends a session because an operator wants it to; its connection, if it has one, is ended. */
+  /** Ends a session on an operator's request; its connection, if it has one, is closed. */
   record Remove(long now, String tenant, String clientId) implements SessionCommand {}
 
-  /** Hands messages of a group's inbox to its members. */
+  /** Moves messages from a group's inbox to its members. */
   record DrainGroup(long now, GroupKey group, int messagesMax) implements SessionCommand {}
 
   /**
-   * Begins to hand messages that wait in a group on to members in another range: up to so many are put aside for it. Does nothing when one has begun and not ended, or when members here
-   * can take what waits.
+   * Begins a transfer of messages that wait in a group to members in another range: up to {@code messagesMax} are set
+   * aside. Does nothing if a transfer is in progress, or if members in this range can take the messages.
    *
    * @param target the first shard of the other range
    */
   record BeginTransfer(long now, GroupKey group, int target, int messagesMax) implements SessionCommand {}
 
-  /** Takes messages of a group from another range, all or none; once, however often they come. */
+  /** Accepts messages of a group from another range, all or none. They are stored once, however often they arrive. */
   record AcceptTransfer(long now, GroupKey group, long number, List<Publication> messages) implements SessionCommand {}
 
   /**
-   * Lets go of what was put aside for a transfer.
+   * Ends a transfer in the source range.
    *
-   * @param accepted whether the other range has it; otherwise it waits here again, in front
+   * @param accepted whether the other range has accepted the messages; otherwise they return to the front of the
+   *     group's inbox
    */
   record EndTransfer(long now, GroupKey group, long number, boolean accepted) implements SessionCommand {}
 
-  /** Forgets a transfer, of which the other range has let go. */
+  /** Forgets an accepted transfer that the source range has ended. */
   record ForgetTransfer(GroupKey group, long number) implements SessionCommand {}
 
-  /** Drops what waits in a group that has no member, in no range. */
+  /** Drops the waiting messages of a group that has no members in any range. */
   record EndGroup(GroupKey group) implements SessionCommand {}
 
   /**
-   * A command to one of several ranges, for which bounds on what all sessions have together hold beside what the other ranges have.
+   * A command to one of several ranges, together with what the other ranges hold. The bounds on all sessions apply to
+   * the sums.
    *
-   * @param sessions durable sessions of the others
-   * @param memory bytes that sessions and subscriptions of the others take
-   * @param messageBytes bytes of messages in inboxes of the others
+   * @param sessions durable sessions of the other ranges
+   * @param memory bytes of memory of the sessions and subscriptions of the other ranges
+   * @param messageBytes bytes of messages in inboxes of the other ranges
    */
   record Beside(long sessions, long memory, long messageBytes, SessionCommand command) implements SessionCommand {
     public Beside {
-      if (command instanceof Beside) throw new IllegalArgumentException("a command beside others twice");
+      if (command instanceof Beside) throw new IllegalArgumentException("a Beside command within another one");
     }
   }
 
-  /** A command that cannot be read again would stop every replica, so none is made. */
+  /** A command that cannot be decoded would stop every replica, so it must not be created. */
   private static void checkPacketId(int packetId) {
     if (packetId < 1 || packetId > 65_535) throw new IllegalArgumentException("packet identifier " + packetId);
   }

@@ -6,41 +6,41 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keys of a session range: two bytes for the shard first, then the tenant; texts ended by U+0000, which MQTT allows in none of them,
- * numbers big-endian. So a range can be split between any two shards.
+ * The keys of a session range: two bytes for the shard, then the tenant. Texts are terminated by U+0000, which MQTT
+ * allows in none of them; numbers are big-endian. So a range can be split between any two shards.
  *
  * <pre>
  *   0 e                                      counters of the shard (no tenant is empty)
- *   0 f order                                connection of which nothing more is taken
+ *   0 f order                                connection whose further messages are refused (fence)
  *   0 l                                      limits
  *   tenant 0 b id                            body of a message that several inboxes hold, or that came through a group
  *   tenant 0 g filter 0 1                    group
- *   tenant 0 g filter 0 2                    its inbox summed up, while there is a message in it
- *   tenant 0 g filter 0 3 birth              the queue of one of its members summed up, while there is a message in it
- *   tenant 0 g filter 0 4 number             what is on its way to another range's members, summed up
+ *   tenant 0 g filter 0 2                    summary of its inbox, while there is a message in it
+ *   tenant 0 g filter 0 3 birth              summary of the queue of one of its members, while there is a message in it
+ *   tenant 0 g filter 0 4 number             summary of a transfer to members in another range
  *   tenant 0 h filter 0 birth sequence       header of a message in a group's inbox, or in a member's queue
- *   tenant 0 l birth                         what an ended session or group has left, summed up
+ *   tenant 0 l birth                         summary of the messages that an ended session or group has left
  *   tenant 0 m client 0 birth sequence       header of a message in a session's inbox
  *   tenant 0 r id                            how many headers refer to a body, when several may
  *   tenant 0 s client 0 1                    session record: user, owner, epoch, expiry
- *   tenant 0 s client 0 2                    its inbox summed up, once there was a message
+ *   tenant 0 s client 0 2                    summary of its inbox, once there was a message
  *   tenant 0 s client 0 3 filter             subscription
- *   tenant 0 s client 0 4 packet identifier  QoS 2 exchange that the client began
- *   tenant 0 s client 0 5 filter             what it has not acknowledged of a group's messages, summed up
+ *   tenant 0 s client 0 4 packet identifier  QoS 2 exchange in which the client is the sender
+ *   tenant 0 s client 0 5 filter             summary of a group's messages that it has not acknowledged
  *   tenant 0 s client 0 6 epoch              will of the connection with that epoch
  *   tenant 0 t client 0 birth sequence       content of a message that only this inbox holds
  *   tenant 0 x client 0 birth packet id.     QoS 2 exchange of a session of another range, whose message is stored in this one
- *   tenant 0 y filter 0 number               transfer of a group's messages that was taken from another range
+ *   tenant 0 y filter 0 number               transfer of a group's messages that was accepted from another range
  * </pre>
  *
- * <p>A session's shard follows from its tenant and client identifier, a group's from its tenant and filter. The rows of a message stand in
- * the shard of its inbox. A body stands in the shard that its number names: that of the sessions whose headers refer to it, or for a message
- * that came through a group, that of the group, wherever its header goes. Limits and fences are the range's, and stand in its first shard. An exchange of
- * another range's session stands in a shard that follows from its tenant and client identifier.
+ * <p>A session's shard follows from its tenant and client identifier, a group's from its tenant and filter. The rows of a message are in
+ * the shard of its inbox. A body is in the shard that its number names: that of the sessions whose headers refer to it, or for a message
+ * that came through a group, that of the group, wherever its header goes. Limits and fences belong to the range and are in its first shard. An exchange of
+ * another range's session is in a shard that follows from its tenant and client identifier.
  *
- * <p>The birth of a session, group or queue keeps its messages apart from those of its predecessor, which are deleted step by
+ * <p>The birth of a session, group or queue distinguishes its messages from those of its predecessor, which are deleted step by
  * step after the predecessor has ended. A start reads the spaces g, l and s, which have a few rows for each session and group,
- * and passes over the others, which have rows for each message.
+ * and skips the others, which have rows for each message.
  */
 public final class SessionKeys {
   public static final byte COUNTERS = 'e';
@@ -73,7 +73,7 @@ public final class SessionKeys {
 
   private SessionKeys() {}
 
-  /** The numbers that a shard has given out. */
+  /** The counters of a shard. */
   public static byte[] counters(int shard) {
     return ofShard(shard, COUNTERS, 0).array();
   }
@@ -83,7 +83,10 @@ public final class SessionKeys {
     return ofShard(firstShard, LIMITS, 0).array();
   }
 
-  /** A fence, by the order in which they were set, of a range that begins with the shard that gave out this number. */
+  /**
+   * A fence of a range, numbered in the order in which fences were set. The first shard of the range gave out this
+   * number.
+   */
   public static byte[] fence(long order) {
     return ofShard(ShardCounters.shardOf(order), FENCE, 8).putLong(order).array();
   }
@@ -92,12 +95,12 @@ public final class SessionKeys {
     return ByteBuffer.allocate(SHARD_BYTES + 2 + more).putShort((short) shard).put((byte) 0).put(space);
   }
 
-  /** The shard that a row stands in. */
+  /** The shard that a row belongs to. */
   public static int shard(byte[] key) {
     return Short.toUnsignedInt(ByteBuffer.wrap(key).getShort());
   }
 
-  /** Whether a row is its shard's or its range's, and no tenant's. */
+  /** Whether a row belongs to its shard or range rather than to a tenant. */
   public static boolean isOfShard(byte[] key) {
     return key[SHARD_BYTES] == 0;
   }
@@ -110,17 +113,17 @@ public final class SessionKeys {
     return numbered(BodyReferences.shardOf(id), tenant, BODY, id);
   }
 
-  /** How many headers refer to a body. */
+  /** The count of the headers that refer to a body. */
   static byte[] references(String tenant, long bodyId) {
     return numbered(BodyReferences.shardOf(bodyId), tenant, REFERENCES, bodyId);
   }
 
-  /** Behind the references to all bodies of a tenant that stand in the shard of this one. */
+  /** The first key behind the reference counts of all bodies of a tenant in the shard of this one. */
   static byte[] behindReferences(String tenant, long bodyId) {
     return numbered(BodyReferences.shardOf(bodyId), tenant, REFERENCES, Long.MAX_VALUE);
   }
 
-  /** What an ended session or group has left. */
+  /** The summary of the messages that an ended session or group has left. */
   public static byte[] left(String tenant, long birth) {
     return numbered(ShardCounters.shardOf(birth), tenant, LEFT, birth);
   }
@@ -144,22 +147,22 @@ public final class SessionKeys {
     return named(shard, group.tenant(), GROUP, group.filter().text(), 1).put((byte) GROUP_INBOX).array();
   }
 
-  /** The queue of a member of an ordered group, or of one that is gone. */
+  /** The summary of the queue of an ordered group's member, present or former. */
   public static byte[] groupQueue(GroupKey group, long birth) {
     return named(ShardCounters.shardOf(birth), group.tenant(), GROUP, group.filter().text(), 9).put((byte) GROUP_QUEUE).putLong(birth).array();
   }
 
-  /** What of a group's messages is on its way to another range. */
+  /** The summary of a transfer of a group's messages to another range. */
   public static byte[] groupTransfer(GroupKey group, long number) {
     return named(ShardCounters.shardOf(number), group.tenant(), GROUP, group.filter().text(), 9).put((byte) GROUP_TRANSFER).putLong(number).array();
   }
 
-  /** That a transfer was taken from another range. */
+  /** The row of a transfer that was accepted from another range. */
   public static byte[] acceptedTransfer(int shard, GroupKey group, long number) {
     return named(shard, group.tenant(), ACCEPTED_TRANSFER, group.filter().text(), 8).putLong(number).array();
   }
 
-  /** What the keys of a group's messages begin with, or those in a queue of a member. */
+  /** The prefix of the keys of a group's messages, or of those in a member's queue. */
   public static byte[] groupMessages(GroupKey group, long birth) {
     return named(ShardCounters.shardOf(birth), group.tenant(), GROUP_MESSAGE, group.filter().text(), 8).putLong(birth).array();
   }
@@ -181,12 +184,12 @@ public final class SessionKeys {
     return session(shard, session, EXCHANGE, 2).putShort((short) packetId).array();
   }
 
-  /** An exchange of a session that is in another range. */
+  /** An exchange of a session in another range. */
   public static byte[] foreignExchange(int shard, SessionKey session, long birth, int packetId) {
     return named(shard, session.tenant(), FOREIGN_EXCHANGE, session.clientId(), 10).putLong(birth).putShort((short) packetId).array();
   }
 
-  /** What a member has not acknowledged of a group's messages. */
+  /** The summary of a group's messages that a member has not acknowledged. */
   public static byte[] outstanding(int shard, SessionKey session, String filterText) {
     byte[] filter = utf8(filterText);
     return session(shard, session, OUTSTANDING, filter.length).put(filter).array();
@@ -196,7 +199,7 @@ public final class SessionKeys {
     return session(ShardCounters.shardOf(epoch), session, WILL, 8).putLong(epoch).array();
   }
 
-  /** What the keys of a session's messages begin with. */
+  /** The prefix of the keys of a session's messages. */
   public static byte[] sessionMessages(SessionKey session, long birth) {
     return named(ShardCounters.shardOf(birth), session.tenant(), MESSAGE, session.clientId(), 8).putLong(birth).array();
   }
@@ -224,7 +227,7 @@ public final class SessionKeys {
     return key;
   }
 
-  /** The key of a message's content, which has its header's key in another space. */
+  /** The key of a message's content: that of its header, in another space. */
   public static byte[] content(byte[] messageKey) {
     byte[] key = messageKey.clone();
     key[spaceOf(key)] = CONTENT;
@@ -232,7 +235,8 @@ public final class SessionKeys {
   }
 
   /**
-   * Where a start goes on behind rows that it does not read, as the first of them tells by its key; null when it reads this one.
+   * The key at which a start continues behind rows that it does not read, given the key of the first of them; null if
+   * it reads this row.
    */
   public static byte @Nullable [] behindUnread(byte[] key) {
     if (isOfShard(key)) return null;
@@ -245,7 +249,7 @@ public final class SessionKeys {
     return behind;
   }
 
-  /** In which space a row stands, of a tenant or of the shard. */
+  /** The space of a row, of a tenant or of a shard. */
   public static byte space(byte[] key) {
     return key[spaceOf(key)];
   }
@@ -260,7 +264,7 @@ public final class SessionKeys {
     return lastNumber(messageKey);
   }
 
-  /** The birth in the beginning of message keys, or in the key of what was left or of a queue. */
+  /** The birth in the prefix of message keys, or in the key of a leftover's or a queue's summary. */
   public static long birth(byte[] key) {
     return lastNumber(key);
   }
@@ -282,13 +286,14 @@ public final class SessionKeys {
   }
 
   /**
-   * The key of a group's or session's row taken apart, or that of a message's header, of a foreign exchange or of an accepted transfer.
+   * The parts of the key of a group's or session's row, a message's header, a foreign exchange or an accepted transfer.
    *
-   * @param space {@link #GROUP}, {@link #SESSION}, {@link #GROUP_MESSAGE}, {@link #MESSAGE}, {@link #FOREIGN_EXCHANGE} or {@link #ACCEPTED_TRANSFER}
+   * @param space {@link #GROUP}, {@link #SESSION}, {@link #GROUP_MESSAGE}, {@link #MESSAGE}, {@link #FOREIGN_EXCHANGE}
+   *     or {@link #ACCEPTED_TRANSFER}
    * @param name the filter's text or the client identifier
-   * @param kind of the last four 0
-   * @param rest what stands behind the kind; of a header its birth and its sequence, of a foreign exchange its session's birth and its packet identifier, of
-   *     a transfer its number
+   * @param kind the kind of row of a group or session; 0 for the other spaces
+   * @param rest what follows the kind: for a header its birth and sequence, for a foreign exchange its session's birth
+   *     and packet identifier, for a transfer its number
    */
   public record Parsed(int shard, String tenant, byte space, String name, int kind, ByteBuffer rest) {
     public static Parsed of(byte[] key) {
@@ -306,7 +311,7 @@ public final class SessionKeys {
 
     private static int zeroFrom(byte[] key, int from) {
       for (int i = from; i < key.length - 1; i++) if (key[i] == 0) return i;
-      throw new IllegalStateException("key of " + key.length + " bytes has an endless text");
+      throw new IllegalStateException("key of " + key.length + " bytes has a text without an end");
     }
 
     private static String text(byte[] key, int from, int to) {

@@ -22,19 +22,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Has messages that wait in a group of one range handed on to members in other ranges; MQTT 5, section 4.8.2. What the ranges do for it says {@link
- * dunlin.inbox.range.Transfers}.
+ * Hands messages that wait in a group of one range over to members in other ranges; MQTT 5, section 4.8.2.
+ * {@link dunlin.inbox.range.Transfers} describes the steps in the ranges.
  */
 final class HandOvers {
   /*
-   * A range tells of each group in which messages wait that no member there takes. It stays noted until nothing does. When another range has a
-   * member with room, a transfer begins. One that had begun, also before a restart, is continued from its rows. A group that has lost its last member in a range is handed on to any range
-   * that has members, and dropped when none has.
+   * A range reports each group with waiting messages that none of its members takes. The group stays noted until no
+   * such message waits. When another range has a member with room, a transfer begins. A transfer in progress, also from
+   * before a restart, is continued from its rows. If a group has lost its last member in a range, its messages go to
+   * any range that has members, and are dropped if none has.
    *
-   * Owner: any thread, under this object's lock, which is not held while something is proposed or read. Notes of one range come and go on its applying thread.
-   * Bounds: one note for each such group of a range, and one step at a time for each of these. AGAIN_MAX are looked at in a turn, those that have waited longest first. A
-   *   transfer has MESSAGES_MAX messages at most.
-   * Failure: what a range refuses, or does not answer, is done again at a later turn.
+   * Owner: any thread, under this object's lock, which is not held during a proposal or read. Notes of one range are
+   * added and removed on its applying thread.
+   * Bounds: one note for each such group of a range, and one step at a time for each note. A turn handles AGAIN_MAX
+   * notes, those that have waited longest first. A transfer has MESSAGES_MAX messages at most.
+   * Failure: a step that a range refuses or does not answer is repeated at a later turn.
    */
   private static final Logger LOG = LoggerFactory.getLogger(HandOvers.class);
   private static final int AGAIN_MAX = 256;
@@ -51,24 +53,24 @@ final class HandOvers {
   @GuardedBy("this")
   private final Set<Source> running = new HashSet<>();
 
-  private int turns; // the timer's thread
+  private int turns; // used by the timer thread only
 
-  /** The part of a group that has members in one range, or had. */
+  /** The part of a group in one range, with members there or without. */
   private record Source(InboxRangeServer range, GroupKey group) {}
 
-  /** @param ofShard the range that has a shard */
+  /** @param ofShard the range that holds a shard */
   HandOvers(List<InboxRangeServer> ranges, IntFunction<InboxRangeServer> ofShard, InstantSource clock) {
     this.ranges = ranges;
     this.ofShard = ofShard;
     this.clock = clock;
   }
 
-  /** Groups in which messages wait for members in other ranges. */
+  /** Number of groups in which messages wait for members in other ranges. */
   synchronized int waiting() {
     return noted.size();
   }
 
-  /** Messages wait in groups of a range. On its applying thread. */
+  /** Notes groups of a range in which messages wait for members in other ranges. On its applying thread. */
   synchronized void note(InboxRangeServer range, List<GroupKey> groups) {
     for (GroupKey group : groups) noted.add(new Source(range, group));
   }
@@ -99,7 +101,7 @@ final class HandOvers {
     running.remove(source);
   }
 
-  /** Does what can be done for a group now. */
+  /** Takes the next possible step for a group. */
   private void step(Source source) {
     if (isAtRest(source) || !begin(source)) return;
     var group = source.range.applied().groups.get(source.group);
@@ -119,7 +121,10 @@ final class HandOvers {
         _ -> end(source));
   }
 
-  /** Forgets a group in which nothing waits for others any more. What comes later is noted after it can be seen, so no note is lost. */
+  /**
+   * Removes the note of a group in which no message waits for other ranges any more. A later message is visible here
+   * before it is noted, so no note is lost.
+   */
   private synchronized boolean isAtRest(Source source) {
     var group = source.range.applied().groups.get(source.group);
     boolean atRest = group == null || !group.waitsForOthers();
@@ -127,7 +132,10 @@ final class HandOvers {
     return atRest;
   }
 
-  /** Another range, with members that take messages now; for a group without any member in its own range, one with members at all. */
+  /**
+   * Another range with members that take messages now; for a group without members in its own range, another range with
+   * any members.
+   */
   private @Nullable InboxRangeServer target(Source source, GroupState group) {
     InboxRangeServer best = null;
     int most = 0;
@@ -191,7 +199,7 @@ final class HandOvers {
         _ -> {
           if (accepted) target.propose(new SessionCommand.ForgetTransfer(source.group, number), _ -> {}, () -> {});
           end(source);
-          // What was refused has to wait for a turn, or it would be asked for again and again.
+          // A refused transfer waits for a later turn; otherwise it would be repeated in a loop.
           if (accepted) step(source);
         });
   }
@@ -201,12 +209,12 @@ final class HandOvers {
         command,
         done,
         () -> {
-          LOG.debug("A group's messages could not be handed on, trying again: {}", source.group);
+          LOG.debug("The messages of a group could not be handed over, trying again: {}", source.group);
           end(source);
         });
   }
 
-  /** Has transfers forgotten of which the other range has let go. One that could not be proposed is found again. */
+  /** Forgets accepted transfers that the source range has ended. One whose proposal fails is found again. */
   private void forgetEnded(InboxRangeServer range) {
     var ended = new ArrayList<SessionCommand>();
     range.applied().acceptedTransfers.forEach(

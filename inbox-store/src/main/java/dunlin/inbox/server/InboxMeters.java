@@ -22,13 +22,14 @@ import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
 /**
- * The meters of the session tier. At rest, {@code appended = acknowledged + queued + overtaken} + all of {@code dropped} but {@code
- * offline}, counted from an empty store. Drops are counted once more in the family of all hops, {@code dunlin.messages.dropped}.
+ * The meters of the session tier. When no message is in flight, {@code appended = acknowledged + queued + overtaken} +
+ * all of {@code dropped} except {@code offline}, counted from an empty store. Drops are also counted in the meter of
+ * all hops, {@code dunlin.messages.dropped}.
  */
 final class InboxMeters implements AutoCloseable {
   private final MeterRegistry registry;
 
-  /** What reads the state of a server, and goes with it; counters stay. */
+  /** Gauges that read the state of a server and are removed when it closes; counters stay. */
   private final List<Meter> views = new ArrayList<>();
 
   private final Counter sessionsExpired;
@@ -48,9 +49,9 @@ final class InboxMeters implements AutoCloseable {
     BUSY,
     /** The range did not say whether it was stored. */
     FAILED,
-    /** Its publisher's session has another owner by now. */
+    /** Its publisher's session has another owner now. */
     STALE,
-    /** A message of the same connection was refused before it, and both are sent again. */
+    /** An earlier message of the same connection was refused, and the client sends both again. */
     FENCED
   }
 
@@ -66,7 +67,7 @@ final class InboxMeters implements AutoCloseable {
             .register(registry);
     acknowledged =
         Counter.builder("dunlin.inbox.acknowledged")
-            .description("Messages that left an inbox because their client has them")
+            .description("Messages that left an inbox because their client acknowledged them")
             .register(registry);
     for (InboxDropReason reason : InboxDropReason.values()) {
       dropped.put(
@@ -80,7 +81,7 @@ final class InboxMeters implements AutoCloseable {
       if (Arrays.stream(InboxDropReason.values()).noneMatch(reason -> reason.common() == common)) continue;
       views.add(
           FunctionCounter.builder("dunlin.messages.dropped", this, meters -> meters.dropped(common))
-              .description("Messages that a hop gave up, by reason.")
+              .description("Messages that a hop dropped, by reason.")
               .tag("hop", "inbox")
               .tag("reason", common.tag())
               .register(registry));
@@ -99,11 +100,11 @@ final class InboxMeters implements AutoCloseable {
             .register(registry);
     willAttempts =
         Counter.builder("dunlin.inbox.will-failures")
-            .description("Attempts to publish a will that failed and are made again")
+            .description("Failed attempts to publish a will; each is repeated")
             .register(registry);
     acknowledgementsRefused =
         Counter.builder("dunlin.inbox.acknowledgements-refused")
-            .description("Records of acknowledged messages that the range refused and that are proposed again")
+            .description("Acknowledgements that the range refused and that are proposed again")
             .register(registry);
     routesRepaired =
         Counter.builder("dunlin.inbox.routes-repaired")
@@ -120,38 +121,38 @@ final class InboxMeters implements AutoCloseable {
     return (long) sessionsExpired.count();
   }
 
-  /** Shows what the ranges hold together, and what waits. */
+  /** Registers gauges of what all ranges together hold, and of what waits. */
   void show(List<InboxRangeServer> ranges, LostFrontends lost, WillRunner wills, Exchanges exchanges, HandOvers handOvers) {
     sum("dunlin.inbox.sessions", "Sessions, with and without a connection", ranges, range -> range.applied().sessions.mappingCount());
-    sum("dunlin.inbox.sessions-durable", "Those of them that outlive their connection", ranges, range -> range.applied().durableCount.get());
+    sum("dunlin.inbox.sessions-durable", "Durable sessions: those that outlive their connection", ranges, range -> range.applied().durableCount.get());
     sum("dunlin.inbox.online", "Sessions that have a connection", ranges, range -> range.applied().onlineCount.get());
     sum("dunlin.inbox.queued", "Messages in all inboxes", ranges, range -> range.applied().queued.get());
-    sum("dunlin.inbox.queued.bytes", "Bytes of these messages, once for each inbox that they wait in", ranges, range -> range.applied().queuedBytes.get());
+    sum("dunlin.inbox.queued.bytes", "Bytes of messages in all inboxes; a message counts once for each inbox that holds it", ranges, range -> range.applied().queuedBytes.get());
     sum(
-        "dunlin.inbox.overtaken", "Messages that have left full inboxes while their connections may be sending them", ranges,
+        "dunlin.inbox.overtaken", "Messages that were dropped from full inboxes but may still be delivered by their connections", ranges,
         range -> range.applied().overtaken.get());
     sum("dunlin.inbox.subscriptions", "Subscriptions of durable sessions", ranges, range -> range.applied().subscriptions.get());
     sum(
-        "dunlin.inbox.subscriptions-shared", "Those of them that are shared subscriptions", ranges,
+        "dunlin.inbox.subscriptions-shared", "Shared subscriptions of durable sessions", ranges,
         range -> range.applied().sharedSubscriptions.get());
     views.add(
         gauge(
-            "dunlin.inbox.memory", "Memory that sessions and their subscriptions take, by an estimate: what dunlin.inbox.memory-max bounds", ranges,
+            "dunlin.inbox.memory", "Estimated memory of sessions and their subscriptions, bounded by dunlin.inbox.memory-max", ranges,
             range -> range.applied().memory.get())
             .baseUnit("bytes")
             .register(registry));
-    sum("dunlin.inbox.acks-waiting", "Acknowledged sequences not proposed yet, or to be proposed again", ranges, InboxRangeServer::acksWaiting);
+    sum("dunlin.inbox.acks-waiting", "Acknowledged sequences that wait to be proposed, for the first time or again", ranges, InboxRangeServer::acksWaiting);
     sum("dunlin.inbox.fetches-waiting", "Sessions that wait for a reader of their inboxes", ranges, InboxRangeServer::fetchesWaiting);
     sum("dunlin.inbox.routes-waiting", "Routes not announced yet", ranges, InboxRangeServer::routesWaiting);
-    sum("dunlin.inbox.ghosts", "Connections that are gone and that the session range has not let go of", ranges, InboxRangeServer::ghostsWaiting);
-    sum("dunlin.inbox.drains-waiting", "Groups whose inbox is to be handed on when the range takes it", ranges, InboxRangeServer::drainsWaiting);
-    waiting("dunlin.inbox.frontends-lost", "Frontends that are gone and whose connections the session range has not let go of", lost::waiting);
-    waiting("dunlin.inbox.wills-running", "Wills on their way, and those that the range is to forget", wills::running);
+    sum("dunlin.inbox.ghosts", "Connections that no longer exist but that sessions still name as their owners", ranges, InboxRangeServer::ghostsWaiting);
+    sum("dunlin.inbox.drains-waiting", "Groups whose waiting messages are handed on once the range accepts the command", ranges, InboxRangeServer::drainsWaiting);
+    waiting("dunlin.inbox.frontends-lost", "Lost frontends whose connections are not yet recorded as lost", lost::waiting);
+    waiting("dunlin.inbox.wills-running", "Wills that are being published, and finished ones that the range has not recorded", wills::running);
     sum(
-        "dunlin.inbox.exchanges-foreign", "Publishers with open QoS 2 exchanges whose messages are stored in a range that does not have their session", ranges,
+        "dunlin.inbox.exchanges-foreign", "Publishers with open QoS 2 exchanges whose messages are stored in another range than their session", ranges,
         range -> range.applied().foreignExchanges.size());
-    waiting("dunlin.inbox.exchanges-waiting", "Publishers with QoS 2 messages that other ranges store before their own records them", exchanges::waiting);
-    waiting("dunlin.inbox.hand-overs-waiting", "Groups with messages in a range whose members do not take them now; members in others may", handOvers::waiting);
+    waiting("dunlin.inbox.exchanges-waiting", "Publishers with QoS 2 messages that wait until other ranges have stored them", exchanges::waiting);
+    waiting("dunlin.inbox.hand-overs-waiting", "Groups with waiting messages that members in other ranges may take", handOvers::waiting);
     lines("messages", ranges.stream().map(range -> range.proposals().messages()).toList());
     lines("calls", ranges.stream().map(range -> range.proposals().calls()).toList());
   }
@@ -170,7 +171,7 @@ final class InboxMeters implements AutoCloseable {
     views.add(Gauge.builder(name, length::getAsInt).description(description).strongReference(true).register(registry));
   }
 
-  /** What waits until the ranges have room. */
+  /** Registers gauges of the commands that wait until the ranges have room. */
   private void lines(String kind, List<ProposalLine<SessionCommand, SessionResult>> lines) {
     views.add(
         Gauge.builder("dunlin.inbox.waiting", () -> lines.stream().mapToInt(ProposalLine::waiting).sum())
@@ -180,7 +181,7 @@ final class InboxMeters implements AutoCloseable {
             .register(registry));
     views.add(
         Gauge.builder("dunlin.inbox.waiting.oldest", () -> lines.stream().mapToDouble(ProposalLine::oldestSeconds).max().orElse(0))
-            .description("How long the first of them has waited")
+            .description("How long the first of these commands has waited")
             .baseUnit("seconds")
             .tag("kind", kind)
             .strongReference(true)
@@ -203,7 +204,7 @@ final class InboxMeters implements AutoCloseable {
     dropped(InboxDropReason.OFFLINE).increment();
   }
 
-  /** The same drops by the reasons that all hops have in common. */
+  /** The same drops by the reasons that all hops share. */
   private double dropped(DropReason common) {
     double sum = 0;
     for (InboxDropReason reason : InboxDropReason.values()) if (reason.common() == common) sum += dropped(reason).count();
@@ -244,7 +245,7 @@ final class InboxMeters implements AutoCloseable {
 
   void willRefused(String reason) {
     Counter.builder("dunlin.inbox.wills-refused")
-        .description("Wills that a bound or a rule refused, by the reason code, or that had no answer; they are not tried again")
+        .description("Wills that were refused by a bound or rule, or got no answer, by reason code; they are not tried again")
         .tag("reason", reason)
         .register(registry)
         .increment();

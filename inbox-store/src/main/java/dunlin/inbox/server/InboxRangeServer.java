@@ -52,14 +52,15 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One range of sessions as the node that leads it serves it. */
+/** Serves one session range on the node that leads it. */
 final class InboxRangeServer {
   /*
-   * Owner: any thread calls it, none blocks. What a command leaves to do runs in its completion, on the range's applying
-   * thread and so in log order: pushes, displaced connections. Routes and time run on the tier's one timer thread.
-   * Bounds: what waits here says so in the parts: Proposals, AckCollector, FetchLine, RouteAnnouncer, StrayRoutes, Ghosts and GroupDrains.
-   * Failure: what the range refuses fails, and what it may not lose is proposed again at a turn of the timer. What is
-   *   lost with the process is in the log, and start() makes it good.
+   * Owner: any thread calls it, none blocks. The effects of a command, such as pushes and displaced connections, are
+   * performed in its completion, on the range's applying thread and so in log order. Route announcements and timers run
+   * on the tier's one timer thread.
+   * Bounds: given by the parts: AckCollector, FetchLine, RouteAnnouncer, StrayRoutes, Ghosts and GroupDrains.
+   * Failure: calls that the range refuses fail; commands that must not be lost are proposed again at a turn of the
+   * timer. Effects that are lost with the process follow from the log, and start() repeats them.
    */
   private static final Logger LOG = LoggerFactory.getLogger(InboxRangeServer.class);
   private static final long ACK_LINGER_MILLIS = 5;
@@ -96,20 +97,20 @@ final class InboxRangeServer {
   private final DueWork dueWork;
   private final AtomicBoolean flushing = new AtomicBoolean();
 
-  private int turns; // the timer's thread
+  private int turns; // used by the timer thread only
 
-  /** Set once a message of a foreign exchange may have been stored without an answer. */
+  /** Set once a message of a foreign exchange may have been stored without being answered. */
   private volatile boolean mayHoldMore;
 
   /**
-   * What the ranges of a node have in common.
+   * What the ranges of a node share.
    *
-   * @param refused connections of which no range takes anything any more
+   * @param refused connections whose further messages every range refuses
    * @param wills publishes the wills of all ranges
-   * @param timer the one thread for routes and time
-   * @param tickSoon has the timer's next turn come at once
-   * @param stuck gets the groups in which messages wait that no member in their range takes
-   * @param lives whether a session that began with this birth has not ended, in any range
+   * @param timer the one thread for route announcements and timers
+   * @param tickSoon runs the next turn of the timer at once
+   * @param stuck receives groups with waiting messages that no member in their range takes
+   * @param lives whether a session with this birth exists in any range
    */
   record Tier(
       InboxSettings settings,
@@ -124,7 +125,7 @@ final class InboxRangeServer {
       BiConsumer<InboxRangeServer, List<GroupKey>> stuck,
       BiPredicate<SessionKey, Long> lives) {}
 
-  /** @param sums what all ranges have together; null when it is the only one */
+  /** @param sums bounds on all ranges together; null if this is the only one */
   InboxRangeServer(SessionReplica replica, @Nullable SharedSums sums, Tier tier) {
     logic = replica.sessions();
     interval = logic.state().interval;
@@ -168,34 +169,34 @@ final class InboxRangeServer {
     return proposals;
   }
 
-  /** Acknowledged sequences that are not proposed yet, or are to be proposed again. */
+  /** Number of acknowledged sequences that wait to be proposed, for the first time or again. */
   int acksWaiting() {
     return acks.waiting();
   }
 
-  /** Sessions that wait for a reader. */
+  /** Number of sessions that wait for a reader. */
   int fetchesWaiting() {
     return fetches.waiting();
   }
 
-  /** Routes that are not announced yet. */
+  /** Number of routes that are not announced yet. */
   int routesWaiting() {
     return announcer.waiting();
   }
 
-  /** Connections that are gone and that sessions of the range still name. */
+  /** Number of connections that no longer exist but that sessions of the range still name. */
   int ghostsWaiting() {
     return ghosts.waiting();
   }
 
-  /** Groups whose inbox is to be handed on when the range takes it. */
+  /** Number of groups that wait for their next drain step. */
   int drainsWaiting() {
     return drains.waiting();
   }
 
   /**
-   * Takes up the work. Completes when the limits hold, with what completes when all routes that the range needs are announced; {@link #tick} is to be called from
-   * then on.
+   * Starts serving. Completes when the limits are in force; the result completes when all routes that the range needs
+   * are announced. {@link #tick} must be called from then on.
    */
   CompletableFuture<CompletableFuture<Void>> start() {
     var configured = new CompletableFuture<CompletableFuture<Void>>();
@@ -212,12 +213,12 @@ final class InboxRangeServer {
     return configured;
   }
 
-  /** Looks for routes that no session needs, left over from earlier lives, and has them removed. */
+  /** Finds routes that no session needs, left over from before the start, and removes them. */
   void searchStrays() {
     strays.search(announcer);
   }
 
-  /** Proposes a step of treating connections of lives of a frontend before one as lost. */
+  /** Proposes a step that treats connections of a frontend's earlier lives as lost. */
   void endFrontend(String frontend, long before, LostFrontends.Ended ended) {
     boolean queued =
         proposals.inLine(
@@ -228,9 +229,9 @@ final class InboxRangeServer {
   }
 
   /**
-   * {@link InboxServer#deliver} to the sessions and groups of this range.
+   * Delivers a message to the sessions and groups of this range, as {@link InboxServer#deliver} does.
    *
-   * @param exchange is recorded here; null for none
+   * @param exchange the exchange to record here; null for none
    */
   void deliver(
       Publication message, Publication.@Nullable Exchange exchange, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
@@ -242,7 +243,7 @@ final class InboxRangeServer {
     logged.deliver(message, exchange, groups, acknowledgement);
   }
 
-  /** The same for a message of an exchange of another range's session, which is stored here once until {@link #forget}. */
+  /** Delivers a message of an exchange of another range's session. It is stored here once, until {@link #forget}. */
   void deliverOfExchange(Publication message, long birth, int packetId, List<TopicFilter> groups, Acknowledgement acknowledgement) {
     logged.deliverOfExchange(message, birth, packetId, groups, acknowledgement, () -> mayHoldMore = true);
   }
@@ -260,12 +261,12 @@ final class InboxRangeServer {
     return forgotten;
   }
 
-  /** Proposes a command; {@code failed} when it was not taken, or when that is unknown. */
+  /** Proposes a command. Calls {@code failed} if it was not accepted or its outcome is unknown. */
   void propose(SessionCommand command, Consumer<SessionResult> done, Runnable failed) {
     if (!proposals.inLine(command, done, _ -> failed.run())) failed.run();
   }
 
-  /** Reads messages of a group that are on their way to another range; hands on null when that cannot be done now. */
+  /** Reads the messages of a transfer to another range; passes null on if that is not possible now. */
   void readTransfer(GroupKey group, Transfers.Transfer transfer, Consumer<@Nullable List<Publication>> then) {
     try {
       range.readers().execute(() -> then.accept(read(group, transfer)));
@@ -283,7 +284,7 @@ final class InboxRangeServer {
               transfer.key(transfer.first()),
               transfer.key(transfer.next()),
               (_, header) -> bodies.add(StoredMessage.read(header).bodyId()));
-      if (bodies.size() != transfer.count()) return null; // another step has removed some of them since
+      if (bodies.size() != transfer.count()) return null; // another step has removed some of them in the meantime
       var messages = new ArrayList<Publication>();
       for (long body : bodies) {
         byte[] message = range.reader().get(SessionKeys.body(group.tenant(), body));
@@ -297,7 +298,7 @@ final class InboxRangeServer {
     }
   }
 
-  /** The birth of a session of this range; 0 when it is not there with this epoch. */
+  /** The birth of a session of this range; 0 if there is none with this epoch. */
   long birthOf(SessionKey session, long epoch) {
     var present = logic.state().sessions.get(session);
     return present == null || present.epoch() != epoch ? 0 : present.birth();
@@ -324,7 +325,7 @@ final class InboxRangeServer {
     return removed;
   }
 
-  /** What this range holds; sessions that have expired are counted for all ranges together. */
+  /** Statistics of this range; expired sessions are counted for all ranges together. */
   InboxClient.Statistics statistics() {
     var state = logic.state();
     return new InboxClient.Statistics(
@@ -367,7 +368,10 @@ final class InboxRangeServer {
     return existed;
   }
 
-  /** Takes back what a SUBSCRIBE has brought that there is no room for: else it would stay in the session, and get nothing. */
+  /**
+   * Removes subscriptions again whose routes were refused for lack of room; otherwise they would stay in the session
+   * and receive nothing.
+   */
   private void withdraw(SessionRef session, List<Subscription> subscriptions, List<Boolean> existed, Runnable then) {
     var brought = IntStream.range(0, existed.size()).filter(i -> !existed.get(i)).mapToObj(i -> subscriptions.get(i).filter()).toList();
     if (brought.isEmpty()) then.run();
@@ -401,7 +405,7 @@ final class InboxRangeServer {
   }
 
   CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
-    // Most groups have no durable member, and finding that out must cost no entry.
+    // Most groups have no durable member; finding that out must not cost a log entry.
     if (!logic.state().groups.containsKey(new GroupKey(message.tenant(), group))) return CompletableFuture.completedFuture(false);
     var taken = new CompletableFuture<Boolean>();
     proposals.call(
@@ -434,7 +438,7 @@ final class InboxRangeServer {
     try {
       var _ = timer.schedule(this::flush, ACK_LINGER_MILLIS, TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException closed) {
-      LOG.debug("Closed before acknowledgements were proposed; their messages are sent again");
+      LOG.debug("Closed before acknowledgements were proposed; their messages will be sent again");
     }
   }
 
@@ -498,7 +502,7 @@ final class InboxRangeServer {
     return page;
   }
 
-  /** Does what a command left to do. On the applying thread, in log order. */
+  /** Performs the effects of a command. On the applying thread, in log order. */
   private void perform(Effects effects) {
     meters.count(effects);
     for (Effects.Push push : effects.pushes()) push(push);
@@ -533,16 +537,16 @@ final class InboxRangeServer {
       acks.again();
       drains.again();
       ghosts.again();
-      // What was found and is not removed yet comes first.
+      // Expired messages that were found before and are not removed yet come first.
       if (acks.waiting() <= EXPIRED_WAITING_MAX) expirySweep.turn(range, now);
       if (++turns % FORGET_TURNS == 0) forgetEnded();
       dueWork.turn(now);
     } catch (RuntimeException e) {
-      LOG.error("The timer of a range of sessions failed and goes on", e);
+      LOG.error("A turn of the timer of a session range failed; the timer continues", e);
     }
   }
 
-  /** Has exchanges forgotten whose sessions have ended. One that could not be proposed is found again. */
+  /** Forgets exchanges whose sessions have ended. One whose proposal fails is found again. */
   private void forgetEnded() {
     var ended = new ArrayList<SessionCommand.ForgetExchange>();
     logic.state().foreignExchanges.forEach(
@@ -553,7 +557,9 @@ final class InboxRangeServer {
     for (var each : ended) proposals.now(each, _ -> {}, () -> {});
   }
 
-  /** Proposes to record that a will of this range is done with; false when the range's queue is full. */
+  /**
+   * Proposes to record that a will of this range was published or given up. Answers false if the range's queue is full.
+   */
   boolean record(Effects.DueWill will) {
     var session = will.session();
     return proposals.now(
@@ -567,7 +573,7 @@ final class InboxRangeServer {
         new SessionCommand.DrainGroup(clock.millis(), group, settings.groupWindow()), _ -> drains.ended(group), () -> drains.refused(group));
   }
 
-  /** Proposes what was gathered and stops. */
+  /** Proposes the collected acknowledgements and stops. */
   void close() {
     acks.flushAll();
     fetches.close();

@@ -53,23 +53,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The session tier of a node that leads all ranges of sessions: sessions and inboxes for frontends, a destination for the dist
- * tier.
+ * The session tier of a node that leads all session ranges. Frontends call it for sessions and inboxes, and the dist
+ * tier delivers messages to it.
  */
 public final class InboxServer implements InboxClient, AutoCloseable {
   /*
-   * A session is in one range, by its shard; InboxRangeServer serves it. What concerns all sessions, such as a frontend that comes or goes, is done in all ranges, and has
-   * ended when it has in all of them.
+   * A session is in one range, by its shard; InboxRangeServer serves it. An operation on all sessions, such as
+   * attaching or detaching a frontend, is done in all ranges and is complete when it is in each of them.
    *
-   * Owner: any thread calls it, none blocks. Routes, wills and time of all ranges run on one timer thread.
-   * Bounds: InboxRangeServer says its own; Frontends, LostFrontends and WillRunner are for all ranges together.
-   * Failure: what a range refuses or fails, fails for its sessions alone. A start fails with any of its ranges.
+   * Owner: any thread calls it, none blocks. Route announcements, wills and timers of all ranges run on one timer
+   * thread.
+   * Bounds: InboxRangeServer states those of a range; Frontends, LostFrontends and WillRunner serve all ranges
+   * together.
+   * Failure: if a range refuses or fails, calls fail for its sessions only. A start fails if any of its ranges does.
    */
   private static final Logger LOG = LoggerFactory.getLogger(InboxServer.class);
 
   /**
-   * How long frontends may take to come back after a start. A constant as long as a node has no frontend but its own, which comes at once; longer than a link
-   * is kept without a pipe.
+   * How long frontends may take to attach again after a start. It must be longer than a link is kept without a pipe. It
+   * is a constant as long as a node's only frontend is its own, which attaches at once.
    */
   private static final Duration FRONTEND_LEASE = Duration.ofSeconds(30);
 
@@ -78,7 +80,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final InboxSettings settings;
   private final List<InboxRangeServer> ranges;
 
-  /** The number of its range, for each shard. */
+  /** For each shard, the number of its range. */
   private final int[] rangeOfShard;
 
   private final Frontends frontends;
@@ -94,7 +96,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final HandOvers handOvers;
   private final List<ShardId> shards;
 
-  /** Where the range comes from. */
+  /** Opens the replicas of the ranges. */
   @FunctionalInterface
   interface Ranges {
     Range<SessionCommand, SessionResult> range(
@@ -102,7 +104,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   /**
-   * Declares the ranges of sessions in a store that has not started yet.
+   * Declares the session ranges in a store that has not started yet.
    *
    * @param clock the wall clock of deadlines; they are written into the log
    */
@@ -112,7 +114,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   /**
-   * Serves the range of all sessions of a cluster, for one leadership of this node; {@link #start} takes up the work.
+   * Serves the range of all sessions of a cluster, for one leadership of this node; {@link #start} starts serving.
    *
    * @param settings with as many shards as the kind of the replica, in one range
    */
@@ -121,7 +123,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return new InboxServer(List.of(replica), settings, FRONTEND_LEASE, routes, wills, clock, registry);
   }
 
-  /** Over replicas of all ranges, in the order of their shards. */
+  /** Serves replicas of all ranges, in the order of their shards. */
   InboxServer(
       List<SessionReplica> replicas,
       InboxSettings settings,
@@ -166,9 +168,10 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   /**
-   * Takes up the work once the store has started, and announces the topic filters of all sessions; once. Completes when that is done. Connections
-   * may be accepted of frontends that are attached then. Routes that no session needs, left over from earlier lives, are looked for and removed
-   * after that. A frontend that sessions have connections of, and that is not attached 30 seconds later, is treated as {@linkplain #detach detached}.
+   * Starts serving once the store has started, and announces the topic filters of all sessions; called once. Completes
+   * when these are announced. From then on, connections of attached frontends may be accepted. Afterwards, routes that
+   * no session needs, left over from before the start, are found and removed. A frontend whose connections sessions
+   * name, and that is not attached 30 seconds later, is treated as {@linkplain #detach detached}.
    */
   public CompletableFuture<Void> start() {
     if (!starting.compareAndSet(false, true)) throw new IllegalStateException("the session tier was started before");
@@ -195,7 +198,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return started;
   }
 
-  /** Completes when all have, or fails as one of them did. */
+  /** Completes when all futures have, or fails as one of them did. */
   private static CompletableFuture<Void> all(List<? extends CompletableFuture<?>> each) {
     var all = new CompletableFuture<Void>();
     var _ =
@@ -216,30 +219,35 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   /**
-   * Begins to serve a frontend in one of its lives. Completes when {@link #start} has and the connections of the frontend's earlier lives are treated
-   * as lost; new ones may be made then. To connections that it has from before, as when the range has moved, messages are pushed from then on, and it reads
-   * what was stored before. A later life takes the place of an earlier one, whose connections are lost.
+   * Begins to serve a frontend in one of its lives. Completes when {@link #start} has completed and the connections of
+   * the frontend's earlier lives are treated as lost; from then on, new connections may be made. If the frontend has
+   * older connections, as after a move of the range, messages are pushed to them from then on, and the frontend fetches
+   * those that were stored before. A later life replaces an earlier one, whose connections are lost.
    *
-   * <p>Waits and fails as other calls do: it waits for a range that is full, and fails with a {@link StoreException}, and attaches nothing, when the range
-   * is led elsewhere, loses its quorum or has failed. It fails as well when this life or a later one is attached already, when too many frontends are,
-   * and when it is detached before it has completed. Whatever comes of it, {@link #detach} is to be called when the frontend is gone.
+   * <p>Waits and fails as other calls do: it waits while a range is full. If the range has another leader, loses its
+   * quorum or has failed, it fails with a {@link StoreException} and attaches nothing. It also fails if this life or a
+   * later one is already attached, if too many frontends are attached, and if the frontend is detached before this
+   * completes. Whatever the outcome, {@link #detach} must be called when the frontend is gone.
    *
-   * @param connections of that life; when it is lost, it completes what it was asked to {@linkplain Connections#settled settle} by itself
-   * @throws IllegalArgumentException without a name, or with an incarnation that there cannot be
+   * @param connections the connections of that life; if it is lost, {@code connections} itself completes the calls of
+   *     {@link Connections#settled}
+   * @throws IllegalArgumentException if the name is empty or the incarnation invalid
    */
   public CompletableFuture<Void> attach(String frontend, long incarnation, Connections connections) {
     return frontends.attach(frontend, incarnation, connections);
   }
 
   /**
-   * A frontend is gone, in this life and all earlier ones: its link is lost, or its lease has run out. At once nothing is pushed to it any more, and
-   * no connection of it accepted. Its connections are treated as lost, with their wills and expiry; completes when the range has recorded that for all of them. What the
-   * range refuses is proposed again until then. Does nothing when the frontend is attached in a later life. After it has completed, the same life may attach
-   * again, without the connections that it had.
+   * Ends this life of a frontend and all earlier ones, because its link is lost or its lease has expired. From now on
+   * nothing is pushed to it, and its connections are not accepted. Its present connections are treated as lost, with
+   * their wills and expiry. Completes when the range has recorded that for all of them; commands that the range refuses
+   * are proposed again until then. Does nothing if the frontend is attached in a later life. After this has completed,
+   * the same life may attach again, without its previous connections.
    *
-   * <p>Fails with a {@link StoreException} when this is closed, or when too many frontends are lost and this one is not noted.
+   * <p>Fails with a {@link StoreException} if this server is closed, or if too many frontends are lost for this one to
+   * be noted.
    *
-   * @throws IllegalArgumentException without a name, or with an incarnation that there cannot be
+   * @throws IllegalArgumentException if the name is empty or the incarnation invalid
    */
   public CompletableFuture<Void> detach(String frontend, long incarnation) {
     return frontends.detach(frontend, incarnation);
@@ -249,7 +257,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return ranges.stream().flatMap(range -> range.applied().sessions.values().stream()).iterator();
   }
 
-  /** In all ranges: it has ended when it has in each of them, and has failed when it has in any. */
+  /** Proposes the step in all ranges. It has ended when it has in each of them, and has failed if it has in any. */
   private void endFrontend(String frontend, long before, LostFrontends.Ended ended) {
     var all = new EndedInAll(ranges.size(), ended);
     for (InboxRangeServer range : ranges) range.endFrontend(frontend, before, all);
@@ -267,46 +275,50 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return of(session.tenant(), session.clientId());
   }
 
-  /** The places that deliver, for the dist tier. */
+  /** The shards that messages are delivered to, for the dist tier. */
   public List<ShardId> shards() {
     return shards;
   }
 
-  /** The place that delivers to a client's durable session. */
+  /** The shard of a client's durable session. */
   public ShardId shardOf(String tenant, String clientId) {
     return shardOf(settings.layout().shards(), tenant, clientId);
   }
 
-  /** The place that delivers to a client's durable session, of so many shards. */
+  /** The shard of a client's durable session, given the number of shards. */
   public static ShardId shardOf(int shards, String tenant, String clientId) {
     return ShardId.inbox(new SessionKey(tenant, clientId).shard(shards));
   }
 
-  /** Whether there is one range only, so that {@link #deliver} needs not be told where a message goes. */
+  /**
+   * Whether there is only one range, so that {@link #deliver} does not need to be told which ranges a message goes to.
+   */
   public boolean isOneRange() {
     return ranges.size() == 1;
   }
 
-  /** What a message matched, to be filled in. */
+  /** A new, empty set of the ranges that a message matched. */
   public MatchedRanges matched() {
     return new MatchedRanges(rangeOfShard, ranges.size());
   }
 
   /**
-   * Takes a message for every durable session of the only range that subscribes to it. Any thread; what one thread hands over keeps its
-   * order.
+   * Delivers a message to every subscribed durable session of the only range. Any thread; messages of one thread keep
+   * their order.
    *
    * @param groups the shared subscriptions for which a shard of this server was picked
-   * @param acknowledgement expects one answer, which is given when the message is stored where it has to be; null for none
+   * @param acknowledgement expects one answer, which is given when the message is stored in every inbox that it goes
+   *     to; null for none
    */
   public void deliver(Publication message, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
     ranges.getFirst().deliver(message, message.exchange(), groups, acknowledgement);
   }
 
   /**
-   * The same with several ranges: only those take it in which something matched, and the one that has the session whose exchange it is.
+   * Delivers a message with several ranges: to the ranges in which it matched, and to the range of the session whose
+   * exchange it belongs to.
    *
-   * @param matched filled in; not changed any more
+   * @param matched the matched ranges; must not be changed afterwards
    */
   public void deliver(Publication message, MatchedRanges matched, @Nullable Acknowledgement acknowledgement) {
     var exchange = message.exchange();
@@ -329,7 +341,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     var groups = Objects.requireNonNull(matched.groups(home));
     long birth = recorder.birthOf(publisher, exchange.epoch());
     Consumer<Acknowledgement> record = answer -> recorder.deliver(message, exchange, groups, answer);
-    // One whose session is another connection's by now is refused at home.
+    // If the session belongs to another connection by now, its own range refuses the message.
     if (matched.count() == 1 || birth == 0) exchanges.deliver(publisher, record, acknowledgement);
     else exchanges.deliver(publisher, answer -> deliverElsewhere(message, exchange, birth, home, matched, answer), record, acknowledgement);
   }
@@ -345,8 +357,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   /**
-   * How many messages the members of a group can take at once that are in the range of a shard: 0 without members, at least 1 with any, since its inbox takes
-   * what they cannot. Any thread; an estimate.
+   * How many messages the members of a group in the range of a shard can take at once: 0 without members, and at least
+   * 1 with any, because the group's inbox takes the rest. Any thread; an estimate.
    */
   public int groupCredit(ShardId shard, String tenant, TopicFilter filter) {
     return ofGroup(shard).groupCredit(tenant, filter);
@@ -362,16 +374,16 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   /**
-   * Ends a session for its operator, with its subscriptions and messages; its will is due then, and its connection is closed. What it has
-   * stored is deleted step by step.
+   * Ends a session on an operator's request, with its subscriptions and messages. Its will becomes due, and its
+   * connection is closed. Its stored messages are deleted step by step.
    *
-   * @return whether there was one
+   * @return whether there was such a session
    */
   CompletableFuture<Boolean> remove(String tenant, String clientId) {
     return of(tenant, clientId).remove(tenant, clientId);
   }
 
-  /** What operators do with sessions. */
+  /** The operators' interface to sessions. */
   public SessionsMXBean operations() {
     return new SessionOperations(ranges.stream().map(range -> range.applied().sessions).toList(), this::remove, frontends);
   }
@@ -415,7 +427,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
-    // The range with the most room in its members' windows, and one with members that are away rather than none.
+    // The range whose members have the most room in their windows; if all are offline, a range with members rather than
+    // none.
     var best = ranges.getFirst();
     int most = 0;
     for (InboxRangeServer range : ranges) {
@@ -448,7 +461,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       if (!range.equals(home) && range.mayHold(key, birth, packetId)) forgetting.add(range.forget(key, birth, packetId));
     }
     if (forgetting.isEmpty()) return home.released(session, packetId);
-    // From here on the client may use the identifier for another message, which no range must take for this one.
+    // Once released, the client may use the packet identifier for another message, which no range must take for this
+    // one.
     var released = new CompletableFuture<Void>();
     Proposals.follow(
         all(forgetting),
@@ -478,12 +492,12 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return of(will.session().tenant(), will.session().clientId()).record(will);
   }
 
-  /** Does what is due without waiting for the timer's next turn, which comes all the same. */
+  /** Does due work at once, in addition to the timer's regular turns. */
   private void tickSoon() {
     try {
       timer.execute(this::tick);
     } catch (RejectedExecutionException closed) {
-      LOG.debug("Closed before a will was published; it is when the range is opened again");
+      LOG.debug("Closed before a will was published; it will be published when the range is opened again");
     }
   }
 
@@ -495,11 +509,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       for (InboxRangeServer range : ranges) range.tick(now);
       handOvers.turn();
     } catch (RuntimeException e) {
-      LOG.error("The session tier's timer failed and goes on", e);
+      LOG.error("A turn of the session tier's timer failed; the timer continues", e);
     }
   }
 
-  /** Proposes what was gathered and stops; before the store is closed. */
+  /** Proposes the collected acknowledgements and stops; called before the store is closed. */
   @Override
   public void close() {
     for (InboxRangeServer range : ranges) range.close();
@@ -508,7 +522,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     meters.close();
   }
 
-  /** What ends when it has ended in all ranges. */
+  /** Waits until a step has ended in all ranges. */
   private static final class EndedInAll implements LostFrontends.Ended {
     private final LostFrontends.Ended ended;
     private int left;

@@ -22,15 +22,16 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Brings the dist tier to know which topic filters the shards want, and tries again until it does. */
+/** Announces the topic filters of the shards to the dist tier, and repeats each announcement until it succeeds. */
 final class RouteAnnouncer {
   /*
-   * Owner: the server's timer thread; others hand over by its queue, which keeps their order. A route has one call
-   * at a time, and another one after it when what is wanted has changed since: so the last wish wins, whatever the order
-   * in which calls end.
-   * Bounds: IN_FLIGHT_MAX calls that are not answered; what waits is one entry for each route, and there are no more routes than topic
-   * filters subscribed to, now and by sessions that have just ended.
-   * Failure: a caller that waits for a route gets the error at once; the announcement is made again every RETRY. One line a second is logged at most.
+   * Owner: the server's timer thread; other threads hand over through its queue, which keeps their order. A route has
+   * one call at a time, and another one after it if the wanted state has changed meanwhile: so the last change wins,
+   * whatever the order in which calls end.
+   * Bounds: IN_FLIGHT_MAX unanswered calls, and one entry for each waiting route. There are no more routes than topic
+   * filters of present sessions and of sessions that have just ended.
+   * Failure: a caller that waits for a route gets the error at once; the announcement is repeated every RETRY. At most
+   * one line a second is logged.
    */
   private static final Logger LOG = LoggerFactory.getLogger(RouteAnnouncer.class);
   private static final int IN_FLIGHT_MAX = 256;
@@ -46,26 +47,26 @@ final class RouteAnnouncer {
   private long failuresNotLogged;
   private long lineDue = System.nanoTime();
 
-  /** For the gauge. */
+  /** A copy for the gauge. */
   private volatile int waiting;
 
   private static final class Pending {
     private boolean wanted;
 
-    /** Whether it stands in {@code ready}, is being announced, or waits to be tried again. */
+    /** Whether the route is in {@code ready}, is being announced, or waits for a retry. */
     private boolean busy;
 
     private List<CompletableFuture<Void>> waiters = new ArrayList<>();
   }
 
-  /** @param changed told of each route that is to be announced or removed, on the timer thread and before that is done */
+  /** @param changed called with each route before it is announced or removed, on the timer thread */
   RouteAnnouncer(InboxRoutes routes, ScheduledExecutorService timer, Consumer<RouteKey> changed) {
     this.routes = routes;
     this.timer = timer;
     this.changed = changed;
   }
 
-  /** Routes that are not as they should be yet. */
+  /** Number of routes that are not yet announced or removed as wanted. */
   int waiting() {
     return waiting;
   }
@@ -81,24 +82,29 @@ final class RouteAnnouncer {
                 }));
   }
 
-  /** Has routes removed that no session here has asked for. On the timer thread: a wish that comes later wins. */
+  /** Removes routes that no session here needs. On the timer thread; a later change of a route wins. */
   void remove(List<RouteKey> strays) {
     strays.forEach(route -> want(route, false));
   }
 
-  /** Completes when these routes are announced, as far as changes handed over before want them. */
+  /**
+   * Completes when those of these routes are announced that are wanted according to the changes handed over before.
+   */
   CompletableFuture<Void> settled(List<RouteKey> keys) {
     return settled(keys, UnaryOperator.identity());
   }
 
-  /** Like {@link #settled}, and completes as well for those that there is no room for. */
+  /** Like {@link #settled}, but also completes if there is no room for a route. */
   CompletableFuture<Void> settledOrFull(List<RouteKey> keys) {
     return settled(
         keys,
         each -> each.exceptionallyCompose(failure -> failure instanceof QuotaExceededException ? DONE : CompletableFuture.failedFuture(failure)));
   }
 
-  /** Like {@link #settledOrFull}, and completes only when announcing has succeeded after any number of failures. Fails when the timer is shut down. */
+  /**
+   * Like {@link #settledOrFull}, but does not fail with an announcement: it waits until a retry has succeeded. Fails
+   * when the timer is shut down.
+   */
   CompletableFuture<Void> settledAtLast(List<RouteKey> keys) {
     return settledOrFull(keys)
         .exceptionallyCompose(failure -> timer.isShutdown() ? CompletableFuture.failedFuture(failure) : settledAtLast(keys));
@@ -137,7 +143,7 @@ final class RouteAnnouncer {
       timer.execute(work);
       return true;
     } catch (RejectedExecutionException closed) {
-      return false; // on the next start all routes are announced again
+      return false; // the next start announces all routes again
     }
   }
 
@@ -200,7 +206,7 @@ final class RouteAnnouncer {
     long now = System.nanoTime();
     if (now - lineDue < 0) return;
     lineDue = now + RETRY.toNanos();
-    LOG.warn("Cannot announce routes, trying again: {} times, the last one for {}: {}", failuresNotLogged, route, unwrapped(failure).toString());
+    LOG.warn("Routes could not be announced, trying again: {} failures, the last one for {}: {}", failuresNotLogged, route, unwrapped(failure).toString());
     failuresNotLogged = 0;
   }
 

@@ -16,17 +16,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds messages of absent sessions whose Message Expiry Interval has passed, so that they are removed and counted though no client reads
- * them; MQTT 5, section 3.3.2.3.3. What it finds is acknowledged as expired by the log, like what a reader finds.
+ * Finds expired messages of offline sessions, so that they are removed and counted although no client reads them; MQTT
+ * 5, section 3.3.2.3.3. Like the expired messages that a reader finds, they are acknowledged as expired through the
+ * log.
  */
 final class SessionExpirySweep {
   /*
-   * Owner: one step at a time, on a reader's thread; turn() sees to both. It walks over all sessions again and again.
-   * An inbox knows when the next of its messages can expire (Backlog.expiresNext), so one without such messages costs a look.
-   * Bounds: a step looks at SESSIONS_MAX sessions and reads HEADERS_MAX headers; an inbox with more is gone on with in the next
-   * step. It keeps a place among the sessions and one in an inbox.
-   * Failure: readers that are busy are asked again at the next turn. What is proposed and lost is found again when the inbox is read or its client comes; a session that has come back
-   * meanwhile has another epoch, and nothing happens to it here.
+   * Owner: one step at a time, on a reader's thread; turn() ensures both. The sweep passes over all sessions
+   * repeatedly. An inbox knows when the next of its messages can expire (Backlog.expiresNext), so an inbox without such
+   * messages costs only a check.
+   * Bounds: a step checks SESSIONS_MAX sessions and reads HEADERS_MAX headers; an inbox with more headers is continued
+   * in the next step. The sweep keeps a position among the sessions and one in an inbox.
+   * Failure: if the readers are busy, the next turn tries again. A proposal that is lost is made again when the inbox
+   * is read or its client connects. A session that has reconnected meanwhile has another epoch, so the proposal does
+   * not affect it.
    */
   private static final Logger LOG = LoggerFactory.getLogger(SessionExpirySweep.class);
   private static final int SESSIONS_MAX = 20_000;
@@ -58,17 +61,17 @@ final class SessionExpirySweep {
                 try {
                   step(range.reader(), now);
                 } catch (RuntimeException e) {
-                  LOG.warn("Expired messages could not be looked for: {}", e.getMessage());
+                  LOG.warn("Expired messages could not be searched for: {}", e.getMessage());
                 } finally {
                   stepping.set(false);
                 }
               });
     } catch (RejectedExecutionException busy) {
-      stepping.set(false); // there is time
+      stepping.set(false); // the next turn is early enough
     }
   }
 
-  /** Goes on where the step before has ended. */
+  /** Continues where the previous step ended. */
   void step(RangeReader rows, long now) {
     int headers = HEADERS_MAX;
     var before = unfinished;
@@ -82,17 +85,17 @@ final class SessionExpirySweep {
       var session = sessions.next();
       var inbox = session.backlogIfAny();
       if (session.owner() != null || inbox == null || inbox.expiresNext() > now) continue;
-      // What is appended from here on tells itself when it expires.
+      // Messages appended from here on report their own expiry.
       inbox.expiresNoLonger();
       headers -= sweep(rows, session, 0, headers, now);
     }
   }
 
-  /** Answers how many headers it has read. */
+  /** Searches one inbox. Answers how many headers were read. */
   private int sweep(RangeReader rows, SessionState session, long first, int max, long now) {
     long epoch = session.epoch();
     var inbox = session.backlogIfAny();
-    // The epoch first: a connection that has come since has raised it.
+    // Read the epoch first: a connection that is made after that raises it.
     if (session.owner() != null || inbox == null) return 0;
     var late = new ArrayList<Long>();
     long sentBelow = inbox.sentBelow();
@@ -112,13 +115,13 @@ final class SessionExpirySweep {
           read[0]++;
           last[0] = sequence;
           var stored = StoredMessage.read(value);
-          // An exchange that may have begun goes on whatever its expiry [MQTT-4.3.3-7, -13].
+          // An exchange that may have begun continues whatever its expiry [MQTT-4.3.3-7, -13].
           if (stored.expiresAt() == StoredMessage.NEVER || sequence < sentBelow) return true;
           if (stored.expired(now)) late.add(sequence);
           else inbox.expires(stored.expiresAt());
           return true;
         });
-    // What was appended a moment ago may not be seen yet.
+    // Messages that were appended just now may not be visible yet.
     if (unfinished == null && last[0] < next - 1 && inbox.count() > 0) inbox.expires(now + LOOK_AGAIN_MILLIS);
     if (!late.isEmpty()) {
       var ref = new SessionRef(session.key.tenant(), session.key.clientId(), epoch);

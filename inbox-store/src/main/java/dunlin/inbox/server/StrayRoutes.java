@@ -20,19 +20,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds, after a start, the routes that the dist tier has and no session needs, and has them removed. A route goes after the session range
- * has let go of it; when the process ends between the two, the route stays, and brings messages that no session wants.
+ * After a start, finds the routes in the dist tier that no session needs, and removes them. A route is removed after
+ * the session range has removed the last subscription for it. If the process ends between the two, the route stays and
+ * brings messages that no session needs.
  */
 final class StrayRoutes {
   /*
-   * A route is known when the range needed it at the start, or when it has changed since; a change is known before it is announced. So a
-   * route that the dist tier has and that is not known is left over from an earlier life, and one that a client makes or ends
-   * while the search goes on is none of them.
+   * A route is known if the range needed it at the start or if it has changed since; a change becomes known before it
+   * is announced. So an unknown route in the dist tier is left over from before the start, and a route that a client
+   * adds or removes during the search is never taken for one.
    *
    * Owner: the timer thread of the session tier; expect() and search() may be called by any.
-   * Bounds: one page at a time, whose strays are gone before the next one is asked for. Known are the routes of the start and CHANGED_MAX
-   * more; beyond that the search ends, and the next start makes a new one. Nothing is kept when it has ended.
-   * Failure: a page that cannot be read is asked for again after RETRY. The announcer tries again what cannot be removed, and is waited for.
+   * Bounds: one page at a time; its stray routes are removed before the next page is requested. Known are the routes of
+   * the start and CHANGED_MAX more; beyond that the search ends, and the next start begins a new one. After the end
+   * nothing is kept.
+   * Failure: a page that cannot be read is requested again after RETRY. The announcer repeats removals that fail, and
+   * the search waits for them.
    */
   private static final Logger LOG = LoggerFactory.getLogger(StrayRoutes.class);
   private static final Duration RETRY = Duration.ofSeconds(1);
@@ -43,14 +46,14 @@ final class StrayRoutes {
   private final ShardInterval interval;
   private final IntConsumer removed;
 
-  /** Null while nothing is searched for. */
+  /** Null while no search is in progress. */
   private @Nullable Set<RouteKey> known;
 
   private int changes;
   private int strays;
 
   /**
-   * @param interval the shards whose routes are looked at; in the last range, those behind all shards as well
+   * @param interval the shards whose routes are checked; the last range also checks routes of higher shards
    * @param removed counts the routes that were removed
    */
   StrayRoutes(InboxRoutes routes, ScheduledExecutorService timer, ShardInterval interval, IntConsumer removed) {
@@ -60,19 +63,19 @@ final class StrayRoutes {
     this.removed = removed;
   }
 
-  /** The routes that are needed now. What changes from here on goes to {@link #changed}. */
+  /** Sets the routes that are needed now. Later changes are reported by {@link #changed}. */
   void expect(List<RouteKey> needed) {
     hand(() -> known = new HashSet<>(needed));
   }
 
-  /** A route is about to be announced or removed. On the timer thread. */
+  /** Notes a route that is about to be announced or removed. On the timer thread. */
   void changed(RouteKey route) {
     if (known == null || !known.add(route) || ++changes <= CHANGED_MAX) return;
-    LOG.warn("Too many routes have changed since the start to find those that no session needs; the next start looks for them");
+    LOG.warn("Too many routes have changed since the start to find those that no session needs; the next start searches for them");
     known = null;
   }
 
-  /** Looks through all routes, once. */
+  /** Checks all routes, once. */
   void search(RouteAnnouncer announcer) {
     hand(() -> read(announcer, null));
   }
@@ -93,7 +96,7 @@ final class StrayRoutes {
                       if (failure == null) {
                         compare(announcer, read);
                       } else {
-                        LOG.warn("Cannot read which routes there are, trying again: {}", failure.toString());
+                        LOG.warn("Announced routes could not be read, trying again: {}", failure.toString());
                         later(() -> read(announcer, from));
                       }
                     }));
@@ -144,14 +147,14 @@ final class StrayRoutes {
       return;
     }
     known = null;
-    if (strays > 0) LOG.info("removed {} routes that no session needs, left over from an earlier life of this node", strays);
+    if (strays > 0) LOG.info("Removed {} routes that no session needs, left over from before the last start", strays);
   }
 
   private void hand(Runnable work) {
     try {
       timer.execute(work);
     } catch (RejectedExecutionException closed) {
-      LOG.debug("Closed before all routes were looked at; the next start does it");
+      LOG.debug("Closed before all routes were checked; the next start checks them");
     }
   }
 
@@ -159,7 +162,7 @@ final class StrayRoutes {
     try {
       var _ = timer.schedule(work, RETRY.toMillis(), TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException closed) {
-      LOG.debug("Closed before all routes were looked at; the next start does it");
+      LOG.debug("Closed before all routes were checked; the next start checks them");
     }
   }
 }

@@ -19,17 +19,19 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Publishes wills that are due, each until it has worked or was refused for good, and then logs that it is done with. */
+/** Publishes wills that are due. Repeats each until it was published or finally refused, and then logs that. */
 final class WillRunner {
   /*
-   * Owner: any thread, under this object's lock, which is not held while a will is published or its end is proposed.
-   * Bounds: PLACES attempts at once. One that takes longer than PLACE_NANOS gives its place to another and goes on without it, so that
-   *   one slow receiver delays no other will by more than that. WILLS_MAX wills and BYTES_MAX bytes altogether: what is more stays in
-   *   the range until room() says that there is some.
-   * Failure: what cannot be taken now is tried again after 200 ms, then twice as long each time up to 10 s, and only by who has not taken it.
-   *   What is refused by a rule is counted and done with, and so is what has no answer after ANSWER_NANOS: it was handed over, and
-   *   to do so again would bring it twice to everybody else. A will that is done with stays here until the range has recorded it, so that it is published
-   *   once in the life of the process. After a crash the range reports it anew: at least once.
+   * Owner: any thread, under this object's lock, which is not held while a will is published or its outcome is
+   * proposed.
+   * Bounds: PLACES attempts at once. An attempt that takes longer than PLACE_NANOS gives its place to another one and
+   * continues without it, so that one slow receiver delays other wills by no more than that. WILLS_MAX wills and
+   * BYTES_MAX bytes altogether; further wills stay in the range until room() answers that there is room.
+   * Failure: a will that a destination cannot accept now is tried again after 200 ms, then after twice the delay each
+   * time up to 10 s, and only at the destinations that have not accepted it. A will that a rule refuses is counted and
+   * finished; so is one without an answer after ANSWER_NANOS: it was handed over, and another attempt would deliver it
+   * twice to all others. A finished will stays here until the range has recorded it, so that it is published once in
+   * the life of the process. After a crash the range reports it again: at least once.
    */
   static final int PLACES = 64;
   static final int WILLS_MAX = 4_096;
@@ -47,10 +49,10 @@ final class WillRunner {
   private final LongSupplier nanoTime;
   private final InboxMeters meters;
 
-  /** Proposes to record that a will is done with; false when the range's queue is full. */
+  /** Proposes to record that a will is finished; false if the range's queue is full. */
   private final Predicate<DueWill> done;
 
-  /** By epoch, in the order in which they came. */
+  /** By epoch, in the order in which they were reported. */
   @GuardedBy("this")
   private final Map<Long, Running> running = new LinkedHashMap<>();
 
@@ -66,7 +68,7 @@ final class WillRunner {
     PUBLISHING,
     /** The next attempt is due {@code delay} after {@code since}. */
     WAITING,
-    /** The range is to record that it is done with. */
+    /** The range has to record that the will is finished. */
     RECORDING,
     /** The range has not yet answered a proposal. */
     PROPOSED
@@ -99,12 +101,12 @@ final class WillRunner {
     return running.size();
   }
 
-  /** How many more may be reported. */
+  /** How many more wills may be reported. */
   synchronized int room() {
     return bytes >= BYTES_MAX ? 0 : Math.min(places(nanoTime.getAsLong()), WILLS_MAX - running.size());
   }
 
-  /** How many attempts may begin. */
+  /** How many more attempts may begin. */
   @GuardedBy("this")
   private int places(long now) {
     int places = PLACES;
@@ -114,7 +116,7 @@ final class WillRunner {
     return Math.max(0, places);
   }
 
-  /** Takes wills that are due; one that is here already is being published. */
+  /** Starts publishing wills that are due, except those that are already in progress. */
   void start(List<DueWill> wills) {
     for (DueWill will : wills) {
       Running begun = begin(will);
@@ -165,7 +167,7 @@ final class WillRunner {
     record(each);
   }
 
-  /** Counts each, and tells the log of one a second. */
+  /** Counts each refused will, and logs at most one a second. */
   @GuardedBy("this")
   private void refused(Running each, String reason) {
     meters.willRefused(reason);
@@ -173,7 +175,7 @@ final class WillRunner {
     if (told && now - toldAt < TOLD_NANOS) return;
     told = true;
     toldAt = now;
-    LOG.warn("The will of client {} was refused and is not published again: {}", LogText.escaped(each.will.session().clientId()), reason);
+    LOG.warn("The will of client {} was refused and will not be published again: {}", LogText.escaped(each.will.session().clientId()), reason);
   }
 
   private void record(Running each) {
@@ -184,13 +186,13 @@ final class WillRunner {
     if (!done.test(each.will)) notRecorded(each.will.epoch());
   }
 
-  /** The range knows that it is done with. */
+  /** The range has recorded that the will is finished. */
   synchronized void recorded(long epoch) {
     Running ended = running.remove(epoch);
     if (ended != null) bytes -= ended.bytes;
   }
 
-  /** The range did not take that it is done with. */
+  /** The range did not record that the will is finished. */
   synchronized void notRecorded(long epoch) {
     Running each = running.get(epoch);
     if (each == null) return;
@@ -198,7 +200,7 @@ final class WillRunner {
     each.since = nanoTime.getAsLong();
   }
 
-  /** Does what is due by now. By the timer. */
+  /** Does the work that is due. Called by the timer. */
   void turn() {
     for (Running each : due()) {
       if (each.step == Step.PUBLISHING) publish(each);
@@ -206,7 +208,7 @@ final class WillRunner {
     }
   }
 
-  /** What is to be published again or recorded, in the order in which they came. */
+  /** The wills to be published again or recorded, in the order in which they were reported. */
   private synchronized List<Running> due() {
     if (running.isEmpty()) return List.of();
     long now = nanoTime.getAsLong();

@@ -15,7 +15,10 @@ import dunlin.model.QoS;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
-/** What the applying thread reads for a command: headers, a stretch at a time, and a message only where one is handed on. */
+/**
+ * What the applying thread reads for a command: headers, many at a time, and messages only when they are handed on from
+ * a group's inbox.
+ */
 final class ApplyCostTest {
   private static final String JOBS = "$share/g/jobs";
   private static final int LARGE = 20_000;
@@ -31,7 +34,7 @@ final class ApplyCostTest {
   }
 
   @Test
-  void acknowledgingAfterARestartReadsHeadersInStretches() {
+  void acknowledgingAfterARestartReadsManyHeadersAtATime() {
     absentWith(1_000, QoS.AT_LEAST_ONCE, "x".repeat(4_000));
     h.reopen();
 
@@ -69,7 +72,7 @@ final class ApplyCostTest {
   }
 
   @Test
-  void whatWasAppendedForAConnectionIsAcknowledgedWithoutAnyRead() {
+  void messagesAppendedForAConnectionAreAcknowledgedWithoutAnyRead() {
     var session = h.connect("c").session();
     h.subscribe(session, "a", QoS.EXACTLY_ONCE);
 
@@ -87,7 +90,7 @@ final class ApplyCostTest {
   }
 
   @Test
-  void whatIsCertainlyNotThereIsNotLookedFor() {
+  void messagesThatCannotExistAreNotSearchedFor() {
     absentWith(10, QoS.AT_LEAST_ONCE, "m");
     var session = h.connect("c").session();
 
@@ -112,9 +115,12 @@ final class ApplyCostTest {
     assertThat(h.rows.writes).isEqualTo(500 + 2 * RangeHarness.SHARDS); // the body and its number, in each shard
   }
 
-  /** What is released stays until PUBCOMP, so a client that sends none could have every message walk past all of it. */
+  /**
+   * Released messages stay until PUBCOMP. Without a bound, a client that never sends it would make every new message
+   * scan all of them.
+   */
   @Test
-  void roomIsSoughtAmongSoManyMessagesOnly() {
+  void roomIsMadeAmongABoundedNumberOfMessages() {
     int released = Inboxes.ROOM_ROWS_MAX + 1;
     var full = new RangeHarness(RangeHarness.limits(released + 1, OverflowPolicy.DROP_OLDEST));
     var session = full.connect("c").session();
@@ -172,7 +178,7 @@ final class ApplyCostTest {
   }
 
   @Test
-  void deletingWhatASessionLeftReadsNoMessage() {
+  void deletingTheMessagesOfAnEndedSessionReadsNoMessage() {
     absentWith(600, QoS.AT_LEAST_ONCE, "x".repeat(LARGE));
     h.connect("c", true, 3600, null);
 
@@ -208,7 +214,7 @@ final class ApplyCostTest {
   }
 
   @Test
-  void givingBackToAGroupMovesHeadersAlone() {
+  void givingBackToAGroupMovesOnlyHeaders() {
     var one = h.connect("one").session();
     h.subscribe(one, JOBS, QoS.AT_LEAST_ONCE);
     for (int i = 0; i < 200; i++) h.publish("jobs", "x".repeat(LARGE), JOBS);
@@ -246,7 +252,7 @@ final class ApplyCostTest {
   }
 
   @Test
-  void acknowledgingMessagesOfManyReadsTheCountsOfTheirBodiesInStretches() {
+  void acknowledgingSharedMessagesReadsManyReferenceCountsAtATime() {
     String neighbour = RangeHarness.neighbour("d", "c", true);
     for (String client : new String[] {"c", neighbour}) {
       var session = h.connect(client).session();
@@ -291,7 +297,7 @@ final class ApplyCostTest {
   }
 
   @Test
-  void anInboxIsSummedUpOnceForEachWriteOfTheRows() {
+  void theSummaryOfAnInboxIsWrittenOnceForEachWriteOfTheRows() {
     absentWith(300, QoS.AT_LEAST_ONCE, "m");
 
     h.rows.countAnew();
@@ -312,7 +318,7 @@ final class ApplyCostTest {
     h.rows.countAnew();
     h.reopen();
 
-    assertThat(h.rows.bytesRead).isLessThan(2L * LARGE + 1_000); // the first body and the first content tell what is passed over
+    assertThat(h.rows.bytesRead).isLessThan(2L * LARGE + 1_000); // only the first body and the first content are read, to skip the rest
     assertThat(h.rows.rowsRead).isLessThan(16);
     assertThat(h.state(other).waiting()).isEqualTo(100);
   }
@@ -332,7 +338,7 @@ final class ApplyCostTest {
     assertThat(h.range.state().sessions).isEmpty();
   }
 
-  /** An absent session with so many exchanges of QoS 2 that it has begun as a publisher. */
+  /** An absent session with this many QoS 2 exchanges in which the client is the sender. */
   private void endingWith(String clientId, int exchanges) {
     var session = h.connect(clientId).session();
     for (int id = 1; id <= exchanges; id++) h.publish(h.inExchange(clientId, "nobody", "m", session.epoch(), id));
@@ -340,7 +346,7 @@ final class ApplyCostTest {
   }
 
   @Test
-  void connectionsOfAnEarlierLifeArePartedWithInStepsThatAreRows() {
+  void connectionsOfAnEarlierLifeAreEndedInStepsThatCountRows() {
     for (int i = 0; i < 4; i++) h.subscribe(h.connect("m" + i).session(), JOBS, QoS.AT_LEAST_ONCE);
     for (int i = 0; i < 400; i++) h.publish("jobs", "m" + i, JOBS);
 

@@ -20,7 +20,10 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** What the headers of all messages say together, read one by one: what a start must believe without reading any. */
+/**
+ * Derives the summaries from all headers, read one by one. A start must come to the same state from the summaries
+ * alone.
+ */
 final class FullRead {
   private final Map<Long, Found> inboxes = new TreeMap<>();
   private final Map<String, SortedSet<Long>> outstanding = new TreeMap<>();
@@ -65,7 +68,7 @@ final class FullRead {
     assertThat(shard).isEqualTo(expected);
   }
 
-  /** Of a message. */
+  /** The birth in the key of a message. */
   private static long birthOf(byte[] key) {
     return ByteBuffer.wrap(key).getLong(key.length - 2 * Long.BYTES);
   }
@@ -85,8 +88,11 @@ final class FullRead {
     if (group != null) outstanding.computeIfAbsent(birth + " " + group.text(), _ -> new TreeSet<>()).add(sequence);
   }
 
-  /** Compares what a start makes of these rows, which were just written out, with what their headers say. */
-  static void assertAStartBelievesTheHeadersOf(MemoryRows rows, String as) {
+  /**
+   * Asserts that the state that a start derives from these rows agrees with their headers. The rows must have been
+   * written just now.
+   */
+  static void assertAStartAgreesWithTheHeadersOf(MemoryRows rows, String as) {
     var read = new FullRead(new MemoryRows(rows));
     var range = new SessionRange(RangeHarness.INTERVAL);
     range.open(rows);

@@ -75,7 +75,7 @@ final class GroupTest {
   }
 
   @Test
-  void aMessageForTheGroupAloneGoesToNoPlainSubscriber() {
+  void aMessageForTheGroupOnlyGoesToNoPlainSubscriber() {
     var a = member("a");
     h.subscribe(a, "jobs", QoS.AT_LEAST_ONCE);
 
@@ -89,7 +89,7 @@ final class GroupTest {
   }
 
   @Test
-  void aMessageForTheGroupAloneWaitsForAMemberLikeAnyOther() {
+  void aMessageForTheGroupOnlyWaitsForAMemberLikeAnyOther() {
     var a = member("a");
     h.disconnect(a, false, 3600);
 
@@ -155,7 +155,7 @@ final class GroupTest {
 
   @Test
   @Tag("MQTT-4.8.2-4")
-  void aMemberThatDisconnectsGivesBackWhatWasNotBegun() {
+  void aMemberThatDisconnectsGivesBackMessagesThatWereNotSent() {
     var a = member("a");
     var b = member("b");
     h.disconnect(b, false, 3600);
@@ -312,7 +312,7 @@ final class GroupTest {
   }
 
   @Test
-  void whatComesBackToAFullInboxIsTheOldestThere() {
+  void messagesGivenBackToAFullInboxAreItsOldest() {
     var few = new RangeHarness(RangeHarness.limits(5, OverflowPolicy.DROP_OLDEST));
     var away = few.connect("away").session();
     few.subscribe(away, JOBS, QoS.AT_LEAST_ONCE);

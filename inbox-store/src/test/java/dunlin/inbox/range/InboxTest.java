@@ -117,7 +117,7 @@ final class InboxTest {
     assertThat(h.dropped).containsEntry(InboxDropReason.OFFLINE, 1);
   }
 
-  /** So that a range may be split between any two shards. */
+  /** Otherwise a range could not be split between any two shards. */
   @Test
   void aMessageForInboxesOfSeveralShardsIsStoredInEachOfThem() {
     var one = h.connect("one").session();
@@ -137,7 +137,7 @@ final class InboxTest {
   }
 
   @Test
-  void aMessageForSeveralInboxesOfAShardIsStoredOnceUntilTheLastHasIt() {
+  void aMessageForSeveralInboxesOfAShardIsStoredOnceUntilTheLastAcknowledgesIt() {
     var one = h.connect("one").session();
     var two = h.connect(RangeHarness.neighbour("two", "one", true)).session();
     h.subscribe(one, "a", QoS.AT_LEAST_ONCE);
@@ -177,7 +177,7 @@ final class InboxTest {
 
   @Test
   @Tag("MQTT-3.3.1-1")
-  void onlyWhatMayHaveBeenSentIsMarkedDelivered() {
+  void onlyMessagesThatMayHaveBeenSentAreMarkedDelivered() {
     var session = h.connect("c").session();
     h.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     h.disconnect(session, false, 3600);
@@ -254,7 +254,7 @@ final class InboxTest {
   }
 
   @Test
-  void dropOldestMakesRoomButKeepsWhatIsReleased() {
+  void dropOldestMakesRoomButKeepsReleasedMessages() {
     var full = new RangeHarness(RangeHarness.limits(3, OverflowPolicy.DROP_OLDEST));
     var session = full.connect("c").session();
     full.subscribe(session, "a", QoS.EXACTLY_ONCE);
@@ -270,7 +270,7 @@ final class InboxTest {
   }
 
   @Test
-  void whatTheClientHasIsNoDropWhenItMakesRoom() {
+  void aMessageDroppedForRoomIsNotCountedIfTheClientAcknowledgesIt() {
     var full = new RangeHarness(RangeHarness.limits(3, OverflowPolicy.DROP_OLDEST));
     var session = full.connect("c").session();
     full.subscribe(session, "a", QoS.AT_LEAST_ONCE);
@@ -310,7 +310,7 @@ final class InboxTest {
   }
 
   @Test
-  void dropNewestKeepsWhatWaits() {
+  void dropNewestKeepsWaitingMessages() {
     var full = new RangeHarness(RangeHarness.limits(2, OverflowPolicy.DROP_NEWEST));
     var session = full.connect("c").session();
     full.subscribe(session, "a", QoS.AT_LEAST_ONCE);
@@ -339,7 +339,7 @@ final class InboxTest {
   }
 
   @Test
-  void oneInboxLeavesRoomForOthersInWhatAllMayHoldTogether() {
+  void oneInboxLeavesRoomForOthersInTheBoundOnAllInboxes() {
     for (OverflowPolicy policy : OverflowPolicy.values()) {
       var small = new RangeHarness(new InboxLimits(10_000, 1 << 20, policy, 10, 4, new Sums(10, 1 << 20, 100_000)));
       var greedy = small.connect("greedy").session();
@@ -357,7 +357,7 @@ final class InboxTest {
   }
 
   @Test
-  void nothingIsTakenOfAConnectionBehindAMessageThatItSendsAgain() {
+  void messagesBehindARefusedOneOfTheSameConnectionAreRefused() {
     var full = new RangeHarness(new InboxLimits(100, 1_000, OverflowPolicy.REJECT, 10, 4, Sums.ofSessions(1_000)));
     full.crashes = true;
     var session = full.connect("c").session();
@@ -399,7 +399,7 @@ final class InboxTest {
   }
 
   @Test
-  void whatIsPublishedOnceIsRefusedForTheFullInboxAlone() {
+  void aMessageThatIsNotRepeatedIsRefusedOnlyForTheFullInbox() {
     var full = new RangeHarness(RangeHarness.limits(1, OverflowPolicy.REJECT));
     var one = full.connect("one").session();
     full.subscribe(one, "a", QoS.AT_LEAST_ONCE);
@@ -489,7 +489,7 @@ final class InboxTest {
   }
 
   @Test
-  void aRetainedMessageFollowsWhatExpiredUnseenWhenItIsReadAgain() {
+  void aRetainedMessageIsAppendedBehindAnExpiredOneWhenItIsReadAgain() {
     var session = h.connect("c").session();
     h.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     h.disconnect(session, false, 3600);
@@ -506,7 +506,7 @@ final class InboxTest {
   }
 
   @Test
-  void aRetainedMessageDoesNotFollowWhatCameLiveSinceItWasRead() {
+  void aRetainedMessageIsNotAppendedBehindANewerLiveMessage() {
     var session = h.connect("c").session();
     h.subscribe(session, "#", QoS.AT_LEAST_ONCE);
     h.publish(h.retained("p", "a", "a1"));
@@ -531,7 +531,7 @@ final class InboxTest {
   }
 
   @Test
-  void retainedMessagesAreLeftOutWhenNobodyKnowsWhatCameSinceTheyWereRead() {
+  void retainedMessagesAreLeftOutWhenItIsUnknownWhatWasAppendedSinceTheyWereRead() {
     var session = h.connect("c").session();
     h.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     h.publish(h.retained("p", "a", "a1"));
@@ -547,7 +547,7 @@ final class InboxTest {
   }
 
   @Test
-  void subscriptionsAreCountedForRoutesByBucket() {
+  void subscriptionsAreCountedForRoutesByShard() {
     var one = h.connect("one").session();
     h.subscribe(one, "a", QoS.AT_LEAST_ONCE);
     assertThat(h.effects.routes()).hasSize(1).allMatch(Effects.RouteChange::wanted);

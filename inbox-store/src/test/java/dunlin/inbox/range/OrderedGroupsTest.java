@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What waits for whom in an ordered group; its members have windows of four messages. */
+/** The queues of an ordered group; its members have windows of four messages. */
 final class OrderedGroupsTest {
   private static final String JOBS = "$oshare/g/jobs";
 
@@ -49,7 +49,7 @@ final class OrderedGroupsTest {
     return queues;
   }
 
-  /** A publisher whose messages go to a member; another one for each number. */
+  /** A publisher whose messages go to a member; a different one for each number. */
   private String publisherOf(String member, int number) {
     for (int i = 0, found = 0; ; i++) {
       var to = group().ordered("p" + i);
@@ -71,12 +71,12 @@ final class OrderedGroupsTest {
     return texts;
   }
 
-  /** Whose message it is. */
+  /** The publisher of a message. */
   private static String publisher(String text) {
     return text.substring(0, text.indexOf('-'));
   }
 
-  /** Acknowledges all that a member has, until nothing comes any more. Answers what that was. */
+  /** Acknowledges all messages of a member until no more arrive. Answers these messages. */
   private List<String> takeAll(SessionRef member) {
     var all = new ArrayList<String>();
     h.settle();
@@ -89,7 +89,7 @@ final class OrderedGroupsTest {
   }
 
   @Test
-  void aMemberThatAcknowledgesNothingHoldsUpItsOwnPublishersAlone() {
+  void aMemberThatAcknowledgesNothingDelaysOnlyItsOwnPublishers() {
     var silent = member("silent");
     var busy = member("busy");
     String held = publisherOf("silent", 0);
@@ -109,7 +109,7 @@ final class OrderedGroupsTest {
   }
 
   @Test
-  void whatWaitsForAMemberGoesToOthersInOrderAndBeforeWhatIsNewWhenItGoes() {
+  void theQueueOfAMemberThatLeavesGoesToOthersInOrderBeforeNewMessages() {
     var goes = member("goes");
     var stays = member("stays");
     String first = publisherOf("goes", 0);
@@ -134,13 +134,13 @@ final class OrderedGroupsTest {
   }
 
   @Test
-  void ofMembersThatGoOneAfterTheOtherTheOldestMessagesComeFirst() {
+  void whenMembersLeaveOneAfterTheOtherTheOldestMessagesComeFirst() {
     var a = member("a");
     var b = member("b");
     String publisher = publisherOf("a", 0);
     publish(publisher, 1, 30);
     h.disconnect(a, false, 3600);
-    // Some of it has come to b, and the rest has not, when b goes too.
+    // Some of the messages have been given to b, and the rest not, when b leaves too.
     h.apply(new SessionCommand.DrainGroup(h.now, group().key, 10));
     h.disconnect(b, false, 3600);
     publish(publisher, 31, 35);
@@ -165,7 +165,7 @@ final class OrderedGroupsTest {
   }
 
   @Test
-  void whatALoneMemberKeptGoesToTheOneThatComesFirst() {
+  void messagesOfALoneOfflineMemberGoToTheFirstThatConnects() {
     var away = member("away");
     publish("p", 1, 10);
     h.disconnect(away, false, 3600);
@@ -191,7 +191,7 @@ final class OrderedGroupsTest {
   }
 
   @Test
-  void whatWaitsWhenTheLastMemberLeavesIsCounted() {
+  void messagesThatWaitWhenTheLastMemberLeavesAreCounted() {
     var a = member("a");
     var b = member("b");
     publish(publisherOf("a", 0), 1, 10);
@@ -261,7 +261,7 @@ final class OrderedGroupsTest {
   }
 
   @Test
-  void whatDidNotFitAMembersInboxComesWhenThatHasRoomAgain() {
+  void messagesThatDidNotFitAMembersInboxArriveWhenItHasRoomAgain() {
     bounded(6, OverflowPolicy.REJECT);
     var member = member("member");
     h.subscribe(member, "own", QoS.AT_LEAST_ONCE);
@@ -297,8 +297,9 @@ final class OrderedGroupsTest {
   }
 
   /**
-   * Nothing is lost or done twice while members go and come. With an even seed members come only to a group of which none is connected, and so
-   * take over no publisher of another one: then each publisher's messages are done in their order, whoever does them.
+   * No message is lost or processed twice while members leave and join. With an even seed, members join only while no
+   * other member is connected, and so take over no publisher of another one: then each publisher's messages are
+   * processed in order, by whichever members.
    */
   @ParameterizedTest
   @MethodSource("seeds")
@@ -326,7 +327,7 @@ final class OrderedGroupsTest {
         case 4, 5, 6 -> h.settle();
         case 7, 8, 9, 10 -> h.apply(new SessionCommand.DrainGroup(h.now, group().key, 1 + random.nextInt(6)));
         case 11, 12, 13, 14 -> {
-          if (!online || (name.equals("d") && step < 1_200)) continue; // one that acknowledges nothing for long
+          if (!online || (name.equals("d") && step < 1_200)) continue; // d acknowledges nothing for a long time
           var page = h.fetch(session).messages();
           for (var message : page.subList(0, Math.min(page.size(), 1 + random.nextInt(4)))) {
             String text = RangeHarness.text(message);

@@ -63,7 +63,7 @@ final class SessionLifeTest {
   }
 
   @Test
-  void anOperatorRemovesASessionWithAllThatIsItsOwn() {
+  void anOperatorRemovesASessionWithAllItsState() {
     var first = h.connect("c", false, 3600, will("gone", 0));
     h.subscribe(first.session(), "a", QoS.EXACTLY_ONCE);
     h.publish(h.inExchange("c", "a", "m", first.session().epoch(), 7));
@@ -183,7 +183,7 @@ final class SessionLifeTest {
   }
 
   @Test
-  void oneDurableSessionMoreThanMayBeIsRefusedAndChangesNothing() {
+  void aDurableSessionBeyondTheBoundIsRefusedAndChangesNothing() {
     var two = new RangeHarness(new InboxLimits(10, 1 << 20, OverflowPolicy.REJECT, 10, 4, Sums.ofSessions(2)));
     var first = two.connect("a").session();
     two.connect("b");
@@ -195,7 +195,8 @@ final class SessionLifeTest {
     assertThat(two.effects.displaced()).as("the connection of the one that is refused").isNull();
     assertThat(two.rows.dump()).isEqualTo(before);
 
-    // Those that are there go on, begin anew, and make room when they end; who asks for none is not concerned.
+    // Present sessions are resumed, can begin anew, and make room when they end. Sessions that are not durable are not
+    // bounded.
     assertThat(tryToConnect(two, "d", true, 0)).isInstanceOf(Outcome.Connected.class);
     assertThat(tryToConnect(two, "b", false, 60)).isInstanceOf(Outcome.Connected.class);
     assertThat(tryToConnect(two, "b", true, 60)).isInstanceOf(Outcome.Connected.class);
@@ -252,7 +253,7 @@ final class SessionLifeTest {
     h.publish("a", "for bob");
     h.disconnect(bob.session(), false, 60);
 
-    h.now += 60_000; // over, and not swept away yet
+    h.now += 60_000; // expired, but not removed yet
     var carol = ((Outcome.Connected) h.connectAs("carol", "c", false, 60)).connected();
 
     assertThat(carol.sessionPresent()).isFalse();
@@ -262,7 +263,7 @@ final class SessionLifeTest {
   }
 
   @Test
-  void whatNobodyHasProvenIsForEverybodyWhoProvesNothing() {
+  void clientsWithoutAUserShareTheirSessions() {
     h.disconnect(h.connect("c").session(), false, 60);
 
     assertThat(h.connectAs("alice", "c", false, 60)).isInstanceOf(Outcome.OtherUser.class);
@@ -270,7 +271,7 @@ final class SessionLifeTest {
   }
 
   @Test
-  void aSmallerBoundLeavesTheSessionsThatAreThere() {
+  void aSmallerBoundKeepsPresentSessions() {
     h.connect("a");
     h.disconnect(h.connect("b").session(), false, 60);
     h.apply(new SessionCommand.Configure(new InboxLimits(10, 1 << 20, OverflowPolicy.REJECT, 10, 4, Sums.ofSessions(1))));
@@ -290,9 +291,9 @@ final class SessionLifeTest {
     assertThat(h.rowKeys()).isEmpty();
   }
 
-  /** As after a crash: the log has the Tick that reported the will, and not that it was published. */
+  /** As after a crash: the log has the Tick that reported the will, but not the record that it was published. */
   @Test
-  void aWillThatALeaderWasToldIsReportedToTheNextOneAtOnce() {
+  void aWillThatWasReportedToALeaderIsReportedToTheNextOneAtOnce() {
     var session = h.connect("c", false, 3600, will("w", 0)).session();
     h.disconnect(session, true, 3600);
     var later = h.connect("later", false, 3600, will("l", 30)).session();

@@ -26,7 +26,10 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Random schedules of commands, against a second range that restarts now and then, and against a simple model. */
+/**
+ * Applies random commands, and compares the range with a second one that restarts now and then, and with a simple
+ * model.
+ */
 final class SessionRangeModelTest {
   private static final List<String> CLIENTS = List.of("a", "b", "c", "d", "e");
   private static final List<String> FILTERS =
@@ -59,7 +62,7 @@ final class SessionRangeModelTest {
       int seconds = random.nextInt(5) == 0 ? random.nextInt(40) : 0;
       steady.now += seconds * 1000L;
       restarting.now = steady.now;
-      // What a leader would propose next comes often, the rest at random.
+      // The commands that a leader would propose next are frequent; the others are random.
       var asked = steady.effects.drains();
       var command =
           asked.isEmpty() || random.nextInt(3) == 0
@@ -76,7 +79,7 @@ final class SessionRangeModelTest {
         restarting.write();
         steady.write();
         assertThat(restarting.rows.dump()).as("%s: %s", at, command).isEqualTo(steady.rows.dump());
-        FullRead.assertAStartBelievesTheHeadersOf(restarting.rows, at);
+        FullRead.assertAStartAgreesWithTheHeadersOf(restarting.rows, at);
       }
       assertThat(restarting.pushed()).as(at).containsExactlyInAnyOrderElementsOf(steady.pushed());
       steady.assertBalance();
@@ -113,7 +116,7 @@ final class SessionRangeModelTest {
     return rows;
   }
 
-  /** What is in memory of each inbox that its rows decide. */
+  /** The state in memory of each inbox, as far as its rows determine it. */
   private static Map<String, List<Long>> inboxes(RangeHarness h) {
     var all = new TreeMap<String, List<Long>>();
     for (SessionState session : h.range.state().sessions.values()) {
@@ -224,12 +227,12 @@ final class SessionRangeModelTest {
     return RangeHarness.filter(FILTERS.get(random.nextInt(FILTERS.size())));
   }
 
-  /** What a session should hold, written down plainly. */
+  /** What a session should hold, in a simple form. */
   private static final class Model {
     private final Map<String, TopicFilter> subscriptions = new HashMap<>();
     private final TreeMap<Long, String> inbox = new TreeMap<>();
 
-    /** The topics of retained messages by their sequences, also of those that have left the inbox. */
+    /** The topics of retained messages by their sequences, including messages that have left the inbox. */
     private final Map<Long, String> retained = new HashMap<>();
 
     private long next = 1;

@@ -16,7 +16,7 @@ import dunlin.model.QoS;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A summary that does not say what the headers say is found by reading all of them. */
+/** Reading all headers finds summaries that contradict them. */
 final class StoredSessionsTest {
   private final RangeHarness h = new RangeHarness();
   private final SessionKey one = new SessionKey(RangeHarness.TENANT, "one");
@@ -67,7 +67,7 @@ final class StoredSessionsTest {
   }
 
   @Test
-  void aRowOfAShardThatThereIsNotIsRefused() {
+  void aRowOfAnUnknownShardIsRefused() {
     h.rows.put(SessionKeys.counters(16), new byte[] {1, 0, 0});
 
     assertThatThrownBy(() -> new SessionRange(ShardInterval.whole(16)).open(h.rows)).hasMessage("dunlin.inbox.shards is 16, but there is a row of shard 16");
@@ -81,7 +81,7 @@ final class StoredSessionsTest {
   }
 
   @Test
-  void itIsSaidWhoseASessionIs() {
+  void theUserOfASessionIsListed() {
     var owned = h.connect("alice", "owned").session();
     h.subscribe(owned, "a", QoS.AT_LEAST_ONCE);
     h.disconnect(owned, false, 3600);

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** The collector over a range that does what the test says. */
+/** Tests the collector with a range that the test controls. */
 final class AckCollectorTest {
   private record Proposed(SessionCommand.Acknowledge command, AckCollector.Ended ended) {}
 
@@ -38,7 +38,7 @@ final class AckCollectorTest {
   }
 
   @Test
-  void whatIsRefusedLaterIsProposedAgainUntilItIsRecorded() {
+  void commandsThatAreRefusedLaterAreProposedAgainUntilTheyAreRecorded() {
     collector.add(session("c"), sequences(3), true);
     assertThat(collector.flushAll()).isTrue();
     assertThat(collector.waiting()).isZero();
@@ -59,7 +59,7 @@ final class AckCollectorTest {
   }
 
   @Test
-  void fewAreProposedAgainAtATimeUntilTheRangeTakesThem() {
+  void aFewAreProposedAgainAtATimeUntilTheRangeAcceptsThem() {
     for (int i = 0; i < 1_000; i++) collector.add(session("c" + i), sequences(1), false);
     collector.flushAll();
     for (Proposed each : List.copyOf(proposed)) each.ended().ended(false);
@@ -76,7 +76,7 @@ final class AckCollectorTest {
   }
 
   @Test
-  void aSessionWithAnotherEpochHasNoUseForThem() {
+  void acknowledgementsOfAnEarlierEpochAreDropped() {
     collector.add(session("gone"), sequences(2), false);
     collector.add(session("here"), sequences(2), false);
     collector.flushAll();

@@ -65,7 +65,7 @@ final class ExchangesTest {
     return InboxNode.get(answer.reason);
   }
 
-  /** What waits for a subscriber. */
+  /** The messages in a subscriber's inbox. */
   private List<String> inbox(String subscriber) throws Exception {
     var connected = node.connect(subscriber);
     var page = InboxNode.get(node.server.fetch(connected.session(), connected.firstUnacknowledged(), 10_000, 1 << 30));
@@ -81,7 +81,7 @@ final class ExchangesTest {
   }
 
   @Test
-  void itIsRecordedWhenAllOthersHaveIt() throws Exception {
+  void anExchangeIsRecordedWhenAllOtherRangesHaveTheMessage() throws Exception {
     var session = node.connect(publisher).session();
     node.local().refusing = SessionCommand.AppendOfExchange.class;
     assertThat(publish(session, 1, "m")).isEqualTo(ReasonCode.UNSPECIFIED_ERROR);
@@ -98,7 +98,7 @@ final class ExchangesTest {
   }
 
   @Test
-  void whatComesAgainAfterACrashBeforeItIsRecordedIsStoredOnceEverywhere() throws Exception {
+  void aMessageRepeatedAfterACrashBeforeItIsRecordedIsStoredOnceEverywhere() throws Exception {
     var session = node.connect(publisher).session();
     node.local().refusing = SessionCommand.Append.class;
     assertThat(publish(session, 1, "m")).isEqualTo(ReasonCode.UNSPECIFIED_ERROR);
@@ -115,7 +115,7 @@ final class ExchangesTest {
   }
 
   @Test
-  void anIdentifierIsFreeForAnotherMessageWhenItIsReleased() throws Exception {
+  void aReleasedPacketIdentifierCanBeUsedForAnotherMessage() throws Exception {
     var session = node.connect(publisher).session();
     assertThat(publish(session, 1, "m1")).isEqualTo(ReasonCode.SUCCESS);
     InboxNode.get(node.server.released(session, 1));
@@ -127,7 +127,7 @@ final class ExchangesTest {
   }
 
   @Test
-  void aReleaseThatOneRangeRefusesIsNone() throws Exception {
+  void aReleaseThatOneRangeRefusesFails() throws Exception {
     var session = node.connect(publisher).session();
     assertThat(publish(session, 1, "m")).isEqualTo(ReasonCode.SUCCESS);
     node.local().refusing = SessionCommand.ForgetExchange.class;
@@ -139,7 +139,7 @@ final class ExchangesTest {
   }
 
   @Test
-  void aLaterSessionOfTheSameClientHasExchangesOfItsOwn() throws Exception {
+  void aLaterSessionOfTheSameClientHasItsOwnExchanges() throws Exception {
     var session = node.connect(publisher).session();
     assertThat(publish(session, 1, "m1")).isEqualTo(ReasonCode.SUCCESS);
     var clean = new Connect(InboxNode.TENANT, publisher, "", new ConnectionId("node", node.incarnation, 900), true, true, 3600, null);
@@ -152,7 +152,7 @@ final class ExchangesTest {
   }
 
   @Test
-  void whatIsKeptOfASessionGoesWhenItHasEnded() throws Exception {
+  void theExchangesOfAnEndedSessionAreForgotten() throws Exception {
     var session = node.connect(publisher).session();
     assertThat(publish(session, 1, "m")).isEqualTo(ReasonCode.SUCCESS);
     node.reopen();
@@ -165,7 +165,7 @@ final class ExchangesTest {
   }
 
   @Test
-  void whatOnlyItsOwnRangeWantsWaitsForWhatWasPublishedBefore() throws Exception {
+  void aMessageForThePublishersOwnRangeWaitsForEarlierMessages() throws Exception {
     var session = node.connect(publisher).session();
     node.local().full = true;
     var first = new InboxNode.Answer();
@@ -186,7 +186,10 @@ final class ExchangesTest {
     assertThat(node.gauge("dunlin.inbox.exchanges-waiting")).isZero();
   }
 
-  /** The publisher sends each message again, over its next connection, until it is acknowledged, and then releases it until that is done. */
+  /**
+   * The publisher repeats each message over its next connections until it is acknowledged, and then repeats PUBREL
+   * until that is answered.
+   */
   @ParameterizedTest
   @MethodSource("seeds")
   void eachSubscriberGetsEachMessageOnceAndInOrderWhateverFails(long seed) throws Exception {

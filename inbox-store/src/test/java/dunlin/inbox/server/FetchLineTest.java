@@ -12,7 +12,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 final class FetchLineTest {
-  /** Readers that take so many tasks, which the test runs. */
+  /** Readers that accept a bounded number of tasks; the test runs these. */
   private final ArrayDeque<Runnable> readers = new ArrayDeque<>();
 
   private int room = 10;
@@ -48,7 +48,7 @@ final class FetchLineTest {
   }
 
   @Test
-  void moreThanTheReadersTakeWaitAndAreReadInTurn() {
+  void fetchesThatTheReadersDoNotAcceptWaitAndAreReadInTurn() {
     for (int i = 0; i < 8_000; i++) add(i);
     assertThat(line.waiting()).isEqualTo(8_000 - room);
 
@@ -60,7 +60,7 @@ final class FetchLineTest {
   }
 
   @Test
-  void readersThatOthersTakeUpAreAskedAgain() {
+  void busyReadersAreTriedAgain() {
     room = 0;
     for (int i = 0; i < 3; i++) add(i);
     assertThat(later).hasSize(1);
@@ -76,7 +76,7 @@ final class FetchLineTest {
   }
 
   @Test
-  void aReadThatFailsLeavesItsPlaceToTheNext() {
+  void aReadThatFailsStartsTheNext() {
     room = 1;
     line.add(
         new FetchLine.Fetch() {
@@ -133,7 +133,7 @@ final class FetchLineTest {
   }
 
   @Test
-  void whatWaitsWhenItClosesIsRefused() {
+  void waitingFetchesFailWhenTheLineCloses() {
     room = 1;
     for (int i = 0; i < 3; i++) add(i);
 

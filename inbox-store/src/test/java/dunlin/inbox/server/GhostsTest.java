@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Over a range whose timer and whose proposals are the test's. */
+/** Tests ghosts with a timer and proposals that the test controls. */
 final class GhostsTest {
   private final RangeHarness h = new RangeHarness();
   private final List<ConnectionId> proposed = new ArrayList<>();
@@ -32,7 +32,7 @@ final class GhostsTest {
   }
 
   @Test
-  void whoseConnectionIsMissingIsFoundAndEnded() {
+  void theSessionOfAMissingConnectionIsFoundAndItsConnectionEnded() {
     var ghost = h.connect("ghost", false, 60, new InboxClient.Will(h.message("ghost", "wills", QoS.AT_LEAST_ONCE, "will"), 0));
     h.connect("other");
     ghosts.missing(new ConnectionId("node", 1, 1));
@@ -62,7 +62,7 @@ final class GhostsTest {
   }
 
   @Test
-  void isProposedUntilItIsTaken() {
+  void anEndIsProposedUntilItIsAccepted() {
     var session = h.connect("c").session();
     full = true;
     ghosts.end(new SessionKey(RangeHarness.TENANT, "c"), new ConnectionId("node", 1, 1));
@@ -76,7 +76,7 @@ final class GhostsTest {
   }
 
   @Test
-  void whatIsMissingIsBounded() {
+  void theNumberOfMissingConnectionsIsBounded() {
     for (int i = 0; i < 5_000; i++) ghosts.missing(new ConnectionId("node", 1, 1_000 + i));
 
     assertThat(ghosts.waiting()).isEqualTo(1_024);

@@ -24,7 +24,7 @@ final class GroupDrainsTest {
   }
 
   @Test
-  void oneStepOfAGroupIsUnderWayAtATime() {
+  void oneStepOfAGroupIsInProgressAtATime() {
     drains.ask(List.of(group(1), group(1), group(2)));
     assertThat(proposed).containsExactly(group(1), group(2));
 
@@ -37,7 +37,7 @@ final class GroupDrainsTest {
   }
 
   @Test
-  void aStepThatIsRefusedIsAskedForAgain() {
+  void aRefusedStepIsProposedAgain() {
     drains.ask(List.of(group(1)));
     for (int i = 0; i < 3; i++) {
       drains.refused(group(1));

@@ -32,7 +32,9 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Shared subscriptions with members in several ranges: what waits in one goes to members in others, once. */
+/**
+ * Shared subscriptions with members in several ranges: messages that wait in one range go to members in others, once.
+ */
 final class HandOversTest {
   private static final int RANGES = 3;
   private static final TopicFilter GROUP = TopicFilter.parse("$share/g/a").orElseThrow();
@@ -79,13 +81,13 @@ final class HandOversTest {
     return payloads;
   }
 
-  /** What a session has of messages that are not acknowledged. */
+  /** The unacknowledged messages of a session. */
   private List<String> inbox(Connected connected) throws Exception {
     var page = InboxNode.get(node.server.fetch(connected.session(), 1, 100_000, 1 << 30));
     return page.messages().stream().map(each -> new String(each.message().payload(), StandardCharsets.UTF_8)).toList();
   }
 
-  /** Nothing of any transfer is left. */
+  /** Asserts that nothing of any transfer is left. */
   private void assertAtRest() {
     await().untilAsserted(() -> assertThat(node.rowsWith("<0>y$")).isEmpty());
     assertThat(node.rowsWith("<0>g$share/g/a<0><4>")).isEmpty();
@@ -93,7 +95,7 @@ final class HandOversTest {
   }
 
   @Test
-  void whatWaitsWhereNobodyIsGoesToAMemberInAnotherRange() throws Exception {
+  void messagesThatWaitInARangeWithoutMembersGoToAMemberInAnotherRange() throws Exception {
     leave(join(0, GROUP));
     var payloads = publish(600, GROUP);
     assertThat(node.gauge("dunlin.inbox.hand-overs-waiting")).isEqualTo(1);
@@ -140,7 +142,7 @@ final class HandOversTest {
   }
 
   @Test
-  void whatTheLastMemberOfARangeLeavesGoesToMembersElsewhereAlsoWhenTheyAreAway() throws Exception {
+  void messagesOfARangesLastMemberGoToMembersInOtherRangesEvenIfTheyAreOffline() throws Exception {
     leave(join(1, GROUP));
     var first = join(0, GROUP);
     leave(first);
@@ -156,7 +158,7 @@ final class HandOversTest {
     assertAtRest();
   }
 
-  /** Hands a message for the group to one range, whoever is there. */
+  /** Delivers a message for the group to one range, whether it has members or not. */
   private void deliverTo(int range, String payload) throws Exception {
     var matched = node.server.matched();
     var interval = node.intervalOf(clients.get(range));
@@ -167,7 +169,7 @@ final class HandOversTest {
   }
 
   @Test
-  void whatWaitsInAGroupThatHasEndedInAllRangesIsDropped() throws Exception {
+  void messagesOfAGroupWithoutMembersInAnyRangeAreDropped() throws Exception {
     leave(join(0, GROUP));
     publish(5, GROUP);
 
@@ -181,7 +183,7 @@ final class HandOversTest {
   }
 
   @Test
-  void whatComesToARangeThatHasJustLostItsLastMemberGoesToOthers() throws Exception {
+  void aMessageForARangeThatHasJustLostItsLastMemberGoesToOthers() throws Exception {
     join(1, GROUP);
 
     deliverTo(0, "m");
@@ -192,7 +194,7 @@ final class HandOversTest {
   }
 
   @Test
-  void whatTheOnlyMemberOfARangeWasGivenGoesToOthersWhenItIsAwayButForExchangesThatHaveBegun() throws Exception {
+  void messagesOfARangesOnlyMemberGoToOthersWhenItIsOfflineExceptExchangesThatHaveBegun() throws Exception {
     var session = join(0, GROUP);
     for (int i = 0; i < 3; i++) {
       var answer = new InboxNode.Answer();
@@ -214,7 +216,7 @@ final class HandOversTest {
   }
 
   @Test
-  void membersWhoseWindowsAreFullAreNoReasonToWaitForThem() throws Exception {
+  void messagesDoNotWaitForMembersWithFullWindows() throws Exception {
     node.close();
     node = new InboxNode(null, RANGES, new InboxSettings(new Layout(16, 1), 1_000, 1 << 20, OverflowPolicy.REJECT, 100, 4, Sums.ofSessions(100)));
     var slow = join(0, GROUP);
@@ -263,7 +265,10 @@ final class HandOversTest {
     await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.queued")).isZero());
   }
 
-  /** Members come and go, steps fail and the process ends; in the end the only one who is there has every message once. */
+  /**
+   * Members connect and disconnect, steps fail and the process restarts; in the end the only member has every message
+   * once.
+   */
   @ParameterizedTest
   @MethodSource("seeds")
   void nothingIsLostOrDoubledWhateverFails(long seed) throws Exception {
@@ -309,7 +314,7 @@ final class HandOversTest {
     join(0, GROUP);
     var last = node.connect(clients.get(0));
 
-    // What was sent to a member that has unsubscribed since stays with it.
+    // Messages that were sent to a member stay with it after it unsubscribes.
     await().untilAsserted(() -> assertThat(everywhere(last)).as("seed " + seed).containsExactlyInAnyOrderElementsOf(published));
     await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.queued")).as("seed " + seed).isEqualTo(published.size()));
     await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.hand-overs-waiting")).as("seed " + seed).isZero());
@@ -322,7 +327,7 @@ final class HandOversTest {
     return all;
   }
 
-  /** What waits for a client that is not connected. */
+  /** The stored messages of a client that is not connected. */
   private List<String> kept(String client) throws Exception {
     var connected = node.connect(client);
     var kept = inbox(connected);

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The server over the real store, restarts included. */
+/** Tests the server with the real store, including restarts. */
 @ParameterizedClass(name = "{0} ranges")
 @ValueSource(ints = {1, 3})
 final class InboxServerStoreTest {
@@ -41,7 +41,7 @@ final class InboxServerStoreTest {
     node.close();
   }
 
-  /** Where the server's memory comes from that was served before. */
+  /** Continues with the previous server's data: after a restart, or with the same replicas. */
   private void goOn(boolean restarted) throws Exception {
     if (restarted) node.reopen();
     else node.leadAgain();
@@ -81,7 +81,7 @@ final class InboxServerStoreTest {
     await().untilAsserted(() -> assertThat(node.wills).containsExactly("will"));
   }
 
-  /** Its memory may be older than the changes, as on a node that was not restarted. */
+  /** The state in memory may be older than the changes, as on a node that was not restarted. */
   @Test
   void theNextLeadershipAnnouncesWhatHasChangedSinceTheOneBefore() throws Exception {
     var session = node.connect("c").session();
@@ -99,7 +99,7 @@ final class InboxServerStoreTest {
   }
 
   @Test
-  void theInboxOfAGroupIsDrainedByWhoComes() throws Exception {
+  void theInboxOfAGroupIsDrainedByAMemberThatConnects() throws Exception {
     var filter = TopicFilter.parse("$share/g/a").orElseThrow();
     assertThat(node.groupCredit(filter)).isZero();
     var session = node.connect("c").session();
@@ -131,7 +131,7 @@ final class InboxServerStoreTest {
   }
 
   @Test
-  void expiredSessionsGoWithAllTheyHave() throws Exception {
+  void expiredSessionsAreRemovedWithAllTheirState() throws Exception {
     var session = node.connect("c").session();
     node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     InboxNode.get(node.server.disconnect(session, false, 60));

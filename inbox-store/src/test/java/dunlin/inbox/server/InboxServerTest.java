@@ -35,7 +35,7 @@ import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The server over a range in memory. */
+/** Tests the server with a range in memory. */
 @ParameterizedClass(name = "{0} ranges")
 @ValueSource(ints = {1, 3})
 final class InboxServerTest {
@@ -54,7 +54,7 @@ final class InboxServerTest {
   }
 
   @Test
-  void whatAFullRangeRefusesWaitsInItsOrderAndIsAnsweredWhenItIsStored() throws Exception {
+  void messagesThatAFullRangeRefusesWaitInOrderAndAreAnsweredWhenTheyAreStored() throws Exception {
     var session = node.connect("c").session();
     node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     node.publish("m1");
@@ -64,7 +64,7 @@ final class InboxServerTest {
     for (int i = 2; i <= 5; i++) {
       var answer = new InboxNode.Answer();
       answers.add(answer);
-      // As if there were room in between: what waits already must not be overtaken.
+      // As if there were room in between: waiting commands must not be overtaken.
       if (i == 5) node.local().full = false;
       node.deliver(node.message(QoS.AT_LEAST_ONCE, "m" + i), List.of(), answer);
     }
@@ -100,7 +100,7 @@ final class InboxServerTest {
   }
 
   @Test
-  void acknowledgementsThatTheRangeRefusesLaterAreRecordedWhenItTakesThem() throws Exception {
+  void acknowledgementsThatTheRangeRefusesLaterAreRecordedWhenItAcceptsThem() throws Exception {
     var session = node.connect("c").session();
     node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     node.publish("m1");
@@ -116,7 +116,7 @@ final class InboxServerTest {
   }
 
   @Test
-  void ofTwoUsersWhoComeAtOnceOneGetsTheIdentifier() throws Exception {
+  void ofTwoUsersWhoConnectAtTheSameTimeOneGetsTheClientIdentifier() throws Exception {
     node.local().full = true;
     var alice =
         node.server.connect(
@@ -146,7 +146,7 @@ final class InboxServerTest {
   }
 
   @Test
-  void theInboxOfAGroupIsHandedOnAlsoWhenTheRangeHasRefusedToOnce() throws Exception {
+  void theInboxOfAGroupIsHandedOnEvenIfTheRangeHasRefusedOnce() throws Exception {
     var filter = TopicFilter.parse("$share/g/a").orElseThrow();
     var session = node.connect("c").session();
     node.subscribe(session, filter.text(), QoS.AT_LEAST_ONCE);
@@ -163,7 +163,7 @@ final class InboxServerTest {
   }
 
   @Test
-  void aRangeThatFailsFailsWhatWaitsForIt() throws Exception {
+  void commandsThatWaitFailWhenTheRangeFails() throws Exception {
     node.subscribe(node.connect("c").session(), "a", QoS.AT_LEAST_ONCE);
     node.local().full = true;
     var answer = new InboxNode.Answer();
@@ -177,7 +177,7 @@ final class InboxServerTest {
   }
 
   @Test
-  void nothingGoesToTheLogBehindAMessageThatIsSentAgain() throws Exception {
+  void nothingIsProposedBehindAMessageThatIsSentAgain() throws Exception {
     node.subscribe(node.connect("c").session(), "a", QoS.AT_LEAST_ONCE);
     node.local().full = true;
     var refused = deliver("m1", 7);
@@ -206,7 +206,7 @@ final class InboxServerTest {
   }
 
   @Test
-  void aRangeThatCannotSayWhetherItStoredIsNoSuccess() throws Exception {
+  void anUnknownOutcomeIsNotAnsweredWithSuccess() throws Exception {
     node.subscribe(node.connect("c").session(), "a", QoS.AT_LEAST_ONCE);
     node.local().broken = true;
 
@@ -236,7 +236,7 @@ final class InboxServerTest {
   }
 
   @Test
-  void routesThatNoSessionNeedsAreRemovedAfterAStartAlsoWhenTheyCannotBeReadAtFirst() throws Exception {
+  void routesThatNoSessionNeedsAreRemovedAfterAStartEvenIfTheyCannotBeReadAtFirst() throws Exception {
     var session = node.connect("c").session();
     node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     String needed = node.server.shardOf(InboxNode.TENANT, "c") + " a";
@@ -288,7 +288,7 @@ final class InboxServerTest {
   }
 
   @Test
-  void qos0GoesPastTheLog() throws Exception {
+  void qos0BypassesTheLog() throws Exception {
     var session = node.connect("c").session();
     node.subscribe(session, "a", QoS.EXACTLY_ONCE);
     node.deliver(node.message(QoS.AT_MOST_ONCE, "q0"), List.of(), null);
@@ -321,7 +321,7 @@ final class InboxServerTest {
   }
 
   @Test
-  void acknowledgementsAreGatheredAndStandBeforeTheDisconnect() throws Exception {
+  void acknowledgementsAreCollectedAndAppliedBeforeTheDisconnect() throws Exception {
     var session = node.connect("c").session();
     node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     for (int i = 0; i < 100; i++) assertThat(node.publish("m" + i)).isEqualTo(ReasonCode.SUCCESS);
@@ -414,7 +414,7 @@ final class InboxServerTest {
     assertThat(node.wills).containsExactly("will");
   }
 
-  /** The timer's turn comes every 200 ms, so that waiting for it would take four seconds. */
+  /** The timer runs every 200 ms, so waiting for it each time would take four seconds. */
   @Test
   @Tag("MQTT-3.1.2-8")
   @Tag("MQTT3-3.1.2-8")

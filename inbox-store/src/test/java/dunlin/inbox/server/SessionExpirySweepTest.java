@@ -32,7 +32,7 @@ final class SessionExpirySweepTest {
     return session;
   }
 
-  /** Sweeps over everything, and applies what was found; answers how many steps found or read something. */
+  /** Sweeps over all sessions and applies what was found; answers how many steps found or read something. */
   private int sweepAll() {
     int steps = 0;
     int idle = 0;
@@ -74,7 +74,7 @@ final class SessionExpirySweepTest {
   }
 
   @Test
-  void aRestartForgetsNothing() {
+  void expiredMessagesAreFoundAfterARestart() {
     var one = absent("one");
     h.publish(h.expiring("a", "late", 10));
 
@@ -103,7 +103,7 @@ final class SessionExpirySweepTest {
   }
 
   @Test
-  void whatMayHaveBeenSentAndWhoIsConnectedAreLeftAlone() {
+  void messagesThatMayHaveBeenSentAndConnectedSessionsAreNotTouched() {
     var one = absent("one");
     h.publish(h.expiring("a", "begun", 10));
     h.state(one).sentBelow(2);
@@ -121,12 +121,12 @@ final class SessionExpirySweepTest {
   }
 
   @Test
-  void aSessionThatHasComeBackIsNotTouched() {
+  void aSessionThatHasReconnectedIsNotTouched() {
     var one = absent("one");
     h.publish(h.expiring("a", "late", 10));
     h.now += 10_000;
 
-    for (int i = 0; i < 2; i++) sweep.step(h.rows, h.now); // the first one is at the end of the sessions that there were
+    for (int i = 0; i < 2; i++) sweep.step(h.rows, h.now); // the first step is at the end of the previous sessions
     h.connect("one");
     for (Acknowledge each : found) h.apply(each);
 

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What ranges of one node have to do with each other; the other tests of the server run over one range and over several. */
+/** Interactions of several ranges of one node; the other tests of the server run with one range and with several. */
 final class SeveralInboxRangesTest {
   private static final int RANGES = 3;
 
@@ -46,7 +46,7 @@ final class SeveralInboxRangesTest {
   }
 
   @Test
-  void aMessageGoesToTheRangesThatWantItAndIsAnsweredWhenAllHaveIt() throws Exception {
+  void aMessageGoesToTheRangesThatMatchAndIsAnsweredWhenAllHaveStoredIt() throws Exception {
     var clients = node.clients("c");
     node.subscribe(node.connect(clients.get(0)).session(), "a", QoS.AT_LEAST_ONCE);
     node.subscribe(node.connect(clients.get(2)).session(), "a", QoS.AT_LEAST_ONCE);
@@ -66,7 +66,7 @@ final class SeveralInboxRangesTest {
   }
 
   @Test
-  void figuresAreSums() throws Exception {
+  void statisticsAreSumsOverAllRanges() throws Exception {
     for (String client : node.clients("c")) node.subscribe(node.connect(client).session(), "a", QoS.AT_LEAST_ONCE);
     assertThat(node.publish("m")).isEqualTo(ReasonCode.SUCCESS);
 
@@ -133,7 +133,7 @@ final class SeveralInboxRangesTest {
   }
 
   @Test
-  void anInboxIsFullWhenAllRangesTogetherHoldWhatTheyMay() throws Exception {
+  void anInboxIsFullWhenAllRangesTogetherReachTheBound() throws Exception {
     open(new Sums(100, Long.MAX_VALUE, 300_000));
     for (String client : node.clients("c")) node.subscribe(node.connect(client).session(), "a", QoS.AT_LEAST_ONCE);
     String payload = "x".repeat(10_000);
@@ -147,7 +147,7 @@ final class SeveralInboxRangesTest {
   }
 
   @Test
-  void whatOneRangeHasRefusedIsRefusedByAllOfThem() throws Exception {
+  void aConnectionThatOneRangeRefusesIsRefusedByAllRanges() throws Exception {
     for (String client : node.clients("c")) node.subscribe(node.connect(client).session(), "a", QoS.AT_LEAST_ONCE);
     node.local().withoutDisk.set(1);
     var refused = new InboxNode.Answer(7);

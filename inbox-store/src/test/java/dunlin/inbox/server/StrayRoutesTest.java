@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The bound on what a search for routes that no session needs may remember; {@code InboxServerTest} has what it finds. */
+/** The bound on what a search for stray routes remembers; {@code InboxServerTest} tests what it finds. */
 final class StrayRoutesTest {
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
   private final List<String> removed = new ArrayList<>();
@@ -62,7 +62,7 @@ final class StrayRoutesTest {
     return new RouteKey(0, "t", TopicFilter.plain(filter));
   }
 
-  /** The routes of the start, and so many others that have changed since, each of them twice. */
+  /** Searches with the routes of the start and a number of others that have changed since, each of them twice. */
   private void search(int changed) throws Exception {
     strays.expect(List.of(key("needed")));
     timer
@@ -76,12 +76,12 @@ final class StrayRoutesTest {
             })
         .get(2, TimeUnit.MINUTES);
     strays.search(announcer);
-    // The search, its page, the removal, its end and who waits for it hand over to each other on this thread.
+    // The search, its page, the removal, its end and its waiting caller follow each other on this thread.
     for (int i = 0; i < 10; i++) timer.submit(() -> {}).get(2, TimeUnit.MINUTES);
   }
 
   @Test
-  void aSearchRemembersSoManyChanges() throws Exception {
+  void aSearchRemembersABoundedNumberOfChanges() throws Exception {
     search(StrayRoutes.CHANGED_MAX);
 
     assertThat(removed).containsExactly("inbox:0 stray");
@@ -89,7 +89,7 @@ final class StrayRoutesTest {
   }
 
   @Test
-  void aSearchThatWouldHaveToRememberMoreRemovesNothing() throws Exception {
+  void aSearchWithMoreChangesRemovesNothing() throws Exception {
     search(StrayRoutes.CHANGED_MAX + 1);
 
     assertThat(pages).hasValue(0);

@@ -18,7 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** The runner over a publisher, a range and a clock that are the test's. */
+/** Tests the runner with a publisher, a range and a clock that the test controls. */
 final class WillRunnerTest {
   private static final Outcome BUSY = new Outcome.NotNow(ReasonCode.SERVER_BUSY);
 
@@ -82,7 +82,7 @@ final class WillRunnerTest {
   }
 
   @Test
-  void whatCannotBeTakenNowIsTriedUntilItIs() {
+  void aWillThatCannotBeAcceptedNowIsTriedUntilItIs() {
     start(1, 1);
     for (int i = 0; i < 50; i++) {
       attempts.getLast().answer().complete(BUSY);
@@ -97,7 +97,7 @@ final class WillRunnerTest {
   }
 
   @Test
-  void triesAreFartherAndFartherApart() {
+  void theDelayBetweenAttemptsGrows() {
     start(1, 1);
     attempts.getLast().answer().complete(BUSY);
     pass(TimeUnit.MILLISECONDS.toNanos(199));
@@ -128,7 +128,7 @@ final class WillRunnerTest {
   }
 
   @Test
-  void anAnswerThatNeverComesEndsTheWillAndOneThatComesLateChangesNothing() {
+  void aMissingAnswerEndsTheWillAndALateOneChangesNothing() {
     start(1, 1);
     pass(WillRunner.ANSWER_NANOS - 1);
     assertThat(recorded).isEmpty();
@@ -144,7 +144,7 @@ final class WillRunnerTest {
   }
 
   @Test
-  void isPublishedOnceUntilTheRangeHasRecordedIt() {
+  void aWillIsPublishedOnceWhileTheRangeHasNotRecordedIt() {
     full = true;
     start(1, 1);
     attempts.getFirst().answer().complete(new Outcome.Published());
@@ -164,7 +164,7 @@ final class WillRunnerTest {
   }
 
   @Test
-  void holdsABoundedNumberAndABoundedSize() {
+  void theNumberAndSizeOfWillsAreBounded() {
     for (int i = 0; runner.room() > 0; i += WillRunner.PLACES) {
       start(i, runner.room());
       pass(WillRunner.PLACE_NANOS);
@@ -180,7 +180,7 @@ final class WillRunnerTest {
   }
 
   @Test
-  void noMoreThanThePlacesAreTriedAgainAtATime() {
+  void attemptsAtATimeAreBoundedByThePlaces() {
     for (int i = 0; i < 256; i += 64) {
       start(i, 64);
       for (Attempt each : attempts) each.answer().complete(BUSY);
