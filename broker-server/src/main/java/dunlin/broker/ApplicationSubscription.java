@@ -14,19 +14,21 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One subscription of the application that the node is part of. */
+/** One subscription of the application that embeds the node. */
 public final class ApplicationSubscription implements AutoCloseable {
   /*
-   * Owner: the lock; a virtual thread of its own calls the listener, and first reads the retained messages, a page at a time.
-   * Bounds: MESSAGES_MAX messages that wait, and the bytes that all subscriptions share; a page of retained messages.
-   * Order: live messages come as the lanes hand them over, and behind all retained ones. A retained message whose topic has come live since
-   *   the subscription is left out: it may be older than that [MQTT-3.3.1-9].
-   * Failure: full, what comes is dropped and counted. A listener that throws has had its message; the next one comes. A page that cannot be
-   *   read is logged, and ends the retained messages.
+   * Owner: any thread, under the lock. A separate virtual thread first reads the retained messages, a page at a time,
+   * and calls the listener.
+   * Bounds: MESSAGES_MAX waiting messages, within a number of bytes that all subscriptions share; a page of retained
+   * messages.
+   * Order: live messages arrive in the order of their lanes, behind all retained ones. A retained message is left out
+   * if a live message of its topic has arrived since the subscription, because it may be older [MQTT-3.3.1-9].
+   * Failure: if the queue is full, new messages are dropped and counted. A message whose listener throws counts as
+   * delivered, and the next one follows. A page that cannot be read is logged and ends the retained messages.
    */
   static final int MESSAGES_MAX = 10_000;
 
-  /** What a message takes beside its body, about. */
+  /** Estimated memory of a message apart from its body. */
   private static final int MESSAGE_BYTES = 160;
 
   private static final int PAGE_MESSAGES = 100;
@@ -34,15 +36,15 @@ public final class ApplicationSubscription implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(ApplicationSubscription.class);
 
   /**
-   * What a listener gets.
+   * A message for the listener.
    *
-   * @param retained whether it was there when the application subscribed
+   * @param retained whether it was a retained message when the application subscribed
    */
   public record Received(Publication message, boolean retained) {}
 
-  /** Of bytes, for the queues of all subscriptions. */
+  /** The bytes that the queues of all subscriptions share. */
   interface Room {
-    /** Takes so much; false when there is not so much. */
+    /** Takes a number of bytes; false if that many are not left. */
     boolean take(long bytes);
 
     void give(long bytes);
@@ -85,14 +87,14 @@ public final class ApplicationSubscription implements AutoCloseable {
     Thread.ofVirtual().name("dunlin-application " + LogText.quoted(filter)).start(this::run);
   }
 
-  /** Messages that were dropped because the listener did not keep up. */
+  /** Number of messages that were dropped because the listener did not keep up. */
   public synchronized long dropped() {
     return dropped;
   }
 
-  /** Takes a message for the listener; false when there is no room. */
+  /** Queues a message for the listener; false if there is no room. */
   synchronized boolean offer(Publication message) {
-    if (closed) return true; // it wants none
+    if (closed) return true; // a closed subscription gets no messages
     if (waiting.size() == MESSAGES_MAX || !room.take(cost(message))) {
       dropped++;
       return false;
@@ -121,7 +123,7 @@ public final class ApplicationSubscription implements AutoCloseable {
         from = page.next();
       } while (from != null && !isClosed());
     } catch (CompletionException e) {
-      log.warn("Retained messages of {} cannot be read for the application", LogText.quoted(filter), e);
+      log.warn("Retained messages of {} could not be read for the application", LogText.quoted(filter), e);
     }
     synchronized (this) {
       cameLive = null;
@@ -155,7 +157,10 @@ public final class ApplicationSubscription implements AutoCloseable {
     return closed;
   }
 
-  /** Ends it: what waits is forgotten, and nothing comes any more but the message that the listener is just at. */
+  /**
+   * Ends the subscription: waiting messages are discarded, and the listener gets none after the one that it is
+   * processing.
+   */
   @Override
   public void close() {
     synchronized (this) {

@@ -26,16 +26,20 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** What the application that the node is part of subscribes to, without a connection: one more shard of the dist tier. */
+/**
+ * The subscriptions of the application that embeds the node, without a connection. They are one more shard of the dist
+ * tier.
+ */
 public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
   /*
-   * As with a client whose session ends with its connection, a message has been delivered when it stands in the subscription's queue: a
-   * listener that is slow, or stands still, holds up no publisher and loses what comes when its queue is full.
+   * As for a client whose session ends with its connection, a message counts as delivered when it is in the
+   * subscription's queue. So a slow or blocked listener delays no publisher, and loses messages when its queue is full.
    *
-   * Owner: any thread subscribes, under the lock; event loops deliver, and find what they need without one.
-   * Bounds: SUBSCRIPTIONS_MAX subscriptions; a queue for each, see ApplicationSubscription; bytesMax bytes in all queues.
-   * Failure: a route that cannot be set fails the call. Routes of earlier lives of the node are void by their incarnation, and are removed by
-   *   its start.
+   * Owner: any thread subscribes, under the lock; event loops deliver without a lock.
+   * Bounds: SUBSCRIPTIONS_MAX subscriptions; a queue for each, see ApplicationSubscription; bytesMax bytes in all
+   * queues.
+   * Failure: a route that cannot be set fails the call. Routes from before a restart of the node are void by their
+   * incarnation, and the start removes them.
    */
   static final int SUBSCRIPTIONS_MAX = 1_000;
   private static final String NAME = "application:";
@@ -58,7 +62,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
 
   private record Key(String tenant, TopicFilter filter) {}
 
-  /** What all queues may take together. */
+  /** The bytes that all queues together may take. */
   private static final class Room implements ApplicationSubscription.Room {
     final AtomicLong bytes = new AtomicLong();
     private final long max;
@@ -104,9 +108,9 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
   }
 
   /**
-   * @param frontend the node's, whose incarnation these routes have
-   * @param attach lets the dist tier deliver here; called before there is a route
-   * @param bytesMax of all messages that wait for listeners
+   * @param frontend the node's frontend, whose incarnation these routes have
+   * @param attach attaches this object to the dist tier; called before the first route is set
+   * @param bytesMax maximum number of bytes of all messages that wait for listeners
    */
   public ApplicationSubscriptions(Frontend frontend, Consumer<ApplicationSubscriptions> attach, MeterRegistry meters, long bytesMax) {
     this.frontend = frontend;
@@ -114,29 +118,30 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
     this.attach = attach;
     this.room = new Room(bytesMax);
     Gauge.builder("dunlin.application.waiting.bytes", room.bytes, AtomicLong::get)
-        .description("Messages that wait for listeners of the application that the node is part of")
+        .description("Messages that wait for listeners of the application that embeds the node")
         .baseUnit("bytes")
         .register(meters);
   }
 
-  /** The subscriptions of the application that a node is part of, as a shard. */
+  /** The shard of the subscriptions of the application that embeds a node. */
   public static ShardId shardOf(String nodeId) {
     return ShardId.frontend(NAME + nodeId);
   }
 
-  /** These subscriptions as a shard. */
+  /** The shard of these subscriptions. */
   public ShardId shard() {
     return shard;
   }
 
   /**
-   * Subscribes. When the future completes, every message that is accepted from then on comes to the listener, after the retained messages
-   * that there are.
+   * Subscribes. When the future completes, the listener gets every message that is accepted from then on, after the
+   * present retained messages.
    *
-   * @param text of a plain topic filter
-   * @param listener called on one thread of its own, for one message after the other
-   * @throws IllegalArgumentException when a client could not subscribe to it
-   * @return fails with an {@link IllegalStateException} when there are too many or the node is closed, or as the route cannot be set
+   * @param text a topic filter, not a shared subscription
+   * @param listener called on a thread of its own, with one message after the other
+   * @throws IllegalArgumentException if a client could not subscribe to it
+   * @return the subscription; fails with an {@link IllegalStateException} if there are too many, the node is closed, or
+   *     the route cannot be set
    */
   public CompletableFuture<ApplicationSubscription> subscribe(String tenant, String text, Consumer<ApplicationSubscription.Received> listener) {
     TopicFilter filter = plain(text);
@@ -165,7 +170,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
         });
   }
 
-  /** By the rules that clients have. */
+  /** Parses a topic filter by the rules for clients. */
   private TopicFilter plain(String text) {
     try {
       TopicNames.checkCharacters(text, frontend.decoderLimits());
@@ -188,7 +193,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
       if (of.subscriptions.length > 0) return;
       filters.remove(each.getKey());
       byHandle.remove(of.route.handle());
-      var _ = frontend.dist().removeRoute(of.route); // what cannot be removed is void in the node's next life
+      var _ = frontend.dist().removeRoute(of.route); // a route that cannot be removed is void after the node's restart
       return;
     }
   }

@@ -18,15 +18,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who connects, leaves, and takes a session over: one line each in the log {@code dunlin.connections}, at DEBUG, which is off until an
- * operator wants it, and one call each of the application's listener, where there is one.
+ * Reports connects, disconnects and take-overs: each is one line in the log {@code dunlin.connections}, at DEBUG, which
+ * is off by default, and one call of the application's listener, if there is one.
  */
 public final class ConnectionEvents implements ConnectionWatch, AutoCloseable {
   /*
-   * Owner: event loops tell, and never wait for the listener; what waits for it belongs to the lock, and one virtual thread calls it.
+   * Owner: event loops report and never wait for the listener. A lock guards the waiting events, and one virtual thread
+   * calls the listener.
    * Bounds: EVENTS_MAX events wait, each with texts that the limits of a CONNECT bound.
-   * Failure: full, an event is dropped and counted, and the listener learns how many it has missed, and where. One that throws gets the next
-   *   event. One that has not taken what waits CLOSE_MAX after the node has been closed never gets it.
+   * Failure: if the queue is full, an event is dropped and counted, and the listener is told how many it has missed at
+   * that point. A listener that throws gets the next event. Events that still wait CLOSE_MAX after the node was closed
+   * are discarded.
    */
   static final int EVENTS_MAX = 10_000;
   private static final Duration CLOSE_MAX = Duration.ofSeconds(1);
@@ -36,7 +38,7 @@ public final class ConnectionEvents implements ConnectionWatch, AutoCloseable {
   private final InstantSource clock;
   private final @Nullable Listening listening;
 
-  /** @param listener of the application; null for none */
+  /** @param listener the application's listener, or null */
   public ConnectionEvents(@Nullable Consumer<ConnectionEvent> listener, InstantSource clock, MeterRegistry meters) {
     this.clock = clock;
     this.listening = listener == null ? null : new Listening(listener, clock, meters);
@@ -81,13 +83,13 @@ public final class ConnectionEvents implements ConnectionWatch, AutoCloseable {
         new ConnectionEvent.Disconnected(clock.instant(), number, session.publisher().tenant(), session.clientId(), reason));
   }
 
-  /** Lets the listener have what waits, for a second at most. */
+  /** Delivers waiting events to the listener, for up to CLOSE_MAX. */
   @Override
   public void close() {
     if (listening != null) listening.close();
   }
 
-  /** The application's listener, and what it has not been told yet. */
+  /** The application's listener and its waiting events. */
   private static final class Listening {
     private final Consumer<ConnectionEvent> listener;
     private final InstantSource clock;
@@ -96,7 +98,7 @@ public final class ConnectionEvents implements ConnectionWatch, AutoCloseable {
     @GuardedBy("this")
     private final ArrayDeque<ConnectionEvent> waiting = new ArrayDeque<>();
     @GuardedBy("this")
-    private long missed; // since the last event of the queue
+    private long missed; // since the last queued event
     @GuardedBy("this")
     private boolean closed;
 
@@ -105,7 +107,7 @@ public final class ConnectionEvents implements ConnectionWatch, AutoCloseable {
       this.clock = clock;
       this.dropped =
           Counter.builder("dunlin.application.events-dropped")
-              .description("Events of connections that the application's listener was not told of, because it did not keep up")
+              .description("Events of connections that the application's listener missed because it did not keep up")
               .register(meters);
       this.thread = Thread.ofVirtual().name("dunlin-connection-events").unstarted(this::run);
       thread.start();

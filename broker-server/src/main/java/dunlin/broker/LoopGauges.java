@@ -5,25 +5,25 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 
-/** What a frontend's event loops have and hold now, summed over them each time that it is read. */
+/** Gauges of a frontend's event loops. Each read sums over all loops. */
 final class LoopGauges {
   private LoopGauges() {}
 
   static void show(Frontend frontend, Leaving leaving, MeterRegistry registry) {
     Gauge.builder("dunlin.frontend.leaving", leaving, Leaving::waiting)
-        .description("Sessions whose connection has ended and that the session tier still believes to be connected")
+        .description("Sessions whose connection has ended but that are still connected for the session tier")
         .register(registry);
     Gauge.builder("dunlin.subscriptions", frontend, Frontend::subscriptions)
         .description("Subscriptions of connected sessions without expiry")
         .register(registry);
     Gauge.builder("dunlin.subscriptions.shared", frontend, Frontend::sharedSubscriptions)
-        .description("Those of them that are shared subscriptions")
+        .description("Shared subscriptions of connected sessions without expiry")
         .register(registry);
     Gauge.builder("dunlin.subscriptions.filters", frontend, f -> f.sum(each -> each.sessions().fanout().routes().size()))
         .description("Distinct topic filters of connected sessions without expiry")
         .register(registry);
     Gauge.builder("dunlin.subscriptions.changes", frontend, f -> f.sum(each -> each.sessions().fanout().routes().changesWaiting()))
-        .description("Routes of this frontend that are to be set or removed and are not yet")
+        .description("Routes of this frontend that wait to be set or removed")
         .register(registry);
     Gauge.builder("dunlin.subscriptions.stale-routes", frontend, f -> f.sum(each -> each.sessions().fanout().routes().staleRoutes()))
         .description("Routes without a subscription whose removal has failed, to be removed again")
@@ -43,36 +43,36 @@ final class LoopGauges {
         .baseUnit("bytes")
         .register(registry);
     Gauge.builder("dunlin.lane.held-connections", frontend, f -> f.sum(each -> each.loop().window().heldConnections()))
-        .description("Connections not read from until their lane has credit")
+        .description("Connections that are not read from until their lane has credit")
         .register(registry);
     Gauge.builder("dunlin.loop.arrivals", frontend, f -> f.sum(each -> each.loop().arrivalsWaiting()))
-        .description("Work posted to event loops and not taken yet")
+        .description("Tasks posted to event loops and not started yet")
         .register(registry);
     Gauge.builder("dunlin.push.waiting", frontend, f -> f.sum(each -> each.pushes().messages()))
-        .description("Messages on their way from the session tier to the event loops of their sessions")
+        .description("Messages pushed by the session tier that wait for the event loops of their sessions")
         .register(registry);
     Gauge.builder("dunlin.push.waiting.bytes", frontend, f -> f.sum(each -> each.pushes().bytes()))
         .description("Bytes of these messages")
         .baseUnit("bytes")
         .register(registry);
     Gauge.builder("dunlin.push.waiting.oldest", frontend, f -> f.most(each -> each.pushes().waitingSeconds()))
-        .description("How long an event loop has not come to them")
+        .description("How long the oldest of these messages has waited")
         .baseUnit("seconds")
         .register(registry);
     FunctionCounter.builder("dunlin.push.behind", frontend, f -> f.sum(each -> each.pushes().notes()))
-        .description("Times that a connection was told to read its inbox because too much was on its way to its event loop")
+        .description("Times that a connection was told to read its inbox because too many pushes waited for its event loop")
         .register(registry);
     Gauge.builder("dunlin.application.publishing", frontend.application(), ApplicationPublisher::messages)
-        .description("Messages of the application that the node is part of, on their way")
+        .description("Messages in flight of the application that embeds the node")
         .register(registry);
     Gauge.builder("dunlin.fanout.waiting", frontend, f -> f.sum(each -> each.sessions().fanout().wide().waiting()))
-        .description("Messages with many subscribers that are being delivered in slices or wait for that")
+        .description("Messages with many subscribers that are being delivered in slices, or wait for that")
         .register(registry);
     Gauge.builder("dunlin.group.waiting", frontend, Frontend::groupWaiting)
-        .description("Messages that wait for a member of a shared subscription or are on their way to one")
+        .description("Messages that wait for a member of a shared subscription, or are in flight to one")
         .register(registry);
     Gauge.builder("dunlin.group.oldest-wait", frontend, f -> f.most(each -> each.sessions().fanout().groups().oldestWaitSeconds()))
-        .description("How long the message has waited that has waited longest for a member of a shared subscription")
+        .description("The longest time that a message has waited for a member of a shared subscription")
         .baseUnit("seconds")
         .register(registry);
   }

@@ -35,43 +35,44 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who may connect to a frontend: its authenticators, the threads that they are asked on, and the books about their answers.
+ * Decides who may connect to a frontend: it has the authenticators, the threads that call them, and the counts of their
+ * answers.
  */
 public final class Authentication implements AutoCloseable {
   /*
-   * Owner: the node's composition opens and closes it and has refresh() called; the rest is for any thread.
-   * Bounds: threads and queueMax of the settings. Clients that wait stand in a line for each address, and the lines take turns: an address
-   *   that sends many wrong passwords waits for itself. Who finds no room (FairLines) is refused with 0x89. FailureLimit bounds itself.
-   *   Event lines: EVENTS_A_SECOND, the rest is counted in the next one.
-   * Failure: whatever an authenticator does wrong refuses its client (Result.FAILED, TIMED_OUT) and no other. Threads that never
-   *   come back from one leave the queue to fill up: then all clients are refused.
+   * Owner: the class that composes the node opens and closes it and has refresh() called; any thread may call the rest.
+   * Bounds: threads and queueMax of the settings. Clients wait in a line for each address, and the lines take turns: an
+   * address that sends many wrong passwords delays only itself. A client that finds no room (FairLines) is refused with
+   * 0x89. FailureLimit has its own bound. Log lines: EVENTS_A_SECOND; the next line says how many were left out.
+   * Failure: if an authenticator fails, only its client is refused (Result.FAILED, TIMED_OUT). If calls never return,
+   * the queue fills up, and then all clients are refused.
    */
   private static final Logger log = LoggerFactory.getLogger(Authentication.class);
   private static final Logger events = LoggerFactory.getLogger("dunlin.events");
   private static final int EVENTS_A_SECOND = 100;
   private static final int IDLE_THREAD_SECONDS = 10;
 
-  /** What became of an attempt to authenticate; a label of the metrics. */
+  /** The result of an attempt to authenticate; a tag of the metrics. */
   public enum Result {
-    /** The client was let in, or stays. */
+    /** The client was admitted, or stays connected. */
     ACCEPTED,
-    /** What it has shown is not enough, or wrong. */
+    /** Its credentials are wrong or insufficient. */
     REFUSED,
-    /** Its address has failed too often in this minute. */
+    /** Too many attempts from its address failed in this minute. */
     LIMITED,
-    /** Too many others waited. */
+    /** Too many clients were waiting. */
     OVERLOADED,
     /** The authenticator did not answer in time. */
     TIMED_OUT,
     /** The authenticator failed. */
     FAILED,
-    /** The client has gone, or did not go on. */
+    /** The client has disconnected, or did not continue. */
     ABANDONED
   }
 
-  /** How a client is to be authenticated. */
+  /** How a client has to be authenticated. */
   public sealed interface Way {
-    /** Not at all: what it is is known. */
+    /** No authentication is necessary: the identity is known. */
     record Known(Identity identity) implements Way {}
 
     record Refused(ReasonCode reason, String explanation) implements Way {}
@@ -115,7 +116,7 @@ public final class Authentication implements AutoCloseable {
             settings.threads(),
             IDLE_THREAD_SECONDS,
             TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(), // a turn for each that waits in the lines, which are bounded
+            new LinkedBlockingQueue<>(), // one task for each client in the lines, which are bounded
             task -> {
               Thread thread = new Thread(task, "dunlin-auth-" + threads.getAndIncrement());
               thread.setDaemon(true);
@@ -131,7 +132,7 @@ public final class Authentication implements AutoCloseable {
       decisions.put(
           result,
           Counter.builder("dunlin.auth.decisions")
-              .description("Attempts of clients to authenticate, by what became of them")
+              .description("Attempts of clients to authenticate, by result")
               .tag("result", label)
               .register(meters));
     }
@@ -142,14 +143,14 @@ public final class Authentication implements AutoCloseable {
         .description("Addresses from which clients have failed to authenticate in this minute")
         .register(meters);
     FunctionCounter.builder("dunlin.auth.failures.untracked", failures, FailureLimit::untracked)
-        .description("Failures not held against their address, since too many addresses had some")
+        .description("Failures that were not counted against their address because too many addresses had failures")
         .register(meters);
   }
 
   /**
-   * Finds out, before anything is opened, whether the settings and the password file that they name are in order.
+   * Checks the settings and the password file that they name, before anything is opened.
    *
-   * @throws SettingException when they are not
+   * @throws SettingException if they are invalid
    */
   public static void check(AuthenticationSettings settings) {
     ClientIds.of(settings.clientIds());
@@ -157,15 +158,15 @@ public final class Authentication implements AutoCloseable {
   }
 
   /**
-   * Finds out whether the provider that the settings name is on the class path. It is not opened.
+   * Checks that the provider that the settings name is on the class path. It is not opened.
    *
-   * @throws SettingException when it is not
+   * @throws SettingException if it is not
    */
   public static void checkProvider(AuthenticationSettings settings) {
     if (!settings.provider().isEmpty()) provider(settings.provider());
   }
 
-  /** Whether, by what the settings say, a listener may be open to others than this machine's clients. */
+  /** Whether the settings allow a listener that clients on other machines can reach. */
   public static boolean mayListenAnywhere(AuthenticationSettings settings, Authenticators embedded) {
     return settings.anonymous()
         || !settings.passwordFile().isEmpty()
@@ -177,8 +178,8 @@ public final class Authentication implements AutoCloseable {
   /**
    * Opens the password file and the provider that the settings name.
    *
-   * @param embedded the authenticators of the application that the node is part of
-   * @throws SettingException when one of them cannot be opened, or when they do not go together
+   * @param embedded the authenticators of the application that embeds the node
+   * @throws SettingException if one of them cannot be opened, or if they conflict
    */
   public static Authentication open(AuthenticationSettings settings, Authenticators embedded, MeterRegistry meters) {
     List<Authenticators> all = new ArrayList<>();
@@ -192,13 +193,13 @@ public final class Authentication implements AutoCloseable {
     } catch (SettingException e) {
       if (provider != null) provider.close();
       throw e;
-    } catch (RuntimeException e) { // of the provider: other people's code, whose message is all there is to tell
+    } catch (RuntimeException e) { // the provider is foreign code; its message is all that is known
       if (provider != null) provider.close();
       throw new SettingException("dunlin.auth.provider: %s cannot be opened: %s".formatted(settings.provider(), e.getMessage()), e);
     }
   }
 
-  /** For a frontend that does not authenticate clients. */
+  /** An instance for a frontend that does not authenticate clients. */
   public static Authentication none(MeterRegistry meters) {
     return open(AuthenticationSettings.defaults(), Authenticators.none(), meters);
   }
@@ -226,8 +227,7 @@ public final class Authentication implements AutoCloseable {
       if (each.passwords().isEmpty()) continue;
       if (only != null) {
         throw new SettingException(
-            "dunlin.auth: there may be one authenticator for passwords, but there are several of dunlin.auth.password-file,"
-                + " dunlin.auth.provider and the embedding application's");
+            "dunlin.auth: only one authenticator for passwords is allowed, but several of dunlin.auth.password-file," + " dunlin.auth.provider and the embedding application have one");
       }
       only = each.passwords().get();
     }
@@ -246,29 +246,29 @@ public final class Authentication implements AutoCloseable {
     return Map.copyOf(methods);
   }
 
-  /** Whether clients have to show who they are: then a listener may be open to everybody. */
+  /** Whether clients are authenticated; then a listener may be open to other machines. */
   public boolean authenticates() {
     return authenticator != null || !methods.isEmpty();
   }
 
-  /** Whether a listener may be open to others than this machine's clients. */
+  /** Whether a listener may be open to clients on other machines. */
   public boolean mayListenAnywhere() {
     return authenticates() || settings.anonymous();
   }
 
-  /** Takes note of a password file that has changed. Must be called about once a second; throws nothing. */
+  /** Reloads a changed password file. Must be called about once a second; throws nothing. */
   public void refresh() {
     if (file != null) file.refresh();
   }
 
   /**
-   * How a client is to be authenticated.
+   * How a client has to be authenticated.
    *
-   * @param local whether it has connected to an address that only clients on this machine reach
+   * @param local whether it is connected to an address that only clients on this machine can reach
    */
   public Way wayOf(Peer peer, Packet.Connect packet, boolean local) {
     if (peer.isAnother(packet.clientId())) {
-      return new Way.Refused(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "the certificate is another client identifier's");
+      return new Way.Refused(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "the certificate belongs to another client identifier");
     }
     if (packet.authenticationMethod() != null) {
       EnhancedAuthenticator method = methods.get(packet.authenticationMethod());
@@ -279,7 +279,7 @@ public final class Authentication implements AutoCloseable {
     String certifiedUser = certifiedUser(peer);
     if (!certifiedUser.isEmpty()) return new Way.Known(Identity.of(certifiedUser));
     if (!authenticates()) {
-      // A certificate was checked against the listener's authorities, also where it is not to say who the client is.
+      // A certificate was checked against the listener's authorities, even if it does not determine the user.
       boolean certificate = !peer.certificates().isEmpty();
       return local || certificate || settings.anonymous() ? new Way.Known(Identity.ANONYMOUS) : nothingShown();
     }
@@ -291,10 +291,10 @@ public final class Authentication implements AutoCloseable {
   }
 
   private static Way nothingShown() {
-    return new Way.Refused(ReasonCode.NOT_AUTHORIZED, "nothing was shown that this server authenticates clients by");
+    return new Way.Refused(ReasonCode.NOT_AUTHORIZED, "no credentials that this server accepts were sent");
   }
 
-  /** The user that the client's certificate stands for, empty when it does not. */
+  /** The user that the client's certificate stands for; empty if it stands for none. */
   public static String certifiedUser(Peer peer) {
     return peer.userName().or(peer::clientId).orElse("");
   }
@@ -303,7 +303,7 @@ public final class Authentication implements AutoCloseable {
     return settings;
   }
 
-  /** Which client identifiers a user may have. */
+  /** The client identifiers that a user may have. */
   public ClientIds clientIds() {
     return clientIds;
   }
@@ -312,12 +312,15 @@ public final class Authentication implements AutoCloseable {
     return failures;
   }
 
-  /** Who has shown these credentials not long ago, where that is known; the failures of its address stand in front. */
+  /**
+   * The identity for credentials that were accepted a short time ago, if known. Empty if the failures of the address
+   * have reached their limit.
+   */
   public Optional<Identity> known(Authenticator asked, Credentials credentials) {
     return file != null && asked.equals(file) ? file.known(credentials) : Optional.empty();
   }
 
-  /** Has a question asked on one of the threads for them, when the turn of its address has come. A client that finds no room is refused. */
+  /** Runs a call on one of the threads when it is the turn of its address. A client that finds no room is refused. */
   void execute(AuthenticationCall<?> call) {
     AuthenticationCall<?> without = waiting.offer(sourceOf(call.from()), call);
     if (without == null) executor.execute(this::next);
@@ -329,21 +332,24 @@ public final class Authentication implements AutoCloseable {
     if (call != null) call.run();
   }
 
-  /** The address or network, as FailureLimit has it; clients of this machine's own sockets are one source. */
+  /** The address or network, as in FailureLimit; all clients of Unix domain sockets are one source. */
   private static long sourceOf(SocketAddress address) {
     return address instanceof InetSocketAddress inet && inet.getAddress() != null ? AddressCounts.keyOf(inet.getAddress()) : -1;
   }
 
-  /** An authenticator has thrown, or answered what is no answer. */
+  /** Counts an authenticator's exception or invalid answer. */
   void failed(Throwable failure) {
-    if (failureLines.admits()) log.warn("an authenticator failed, and {} times more that were not told", failureLines.leftOut(), failure);
+    if (failureLines.admits()) log.warn("An authenticator failed; {} more failures were not logged", failureLines.leftOut(), failure);
   }
 
   public void decided(Result result) {
     Objects.requireNonNull(decisions.get(result)).increment();
   }
 
-  /** Counts a refusal against its address, and tells of it; also whether it was the last that the address may have in this minute. */
+  /**
+   * Counts a refusal against its address and logs it, with whether it was the last one that the address may have in
+   * this minute.
+   */
   public void refused(Credentials who, @Nullable String method, ReasonCode reason, String explanation) {
     SocketAddress address = who.peer().address();
     boolean last = failures.failed(address);

@@ -5,8 +5,9 @@ import java.util.Optional;
 import java.util.UUID;
 
 /**
- * Which client identifiers a user may have: a template in which {@code %u} stands for the user name and one {@code *} for any text, also
- * none. {@code *} alone leaves the choice to the client, {@code %u} is the user name and nothing else, {@code %u*} begins with it.
+ * The client identifiers that a user may have: a template in which {@code %u} stands for the user name and one
+ * {@code *} for any text, including an empty one. {@code *} allows all client identifiers, {@code %u} only the user
+ * name, {@code %u*} those that begin with it.
  */
 public final class ClientIds {
   /*
@@ -30,12 +31,12 @@ public final class ClientIds {
     ofUser = before.contains(USER) || behind.contains(USER);
   }
 
-  /** @throws SettingException when it is no template */
+  /** @throws SettingException if the text is not a valid template */
   static ClientIds of(String template) {
     String plain = template.replace(USER, "");
     if (template.isEmpty()) throw wrong(template, "it is empty; * admits every client identifier");
-    if (plain.indexOf('%') >= 0) throw wrong(template, "% stands in front of u only");
-    if (plain.indexOf('*') != plain.lastIndexOf('*')) throw wrong(template, "there may be one *");
+    if (plain.indexOf('%') >= 0) throw wrong(template, "% must be followed by u");
+    if (plain.indexOf('*') != plain.lastIndexOf('*')) throw wrong(template, "it has more than one *");
     if (plain.chars().anyMatch(Character::isISOControl)) throw wrong(template, "it has a control character");
     int star = template.indexOf('*');
     return star < 0
@@ -44,7 +45,7 @@ public final class ClientIds {
   }
 
   private static SettingException wrong(String template, String why) {
-    return new SettingException("%s: \"%s\" is no template: %s".formatted(KEY, template, why));
+    return new SettingException("%s: \"%s\" is not a valid template: %s".formatted(KEY, template, why));
   }
 
   /** Whether a user may have a client identifier; the user name is empty for a client without a user. */
@@ -57,7 +58,7 @@ public final class ClientIds {
     return clientId.length() >= first.length() + last.length() && clientId.startsWith(first) && clientId.endsWith(last);
   }
 
-  /** An identifier for a client that leaves the choice to the server; empty when its user may have none. */
+  /** A client identifier for a client that lets the server choose; empty if its user may have none. */
   public Optional<String> assign(String user) {
     if (any) return Optional.of("dunlin-" + UUID.randomUUID());
     if (ofUser && user.isEmpty()) return Optional.empty();

@@ -28,13 +28,14 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The users of a password file, by password and by SCRAM-SHA-256; follows the file when it changes. */
+/** Authenticates the users of a password file, by password and by SCRAM-SHA-256. Reloads the file when it changes. */
 final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
   /*
-   * Owner: refresh() is for one thread; the rest is for any.
-   * Bounds: the file's size, and that of RememberedPasswords. What is not in the file has no memory here.
-   * Failure: a file that is wrong when the node starts is a SettingException. One that is wrong later is warned about and counted, and the
-   *   users of the last good one stay, also when it is gone. An empty file is a good one, and has no users.
+   * Owner: one thread calls refresh(); any thread calls the rest.
+   * Bounds: the file's size, and that of RememberedPasswords. User names that are not in the file take no memory.
+   * Failure: an invalid file at the start is a SettingException. If the file becomes invalid later or disappears, that
+   * is logged and counted, and the users of the last valid file remain in force. An empty file is valid and has no
+   * users.
    */
   private static final Logger log = LoggerFactory.getLogger(FileAuthenticator.class);
   private static final String KEY = "dunlin.auth.password-file";
@@ -53,24 +54,24 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
   private final Counter reloadsFailed;
   private final Counter knownAgain;
 
-  /** Of what was read last. */
+  /** The stamp of the file that was read last. */
   private @Nullable Stamp taken;
 
-  /** Of what was seen last. */
+  /** The stamp of the file that was seen last. */
   private @Nullable Stamp seen;
 
   private String lastWarning = "";
 
-  /** Replaced by refresh(), as a whole. */
+  /** Replaced as a whole by refresh(). */
   private volatile Users users = new Users(0, Map.of(), new byte[0], ScramVerifier.ITERATIONS_MIN);
 
-  /** By which a change of the file is known. */
+  /** Identifies a version of the file; a change of the file changes it. */
   private record Stamp(@Nullable Object fileKey, FileTime modified, long size) {}
 
   /**
-   * What the file said at one time.
+   * The content of the file as it was read once.
    *
-   * @param reading the number of that time
+   * @param reading the number of that read
    */
   private record Users(long reading, Map<String, User> byName, byte[] secret, int iterations) implements ScramExchange.Users {
     @Override
@@ -79,7 +80,10 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
       return known != null ? known : unknown(name);
     }
 
-    /** As different from other users as these are from each other, and no more. No password fits keys that were not computed from one. */
+    /**
+     * A verifier for a user that does not exist, which looks like that of any other user. No password matches it,
+     * because its keys were not computed from one.
+     */
     private User unknown(String name) {
       byte[] salt = Arrays.copyOf(derived("salt", name), FAKE_SALT_BYTES);
       return new User(Identity.of(name), new ScramVerifier(iterations, salt, derived("stored", name), derived("server", name)));
@@ -98,10 +102,10 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
     reloadsFailed = reloads(meters, "failed");
     knownAgain =
         Counter.builder("dunlin.auth.passwords.known")
-            .description("Clients let in by a password that was found right not long ago, without a look at the password file's verifiers")
+            .description("Clients admitted by a recently verified password, without the password file's verifiers")
             .register(meters);
     Gauge.builder("dunlin.auth.passwords.remembered", passwords, RememberedPasswords::size)
-        .description("Passwords that were found right not long ago and are known again")
+        .description("Recently verified passwords that are remembered")
         .register(meters);
     Gauge.builder("dunlin.auth.password-file.users", this, each -> each.users.byName().size())
         .description("Users of the password file as it was last read")
@@ -115,7 +119,7 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
         .register(meters);
   }
 
-  /** @throws SettingException as open does */
+  /** @throws SettingException under the same conditions as open */
   static void check(String file) {
     try {
       PasswordFile.read(Path.of(file));
@@ -127,8 +131,8 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
   /**
    * Reads the file.
    *
-   * @param remembered how long a password that was found right is known again
-   * @throws SettingException when that cannot be done, naming the file and the line
+   * @param remembered how long a correct password is remembered
+   * @throws SettingException if the file cannot be read or is invalid, naming the file and the line
    */
   static FileAuthenticator open(String file, Duration remembered, MeterRegistry meters) {
     try {
@@ -153,27 +157,29 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
     };
   }
 
-  /** Reads the file again when it has changed, and has then stayed the same for one call. Called about once a second. */
+  /**
+   * Reads the file again if it has changed and then stayed unchanged until the next call. Called about once a second.
+   */
   void refresh() {
     try {
       Stamp now = stamp();
       boolean settled = now.equals(seen);
       seen = now;
       if (now.equals(taken)) lastWarning = "";
-      if (now.equals(taken) || !settled) return; // a file that is just being written is not looked at
+      if (now.equals(taken) || !settled) return; // do not read a file that is just being written
       taken = now;
       load();
       lastWarning = "";
       reloaded.increment();
-      log.info("read {} again: {} users", path, users.byName().size());
+      log.info("Read {} again: {} users", path, users.byName().size());
     } catch (IOException | PasswordFile.MalformedException e) {
       warn(reason(e));
-    } catch (RuntimeException e) { // a fault of ours, which must not end the reloading
+    } catch (RuntimeException e) { // a bug, which must not end the reloading
       warn(e.toString());
     }
   }
 
-  /** Once for each fault: a file that stays as it is need not be told of every second. */
+  /** Logs each fault once: an unchanged file does not need a warning every second. */
   private void warn(String reason) {
     if (reason.equals(lastWarning)) return;
     lastWarning = reason;
@@ -181,7 +187,7 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
     log.warn("{}: {} was not loaded, the previous users remain in force: {}", KEY, path, reason);
   }
 
-  /** Follows links: in Kubernetes a changed file is another target of the same link. */
+  /** Follows symbolic links: in Kubernetes, a changed file is a new target of the same link. */
   private Stamp stamp() throws IOException {
     var attributes = Files.readAttributes(path, BasicFileAttributes.class);
     return new Stamp(attributes.fileKey(), attributes.lastModifiedTime(), attributes.size());
@@ -198,7 +204,7 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
     passwords.clear();
   }
 
-  /** The most frequent number, so that a name that does not exist looks like most that do. */
+  /** The most frequent number of iterations, so that an unknown user looks like most users. */
   private static int commonIterations(Map<String, ScramVerifier> users) {
     Map<Integer, Integer> counts = new HashMap<>();
     for (ScramVerifier each : users.values()) counts.merge(each.iterations(), 1, Integer::sum);
@@ -208,20 +214,26 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
         .orElse(ScramVerifier.ITERATIONS_MIN);
   }
 
-  /** Takes as long for a user that does not exist as for one that does. */
+  /** Takes as long for an unknown user as for a known one. */
   @Override
   public CompletionStage<Decision> authenticate(Credentials credentials) {
     return CompletableFuture.completedFuture(decide(credentials));
   }
 
-  /** Who this is, when the same password was found right not long ago, by the users of now. Costs little, so it is for any thread. */
+  /**
+   * The identity of the client if the same password was verified recently, by the present users. Cheap enough for event
+   * loops.
+   */
   Optional<Identity> known(Credentials credentials) {
     Optional<Identity> known = passwords.find(users.reading, credentials);
     if (known.isPresent()) knownAgain.increment();
     return known;
   }
 
-  /** With a copy of the password: the client's is overwritten when that is gone, and zeros must not be remembered as right. */
+  /**
+   * Uses a copy of the password: the original is overwritten when the client disconnects, and zeros must not be
+   * remembered as a correct password.
+   */
   private Decision decide(Credentials shown) {
     Optional<byte[]> copy = shown.password().map(byte[]::clone);
     try {
@@ -251,7 +263,7 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
   public Exchange begin(Credentials credentials) {
     byte[] nonce = new byte[NONCE_BYTES];
     random.nextBytes(nonce);
-    // Users of now: a change of the file in the middle of an exchange does not split it.
+    // An exchange uses the users as of its begin: a change of the file does not affect it.
     return new ScramExchange(users, Base64.getEncoder().encodeToString(nonce));
   }
 }

@@ -33,14 +33,14 @@ import java.util.Set;
  *   sensor-17:SCRAM-SHA-256$4096:&lt;salt&gt;$&lt;StoredKey&gt;:&lt;ServerKey&gt;
  * </pre>
  *
- * <p>The line without a name has the secret from which the salts are made that clients see who name a user that does not exist: the same
- * at every start and on every node with this file, as the salts of users are. Without it they change with every start.
+ * <p>The line without a name has the secret from which the salts of unknown users are derived. With it, these salts are the same at every start and on every node with this file, like the salts of real users. Without it, they change with every start.
  */
 public final class PasswordFile {
   /*
-   * Owner: stateless; edits of one file by several processes exclude each other by the new file's name.
+   * Owner: stateless; the name of the new file excludes concurrent edits by several processes.
    * Bounds: SIZE_MAX bytes. A larger file is refused.
-   * Failure: a line that is not as above refuses the whole file, naming the line. An edit leaves the old file or the new one.
+   * Failure: an invalid line makes the whole file invalid; the message names the line. After an edit there is either
+   * the old file or the new one.
    */
   private static final int SIZE_MAX = 64 * 1_024 * 1_024;
   private static final int SALT_BYTES = 16;
@@ -53,10 +53,13 @@ public final class PasswordFile {
 
   private PasswordFile() {}
 
-  /** What a password file says: verifiers by prepared user names, and the secret for others' salts, empty for none. */
+  /**
+   * The content of a password file: verifiers by prepared user names, and the secret for the salts of unknown users,
+   * empty for none.
+   */
   record Content(Map<String, ScramVerifier> users, byte[] saltSecret) {}
 
-  /** Something is wrong with a password file; the message says where, and nothing of what stands there. */
+  /** A password file is invalid. The message says where, but does not quote the file. */
   public static final class MalformedException extends RuntimeException {
     MalformedException(String message) {
       super(message);
@@ -67,7 +70,7 @@ public final class PasswordFile {
    * Reads a file.
    *
    * @throws MalformedException naming the line
-   * @throws IOException when it cannot be read
+   * @throws IOException if it cannot be read
    */
   static Content read(Path file) throws IOException {
     if (Files.size(file) > SIZE_MAX) throw new MalformedException("larger than " + SIZE_MAX + " bytes");
@@ -82,7 +85,7 @@ public final class PasswordFile {
       number++;
       if (line.isBlank() || line.startsWith("#")) continue;
       if (line.startsWith(SALTS)) {
-        if (secret.length > 0) throw malformed(number, "the salts are given a second time");
+        if (secret.length > 0) throw malformed(number, "a second :SALTS line");
         secret = secret(line, number);
         continue;
       }
@@ -93,7 +96,7 @@ public final class PasswordFile {
       } catch (IllegalArgumentException e) {
         throw malformed(number, String.valueOf(e.getMessage()));
       }
-      if (users.put(name, verifier) != null) throw malformed(number, "the same user as in a line before");
+      if (users.put(name, verifier) != null) throw malformed(number, "the same user as in an earlier line");
     }
     return new Content(Map.copyOf(users), secret);
   }
@@ -111,12 +114,12 @@ public final class PasswordFile {
       byte[] secret = Base64.getDecoder().decode(line.substring(SALTS.length()));
       if (secret.length == SECRET_BYTES) return secret;
     } catch (IllegalArgumentException _) {
-      // Told below, without the text.
+      // Reported below, without the text.
     }
     throw malformed(number, "not of the form :SALTS$<32 bytes in Base64>");
   }
 
-  /** Names may have colons, so what counts is the last place where a verifier may begin. */
+  /** Names may contain colons, so the last possible beginning of a verifier counts. */
   private static String name(String line, int number) {
     int end = line.lastIndexOf(VERIFIER);
     if (end < 0) throw malformed(number, "not of the form <user>" + VERIFIER + "...");
@@ -128,7 +131,7 @@ public final class PasswordFile {
     return new MalformedException("line " + line + ": " + what);
   }
 
-  /** Permissions beyond those that a file with secrets may have, 0640, as text; empty for none. */
+  /** The permissions beyond 0640, which a file with secrets should not exceed, as text; empty for none. */
   static String tooWide(Path file) throws IOException {
     var view = Files.getFileAttributeView(file, PosixFileAttributeView.class);
     if (view == null) return "";
@@ -137,11 +140,11 @@ public final class PasswordFile {
   }
 
   /**
-   * Adds a user, or gives one another password. A file that is not there is made, for its owner only.
+   * Adds a user or changes its password. A missing file is created with permissions for its owner only.
    *
    * @param password in UTF-8
-   * @throws IllegalArgumentException when the name or the password is empty or has characters that are not allowed
-   * @throws MalformedException when the file is not a password file; it is left alone
+   * @throws IllegalArgumentException if the name or the password is empty or has characters that are not allowed
+   * @throws MalformedException if the file is not a password file; it is not changed
    */
   public static void put(Path file, String user, byte[] password, int iterations) throws IOException {
     String name = checkedName(user);
@@ -166,7 +169,7 @@ public final class PasswordFile {
   /**
    * Removes a user.
    *
-   * @return whether there was one
+   * @return whether the user existed
    */
   public static boolean delete(Path file, String user) throws IOException {
     List<String> lines = new ArrayList<>(checkedLines(file));
@@ -209,7 +212,7 @@ public final class PasswordFile {
     return -1;
   }
 
-  /** Puts a whole new file in the old one's place; what a symbolic link points to, not the link. */
+  /** Replaces the file by a new one. If it is a symbolic link, the target is replaced, not the link. */
   private static void write(Path file, List<String> lines) throws IOException {
     boolean exists = Files.exists(file);
     Path target = exists ? file.toRealPath() : file.toAbsolutePath();
@@ -231,7 +234,10 @@ public final class PasswordFile {
     }
   }
 
-  /** A user who could read the old file can read the new one, as far as 0640 goes: the broker may run as another user. */
+  /**
+   * Keeps owner, group and permissions up to 0640, so that the broker can still read the file if it runs as another
+   * user.
+   */
   private static void keepOwner(Path from, Path to) throws IOException {
     PosixFileAttributes old = Files.readAttributes(from, PosixFileAttributes.class);
     var view = Files.getFileAttributeView(to, PosixFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);

@@ -6,7 +6,7 @@ import dunlin.model.ReasonCode;
 public final class Refusal {
   private Refusal() {}
 
-  /** An error that CONNACK can say, and that is not about the form of the packet. */
+  /** Checks that a reason is an error code of CONNACK that is not about the form of the packet. */
   static void check(ReasonCode reason) {
     boolean allowed =
         switch (reason) {
@@ -26,10 +26,10 @@ public final class Refusal {
               true;
           default -> false;
         };
-    if (!allowed) throw new IllegalArgumentException("no reason to refuse a client: " + reason);
+    if (!allowed) throw new IllegalArgumentException("not a reason code for refusing a client: " + reason);
   }
 
-  /** What DISCONNECT says when a client that is connected is refused: it has fewer codes than CONNACK. */
+  /** The reason code for DISCONNECT when a connected client is refused. DISCONNECT has fewer codes than CONNACK. */
   public static ReasonCode inDisconnect(ReasonCode reason) {
     return switch (reason) {
       case UNSPECIFIED_ERROR,

@@ -7,27 +7,31 @@ import io.netty.util.internal.PlatformDependent;
 import java.util.List;
 
 /**
- * The memory that the clients of a node can make it use, all of them together: a budget in bytes for each kind. What one client may have is
- * bounded by settings of its own; these budgets hold however many clients there are.
+ * The memory that all clients of a node together can make it use: a budget in bytes for each kind. Other settings bound
+ * a single client; these budgets hold for any number of clients.
  */
 public final class NodeBudget {
   /*
-   * Owner: made by who composes the node, before the frontend; each event loop has a share of each budget (Budget.Share).
-   * Bounds and what happens at them:
-   * A budget covers what is held from one packet to the next; who may hold more, Budget says.
-   *   outgoing      heap. Messages of QoS 1 and 2 that wait for connected clients or are in flight to them, and pages that were read for them. A
-   *                 message that an event loop hands to many sessions in one go counts there once, and 128 bytes for each of them; in any
-   *                 other case it counts for each. A session without expiry gets no more (dropped and counted, a group asks another
-   *                 member), a durable one is not read for: its messages wait in the inbox.
-   *   sockets       direct memory. What was written for clients and their sockets have not taken. QoS 0 is dropped and counted, QoS 1 and 2 wait
-   *                 in their queues, and who does not read the answers to its own packets is not read from.
-   *   unfinished    direct memory. What was read from known clients and not handled: packets that have not come whole, and what follows them while a
-   *                 client is not read from. Who holds too much is not read from; packets that stay unfinished while others wait end their
-   *                 connections (0x97).
-   *   unauthenticated  the same of connections whose clients are not known yet, so that these cannot harm those that are.
-   *   subscriptions  heap. The subscriptions of connected clients, with what the node keeps for their filters. One more is refused (0x97) to a session
-   *                 that has much. What a durable session has stored before counts, and is taken in all the same.
-   * Failure: what is held beside it (a packet's objects while it is handled, lanes, the stores' queues, retained topics) has bounds of its own.
+   * Owner: created when the node is composed, before the frontend; each event loop has a share of each budget (Budget.Share).
+   * Bounds, and what happens when they are reached:
+   * A budget covers memory that is held from one packet to the next; Budget decides who may hold more.
+   *   outgoing      heap. Messages of QoS 1 and 2 that wait for connected clients or are in flight to them, and pages that were
+   *                 read for them. A message that an event loop hands to many sessions at once counts once there, plus 128
+   *                 bytes for each of them; in any other case it counts for each. A session without expiry gets no more
+   *                 (messages are dropped and counted, a group asks another member); a durable session is not read for: its
+   *                 messages wait in the inbox.
+   *   sockets       direct memory. Bytes written for clients that their sockets have not accepted. QoS 0 is dropped and
+   *                 counted, QoS 1 and 2 wait in their queues, and a client that does not read the answers to its own packets
+   *                 is not read from.
+   *   unfinished    direct memory. Bytes that were read from known clients and not processed: incomplete packets, and what
+   *                 follows them while a client is not read from. A client that holds too much is not read from; if packets
+   *                 stay incomplete while others wait, their connections are closed (0x97).
+   *   unauthenticated  the same for connections whose clients are not known yet, so that these cannot harm the others.
+   *   subscriptions  heap. The subscriptions of connected clients, with what the node keeps for their filters. A session that
+   *                 has many is refused a further one (0x97). Stored subscriptions of a durable session count, but are always
+   *                 accepted.
+   * Failure: other memory (the objects of a packet while it is processed, lanes, the stores' queues, retained topics) has
+   * its own bounds.
    */
   private final Budget outgoing;
   private final Budget sockets;
@@ -39,16 +43,19 @@ public final class NodeBudget {
   /**
    * Bounds in bytes.
    *
-   * @param outgoing of messages that wait for connected clients or are in flight to them, on the heap
-   * @param sockets of what waits for clients' sockets, in direct memory
-   * @param unfinished of packets of known clients that have not come whole, in direct memory
-   * @param unauthenticated of what clients send before they are known, in direct memory
-   * @param subscriptions of the subscriptions of connected clients, on the heap
-   * @param inFlight of messages in flight to one client, passed by one message at most
-   * @param filters of the topic filters of one session
+   * @param outgoing messages that wait for connected clients or are in flight to them, on the heap
+   * @param sockets bytes that wait for clients' sockets, in direct memory
+   * @param unfinished incomplete packets of known clients, in direct memory
+   * @param unauthenticated packets of clients that are not authenticated yet, in direct memory
+   * @param subscriptions subscriptions of connected clients, on the heap
+   * @param inFlight messages in flight to one client, exceeded by one message at most
+   * @param filters topic filters of one session
    */
   public record Bounds(long outgoing, long sockets, long unfinished, long unauthenticated, long subscriptions, int inFlight, int filters) {
-    /** Room for one packet of the largest size that can be set, whose buffer has twice its size, and as much for others. */
+    /**
+     * Room for one packet of the largest size that can be configured, whose buffer has twice its size, and the same
+     * amount for others.
+     */
     public static final int INPUT_MIN = 8 << 20;
 
     public Bounds {
@@ -56,7 +63,7 @@ public final class NodeBudget {
       if (filters < 1) throw new IllegalArgumentException("bytes of filters: at most " + filters);
     }
 
-    /** What this process should have, by its largest heap and its most direct memory. */
+    /** The defaults for this process, from its maximum heap and direct memory. */
     public static Bounds ofThisProcess() {
       long heap = Runtime.getRuntime().maxMemory();
       long direct = PlatformDependent.maxDirectMemory();
@@ -82,12 +89,12 @@ public final class NodeBudget {
         .tag("budget", budget.name())
         .register(meters);
     Gauge.builder("dunlin.memory.limit", budget, Budget::limit)
-        .description("The most of it that the node uses")
+        .description("Limit of this memory")
         .baseUnit("bytes")
         .tag("budget", budget.name())
         .register(meters);
     FunctionCounter.builder("dunlin.memory.refused", budget, Budget::refused)
-        .description("Times that a client was refused, dropped a message for or held up because too little of it was left")
+        .description("Times that a client was refused or delayed, or lost a message, because too little of this memory was left")
         .tag("budget", budget.name())
         .register(meters);
   }
@@ -96,7 +103,7 @@ public final class NodeBudget {
     return bounds;
   }
 
-  /** The limits, in a line for the log. */
+  /** The limits in one line, for the log. */
   @Override
   public String toString() {
     return "%s for outgoing messages, %s for sockets, %s for unfinished packets, %s before authentication, %s for subscriptions"

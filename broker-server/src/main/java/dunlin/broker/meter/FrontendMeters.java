@@ -13,11 +13,11 @@ import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What a frontend counts, over all its event loops. */
+/** The meters of a frontend, over all its event loops. */
 public final class FrontendMeters implements AutoCloseable {
   /*
-   * Owner: any thread. An event loop counts what is frequent by itself: newCounts(), Traffic.Local.
-   * Bounds: a meter for each reason code that a connection is ended with, and what the parts say.
+   * Owner: any thread. Each event loop has its own counts of frequent events: newCounts(), Traffic.Local.
+   * Bounds: a meter for each reason code that connections are closed with, and the bounds of the parts.
    */
   private static final Logger log = LoggerFactory.getLogger(FrontendMeters.class);
 
@@ -44,9 +44,9 @@ public final class FrontendMeters implements AutoCloseable {
   private final Counter unexpected;
 
   /**
-   * @param node its id
-   * @param publishesWaiting publishes that are not answered, on all loops
-   * @param copiesWaiting messages that wait for their sessions, on all loops
+   * @param node the node's id
+   * @param publishesWaiting number of unanswered publishes of all loops
+   * @param copiesWaiting number of messages that wait for their sessions, of all loops
    */
   public FrontendMeters(String node, MeterRegistry registry, DropEvents dropEvents, LongSupplier publishesWaiting, LongSupplier copiesWaiting) {
     this.registry = registry;
@@ -55,16 +55,16 @@ public final class FrontendMeters implements AutoCloseable {
     copies = new HopLedger(registry, "session", copiesWaiting);
     traffic = new Traffic(registry);
     violations = new Violations(node, registry, System::nanoTime);
-    storeFailures = counter("dunlin.frontend.store-failures", "Requests of clients that failed because a store could not do them");
+    storeFailures = counter("dunlin.frontend.store-failures", "Requests of clients that failed because a store failed");
     leavesRefused =
-        counter("dunlin.frontend.leaves-refused", "Times that the session tier could not record the end of a connection; it is asked again");
+        counter("dunlin.frontend.leaves-refused", "Times that the session tier could not record the end of a connection; the call is repeated");
     leavesUnsettled =
         counter(
             "dunlin.frontend.leaves-unsettled",
-            "Connections whose end was told to the session tier before all that they had published was answered; 0 unless an answer is lost or very late");
-    pushesAstray = counter("dunlin.frontend.pushes-astray", "Messages that came for a connection that is not there any more");
+            "Connections whose end was reported to the session tier before all their publishes were answered; 0 unless an answer is lost or very late");
+    pushesAstray = counter("dunlin.frontend.pushes-astray", "Pushed messages for connections that no longer exist");
     connectionsOpened = counter("dunlin.connections.opened", "Client connections opened since the start");
-    unexpected = counter("dunlin.frontend.unexpected", "Failures that only a fault of Dunlin's own can cause; each is in the log");
+    unexpected = counter("dunlin.frontend.unexpected", "Failures that only a bug in Dunlin can cause; each is logged");
     Gauge.builder("dunlin.connections", connections, AtomicInteger::get).description("Open client connections").register(registry);
   }
 
@@ -72,22 +72,22 @@ public final class FrontendMeters implements AutoCloseable {
     return Counter.builder(name).description(description).register(registry);
   }
 
-  /** What goes from clients to the dist tier. */
+  /** Messages from clients to the dist tier. */
   public HopLedger publishes() {
     return publishes;
   }
 
-  /** What goes from this frontend to its sessions. */
+  /** Messages from this frontend to its sessions. */
   public HopLedger copies() {
     return copies;
   }
 
-  /** How long publishes take to be acknowledged, and messages to be delivered. */
+  /** The times until publishes are acknowledged and until messages are delivered. */
   public List<LatencyHistogram> latencies() {
     return List.of(acknowledging, delivering);
   }
 
-  /** What went over all connections. */
+  /** The traffic of all connections. */
   public Traffic traffic() {
     return traffic;
   }
@@ -96,7 +96,7 @@ public final class FrontendMeters implements AutoCloseable {
     return violations;
   }
 
-  /** The counts of one more event loop. */
+  /** Creates the counts of one event loop. */
   public LoopCounts newCounts() {
     return new LoopCounts(publishes, copies, dropEvents, acknowledging, delivering);
   }
@@ -110,47 +110,47 @@ public final class FrontendMeters implements AutoCloseable {
     connections.decrementAndGet();
   }
 
-  /** Connections that are open. */
+  /** Number of open connections. */
   public int connections() {
     return connections.get();
   }
 
-  /** Connections opened since the start. */
+  /** Number of connections opened since the start. */
   public long connectionsOpened() {
     return (long) connectionsOpened.count();
   }
 
-  /** The broker ends a connection. */
+  /** Counts a connection that the broker closes. */
   public void disconnected(ReasonCode reason) {
     Counter.builder("dunlin.frontend.disconnects")
-        .description("Connections that the broker has ended, by reason code")
+        .description("Connections that the broker has closed, by reason code")
         .tag("reason", reason.label())
         .register(registry)
         .increment();
   }
 
-  /** Something that only a fault of Dunlin's own can cause. */
+  /** Counts and logs a failure that only a bug in Dunlin can cause. */
   public void unexpected(String what, Throwable cause) {
     unexpected.increment();
     log.error(what, cause);
   }
 
-  /** A request of a client failed since a store could not do it. */
+  /** Counts a client's request that failed because a store failed. */
   public void storeFailed() {
     storeFailures.increment();
   }
 
-  /** The session tier could not record the end of a connection. */
+  /** Counts a connection whose end the session tier could not record. */
   public void leaveRefused() {
     leavesRefused.increment();
   }
 
-  /** What came over a connection that has ended is waited for no longer. */
+  /** Counts an ended connection whose unanswered publishes are no longer waited for. */
   public void leftUnsettled() {
     leavesUnsettled.increment();
   }
 
-  /** A message came for a connection that is not there any more. */
+  /** Counts a push for a connection that no longer exists. */
   public void pushedAstray() {
     pushesAstray.increment();
   }

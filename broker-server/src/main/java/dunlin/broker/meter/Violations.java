@@ -16,14 +16,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What clients did against the protocol or over this server's limits: each is counted once, and told in one line of the log {@code
- * dunlin.events}, of which there are a few a second for each reason.
+ * Violations of the protocol or of this server's limits by clients. Each is counted once and written as one line to the
+ * log {@code dunlin.events}, but only a few a second for each reason.
  */
 public final class Violations {
   /*
    * Owner: any thread.
-   * Bounds: a tally for each reason code and a counter for each limit. Lines: LINES_A_SECOND for each reason; what was not told is
-   *   in the number of the next line, or of the one that flush() writes.
+   * Bounds: a tally for each reason code and a counter for each limit. Lines: LINES_A_SECOND for each reason; the next
+   * line, or the one that flush() writes, has the number of those left out.
    */
   private static final Logger events = LoggerFactory.getLogger("dunlin.events");
   private static final int LINES_A_SECOND = 5;
@@ -48,8 +48,8 @@ public final class Violations {
   }
 
   /**
-   * @param limit the limit that was passed, or null when MQTT itself was violated
-   * @param clientId empty before it is known
+   * @param limit the limit that was exceeded, or null if MQTT itself was violated
+   * @param clientId the client identifier, empty before it is known
    */
   public void violated(ReasonCode reason, @Nullable Limit limit, String clientId, SocketAddress address, String explanation) {
     Tally tally = Objects.requireNonNull(tallies.get(reason), "not an error");
@@ -62,7 +62,7 @@ public final class Violations {
         LogText.quoted(explanation), tally.lines.leftOut());
   }
 
-  /** Tells how much was not told; called about once a second. */
+  /** Logs how many violations were left out; called about once a second. */
   public void flush() {
     for (Tally tally : tallies.values()) {
       long untold = tally.lines.leftOut();
@@ -85,7 +85,7 @@ public final class Violations {
     /** Registered when it is first needed: most reasons never are. */
     Counter counter() {
       return Counter.builder("dunlin.frontend.protocol-errors")
-          .description("What clients did against the protocol or over a limit, by the reason code that answered it")
+          .description("Violations of the protocol or of a limit by clients, by the reason code of the answer")
           .tag("reason", reason.label())
           .register(meters);
     }
