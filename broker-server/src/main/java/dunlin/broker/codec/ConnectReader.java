@@ -63,7 +63,7 @@ final class ConnectReader {
     if (!oldName && !name.equals("MQTT")) {
       throw reader.malformed("protocol name " + MalformedPacketException.quoted(name)); // [MQTT-3.1.2-1]
     }
-    // The answer to a version that is not ours has the form of 3.1.1, which the clients in question understand.
+    // An unsupported version is answered in the form of 3.1.1, which such clients understand.
     reader.version(ProtocolVersion.MQTT_3_1_1);
     int level = reader.readByte("protocol level");
     if (oldName && level == 3) return ProtocolVersion.MQTT_3_1;
@@ -74,7 +74,7 @@ final class ConnectReader {
   }
 
   private static void checkFlags(PacketReader reader, ProtocolVersion version, int flags) {
-    // [MQTT-3.1.2-3]; in MQTT 3.1 the flag is merely not used.
+    // [MQTT-3.1.2-3]; in MQTT 3.1 the flag is unused.
     if ((flags & RESERVED) != 0 && version != ProtocolVersion.MQTT_3_1) throw reader.malformed("reserved connect flag set");
     if ((flags & WILL_QOS) == WILL_QOS) throw reader.malformed("will with QoS 3"); // [MQTT-3.1.2-12]
     if ((flags & WILL) == 0 && (flags & (WILL_QOS | WILL_RETAIN)) != 0) {
@@ -128,7 +128,7 @@ final class ConnectReader {
     }
     int from = reader.index() - length;
     if (text && limits.features().payloadFormatCheck() && !Utf8.wellFormed(reader.buffer(), from, length)) {
-      throw reader.error(ReasonCode.PAYLOAD_FORMAT_INVALID, "the will's payload claims to be UTF-8 text and is not");
+      throw reader.error(ReasonCode.PAYLOAD_FORMAT_INVALID, "the will's payload is declared as UTF-8 text but is not");
     }
     byte[] payload = new byte[length];
     reader.buffer().getBytes(from, payload);

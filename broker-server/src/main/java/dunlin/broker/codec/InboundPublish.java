@@ -9,15 +9,15 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client's PUBLISH packet where it stands in the socket's buffer; MQTT 5, section 3.3. There is one per connection: it is valid
- * only while {@link PacketHandler#onPublish} runs.
+ * A client's PUBLISH packet, read in place in the socket's buffer; MQTT 5, section 3.3. There is one object per
+ * connection; it is valid only while {@link PacketHandler#onPublish} runs.
  */
 public final class InboundPublish {
   /*
    * Owner: the connection's event loop.
-   * Bounds: the alias table holds at most topicAliasMaximum names of at most topicLengthMax bytes, and grows with the highest
-   * alias used. It changes only after the whole packet was found sound.
-   * Failure: used outside of its callback, every accessor that needs the buffer throws IllegalStateException.
+   * Bounds: the alias table holds at most topicAliasMaximum names of at most topicLengthMax bytes, and grows with the
+   * highest alias used. It changes only after the whole packet was found valid.
+   * Failure: outside the callback, every accessor that needs the buffer throws IllegalStateException.
    */
   private static final byte[] NO_NAME = {};
   private static final byte[][] NO_ALIASES = {};
@@ -40,7 +40,7 @@ public final class InboundPublish {
     reader = new PacketReader(limits);
   }
 
-  /** Reads the packet whose bytes behind the fixed header stand from {@code from} to {@code to}. */
+  /** Reads the packet whose bytes after the fixed header are at {@code from} to {@code to}. */
   void read(ByteBuf buffer, int firstByte, int from, int to, ProtocolVersion version) {
     reader.reset(buffer, from, to, version);
     in = buffer;
@@ -75,7 +75,7 @@ public final class InboundPublish {
     }
     if (alias == 0) throw reader.protocolError("empty topic name without a Topic Alias"); // [MQTT-4.7.3-1]
     aliasedTopic = alias <= aliases.length ? aliases[alias - 1] : NO_NAME;
-    if (aliasedTopic.length == 0) throw reader.protocolError("Topic Alias " + alias + " stands for no topic name yet");
+    if (aliasedTopic.length == 0) throw reader.protocolError("Topic Alias " + alias + " is not assigned to a topic name");
     topicLength = aliasedTopic.length;
   }
 
@@ -98,7 +98,7 @@ public final class InboundPublish {
     return true;
   }
 
-  /** Whether the client says that it has sent this before. */
+  /** Whether the client declares this to be a repetition. */
   public boolean dup() {
     return (flags & 0x08) != 0;
   }
@@ -116,12 +116,12 @@ public final class InboundPublish {
     return packetId;
   }
 
-  /** Bytes of the topic name, also when an alias stood for it. */
+  /** Length of the topic name in bytes, also if the packet has an alias instead. */
   public int topicLength() {
     return topicLength;
   }
 
-  /** The topic name, made anew at each call. */
+  /** The topic name; created at each call. */
   public String topic() {
     if (aliasedTopic.length > 0) return new String(aliasedTopic, StandardCharsets.UTF_8);
     byte[] name = new byte[topicLength];
@@ -129,7 +129,7 @@ public final class InboundPublish {
     return new String(name, StandardCharsets.UTF_8);
   }
 
-  /** Whether the payload claims to be UTF-8 text and is not; looks at all of it. MQTT 5, section 3.3.2.3.2. */
+  /** Whether the payload is declared as UTF-8 text but is not; scans all of it. MQTT 5, section 3.3.2.3.2. */
   public boolean violatesPayloadFormat() {
     return properties.text() && !Utf8.wellFormed(buffer(), payloadIndex, payloadLength);
   }
@@ -143,13 +143,13 @@ public final class InboundPublish {
     return properties.hasExpiry();
   }
 
-  /** Bytes of the body that {@link #toPublication} would make, for quotas. */
+  /** Length in bytes of the body that {@link #toPublication} would create, for quotas. */
   public int bodyLength() {
     return topicLength + properties.keptLength() + payloadLength;
   }
 
   /**
-   * The message as it goes through the broker, copied out of the socket's buffer.
+   * Copies the message out of the socket's buffer.
    *
    * @param exchange the QoS 2 exchange with a durable session, or null
    */
@@ -175,7 +175,7 @@ public final class InboundPublish {
   }
 
   private ByteBuf buffer() {
-    if (!valid) throw new IllegalStateException("PUBLISH used outside of its callback");
+    if (!valid) throw new IllegalStateException("PUBLISH used outside its callback");
     return in;
   }
 }

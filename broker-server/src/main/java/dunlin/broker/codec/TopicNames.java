@@ -7,11 +7,11 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
-/** What may be published to: topic names, as against topic filters; MQTT 5, section 4.7. */
+/** Checks topic names, which, unlike topic filters, may be published to; MQTT 5, section 4.7. */
 public final class TopicNames {
   /*
-   * The bytes are known to be UTF-8, where no byte of a longer sequence looks like an ASCII character, so wildcards and level
-   * separators are looked for bytewise, eight in one step.
+   * The bytes are known to be UTF-8, where no byte of a longer sequence looks like an ASCII character, so wildcards and
+   * level separators are searched for byte by byte, eight in one step.
    */
   private static final long SEVEN = 0x7F7F7F7F7F7F7F7FL;
   private static final long ONES = 0x0101010101010101L;
@@ -21,8 +21,8 @@ public final class TopicNames {
   private TopicNames() {}
 
   /**
-   * Checks a topic name of at least one byte that ends where the reader stands: no wildcards [MQTT-3.3.2-2], within the limits,
-   * and not in the space of shared subscriptions, where no plain subscription could ever match it.
+   * Checks a topic name of at least one byte that ends at the reader's index: no wildcards [MQTT-3.3.2-2], within the
+   * limits, and not beginning like a shared subscription, because no other subscription could match it.
    */
   static void check(PacketReader reader, int length, String what) {
     int from = reader.index() - length;
@@ -47,9 +47,9 @@ public final class TopicNames {
   }
 
   /**
-   * Checks a topic name that comes in no packet, as one that does.
+   * Checks a topic name that does not come from a packet, by the same rules.
    *
-   * @throws MalformedPacketException with what is wrong with it
+   * @throws MalformedPacketException if it is invalid; the message says why
    */
   public static void check(String topic, DecoderLimits limits) {
     PacketReader reader = textOf(topic, "topic name", limits);
@@ -57,22 +57,22 @@ public final class TopicNames {
   }
 
   /**
-   * Checks the characters of a topic filter that comes in no packet, as of one that does.
+   * Checks the characters of a topic filter that does not come from a packet, by the same rules.
    *
-   * @throws MalformedPacketException with what is wrong with it
+   * @throws MalformedPacketException if it is invalid; the message says why
    */
   public static void checkCharacters(String filter, DecoderLimits limits) {
     var _ = textOf(filter, "topic filter", limits);
   }
 
-  /** A reader that stands behind the text. */
+  /** A reader positioned behind the text. */
   private static PacketReader textOf(String text, String what, DecoderLimits limits) {
     PacketReader reader = new PacketReader(limits);
     ByteBuf bytes;
     try {
       bytes = Unpooled.wrappedBuffer(StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text)));
     } catch (CharacterCodingException e) {
-      throw reader.malformed(what + " contains half a character");
+      throw reader.malformed(what + " contains an unpaired surrogate");
     }
     int length = bytes.readableBytes();
     if (length == 0) throw reader.malformed("empty " + what);
@@ -87,7 +87,7 @@ public final class TopicNames {
     return filter.startsWith("$share/") || filter.startsWith("$oshare/");
   }
 
-  /** How many levels the text has, or -1 when a wildcard is among its characters. */
+  /** The number of levels of the text, or -1 if it contains a wildcard. */
   static int levels(ByteBuf in, int from, int length) {
     int levels = 1;
     int end = from + length;

@@ -25,8 +25,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The authentication of one client: from its CONNECT to the decision; and, for one with an authentication method, again whenever
- * it asks for that; MQTT 5, sections 3.1.4 and 4.12.
+ * The authentication of one client, from its CONNECT to the decision, and the re-authentications of a client with an authentication method; MQTT 5, sections 3.1.4 and 4.12.
  *
  * <pre>
  *   asking the authenticator  -> waiting for the client   AUTH 0x18 is written
@@ -38,9 +37,10 @@ import org.jspecify.annotations.Nullable;
 final class Admission {
   /*
    * Owner: the connection's event loop.
-   * Bounds: one for a connection; one question or one wait for the client at a time; ROUNDS_MAX rounds. How long the client may take for
-   *   an AUTH is the connect timeout, which before CONNACK runs for all of them together.
-   * Failure: whatever is not an acceptance refuses the client; nothing of the session is touched before.
+   * Bounds: one for each connection; one call of the authenticator or one wait for the client at a time; ROUNDS_MAX
+   * rounds. The connect timeout bounds how long the client may take for an AUTH; before CONNACK it runs for all packets
+   * together.
+   * Failure: anything but an acceptance refuses the client; the session is not touched before the acceptance.
    */
   private static final int ROUNDS_MAX = 16;
   private static final byte[] NOTHING = {};
@@ -49,7 +49,7 @@ final class Admission {
   private final Authentication authentication;
   private final @Nullable String method;
 
-  /** Until it is decided on. */
+  /** The CONNECT, until the decision. */
   private Packet.@Nullable Connect packet;
 
   private Credentials credentials;
@@ -57,14 +57,14 @@ final class Admission {
   private @Nullable Identity identity;
   private @Nullable AuthenticationCall<?> call;
 
-  /** Waits for the client's AUTH. */
+  /** The exchange that waits for the client's AUTH. */
   private @Nullable Exchange exchange;
 
   private @Nullable ScheduledFuture<?> deadline;
   private int rounds;
   private boolean undecided = true;
 
-  /** An exchange, and what it said last. */
+  /** An exchange and its last step. */
   private record Turn(Exchange exchange, Step step) {
     Turn {
       Objects.requireNonNull(step, "an exchange answered null");
@@ -107,7 +107,7 @@ final class Admission {
     }
   }
 
-  /** Whether the client is to send the next packet, and that must be AUTH. */
+  /** Whether the client has to send the next packet, which must be AUTH. */
   boolean waitsForClient() {
     return exchange != null;
   }
@@ -170,25 +170,25 @@ final class Admission {
       return;
     }
     connection.writer().writePacket(answer(ReasonCode.CONTINUE_AUTHENTICATION, data)); // [MQTT-4.12.0-2]
-    if (!undecided) return; // it was too large for the client, and the connection has ended
+    if (!undecided) return; // the packet was too large for the client, and the connection has ended
     exchange = with;
     long millis = connection.loop().settings().connections().connectTimeout().toMillis();
     deadline = connection.loop().executor().schedule(this::clientSilent, millis, TimeUnit.MILLISECONDS);
   }
 
-  /** The method is the one of CONNECT, always [MQTT-4.12.0-5]. */
+  /** Always with the method of CONNECT [MQTT-4.12.0-5]. */
   private Packet.Auth answer(ReasonCode reason, byte[] data) {
     return new Packet.Auth(reason, Objects.requireNonNull(method), data.length == 0 ? null : data, null, List.of());
   }
 
-  /** The AUTH of a client that has named a method. */
+  /** Handles AUTH of a client with an authentication method. */
   void auth(Packet.Auth auth) {
     if (!auth.authenticationMethod().equals(method)) { // [MQTT-4.12.0-5]
-      // DISCONNECT has no code of its own for that.
+      // DISCONNECT has no specific code for this.
       connection.violated(
           connection.live() ? ReasonCode.PROTOCOL_ERROR : ReasonCode.BAD_AUTHENTICATION_METHOD,
           null,
-          "AUTH with another method than CONNECT");
+          "AUTH with a different method than CONNECT");
     } else if (auth.reason() == ReasonCode.RE_AUTHENTICATE) {
       if (undecided) connection.violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH 0x19 while an authentication is in progress");
       else authenticateAgain(auth.authenticationData());
@@ -201,7 +201,7 @@ final class Admission {
     }
   }
 
-  /** MQTT 5, section 4.12.1: other packets go on as before. */
+  /** MQTT 5, section 4.12.1: other packets are processed as before. */
   private void authenticateAgain(byte @Nullable [] data) {
     undecided = true;
     if (authentication.failures().exceeded(credentials.peer().address())) unanswered(Authentication.Result.LIMITED);
@@ -211,7 +211,7 @@ final class Admission {
   private void clientSilent() {
     stopWaiting();
     end();
-    connection.reject(ReasonCode.NOT_AUTHORIZED, "the client did not go on with its authentication in time");
+    connection.reject(ReasonCode.NOT_AUTHORIZED, "the client did not continue its authentication in time");
   }
 
   private void stopWaiting() {
@@ -225,9 +225,10 @@ final class Admission {
     Packet.Connect connecting = packet;
     String certified = Authentication.certifiedUser(credentials.peer());
     if (!certified.isEmpty() && !certified.equals(who.user())) {
-      refused(ReasonCode.NOT_AUTHORIZED, "the certificate is another user's");
+      refused(ReasonCode.NOT_AUTHORIZED, "the certificate belongs to another user");
     } else if (connecting != null && !mayHave(who, connecting.clientId())) {
-      // The user is known and welcome, and the name is not (0x85): another one would do, which "not authorized" would not say.
+      // The user is admitted, but not with this client identifier (0x85). "Not authorized" would not say that another
+      // identifier is accepted.
       refused(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "this user may not have this client identifier; dunlin.auth.client-ids");
     } else if (connecting != null) {
       finish(Authentication.Result.ACCEPTED);
@@ -241,7 +242,7 @@ final class Admission {
     }
   }
 
-  /** An empty client identifier leaves the choice to the certificate, and then to the server. */
+  /** An empty client identifier lets the certificate choose, and otherwise the server. */
   private boolean mayHave(Identity who, String asked) {
     ClientIds ids = authentication.clientIds();
     String clientId = asked.isEmpty() ? credentials.peer().clientId().orElse("") : asked;
@@ -258,11 +259,11 @@ final class Admission {
     connection.reject(connection.live() ? Refusal.inDisconnect(reason) : reason, explanation);
   }
 
-  /** Refused, and not for what the client has shown. */
+  /** Refuses the client for a reason other than its credentials. */
   private void unanswered(Authentication.Result why) {
     finish(why);
     switch (why) {
-      // For a client of MQTT 3, 0x97 would be "server unavailable", which invites it to try again at once.
+      // For an MQTT 3 client, 0x97 would become "server unavailable", which invites it to try again at once.
       case LIMITED ->
           turnAway(
               credentials.version().hasProperties() ? ReasonCode.QUOTA_EXCEEDED : ReasonCode.NOT_AUTHORIZED,
@@ -274,7 +275,7 @@ final class Admission {
     }
   }
 
-  /** The connection ends. */
+  /** Ends the authentication with the connection. */
   void end() {
     if (call != null) call.cancel();
     stopWaiting();

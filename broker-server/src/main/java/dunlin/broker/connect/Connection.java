@@ -45,25 +45,26 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One network connection of a client: reads packets, brings them to its session, and closes with the right reason; MQTT 5,
- * sections 3.1 and 4.13. The one handler of its channel's pipeline. Long, since all states of a connection are in one place.
+ * One network connection of a client: reads packets, hands them to its session, and closes with the right reason; MQTT
+ * 5, sections 3.1 and 4.13. The last handler of its channel's pipeline. This class is long because all states of a
+ * connection are in one place.
  */
 final class Connection extends KeepAliveWheel.Watched
     implements ClientConnection, ChannelInboundHandler, PacketHandler, ReadSizes.Reader, LaneWindow.Held {
   /*
    * Owner: the channel's event loop.
    *
-   *   AWAITING_CONNECT -> AUTHENTICATING  a CONNECT that may be served; only AUTH is read until the client is known
-   *   AUTHENTICATING -> OPENING     the client is known; reading stops until the session tier has answered
+   *   AWAITING_CONNECT -> AUTHENTICATING  an acceptable CONNECT; only AUTH is read until the client is authenticated
+   *   AUTHENTICATING -> OPENING     the client is authenticated; reading stops until the session tier has answered
    *   OPENING          -> LIVE      CONNACK 0x00 is written
-   *   any              -> CLOSING   an error, DISCONNECT, taken over, shut down: the session is left, what is written goes out, nothing is read
-   *   any              -> CLOSED    the channel is gone
+   *   any              -> CLOSING   an error, DISCONNECT, take-over or shutdown: the session is left, written bytes are flushed, nothing is read
+   *   any              -> CLOSED    the channel is closed
    *
-   * Bounds: held has at most one packet that is not complete, plus one read; while it is held back, HEARD_MAX and one read more.
-   * Keep alive: who is held back is heard of all the same. When its time is over, one read more is taken from the socket and kept; when
-   *   nothing has come until the time is over once more, the client is gone. Nothing more is taken beyond HEARD_MAX; from then on, and
-   *   for who reads again, the time counts from when reading resumes.
-   * Failure: whatever happens to one connection, others do not notice.
+   * Bounds: held has at most one incomplete packet plus one read; while the connection is held back, HEARD_MAX and one read more.
+   * Keep alive: it also applies while the connection is held back. When the time is over, one more read is taken from the socket and
+   *   kept; if no byte arrives until the time is over once more, the client counts as dead. Beyond HEARD_MAX nothing more is read; from
+   *   then on, and after reading has resumed, the time counts from when reading resumes.
+   * Failure: a failure of one connection does not affect others.
    */
   private static final Logger log = LoggerFactory.getLogger(Connection.class);
   private static final int REST_MIN = 256;
@@ -95,7 +96,7 @@ final class Connection extends KeepAliveWheel.Watched
   /** While it is authenticated; of a client with an authentication method for as long as it is connected. */
   private @Nullable Admission admission;
 
-  /** Something was pushed before the session tier's answer to CONNECT had come. */
+  /** Whether a message was pushed before the session tier's answer to CONNECT arrived. */
   private boolean behindAtOpening;
 
   private @Nullable LiveSession session;
@@ -108,13 +109,13 @@ final class Connection extends KeepAliveWheel.Watched
   private boolean decoding;
   private boolean inputEnded;
 
-  /** What counts in the loop's memory of what waits for sockets. */
+  /** The bytes of this connection that are counted in {@link SocketMemory}. */
   private long countedForSocket;
 
-  /** What counts in the loop's memory of what was read and not handled. */
+  /** The bytes of this connection that are counted in {@link InputMemory}. */
   private int countedForInput;
 
-  /** One read was asked for while it is held back, to hear whether the client is there. */
+  /** Whether one read was requested while the connection is held back, to find out whether the client is alive. */
   private boolean listening;
 
   Connection(LoopConnections home, Listener listener) {
@@ -123,7 +124,7 @@ final class Connection extends KeepAliveWheel.Watched
     this.decoder = new PacketDecoder(listener.decoderLimits());
   }
 
-  /** What it shares with the other connections of its loop. */
+  /** The connections of its loop. */
   LoopConnections home() {
     return home;
   }
@@ -133,7 +134,7 @@ final class Connection extends KeepAliveWheel.Watched
     return home.loop();
   }
 
-  /** Who is at the other end; known before the first packet. Worked out at each call. */
+  /** The remote end; known before the first packet. Computed at each call. */
   Peer peer() {
     return listener.peerOf(channel());
   }
@@ -148,7 +149,10 @@ final class Connection extends KeepAliveWheel.Watched
     return listener.decoderLimits().packets().packetMax();
   }
 
-  /** Whether it came by an address that only clients on this machine reach (loopback, or no IP), and from no proxy of another machine's. */
+  /**
+   * Whether it came to an address that only clients on this machine can reach (loopback, or not IP), and not through a
+   * proxy on another machine.
+   */
   boolean isLocal() {
     boolean arrivedHere = !(channel().localAddress() instanceof InetSocketAddress inet) || inet.getAddress().isLoopbackAddress();
     return arrivedHere && !ProxyFront.speaksForAnotherMachine(channel());
@@ -180,7 +184,7 @@ final class Connection extends KeepAliveWheel.Watched
   @Override
   public void channelActive(ChannelHandlerContext ctx) {
     context = ctx;
-    // What stands in front of the end is served, DISCONNECT above all, also when reading has stopped just then.
+    // Packets in front of the end are processed, above all DISCONNECT, even if reading has just been stopped.
     ctx.channel().config().setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
     ctx.channel().config().setRecvByteBufAllocator(this);
     number = home.table().nextNumber(loop().index(), loop().loops().count());
@@ -197,7 +201,7 @@ final class Connection extends KeepAliveWheel.Watched
       in.release();
       return;
     }
-    // Before, time runs for the CONNECT as a whole: one that comes byte by byte does not get more of it.
+    // Before that, the timer runs for the CONNECT as a whole: a client that sends it byte by byte gets no more time.
     if (state == State.LIVE) home.keepAlive().heard(this);
     listening = false;
     if (held == null) {
@@ -229,7 +233,7 @@ final class Connection extends KeepAliveWheel.Watched
     return home.inputMemory().readMax(open());
   }
 
-  /** Decodes what is held, as far as it goes and nothing holds it up. */
+  /** Decodes the held bytes, as far as they are complete and nothing holds the connection back. */
   private void decode() {
     if (decoding) return;
     decoding = true;
@@ -257,7 +261,7 @@ final class Connection extends KeepAliveWheel.Watched
     }
   }
 
-  /** Whether packets are not handled now. */
+  /** Whether packets must not be processed now. */
   private boolean heldUp() {
     return (holds & ~Hold.MEMORY.bit()) != 0;
   }
@@ -274,12 +278,12 @@ final class Connection extends KeepAliveWheel.Watched
     countedForInput = bytes;
   }
 
-  /** Whether the client could send the rest of what is held, or could if there were memory. */
+  /** Whether the client can send the rest of an incomplete packet, or could if there were memory. */
   boolean isUnfinished() {
     return !heldUp();
   }
 
-  /** What is held of an unfinished packet cannot be held any longer. */
+  /** Closes the connection, because the bytes of its incomplete packet cannot be held any longer. */
   void noMemoryForInput(Limit limit) {
     String explanation = "there is no memory for the %d bytes of a packet that is not finished (%s)".formatted(countedForInput, limit.setting());
     note(ReasonCode.QUOTA_EXCEEDED, limit, explanation);
@@ -288,15 +292,17 @@ final class Connection extends KeepAliveWheel.Watched
     dropInput();
   }
 
-  /** Nothing of what is held will be handled. */
+  /** Discards the held bytes, because they will not be processed. */
   private void dropInput() {
-    if (decoding) return; // it is dropped when that ends
+    if (decoding) return; // the bytes are discarded when decoding ends
     if (held != null) held.release();
     held = null;
     settleInput(false);
   }
 
-  /** Keeps the beginning of a packet in a buffer of its own, so that a few bytes do not hold a whole read buffer. */
+  /**
+   * Copies the beginning of a packet into a buffer of its own, so that a few bytes do not keep a whole read buffer.
+   */
   private void keepRest() {
     ByteBuf rest = held;
     if (rest == null) return;
@@ -333,7 +339,8 @@ final class Connection extends KeepAliveWheel.Watched
     reject(reason, explanation);
   }
 
-  // ------------------------------------------------------------------------------------------------ reading stops and goes on
+  // ------------------------------------------------------------------------------------------------ reading stops and
+  // resumes
 
   @Override
   public void hold(Hold reason) {
@@ -365,7 +372,7 @@ final class Connection extends KeepAliveWheel.Watched
     if (held == null || decoding) {
       if (holds == 0) channel().config().setAutoRead(true);
     } else {
-      // Not on the stack of the code that gave the credit: a long chain of resumed connections would nest.
+      // Not called directly from the code that returned the credit: a long chain of resumed connections would nest.
       loop().executor().execute(this::goOn);
     }
   }
@@ -376,7 +383,7 @@ final class Connection extends KeepAliveWheel.Watched
     if (holds == 0 && state != State.CLOSED) channel().config().setAutoRead(true);
   }
 
-  // ------------------------------------------------------------------------------------------------------------ what goes out
+  // ------------------------------------------------------------------------------------------------------------ output
 
   @Override
   public boolean writable() {
@@ -399,7 +406,10 @@ final class Connection extends KeepAliveWheel.Watched
     return state != State.CLOSED && channel().isWritable() && home.socketMemory().takes(countedForSocket, bytes);
   }
 
-  /** Deliveries stop at the watermark, so only answers to what the client sends can have brought it twice as far. */
+  /**
+   * Whether too many answers wait. Deliveries stop at the watermark, so only answers to the client's packets can fill
+   * twice as much.
+   */
   private boolean answersPileUp() {
     long usual = 2L * loop().settings().listeners().outboundMax();
     if (countedForSocket <= ANSWERS_MIN || waitingBytes() <= home.socketMemory().answersMax(usual)) return false;
@@ -420,7 +430,7 @@ final class Connection extends KeepAliveWheel.Watched
     countedForSocket = bytes;
   }
 
-  /** There may be memory again for what waits for this socket, or the socket may have taken what held it. */
+  /** Called when there may be memory again for this socket, or the socket may have accepted the waiting bytes. */
   void socketMemoryAgain() {
     SocketMemory memory = home.socketMemory();
     if (!memory.isAwaitedBy(this) || state != State.LIVE || session == null || !channel().isWritable()) return;
@@ -439,7 +449,7 @@ final class Connection extends KeepAliveWheel.Watched
 
   @Override
   public void flushRound() {
-    // What is written behind the last packet goes nowhere.
+    // Bytes that are written behind the last packet are discarded.
     if (state == State.CLOSING || state == State.CLOSED) writer.discard();
     else writer.flush();
     home.socketMemory().settle(this, waitingBytes());
@@ -466,24 +476,24 @@ final class Connection extends KeepAliveWheel.Watched
     }
     ReasonCode misnamed = listener.takesNames() ? Listener.refusal(peer(), packet.clientId()) : null;
     if (misnamed != null) {
-      String explanation = "the certificate does not give this client this name";
+      String explanation = "the certificate does not allow this client identifier";
       note(misnamed, null, explanation);
       refuse(misnamed, explanation);
       return;
     }
     if (packet.will() != null && ServersTopics.has(packet.will().topic())) {
-      refuse(ReasonCode.NOT_AUTHORIZED, "a will may not speak for the server");
+      refuse(ReasonCode.NOT_AUTHORIZED, "a will may not be published to $SYS");
       return;
     }
     state = State.AUTHENTICATING;
-    // Who has a method is read from, but must not send anything else than AUTH and DISCONNECT [MQTT-3.1.2-30].
+    // A client with an authentication method is read from, but may only send AUTH and DISCONNECT [MQTT-3.1.2-30].
     if (packet.authenticationMethod() == null) hold(Hold.OPENING);
     else decoder.onlyAuthentication(true);
     admission = new Admission(this, packet);
     admission.start();
   }
 
-  /** The client is who it says it is: only now its session is touched. */
+  /** Opens the session of an authenticated client; the session is not touched before. */
   void admitted(Packet.Connect packet, Identity identity, byte @Nullable [] authenticationData) {
     state = State.OPENING;
     hold(Hold.OPENING);
@@ -492,7 +502,7 @@ final class Connection extends KeepAliveWheel.Watched
     new Opening(this, packet, identity, authenticationData).start();
   }
 
-  /** The session tier has made this connection the session's owner. */
+  /** Called when the session tier has made this connection the session's owner. */
   void opened(Opening opened, LiveSession live) {
     session = live;
     sessionExpirySeconds = opened.sessionExpirySeconds();
@@ -530,14 +540,14 @@ final class Connection extends KeepAliveWheel.Watched
   private void refuse(ReasonCode reason, @Nullable String explanation, String serverReference) {
     if (state == State.CLOSING || state == State.CLOSED) return;
     log.debug("connection refused with {}: {}", reason, LogText.quoted(String.valueOf(explanation)));
-    // MQTT 3 has no return code for most faults: then closing says it all [3.1.1: MQTT-3.2.2-6].
+    // MQTT 3 has no return code for most errors; then the connection is closed without CONNACK [3.1.1: MQTT-3.2.2-6].
     if (version().hasProperties() || PacketEncoder.connackReturnCode(reason) >= 0) {
       writer.writePacket(Packet.Connack.refused(reason, explanation, serverReference.isEmpty() ? null : serverReference));
     }
     close();
   }
 
-  /** Ends the connection for an error, in the packet that says so before or after CONNACK. */
+  /** Closes the connection on an error, with CONNACK or, after CONNACK, with DISCONNECT. */
   void reject(ReasonCode reason, @Nullable String explanation) {
     if (state == State.AUTHENTICATING) refuse(reason, explanation);
     else fail(reason, explanation);
@@ -558,7 +568,7 @@ final class Connection extends KeepAliveWheel.Watched
   // --------------------------------------------------------------------------------------------------- packets of a live client
 
   private LiveSession client() {
-    return Objects.requireNonNull(session, "the decoder lets nothing through before CONNECT");
+    return Objects.requireNonNull(session, "the decoder allows no other packet before CONNECT");
   }
 
   @Override
@@ -624,9 +634,9 @@ final class Connection extends KeepAliveWheel.Watched
       return;
     }
     long expiryMax = loop().settings().sessions().expiryMax();
-    // Where none is granted to anybody, a 0 here does not tell that the client had asked for none.
+    // If the server grants no expiry at all, 0 here does not mean that the client requested none.
     if (packet.sessionExpirySeconds() > 0 && sessionExpirySeconds == 0 && expiryMax > 0) {
-      violated(ReasonCode.PROTOCOL_ERROR, null, "DISCONNECT may not give a session an expiry that had none");
+      violated(ReasonCode.PROTOCOL_ERROR, null, "DISCONNECT may not set an expiry for a session that had none");
       return;
     }
     ending = Ending.by(packet);
@@ -634,7 +644,9 @@ final class Connection extends KeepAliveWheel.Watched
     close();
   }
 
-  /** The session tier offers a message to this connection's durable session; false when that is not there yet or any more. */
+  /**
+   * Handles a message that the session tier pushes; false if this connection's session is not open yet or any more.
+   */
   boolean pushed(InboxMessage message) {
     if (session == null || session.ended()) {
       behindAtOpening |= session == null && message.sequence() > 0;
@@ -644,7 +656,7 @@ final class Connection extends KeepAliveWheel.Watched
     return true;
   }
 
-  /** More is stored for this connection's durable session than was pushed to it. */
+  /** Called when more messages are stored for this connection's durable session than were pushed. */
   void behind() {
     if (session == null) behindAtOpening = true;
     else if (!session.ended()) session.inbox().behind();
@@ -657,7 +669,7 @@ final class Connection extends KeepAliveWheel.Watched
     end(reason, explanation, "");
   }
 
-  /** Closes since the server does not want to serve the client on; a reference names one that will. */
+  /** Closes the connection and sends the client away, to another server if there is a reference. */
   void sendAway(ReasonCode reason, String explanation, String serverReference) {
     end(reason, explanation, serverReference);
   }
@@ -685,7 +697,7 @@ final class Connection extends KeepAliveWheel.Watched
     fail(ReasonCode.SERVER_BUSY, what + " failed");
   }
 
-  /** The session tier treats this connection as lost. */
+  /** Called when the session tier treats this connection as lost. */
   void sessionTierLost() {
     String explanation = "the session could not be kept";
     if (state == State.OPENING) refuse(ReasonCode.SERVER_UNAVAILABLE, explanation);
@@ -711,7 +723,9 @@ final class Connection extends KeepAliveWheel.Watched
     }
   }
 
-  /** What is not read from cannot be heard: a living client's PINGREQ lies in the socket at least. */
+  /**
+   * Requests one read although the connection is held back: the PINGREQ of a client that is alive is in the socket.
+   */
   private void listen() {
     home.keepAlive().watchAgain(this);
     if (held != null && held.readableBytes() >= HEARD_MAX) return;
@@ -719,14 +733,14 @@ final class Connection extends KeepAliveWheel.Watched
     context().read();
   }
 
-  /** Leaves the session, lets what is written go out, then closes; a peer that does not read is given up after a while. */
+  /** Leaves the session, flushes the output and then closes; a peer that does not read is closed after a while. */
   private void close() {
     if (state == State.CLOSING || state == State.CLOSED) return;
     state = State.CLOSING;
     if (admission != null) admission.end();
     ByteBuf last = writer.take();
     home.keepAlive().watch(this, CLOSE_WAIT_MILLIS);
-    // Not on the stack of the session's own code, which would go on with what leaving takes away.
+    // Not called directly from the session's code, which would continue with a session that was left.
     if (session == null) closeBehind(last);
     else loop().executor().execute(() -> closeBehind(last));
   }
@@ -759,7 +773,10 @@ final class Connection extends KeepAliveWheel.Watched
     return session == null ? "a client" : LogText.quoted(session.clientId());
   }
 
-  /** The client has closed its side, or all: the connection ends as soon as what it has said before is served. */
+  /**
+   * The client has closed its side or the whole connection. The connection ends as soon as its previous packets are
+   * processed.
+   */
   @Override
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
     if (event != ChannelInputShutdownEvent.INSTANCE) return;
@@ -775,9 +792,9 @@ final class Connection extends KeepAliveWheel.Watched
   }
 
   @Override
-  @SuppressWarnings("deprecation") // of ChannelHandler's method of that name, not of this interface's
+  @SuppressWarnings("deprecation") // the method of ChannelHandler is deprecated, that of this interface is not
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-    // What stands before this handler reads what the client sends, and throws when that is wrong.
+    // Handlers in front of this one read the client's bytes and throw if they are invalid.
     if (cause instanceof IOException || cause instanceof DecoderException) {
       log.debug("connection of {} broke: {}", clientId(), LogText.quoted(cause.toString()));
     } else {
@@ -786,7 +803,7 @@ final class Connection extends KeepAliveWheel.Watched
     ctx.close();
   }
 
-  // Other events of a handler do not matter here.
+  // Other events of a handler are not used here.
 
   @Override
   public void handlerAdded(ChannelHandlerContext ctx) {}

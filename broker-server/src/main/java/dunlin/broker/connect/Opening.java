@@ -21,14 +21,16 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** From a CONNECT that may be served to its CONNACK: one command of the session tier; MQTT 5, section 3.1.4. */
+/**
+ * Opens the session of an accepted CONNECT, by one call of the session tier, and sends CONNACK; MQTT 5, section 3.1.4.
+ */
 final class Opening {
   /*
    * Owner: the connection's event loop.
-   * Bounds: one for each connection; the connection's silence timer ends one that is never answered.
-   * Failure: the client gets CONNACK 0x88 and tries again, or 0x97 when there are as many durable sessions as may be; 0x87 when
-   *   the session is another user's, who notices nothing. A session that is opened after the client has gone is left again at once, by
-   *   the one that gets the answer.
+   * Bounds: one for each connection; the connection's timer ends it if no answer arrives.
+   * Failure: the client gets CONNACK 0x88 and tries again, 0x97 if the maximum number of durable sessions is reached,
+   * or 0x87 if the session belongs to another user, who notices nothing. If the client has disconnected before the
+   * answer arrives, the opened session is left at once.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Opening.class);
 
@@ -45,9 +47,7 @@ final class Opening {
   private boolean sessionPresent;
   private @Nullable ConnectionId displaced;
 
-  /**
-   * @param authenticationData what the last step of an enhanced authentication has to tell the client, or null
-   */
+  /** @param authenticationData the Authentication Data of the last step of an enhanced authentication, or null */
   Opening(Connection connection, Packet.Connect packet, Identity identity, byte @Nullable [] authenticationData) {
     this.connection = connection;
     this.reception = connection.home().reception();
@@ -61,26 +61,31 @@ final class Opening {
     this.keepAliveSeconds = grantedKeepAlive(packet.keepAliveSeconds());
   }
 
-  /** The certificate's, when it stands for one; else one that its user may have, as its admission has found. */
+  /**
+   * Assigns a client identifier: that of the certificate, or else one that the user may have, which the admission has
+   * ensured.
+   */
   private String assign() {
     ClientIds ids = reception.authentication().clientIds();
     return connection.peer().clientId().or(() -> ids.assign(identity.user())).orElseThrow();
   }
 
-  /** MQTT 3 has no expiry, so a setting says how long a session without Clean Session stays. */
+  /**
+   * The requested expiry. MQTT 3 has none, so a setting determines how long a session without Clean Session is kept.
+   */
   private long askedExpiry() {
     if (packet.version().hasProperties()) return Math.max(0, packet.sessionExpirySeconds());
     return packet.cleanStart() ? 0 : settings.sessions().expiryOfMqtt3();
   }
 
-  /** A client of MQTT 3 cannot be told of another keep alive, so it keeps what it asked for. */
+  /** The granted keep alive. MQTT 3 cannot transmit another one, so its clients keep the requested value. */
   private int grantedKeepAlive(int asked) {
     long longest = settings.connections().keepAliveMax().toSeconds();
     if (longest == 0 || !packet.version().hasProperties()) return asked;
     return asked == 0 || asked > longest ? (int) longest : asked;
   }
 
-  /** Who the client is. */
+  /** The client's identity. */
   Identity identity() {
     return identity;
   }
@@ -102,7 +107,7 @@ final class Opening {
     return keepAliveSeconds;
   }
 
-  /** Where aliases for topics towards the client are kept, or null when it takes none. */
+  /** The topic aliases for messages to the client, or null if it accepts none. */
   @Nullable TopicAliases aliases() {
     int maximum = Math.min(packet.topicAliasMaximum(), settings.connections().topicAliasMaximumOut()); // [MQTT-3.1.2-26, -27]
     return maximum == 0 ? null : new TopicAliases(maximum);
@@ -129,7 +134,7 @@ final class Opening {
                 sessionExpirySeconds > 0,
                 sessionExpirySeconds,
                 kept))
-        // Not posted: an answer that is there already must come before what the session tier has pushed behind it.
+        // Run at once rather than posted: the answer must be handled before pushes that follow it.
         .whenComplete((connected, failure) -> connection.loop().run(() -> answered(connected, failure)));
   }
 
@@ -137,7 +142,7 @@ final class Opening {
     if (causeOf(failure) instanceof QuotaExceededException full) {
       boolean memory = full.kind() == QuotaExceededException.Kind.MEMORY;
       Limit limit = memory ? Limit.SESSION_MEMORY : Limit.SESSIONS;
-      String what = memory ? "durable sessions and their subscriptions take all of their memory" : "too many sessions that outlive their connection";
+      String what = memory ? "the memory for durable sessions and their subscriptions is used up" : "too many durable sessions";
       String explanation = limit.exceededBy(what, full.limit());
       connection.note(ReasonCode.QUOTA_EXCEEDED, limit, explanation);
       connection.refuse(ReasonCode.QUOTA_EXCEEDED, explanation);
@@ -198,7 +203,7 @@ final class Opening {
         authenticationData);
   }
 
-  /** The beginning of the topics that the client is to have responses sent to; section 3.2.2.3.15. */
+  /** The prefix of the topics for responses to the client; section 3.2.2.3.15. */
   private @Nullable String responseInformation() {
     String prefix = settings.features().responseInformation();
     if (prefix.isEmpty() || !packet.requestResponseInformation()) return null;
