@@ -12,20 +12,20 @@ import io.netty.channel.unix.DomainSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnixDomainSocketAddress;
 
-/** How event loops wait for their sockets. */
+/** The I/O mechanism of the event loops. */
 public enum IoTransport {
-  /** Epoll where there is one. */
+  /** Epoll where it is available, otherwise NIO. */
   AUTO,
-  /** Linux's own, through a native library; fewer system calls and objects. */
+  /** Linux's epoll, through a native library; fewer system calls and objects. */
   EPOLL,
-  /** The JDK's, everywhere. */
+  /** The JDK's NIO, available everywhere. */
   NIO;
 
-  /** @throws ListenerException when it is not available here */
+  /** @throws ListenerException if it is not available on this platform */
   void check() {
     if (this == EPOLL && !Epoll.isAvailable()) {
       throw new ListenerException(
-          "dunlin.io.transport: epoll is not available here, leave it at auto", Epoll.unavailabilityCause());
+          "dunlin.io.transport: epoll is not available here, use auto", Epoll.unavailabilityCause());
     }
   }
 

@@ -4,7 +4,7 @@ import dunlin.runtime.metrics.Description;
 import java.util.Map;
 
 /** A listener as operators see it by JMX. */
-@Description("A place that clients connect to")
+@Description("A listener that clients connect to")
 public interface ListenerMXBean {
   @Description("The name in dunlin.listeners.<name>")
   String getName();
@@ -12,7 +12,7 @@ public interface ListenerMXBean {
   @Description("tcp, tls, ws, wss or unix")
   String getType();
 
-  @Description("Where clients connect to, with the port in use")
+  @Description("The address that clients connect to, with the port in use")
   String getAddress();
 
   @Description("Open connections")

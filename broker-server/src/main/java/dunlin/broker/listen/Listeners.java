@@ -31,12 +31,13 @@ import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** All places that clients connect to. */
+/** All listeners of a node. */
 public final class Listeners implements AutoCloseable {
   /*
-   * Owner: the thread that composes the node opens, stops and closes; take and giveBack are for any.
-   * Bounds: connections of all listeners together: what file descriptors are left for, less a tenth.
-   * Failure: a listener that cannot be is a ListenerException that names its key; the caller closes those that are there already.
+   * Owner: the thread that composes the node opens, stops and closes; any thread calls take and giveBack.
+   * Bounds: connections of all listeners together: the file descriptors that are left, less a tenth.
+   * Failure: a listener that cannot be opened is a ListenerException that names its key; the caller closes those that
+   * are already open.
    */
   private static final Logger log = LoggerFactory.getLogger(Listeners.class);
   private static final int CONNECTIONS_LEAST = 16;
@@ -46,7 +47,7 @@ public final class Listeners implements AutoCloseable {
   private final AtomicInteger connections = new AtomicInteger();
   private final int connectionsMax;
 
-  /** @throws ListenerException when a listener's settings or files cannot be used */
+  /** @throws ListenerException if a listener's settings or files cannot be used */
   public Listeners(ListeningSettings settings, DecoderLimits limits, MeterRegistry meters) {
     this(settings, limits, meters, connectionsMax());
   }
@@ -65,7 +66,7 @@ public final class Listeners implements AutoCloseable {
         .register(meters);
   }
 
-  /** A tenth stays for files; what is open already is not free. */
+  /** The maximum number of connections: the free file descriptors, less a tenth for files. */
   private static int connectionsMax() {
     if (!(ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean system)) return Integer.MAX_VALUE;
     long limit = system.getMaxFileDescriptorCount();
@@ -73,7 +74,7 @@ public final class Listeners implements AutoCloseable {
     return Math.clamp(limit - limit / 10 - system.getOpenFileDescriptorCount(), CONNECTIONS_LEAST, Integer.MAX_VALUE);
   }
 
-  /** Counts a connection of any listener; false when the process has as many as it can. */
+  /** Counts a connection of any listener; false if the process has its maximum. */
   boolean take() {
     if (connections.incrementAndGet() <= connectionsMax) return true;
     connections.decrementAndGet();
@@ -91,15 +92,16 @@ public final class Listeners implements AutoCloseable {
   // -------------------------------------------------------------------------------------------------------- before anything is open
 
   /**
-   * Finds out whether all listeners can be, and leaves nothing behind: much cheaper than to find out when the stores are open.
+   * Checks whether all listeners can be opened, without a lasting effect. That is much cheaper than to find out after
+   * the stores were opened.
    *
-   * @throws ListenerException when one cannot
+   * @throws ListenerException if one cannot be opened
    */
   public static void check(ListeningSettings settings, boolean mayListenAnywhere) {
     for (Runnable step : steps(settings, mayListenAnywhere, true)) step.run();
   }
 
-  /** All that {@link #check} would refuse; of a step that needs another one, only the first thing. */
+  /** All problems that {@link #check} would report; if a step depends on another one, only the first problem. */
   public static List<String> problems(ListeningSettings settings, boolean mayListenAnywhere, boolean ports) {
     List<String> problems = new ArrayList<>();
     for (Runnable step : steps(settings, mayListenAnywhere, ports)) {
@@ -113,9 +115,9 @@ public final class Listeners implements AutoCloseable {
   }
 
   /**
-   * What is to be looked at, each for itself.
+   * The separate checks.
    *
-   * @param ports whether also at what is free only while the node does not run: ports, and files of sockets
+   * @param ports whether to check ports and socket files as well, which are free only while the node does not run
    */
   private static List<Runnable> steps(ListeningSettings settings, boolean mayListenAnywhere, boolean ports) {
     List<Runnable> steps = new ArrayList<>();
@@ -163,19 +165,19 @@ public final class Listeners implements AutoCloseable {
     }
   }
 
-  /** The networks that a proxy of a listener may be in. */
+  /** The networks of a listener's trusted proxies. */
   static List<AddressRange> ranges(ListenerSettings one) {
     List<AddressRange> ranges = new ArrayList<>();
     for (String text : one.proxy().from()) {
       ranges.add(
           AddressRange.parse(text)
               .orElseThrow(
-                  () -> new ListenerException(text + " (" + one.key("proxy-protocol-from") + ") is no address and no network")));
+                  () -> new ListenerException(text + " (" + one.key("proxy-protocol-from") + ") is not an address or a network")));
     }
     return ranges;
   }
 
-  /** The one place that decides where everybody may connect. */
+  /** Resolves a listener's address; only here is decided whether other machines may connect. */
   private static InetAddress checkedAddress(ListenerSettings one, boolean mayListenAnywhere) {
     InetAddress address;
     try {
@@ -227,9 +229,9 @@ public final class Listeners implements AutoCloseable {
   // ---------------------------------------------------------------------------------------------------------------------- listening
 
   /**
-   * Binds all: from now on clients can connect.
+   * Binds all listeners: from now on clients can connect.
    *
-   * @param mqtt makes the last handler of a connection that a listener has accepted; called on its event loop
+   * @param mqtt creates the last handler of a connection that a listener has accepted; called on its event loop
    */
   public void open(EventLoopGroup group, boolean mayListenAnywhere, Function<Listener, ChannelHandler> mqtt) {
     for (Listener listener : all) {
@@ -285,12 +287,12 @@ public final class Listeners implements AutoCloseable {
     for (Listener listener : all) beans.register("Listener", Map.of("name", listener.getName()), listener);
   }
 
-  /** Tells of refusals that were not told; called about once a second. */
+  /** Logs how many refusals were not logged; called about once a second. */
   public void flush() {
     for (Listener listener : all) listener.flush();
   }
 
-  /** Looks whether certificates have changed. */
+  /** Reloads changed certificates. */
   public void reloadCertificates() {
     for (Listener listener : all) {
       TlsContext tls = listener.tls();
@@ -298,7 +300,7 @@ public final class Listeners implements AutoCloseable {
     }
   }
 
-  /** Accepts no more. Idempotent. */
+  /** Stops accepting connections. Idempotent. */
   public void stop() {
     for (Listener listener : all) {
       Channel channel = listener.channel();
@@ -308,12 +310,12 @@ public final class Listeners implements AutoCloseable {
       try {
         new UnixSocketFile(Path.of(listener.settings().address().path())).delete();
       } catch (IOException e) {
-        log.warn("the socket of listener {} stays behind", listener.getName(), e);
+        log.warn("the socket file of listener {} could not be removed", listener.getName(), e);
       }
     }
   }
 
-  /** Gives up what connections need to begin. */
+  /** Releases what new connections need. */
   @Override
   public void close() {
     stop();

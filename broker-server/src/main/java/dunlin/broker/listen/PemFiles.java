@@ -26,8 +26,9 @@ import javax.crypto.SecretKeyFactory;
 import javax.crypto.spec.PBEKeySpec;
 
 /**
- * Reads certificates and private keys in PEM. A key may be PKCS#8, also encrypted, or in one of the older forms, PKCS#1 (BEGIN RSA
- * PRIVATE KEY) and SEC 1 (BEGIN EC PRIVATE KEY), which the JDK does not read and which are put into PKCS#8 here.
+ * Reads certificates and private keys in PEM. A key may be PKCS#8, also encrypted, or in one of the older forms, PKCS#1
+ * (BEGIN RSA PRIVATE KEY) and SEC 1 (BEGIN EC PRIVATE KEY), which the JDK does not read and which are converted to
+ * PKCS#8 here.
  */
 final class PemFiles {
   private static final Pattern KEY =
@@ -41,14 +42,17 @@ final class PemFiles {
   /** All certificates of a file, in its order. */
   static List<X509Certificate> certificates(byte[] pem) throws CertificateException {
     var read = CertificateFactory.getInstance("X.509").generateCertificates(new ByteArrayInputStream(pem));
-    if (read.isEmpty()) throw new CertificateException("there is no certificate in it");
+    if (read.isEmpty()) throw new CertificateException("it contains no certificate");
     return read.stream().map(X509Certificate.class::cast).toList();
   }
 
-  /** The private key of a certificate. One of another certificate is refused: half a pair may be half a change of two files. */
+  /**
+   * The private key of a certificate. A key that does not match is refused: perhaps only one of two changed files was
+   * replaced so far.
+   */
   static PrivateKey key(byte[] pem, String password, X509Certificate certificate) throws GeneralSecurityException, IOException {
     Matcher block = KEY.matcher(new String(pem, StandardCharsets.ISO_8859_1));
-    if (!block.find()) throw new InvalidKeyException("there is no private key in it");
+    if (!block.find()) throw new InvalidKeyException("it contains no private key");
     byte[] der;
     try {
       der = Base64.getMimeDecoder().decode(block.group(2));
@@ -72,7 +76,7 @@ final class PemFiles {
     EncryptedPrivateKeyInfo info = new EncryptedPrivateKeyInfo(der);
     AlgorithmParameters parameters = info.getAlgParameters();
     if (parameters == null) throw new InvalidKeyException("it is encrypted by " + info.getAlgName() + ", which is not supported");
-    // The name of the second scheme of PKCS#5 does not say by which ciphers; its parameters do.
+    // The name of the second scheme of PKCS#5 does not include the ciphers; its parameters do.
     String algorithm = info.getAlgName().startsWith("PBEWith") ? info.getAlgName() : parameters.toString();
     Cipher cipher = Cipher.getInstance(algorithm);
     var secret = SecretKeyFactory.getInstance(algorithm).generateSecret(new PBEKeySpec(password.toCharArray()));
@@ -80,7 +84,7 @@ final class PemFiles {
     return info.getKeySpec(cipher);
   }
 
-  /** PKCS#8 is a version, the algorithm, and the key in the older form; the algorithm is the one of the public key. */
+  /** Converts to PKCS#8: a version, the algorithm, which is that of the public key, and the key in the older form. */
   private static byte[] inPkcs8(byte[] der, PublicKey pair) {
     byte[] publicKey = pair.getEncoded(); // a sequence of the algorithm, itself a sequence, and the key
     int algorithm = contentOffset(publicKey, 0);
@@ -106,7 +110,7 @@ final class PemFiles {
   private static byte[] tagged(int tag, byte[] content) {
     int n = content.length;
     byte[] header;
-    // DER wants the shortest form.
+    // DER requires the shortest form.
     if (n < 0x80) header = new byte[] {(byte) tag, (byte) n};
     else if (n < 0x100) header = new byte[] {(byte) tag, (byte) 0x81, (byte) n};
     else if (n < 0x1_0000) header = new byte[] {(byte) tag, (byte) 0x82, (byte) (n >> 8), (byte) n};

@@ -32,19 +32,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What a listener of TLS shows and asks for, as its files have it: they are read again when their content changes, through
- * symbolic links too. Connections that are there keep what they began with. BoringSSL does the work where it is there, else the JDK.
+ * The TLS context of a listener, from its certificate files. The files are read again when their content changes, also
+ * through symbolic links; open connections keep the context that they began with. BoringSSL is used where it is
+ * available, else the JDK.
  */
 final class TlsContext implements AutoCloseable {
   /*
-   * Owner: reload and close are for one thread at a time; newHandler is for all event loops.
-   * Bounds: one context in use; one that was replaced lives on until the last connection that began with it has ended.
-   * Failure: files that cannot be used, half of a change among them, leave the old context in use; told once.
+   * Owner: one thread at a time calls reload and close; all event loops call newHandler.
+   * Bounds: one context in use; a replaced context stays until the last connection that began with it has ended.
+   * Failure: if the files cannot be used, for example because only one of them was replaced so far, the old context
+   * stays in use; that is logged once.
    */
   private static final Logger log = LoggerFactory.getLogger(TlsContext.class);
   private static final int FILE_MAX = 1 << 20;
 
-  /** What a listener accepts when nothing is set: forward secrecy, and ciphers that authenticate what they encrypt. */
+  /** The default cipher suites: with forward secrecy and authenticated encryption. */
   static final List<String> SUITES =
       List.of(
           "TLS_AES_128_GCM_SHA256",
@@ -63,7 +65,7 @@ final class TlsContext implements AutoCloseable {
 
   private Content content;
 
-  /** What was told last of files that cannot be used; a file that stays away is not told every few seconds. */
+  /** The last logged problem, so that a file that stays missing is not logged every few seconds. */
   private String failure = "";
 
   private volatile InUse inUse;
@@ -99,13 +101,13 @@ final class TlsContext implements AutoCloseable {
         .register(meters);
   }
 
-  /** @throws ListenerException that names the setting whose file is missing or cannot be used */
+  /** @throws ListenerException that names the setting of a file that is missing or cannot be used */
   static TlsContext load(ListenerSettings settings, MeterRegistry meters) {
     Content content = read(settings);
     return new TlsContext(settings, content, build(settings, content), meters);
   }
 
-  /** @throws ListenerException as load does */
+  /** @throws ListenerException under the same conditions as load */
   static void check(ListenerSettings settings) {
     ReferenceCountUtil.release(build(settings, read(settings)).context());
   }
@@ -118,7 +120,7 @@ final class TlsContext implements AutoCloseable {
       handler.setHandshakeTimeoutMillis(settings.tls().handshakeTimeout().toMillis());
       return handler;
     } finally {
-      ReferenceCountUtil.release(context); // the handler's engine holds it as long as it needs it
+      ReferenceCountUtil.release(context); // the handler's engine retains it as long as necessary
     }
   }
 
@@ -128,7 +130,7 @@ final class TlsContext implements AutoCloseable {
       try {
         return ReferenceCountUtil.retain(context);
       } catch (IllegalReferenceCountException e) {
-        if (inUse.context().equals(context)) throw e; // not replaced in between: closed
+        if (inUse.context().equals(context)) throw e; // it was not replaced, so it was closed
       }
     }
   }
@@ -141,7 +143,7 @@ final class TlsContext implements AutoCloseable {
     return Duration.between(Instant.now(), inUse.expiry()).toSeconds();
   }
 
-  /** Looks at the files, and uses what they have now if that is something else. */
+  /** Reads the files, and uses their content if it has changed. */
   void reload() {
     try {
       Content now = read(settings);
@@ -159,7 +161,7 @@ final class TlsContext implements AutoCloseable {
       if (message.equals(failure)) return;
       failure = message;
       failedReloads.increment();
-      log.warn("listener {} goes on with its old certificate: {}", settings.name(), message);
+      log.warn("listener {} keeps its old certificate: {}", settings.name(), message);
     }
   }
 
@@ -223,7 +225,7 @@ final class TlsContext implements AutoCloseable {
     }
   }
 
-  /** Those that are asked for by name must be there; of ours, the ones that are. */
+  /** The cipher suites to use: configured ones must be available; of the defaults, the available ones are used. */
   private static List<String> suites(ListenerSettings settings) {
     List<String> wanted = settings.tls().cipherSuites();
     if (wanted.isEmpty()) return SUITES;
@@ -235,7 +237,10 @@ final class TlsContext implements AutoCloseable {
     return wanted;
   }
 
-  /** Without TLS 1.2 when no suite of it is named: BoringSSL would then take all that it has. */
+  /**
+   * The TLS versions to use. TLS 1.2 is left out if none of its suites is configured, because BoringSSL would then
+   * enable all of its suites.
+   */
   private static List<String> versions(ListenerSettings settings) {
     Set<ListenerSettings.TlsVersion> versions = EnumSet.copyOf(settings.tls().versions());
     List<String> named = settings.tls().cipherSuites();

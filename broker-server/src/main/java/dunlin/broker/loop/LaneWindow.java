@@ -3,15 +3,16 @@ package dunlin.broker.loop;
 import dunlin.transport.LaneCredit;
 import java.util.ArrayDeque;
 
-/** The credit of one lane: how much of what its publishers sent may be on its way at a time, in messages and bytes. */
+/** The credit of one lane: bounds the messages and bytes of its publishers that may be in flight at a time. */
 public final class LaneWindow implements LaneCredit {
   /*
    * Owner: the lane's event loop.
-   * Bounds: a message is always taken in whole, so what is on its way may pass the window by one read's worth of messages
-   *   of one connection. Full: the connection whose message passed the window is not read from, and with it every other
-   *   one that publishes, until half of the window is free again; TCP then holds the publishers back. Before that, one that holds more than is
-   *   left for all others is not read from: what is sent at once, before anybody could say that it has to wait, leaves room for others.
-   *   The bytes are those of the setting, or fewer when the dist tier of another process allows fewer.
+   * Bounds: a message is always accepted as a whole, so the messages in flight may exceed the window by the messages of
+   * one read of one connection. Full: the connection whose message exceeded the window is not read from, nor is any
+   * other one that publishes, until half of the window is free again; TCP then holds the publishers back. Before that,
+   * a publisher that holds more than is left for all others is not read from. So messages that are sent at once, before
+   * their publisher could be told to wait, leave room for others.
+   * The bytes are those of the setting, or fewer when the dist tier of another process allows fewer.
    */
   private final int messagesMax;
   private final int bytesOwnMax;
@@ -42,7 +43,7 @@ public final class LaneWindow implements LaneCredit {
   public void give(int count, long size) {
     messages -= count;
     bytes -= size;
-    assert messages >= 0 && bytes >= 0 : "more credit given back than taken";
+    assert messages >= 0 && bytes >= 0 : "more credit returned than taken";
     goOn();
   }
 
@@ -58,7 +59,7 @@ public final class LaneWindow implements LaneCredit {
     }
   }
 
-  /** Whether so much of one publisher is more than what is left for all others: then that one is not read from. */
+  /** Whether one publisher holds more than is left for all others; then it is not read from. */
   public boolean isMost(int count, long size) {
     return count > messagesMax - messages || size > bytesMax - bytes;
   }
@@ -67,7 +68,7 @@ public final class LaneWindow implements LaneCredit {
     return messages >= messagesMax || bytes >= bytesMax;
   }
 
-  /** Lets a connection wait for credit; it is told once. */
+  /** Lets a connection wait for credit; it is notified once. */
   public void hold(Held connection) {
     held.add(connection);
   }

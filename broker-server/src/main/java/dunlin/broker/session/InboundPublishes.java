@@ -17,51 +17,57 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one client publishes: hands it to the lane and the retained messages, and acknowledges it in the order in which it
- * came [MQTT-4.6.0-2, -3] once everybody has answered. The receiver's half of QoS 1 and 2; MQTT 5, section 4.3.
+ * Handles the publishes of one client: hands them to the lane and the retained messages, and acknowledges them in order
+ * [MQTT-4.6.0-2, -3] once all destinations have answered. The receiver's side of QoS 1 and 2; MQTT 5, section 4.3.
  */
 public final class InboundPublishes implements Feedback {
   /*
    * Owner: the connection's event loop.
-   * Bounds: at most Receive Maximum publishes unacknowledged. A client of MQTT 5 that sends more breaks the protocol (0x93);
-   *   one of MQTT 3, which knows no such limit, is not read from until there is room.
-   * Failure: an error code for MQTT 5, which ends that exchange; what comes behind it goes on. MQTT 3 has none, so the connection is
-   *   closed without an acknowledgement and the client sends the message again. Whatever came behind it is sent again after it, and so
-   *   from the moment that the error is known nothing more of QoS 1 and 2 is handed on.
+   * Bounds: at most Receive Maximum unacknowledged publishes. An MQTT 5 client that sends more violates the protocol
+   * (0x93); an MQTT 3 client, which has no such limit, is not read from until there is room.
+   * Failure: an MQTT 5 client gets an error code, which ends that exchange; later ones continue. MQTT 3 has no error
+   * code, so the connection is closed without an acknowledgement and the client sends the message again. It also
+   * repeats all later messages, so from the moment that the error is known, no further QoS 1 and 2 messages are handed
+   * on.
    */
-  /** What one publisher's messages may hold of its lane's credit while they wait for groups, before it is not read from: one part of so many. */
+  /**
+   * The part of its lane's credit, one in LANE_SHARE, that one publisher's messages may hold while they wait for
+   * groups; beyond that, it is not read from.
+   */
   private static final int LANE_SHARE = 16;
 
   private final LiveSession session;
   private final int receiveMaximum;
   private final boolean checkPayloadFormat;
 
-  /** MQTT 3 has no reason codes: any error ends the connection, and its client would send the message to everybody again. */
+  /** In MQTT 3, any error ends the connection, and the client would send the message to all destinations again. */
   private final Terms terms;
 
   private final ArrayDeque<PendingPublish> pending = new ArrayDeque<>(4);
 
-  /** Packet identifiers of QoS 2 that have come and were not released. */
+  /** Packet identifiers of QoS 2 publishes that were received and not released. */
   private final BitSet received = new BitSet();
 
-  /** What a durable session adds; null until something of it is needed. */
+  /** The part for a durable session; null until it is needed. */
   private @Nullable RecordedPublishes recorded;
 
   private int receivedCount;
   private int pendingQos1;
 
-  /** Publishes that are not answered, and their bytes: what they hold of the lane's credit. */
+  /** Number and bytes of unanswered publishes, which hold credit of the lane. */
   private int unanswered;
 
   private long unansweredBytes;
 
-  /** Copies for groups that wait: of QoS 0; of QoS 1 and 2; and the bytes of the latter. */
+  /** Copies that wait for groups: number with QoS 0, number with QoS 1 and 2, and the bytes of the latter. */
   private int waitingForGroups;
 
   private int acknowledgedForGroups;
   private long bytesForGroups;
 
-  /** Why the connection will be closed when the publish that it happened to is to be acknowledged; only with MQTT 3. */
+  /**
+   * Why the connection will be closed when it is the turn of the failed publish to be acknowledged; only with MQTT 3.
+   */
   private @Nullable ReasonCode failure;
 
   InboundPublishes(LiveSession session, int receiveMaximum, int[] receivedPacketIds) {
@@ -90,7 +96,7 @@ public final class InboundPublishes implements Feedback {
       return;
     }
     if (checkPayloadFormat && packet.violatesPayloadFormat()) {
-      refuse(packet, ReasonCode.PAYLOAD_FORMAT_INVALID, "the payload claims to be UTF-8 text and is not");
+      refuse(packet, ReasonCode.PAYLOAD_FORMAT_INVALID, "the payload is declared as UTF-8 text but is not");
       return;
     }
     boolean inExchange = session.durable() && qos == QoS.EXACTLY_ONCE;
@@ -135,7 +141,7 @@ public final class InboundPublishes implements Feedback {
     if (loop.window().exhausted() || loop.window().isMost(unanswered, unansweredBytes)) session.connection().holdForCredit();
   }
 
-  /** Answers a publish with an error, in its turn, instead of handing it on. QoS 0 has no answer but the connection's end. */
+  /** Answers a publish with an error, in its turn, instead of handing it on. With QoS 0, the connection is closed. */
   private void refuse(InboundPublish packet, ReasonCode reason, String explanation) {
     QoS qos = packet.qos();
     if (qos == QoS.AT_MOST_ONCE) {
@@ -152,15 +158,16 @@ public final class InboundPublishes implements Feedback {
   }
 
   /**
-   * Whether an identifier belongs to an exchange of another kind than this publish. One of QoS 1 that uses the identifier of another one
-   * before that is acknowledged is taken as a message of its own, as it must be afterwards [MQTT-4.3.2-5].
+   * Whether a packet identifier is used by an exchange of another kind than this publish. A QoS 1 publish with the
+   * identifier of an unacknowledged one is treated as a new message, as it must be after the acknowledgement
+   * [MQTT-4.3.2-5].
    */
   private boolean usedOtherwise(int packetId, QoS qos) {
     if (session.subscribesAs(packetId)) return true;
     return qos == QoS.AT_LEAST_ONCE ? received.get(packetId) : usesAtQos1(packetId);
   }
 
-  /** Whether a publish that is not done yet has this identifier. */
+  /** Whether a publish in progress has this packet identifier. */
   boolean uses(int packetId) {
     return received.get(packetId) || usesAtQos1(packetId);
   }
@@ -173,7 +180,7 @@ public final class InboundPublishes implements Feedback {
     return false;
   }
 
-  /** No client waits for a retained message of QoS 0, but it holds credit while the store works on it. */
+  /** Retains a QoS 0 message. It is not acknowledged, but holds credit while the store works on it. */
   private void retainUnacknowledged(Publication message) {
     Loop loop = session.loop();
     int size = message.body().length;
@@ -211,8 +218,10 @@ public final class InboundPublishes implements Feedback {
   }
 
   /**
-   * Of QoS 0 no message may wait. Of QoS 1 and 2 so many may that hold a small part of the lane's credit: a group's member that publishes
-   * to it is read from, or its acknowledgements would not come, and the publishers of a lane do not wait for a group that only one feeds.
+   * Whether the client is not read from because of groups. That is so if any QoS 0 message waits, or if waiting QoS 1
+   * and 2 messages hold more than a small part of the lane's credit. With fewer, the client is read from: it may be a
+   * member of the group whose acknowledgements are needed. The bound keeps a group that only one client publishes to
+   * from stopping all publishers of the lane.
    */
   private boolean groupsHoldIt() {
     FrontendSettings settings = session.settings();
@@ -221,7 +230,7 @@ public final class InboundPublishes implements Feedback {
         || bytesForGroups >= settings.lanes().bytesMax() / LANE_SHARE;
   }
 
-  /** All answers for a publish are in. */
+  /** Called when a publish has all its answers. */
   void answered(PendingPublish publish) {
     Loop loop = session.loop();
     unanswered--;
@@ -233,12 +242,15 @@ public final class InboundPublishes implements Feedback {
     else finished(publish);
   }
 
-  /** Why nothing more may be handed on, since it would overtake what is sent again over the next connection; else null. */
+  /**
+   * Why no further messages may be handed on, or null: they would overtake a message that the client sends again over
+   * its next connection.
+   */
   @Nullable ReasonCode failure() {
     return failure;
   }
 
-  /** What a publish is to be acknowledged with is true. */
+  /** Called when the outcome of a publish may be acknowledged. */
   void finished(PendingPublish publish) {
     publish.finish();
     acknowledgeFinished();
@@ -251,21 +263,22 @@ public final class InboundPublishes implements Feedback {
     return present;
   }
 
-  /** Whether everybody who gets what the client has published over this connection has it, and over the one before this. */
+  /** Whether all publishes over this connection and the previous one are answered by all destinations. */
   boolean settled() {
     return pending.isEmpty() && (recorded == null || !recorded.follows());
   }
 
-  /** Runs something on this loop as soon as it is {@link #settled}. */
+  /** Runs a task on this loop as soon as it is {@link #settled}. */
   public void whenSettled(Runnable then) {
     if (settled()) then.run();
     else recorded().whenSettled(then);
   }
 
   /**
-   * The session was taken over from another connection: what that was sent comes before what this one is.
+   * Notes that the session was taken over from another connection, whose publishes must be processed before those of
+   * this one.
    *
-   * @return to be run on this loop once all that came over the other connection has come to its end
+   * @return a task to run on this loop once all publishes over the other connection are settled
    */
   public Runnable follow() {
     return recorded().follow();
@@ -309,7 +322,7 @@ public final class InboundPublishes implements Feedback {
     }
   }
 
-  /** PUBACK and PUBREC cannot say everything that a tier behind answers [MQTT-3.4.2-1, MQTT-3.5.2-1]. */
+  /** Maps a tier's reason code to one that PUBACK and PUBREC allow [MQTT-3.4.2-1, MQTT-3.5.2-1]. */
   private static ReasonCode sayable(ReasonCode reason) {
     return switch (reason) {
       case SERVER_BUSY, SERVER_UNAVAILABLE -> ReasonCode.IMPLEMENTATION_SPECIFIC_ERROR;
@@ -325,18 +338,18 @@ public final class InboundPublishes implements Feedback {
     };
   }
 
-  /** The client repeats a PUBLISH: PUBREC again, but never a second delivery [MQTT-4.3.3-10]. */
+  /** Handles a repeated PUBLISH: PUBREC again, but never a second delivery [MQTT-4.3.3-10]. */
   private void repeated(int packetId) {
     for (PendingPublish publish : pending) {
       if (publish.packetId() == packetId && publish.qos() == QoS.EXACTLY_ONCE) {
-        publish.repeat(); // answered with the first, whose PUBREC is still to come
+        publish.repeat(); // answered together with the first one, whose PUBREC is not sent yet
         return;
       }
     }
     session.connection().writer().writePubrec(packetId, ReasonCode.SUCCESS);
   }
 
-  /** PUBREL: the identifier is free again once that is as durable as the session is [MQTT-4.3.3-11]. */
+  /** Handles PUBREL: the identifier is free again once the release is as durable as the session [MQTT-4.3.3-11]. */
   public void pubrel(int packetId) {
     if (!received.get(packetId)) {
       session.connection().writer().writePubcomp(packetId, ReasonCode.PACKET_IDENTIFIER_NOT_FOUND);

@@ -10,14 +10,17 @@ import io.netty.buffer.ByteBufUtil;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** What may be subscribed to by this server's settings, and what is granted; MQTT 5, sections 3.8.3 and 3.9.3. */
+/**
+ * Decides by this server's settings which topic filters may be subscribed to, and which options are granted; MQTT 5,
+ * sections 3.8.3 and 3.9.3.
+ */
 public final class SubscribeRules {
   private final FrontendSettings.Features features;
   private final int bytesMax;
   private final int levelsMax;
   private final int subscriptionsMax;
 
-  /** Why a filter is not subscribed to. */
+  /** Why a subscription is refused. */
   public record Refusal(ReasonCode reason, @Nullable Limit limit, String explanation) {}
 
   public SubscribeRules(FrontendSettings settings) {
@@ -27,7 +30,7 @@ public final class SubscribeRules {
     this.subscriptionsMax = settings.sessions().subscriptionsMax();
   }
 
-  /** Why the filter may not be subscribed to; null when it may. */
+  /** Why the filter may not be subscribed to; null if it may. */
   public @Nullable Refusal refusal(Optional<TopicFilter> parsed) {
     if (parsed.isEmpty()) return new Refusal(ReasonCode.TOPIC_FILTER_INVALID, null, "is not valid");
     String filter = parsed.get().filter();
@@ -52,42 +55,42 @@ public final class SubscribeRules {
     return new Refusal(reason, null, what + " are off (dunlin.mqtt." + setting + ")");
   }
 
-  /** The session has as many subscriptions as it may. */
+  /** The session has its maximum number of subscriptions. */
   Refusal quotaExceeded() {
     String explanation = Limit.SUBSCRIPTIONS.exceededBy("one more subscription of this session", subscriptionsMax);
     return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.SUBSCRIPTIONS, explanation);
   }
 
-  /** The filters of the session have as many characters as they may. */
+  /** The filters of the session have reached their maximum total length. */
   static Refusal filtersTooLong(int max) {
     return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.FILTER_BYTES, Limit.FILTER_BYTES.exceededBy("the topic filters of this session are too long", max));
   }
 
-  /** All clients together have as many subscriptions as the node has memory for, and this one has much of it. */
+  /** The node's memory for subscriptions is nearly used up, and this client has a large part of it. */
   static Refusal noMemory() {
     String explanation = "there is no memory for one more subscription (%s)".formatted(Limit.SUBSCRIPTION_MEMORY.setting());
     return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.SUBSCRIPTION_MEMORY, explanation);
   }
 
-  /** The durable sessions with their subscriptions take as much memory as they may. */
+  /** The durable sessions with their subscriptions have reached their memory limit. */
   static Refusal noRoomInStore(long max) {
-    String explanation = Limit.SESSION_MEMORY.exceededBy("durable sessions and their subscriptions take all of their memory", max);
+    String explanation = Limit.SESSION_MEMORY.exceededBy("the memory for durable sessions and their subscriptions is used up", max);
     return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.SESSION_MEMORY, explanation);
   }
 
-  /** The routes of the cluster take as much memory as they may. */
+  /** The routes of the cluster have reached their memory limit. */
   static Refusal noRoomForRoute(long max) {
-    String explanation = Limit.ROUTE_MEMORY.exceededBy("the routes of all topic filters take all of their memory", max);
+    String explanation = Limit.ROUTE_MEMORY.exceededBy("the memory for routes of topic filters is used up", max);
     return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.ROUTE_MEMORY, explanation);
   }
 
-  /** The topic filter has as many groups of shared subscriptions as it may. */
+  /** The topic filter has its maximum number of groups of shared subscriptions. */
   static Refusal tooManyGroups(long max) {
     String explanation = Limit.GROUPS.exceededBy("one more group of shared subscriptions with this topic filter", max);
     return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.GROUPS, explanation);
   }
 
-  /** The granted QoS may be less than what was asked for [MQTT-3.2.2-10]. */
+  /** The granted options; the QoS may be lower than requested [MQTT-3.2.2-10]. */
   SubscriptionOptions granted(SubscriptionOptions asked) {
     QoS qos = asked.maximumQoS().min(features.maximumQoS());
     if (qos == asked.maximumQoS()) return asked.shared();
@@ -96,7 +99,7 @@ public final class SubscribeRules {
         .shared();
   }
 
-  /** Whether new subscriptions bring retained messages at all. */
+  /** Whether new subscriptions get retained messages at all. */
   boolean retain() {
     return features.retain();
   }
