@@ -39,7 +39,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Answers of the session tier take effect in their order, also one that is there before anybody has asked for it. */
+/**
+ * Answers of the session tier take effect in order, even an answer that is complete before its callback is registered.
+ */
 class AnswerOrderTest {
   private static final FrontendSettings SETTINGS =
       OpenFrontend.settings(
@@ -49,7 +51,7 @@ class AnswerOrderTest {
           OpenFrontend.GROUP_WAITS);
 
   @Test
-  void pubrelsLeaveInTheOrderOfPubrecs() throws Exception {
+  void pubrelsAreSentInTheOrderOfPubrecs() throws Exception {
     try (var drops = new DropEvents("one");
         var authentication = Authentication.none(new SimpleMeterRegistry());
         var frontend =
@@ -78,9 +80,12 @@ class AnswerOrderTest {
     }
   }
 
-  /** The session tier pushes from the moment that it has connected; the first push must not find a connection without session. */
+  /**
+   * The session tier pushes as soon as it has processed the connect; the first push must not find a connection without
+   * a session.
+   */
   @Test
-  void whatIsPushedRightAfterConnectArrives() throws Exception {
+  void aPushRightAfterConnectArrives() throws Exception {
     try (var drops = new DropEvents("one");
         var authentication = Authentication.none(new SimpleMeterRegistry());
         var frontend =
@@ -98,14 +103,16 @@ class AnswerOrderTest {
     }
   }
 
-  /** A session with two messages of QoS 2; the answer for the first is given by another thread just before the second's. */
+  /**
+   * A session with two QoS 2 messages. Another thread answers for the first one just before the second one is answered.
+   */
   private static final class TwoMessages implements InboxClient {
     private final CompletableFuture<Void> first = new CompletableFuture<>();
     private final @Nullable Connections pushingTo;
 
     /**
-     * @param pushingTo who is pushed the first message right after it was connected, before the answer is looked at; or null
-     *     when both messages wait
+     * @param pushingTo gets the first message pushed right after the connect, before the answer is processed; null if
+     *     both messages wait in the inbox
      */
     TwoMessages(@Nullable Connections pushingTo) {
       this.pushingTo = pushingTo;

@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 /** Attacks that have broken other brokers, on connections over real tiers; docs/security.md lists them all. */
-@SuppressWarnings("NullAway") // what the lifecycle methods set
+@SuppressWarnings("NullAway") // fields that the lifecycle methods set
 class AttackTest {
   private static final int RECEIVE_MAXIMUM = 100;
   private static RealTiers broker;
@@ -62,7 +62,7 @@ class AttackTest {
   }
 
   @AfterEach
-  void nothingIsLeftOfTheAttack() {
+  void nothingOfTheAttackIsLeft() {
     clients.forEach(WatchedClient::close);
     await("connections are gone").until(() -> broker.frontend.connectionCount() == 0);
     await("books balance")
@@ -109,7 +109,7 @@ class AttackTest {
     return Wire.packet(0x30 | qos << 1, topic, qos == 0 ? new byte[0] : Wire.u16(packetId), properties, new byte[] {'x'});
   }
 
-  /** Where a connection may stand when a packet comes. */
+  /** The state of a connection when a packet arrives. */
   enum State {
     AWAITING_CONNECT,
     OPENING,
@@ -119,7 +119,10 @@ class AttackTest {
     LEFT
   }
 
-  /** The first byte of the answer that each packet type gets of a live client, 0 for none; and whether the connection goes on. */
+  /**
+   * The first byte of the answer to each packet type of a live client, 0 for none; and whether the connection stays
+   * open.
+   */
   private record Answer(int first, boolean goesOn) {}
 
   private static Answer expected(int type, int version) {
@@ -265,7 +268,7 @@ class AttackTest {
       assertThat(answer[0]).isEqualTo((byte) (qos == 1 ? 0x40 : 0x50));
       assertThat(answer[4]).isEqualTo((byte) 0x87);
     } else {
-      await("the end: there is no other word for it").until(() -> client.receive() && !client.isOpen());
+      await("the connection ends: there is no other answer").until(() -> client.receive() && !client.isOpen());
       if (version == 5) assertThat(takeOne(client)[2]).isEqualTo((byte) 0x87);
     }
     assertThat(broker.frontend.publishes().received()).isEqualTo(before);
@@ -283,7 +286,10 @@ class AttackTest {
     assertThat(client.taken()).singleElement().satisfies(connack -> assertThat(connack[3]).isEqualTo((byte) 0x87));
   }
 
-  /** `$` without a meaning for the server is a topic like others, but for wildcards in front of it. */
+  /**
+   * A topic with `$` that has no meaning for the server is an ordinary topic, except that leading wildcards do not
+   * match it.
+   */
   @ParameterizedTest
   @ValueSource(strings = {"$", "$x", "$SYSTEM/x", "$sys/x", "$/SYS"})
   @Tag("MQTT-4.7.2-1")
@@ -323,7 +329,10 @@ class AttackTest {
     assertThat(client.taken()).singleElement().satisfies(p -> assertThat(p[2]).isEqualTo((byte) 0x93));
   }
 
-  /** MQTT 3 has no Receive Maximum: there are 65,535 identifiers, one bit each, and no message is kept for one. */
+  /**
+   * MQTT 3 has no Receive Maximum: there are 65,535 packet identifiers, which take one bit each, and no message is
+   * kept.
+   */
   @Test
   void exchangesThatAreNeverReleasedCostAClientOfMqtt3OneBitEach() {
     WatchedClient client = connected(4, "hoarder");

@@ -11,7 +11,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** The application's listener for connections, when it does not keep up. */
+/** The application's listener for connections when it does not keep up. */
 class ConnectionEventsTest {
   private static final int MOST = ConnectionEvents.EVENTS_MAX;
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
@@ -34,7 +34,7 @@ class ConnectionEventsTest {
   }
 
   @Test
-  void aListenerThatStandsStillIsToldWhereItHasMissedEvents() throws InterruptedException {
+  void aBlockedListenerIsToldWhereItHasMissedEvents() throws InterruptedException {
     var told = new LinkedBlockingQueue<ConnectionEvent>();
     var entered = new CountDownLatch(1);
     var release = new CountDownLatch(1);
@@ -62,7 +62,7 @@ class ConnectionEventsTest {
   }
 
   @Test
-  void aListenerThatNeverReturnsDoesNotHoldUpTheEnd() {
+  void aListenerThatNeverReturnsDoesNotDelayTheEnd() {
     var told = new LinkedBlockingQueue<ConnectionEvent>();
     var entered = new CountDownLatch(1);
     var release = new CountDownLatch(1);

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Packets of one connection take effect in their order, also when the client does not wait for the answers. */
+/** Packets of one connection take effect in order, even if the client does not wait for the answers. */
 class PacketOrderTest {
   private static final String PINGREQ = "c000";
   private static final String PINGRESP = "d000";
@@ -98,7 +98,7 @@ class PacketOrderTest {
   }
 
   @Test
-  void aMemberOfAGroupIsNoneAnyMoreWhenItsUnsubscribeIsAnswered() {
+  void aMemberHasLeftItsGroupWhenItsUnsubscribeIsAnswered() {
     LoopClient client = LoopClient.connected(open.frontend(), 0, 'c', 0);
     String group = "$share/g/t";
     client.send(subscribe(1, group));
@@ -114,7 +114,7 @@ class PacketOrderTest {
   }
 
   @Test
-  void aSubscribeThatFailsLeavesWhatWasStoredBefore() {
+  void aSubscribeThatFailsKeepsWhatWasStoredBefore() {
     LoopClient client = LoopClient.connected(open.frontend(), 0, 'c', 60);
     client.send(subscribe(1, "t"));
     change(0).complete(List.of(false));
@@ -166,7 +166,7 @@ class PacketOrderTest {
   }
 
   private static String subscribe(int packetId, String filter) {
-    // Retain handling 2: nothing retained is asked for.
+    // Retain Handling 2: no retained messages are requested.
     return "82%02x%04x00%04x%s20".formatted(filter.length() + 6, packetId, filter.length(), hex(filter));
   }
 

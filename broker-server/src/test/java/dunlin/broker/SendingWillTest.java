@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The parts of a will, over tiers that answer when the test says so. */
+/** The parts of a will, with tiers whose answers the test controls. */
 final class SendingWillTest {
   private final OpenFrontend open = new OpenFrontend(1);
 
@@ -45,7 +45,7 @@ final class SendingWillTest {
   }
 
   @Test
-  void whatWasRetainedIsNotRetainedAgain() throws Exception {
+  void aRetainedWillIsNotRetainedAgain() throws Exception {
     var will = will(true);
     var first = attempt(will);
     open.retain.answers.getFirst().accept(ReasonCode.SUCCESS);
@@ -61,7 +61,7 @@ final class SendingWillTest {
   }
 
   @Test
-  void aWillIsInFlightUntilItIsTakenOrRefused() throws Exception {
+  void aWillIsInFlightUntilItIsAcceptedOrRefused() throws Exception {
     var publishes = open.frontend().publishes();
     var will = will(true);
     var first = attempt(will);
@@ -82,7 +82,7 @@ final class SendingWillTest {
   }
 
   @Test
-  void whatSubscribersHaveIsNotPublishedAgain() throws Exception {
+  void aWillThatSubscribersHaveIsNotPublishedAgain() throws Exception {
     var will = will(true);
     var first = attempt(will);
     open.dist.published.getFirst().answer(ReasonCode.SUCCESS);
@@ -112,7 +112,7 @@ final class SendingWillTest {
   }
 
   @Test
-  void asksForItsSubscribersWhoStoreItToComeFirstAndForEachToRefuseItForItself() throws Exception {
+  void durableSubscribersComeFirstAndEachRefusesOnlyForItself() throws Exception {
     var attempt = attempt(will(false));
 
     var acknowledgement = open.dist.published.getFirst().acknowledgement();

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** When the figures under {@code $SYS} are published, and what their means are. */
+/** When the figures under {@code $SYS} are published, and how their means are computed. */
 class SysTopicsTest {
   @ParameterizedTest
   @CsvSource({"20000, 10000", "20001, 9999", "26000, 4000", "29000, 1000", "29001, 10999", "29999, 10001"})
@@ -18,7 +18,7 @@ class SysTopicsTest {
   }
 
   @Test
-  void meansApproachTheRateOfAMinuteAndForgetItAtTheirOwnPace() {
+  void meansApproachTheRateOfAMinuteAndDecayAtTheirOwnPace() {
     AtomicLong count = new AtomicLong();
     LoadAverage load = new LoadAverage(count::get);
 

@@ -34,7 +34,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Which way a client is authenticated, by what it shows and what there is to authenticate it with. */
+/** How a client is authenticated, depending on its credentials and the available authenticators. */
 class AuthenticationTest {
   private static final Authenticator ANYBODY =
       _ -> CompletableFuture.completedFuture(new Decision.Accepted(Identity.of("anybody")));
@@ -61,7 +61,7 @@ class AuthenticationTest {
   }
 
   @Test
-  void withoutAnyAuthenticatorEverybodyMayConnectOnThisMachineOnly() {
+  void withoutAnyAuthenticatorClientsMayConnectOnlyOnThisMachine() {
     Authentication none = open(false, Authenticators.none());
 
     assertThat(none.authenticates()).isFalse();
@@ -88,7 +88,7 @@ class AuthenticationTest {
   }
 
   @Test
-  void whereAnonymousClientsAreAllowedAWrongPasswordStillIsNone() {
+  void aWrongPasswordIsRefusedEvenIfAnonymousClientsAreAllowed() {
     Authentication asking = open(true, BOTH);
 
     assertThat(asking.wayOf(plain(), connect(null, null), false)).isEqualTo(new Way.Known(Identity.ANONYMOUS));
@@ -137,7 +137,7 @@ class AuthenticationTest {
   }
 
   @Test
-  void thereIsOneAuthenticatorForPasswordsAndOneForEachMethod() {
+  void onlyOneAuthenticatorForPasswordsAndOneForEachMethodIsAllowed() {
     assertThatThrownBy(() -> open(false, new Authenticators(Optional.empty(), List.of(METHOD, METHOD))))
         .isInstanceOf(SettingException.class)
         .hasMessageContaining("method M");
@@ -217,7 +217,7 @@ class AuthenticationTest {
     assertThat(Identity.of("a\uD83D\uDE00b").user()).hasSize(4);
   }
 
-  /** One thread, which a first question holds; then one address asks very often, and another once. */
+  /** The only thread is blocked by a first call; then one address makes many attempts, and another one makes one. */
   @Test
   void anAddressThatAsksMuchWaitsForItself() throws Exception {
     var frontend = new OpenFrontend(1);

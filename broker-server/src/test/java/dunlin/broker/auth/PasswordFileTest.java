@@ -31,7 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What stands in a password file, how it is changed, and what a broker makes of it. */
+/** The format of a password file, its changes, and how a broker uses it. */
 class PasswordFileTest {
   @TempDir Path directory;
   private Path file = Path.of("");
@@ -43,7 +43,7 @@ class PasswordFileTest {
   }
 
   @Test
-  void aUserThatWasPutIsThereWithItsPasswordOnly() throws IOException {
+  void anAddedUserIsAcceptedOnlyWithItsPassword() throws IOException {
     put("alice", "one");
     put("bob: the builder", "two");
 
@@ -66,7 +66,7 @@ class PasswordFileTest {
   }
 
   @Test
-  void aPasswordIsChangedWhereItsUserStands() throws IOException {
+  void aPasswordIsChangedInTheLineOfItsUser() throws IOException {
     put("alice", "one");
     put("bob", "two");
     Files.writeString(file, "# ours\n\n" + Files.readString(file));
@@ -93,7 +93,7 @@ class PasswordFileTest {
   }
 
   @Test
-  void whoCouldReadTheFileStillCanAndALinkStaysOne() throws IOException {
+  void permissionsAreKeptAndASymbolicLinkStaysOne() throws IOException {
     put("alice", "one");
     Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
     Path link = Files.createSymbolicLink(directory.resolve("link"), file);
@@ -106,7 +106,7 @@ class PasswordFileTest {
   }
 
   @Test
-  void twoChangesAtATimeExcludeEachOther() throws IOException {
+  void concurrentChangesExcludeEachOther() throws IOException {
     put("alice", "one");
     Path other = Files.createFile(directory.resolve(".passwords.new"));
 
@@ -131,7 +131,7 @@ class PasswordFileTest {
   }
 
   @Test
-  void aForeignFileIsLeftAlone() throws IOException {
+  void aForeignFileIsNotChanged() throws IOException {
     Files.writeString(file, "root:x:0:0\n");
 
     assertThatThrownBy(() -> put("alice", "one")).isInstanceOf(PasswordFile.MalformedException.class).hasMessageContaining("line 1");
@@ -163,9 +163,9 @@ class PasswordFileTest {
     assertThatThrownBy(this::open).hasMessageContaining("line 2");
   }
 
-  /** Cut at any place, it is refused, or has the users of the lines that are whole. */
+  /** If the file is cut at any place, it is refused, or has the users of the complete lines. */
   @Test
-  void aHalfWrittenFileIsNeverTakenForMoreThanItIs() throws IOException {
+  void aHalfWrittenFileIsRefusedOrHasTheUsersOfItsCompleteLines() throws IOException {
     put("alice", "one");
     put("bob", "two");
     byte[] whole = Files.readAllBytes(file);
@@ -226,13 +226,13 @@ class PasswordFileTest {
   }
 
   @Test
-  void inAnEmptyFileNobodyIsKnown() throws IOException {
+  void anEmptyFileHasNoUsers() throws IOException {
     Files.createFile(file);
 
     assertThat(decision(open(), "alice", "one")).isInstanceOf(Decision.Refused.class);
   }
 
-  /** A client that names a user must not find out whether there is one: not by the salt, not by the number of iterations. */
+  /** A client must not find out whether a user exists: neither by the salt nor by the number of iterations. */
   @Test
   void aUserThatDoesNotExistHasASaltLikeAnyOther() throws IOException {
     PasswordFile.put(file, "alice", utf8("one"), 5_000);
@@ -248,7 +248,7 @@ class PasswordFileTest {
   }
 
   @Test
-  void aChangedFileIsTakenOverOnceItIsQuiet() throws IOException {
+  void aChangedFileIsReloadedOnceItNoLongerChanges() throws IOException {
     put("alice", "one");
     FileAuthenticator users = open();
 
@@ -300,7 +300,7 @@ class PasswordFileTest {
   }
 
   @Test
-  void aFileThatHasGoneWrongIsCountedAndTheUsersBeforeStay() throws IOException {
+  void anInvalidFileIsCountedAndThePreviousUsersStay() throws IOException {
     put("alice", "one");
     byte[] good = Files.readAllBytes(file);
     var meters = new SimpleMeterRegistry();
@@ -326,7 +326,7 @@ class PasswordFileTest {
     assertThat(reloads(meters, "failed")).isEqualTo(2);
   }
 
-  /** With a time of its own, whatever the file system's clock does between two changes. */
+  /** Changes the file and sets a different modification time, independent of the file system's clock. */
   private void change(String content) throws IOException {
     Files.writeString(file, content);
     second++;
@@ -373,7 +373,7 @@ class PasswordFileTest {
         Optional.ofNullable(password).map(PasswordFileTest::utf8));
   }
 
-  /** What a server says to the first message, without the nonce. */
+  /** The server's answer to the first message, without the nonce. */
   private static String serverFirst(FileAuthenticator users, String name) {
     var exchange = users.begin(credentials(null, null));
     Step step = exchange.next(utf8("n,,n=" + name + ",r=nonce")).toCompletableFuture().join();

@@ -18,7 +18,7 @@ final class RememberedPasswordsTest {
   private final RememberedPasswords passwords = new RememberedPasswords(Duration.ofMinutes(5), nanos::get);
 
   @Test
-  void theSameUserAndPasswordAreKnownAgainAndNothingElse() {
+  void onlyTheSameUserAndPasswordAreRecognized() {
     passwords.add(1, shown("alice", "one"), ALICE);
 
     assertThat(passwords.find(1, shown("alice", "one"))).contains(ALICE);
@@ -31,7 +31,7 @@ final class RememberedPasswordsTest {
   }
 
   @Test
-  void theyAreForgottenInTimeAlsoWhenTheyAreAskedForAgainAndAgain() {
+  void passwordsExpireEvenIfTheyAreUsedRepeatedly() {
     passwords.add(1, shown("alice", "one"), ALICE);
 
     for (int minute = 0; minute < 5; minute++) {
@@ -43,7 +43,7 @@ final class RememberedPasswordsTest {
   }
 
   @Test
-  void whatAnotherReadingOfTheFileSaidDoesNotCount() {
+  void passwordsOfAnEarlierReadOfTheFileAreNotRecognized() {
     passwords.add(1, shown("alice", "one"), ALICE);
 
     assertThat(passwords.find(2, shown("alice", "one"))).isEmpty();
@@ -52,7 +52,7 @@ final class RememberedPasswordsTest {
   }
 
   @Test
-  void thereIsABoundOnTheirNumberAndLength() {
+  void numberAndLengthOfPasswordsAreBounded() {
     for (int i = 0; i < RememberedPasswords.ENTRIES_MAX + 1_000; i++) passwords.add(1, shown("user " + i, "one"), ALICE);
     assertThat(passwords.size()).isBetween(1L, (long) RememberedPasswords.ENTRIES_MAX);
 

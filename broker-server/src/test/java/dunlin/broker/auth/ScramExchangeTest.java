@@ -19,7 +19,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The server's side of SCRAM-SHA-256, against the vector of RFC 7677, section 3, and against each way to leave the path. */
+/**
+ * The server's side of SCRAM-SHA-256, with the test vector of RFC 7677, section 3, and with all kinds of deviations.
+ */
 class ScramExchangeTest {
   private static final byte[] SALT = Base64.getDecoder().decode("W22ZaJ0SNY7soEsUEjb6gQ==");
   private static final String CLIENT_NONCE = "rOprNGfwEbeRWgbNEkqO";
@@ -51,7 +53,7 @@ class ScramExchangeTest {
             });
   }
 
-  /** "y": the client could bind to the channel, and thinks that the server cannot; which is so. */
+  /** "y": the client supports channel binding and assumes that the server does not, which is true. */
   @ParameterizedTest
   @ValueSource(strings = {"n,,", "y,,", "n,a=user,", "y,a=user,"})
   void everyHeaderWithoutChannelBindingIsServed(String header) throws GeneralSecurityException {
@@ -106,7 +108,7 @@ class ScramExchangeTest {
         "x,,n=user,r=" + CLIENT_NONCE, // no such flag
         "p=tls-unique,,n=user,r=" + CLIENT_NONCE, // channel binding
         "p=,,n=user,r=" + CLIENT_NONCE,
-        "n,a=root,n=user,r=" + CLIENT_NONCE, // for somebody else
+        "n,a=root,n=user,r=" + CLIENT_NONCE, // for another user
         "n,a=,n=user,r=" + CLIENT_NONCE,
         SERVER_FIRST,
         CLIENT_FINAL, // the second message first
@@ -141,7 +143,7 @@ class ScramExchangeTest {
     assertFails(CLIENT_FINAL);
   }
 
-  /** The nonce and the header are checked by themselves too, not only as a part of what is signed. */
+  /** The nonce and the header are also checked separately, not only as a part of the signed text. */
   @Test
   void aProofOverAnotherNonceOrHeaderFails() throws GeneralSecurityException {
     String bare = "n=user,r=" + CLIENT_NONCE;
@@ -165,13 +167,13 @@ class ScramExchangeTest {
   }
 
   @Test
-  void whatIsNotUtf8OrTooLongFails() {
+  void messagesThatAreNotUtf8OrTooLongFail() {
     assertThat(exchange().next(new byte[] {'n', ',', ',', (byte) 0xFF}).toCompletableFuture().join()).isInstanceOf(Step.Failure.class);
     byte[] longest = utf8(CLIENT_FIRST + ",x=" + "y".repeat(4_096));
     assertThat(exchange().next(longest).toCompletableFuture().join()).isInstanceOf(Step.Failure.class);
   }
 
-  /** Many extensions must cost neither a stack nor more than linear time. */
+  /** Many extensions must neither overflow the stack nor take more than linear time. */
   @Test
   void aMessageOfManyExtensionsIsReadToItsEnd() {
     String many = CLIENT_FIRST + ",x=y".repeat(1_000);
@@ -191,7 +193,7 @@ class ScramExchangeTest {
       byte[] changed = inLast ? last : first;
       int at = random.nextInt(changed.length);
       changed[at] ^= (byte) (1 + random.nextInt(255));
-      // Base64 leaves two bits open that belong to no byte; the proof's last character has them.
+      // Base64 leaves two bits unused, in the last character of the proof.
       if (inLast && at == last.length - 2) continue;
 
       Step step = one.next(first).toCompletableFuture().join();

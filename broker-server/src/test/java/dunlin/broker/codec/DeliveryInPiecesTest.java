@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** How bytes arrive makes no difference to what is read, and little to what it costs. */
+/** The division of the bytes makes no difference to what is read, and little difference to the cost. */
 class DeliveryInPiecesTest {
   private static final DecoderLimits LIMITS = DecoderLimits.defaults();
 
@@ -115,7 +115,7 @@ class DeliveryInPiecesTest {
 
   @Test
   @Tag("pitfall-36")
-  void tooLargeIsSaidBeforeTheBodyComes() {
+  void aTooLargePacketIsRefusedBeforeItsBodyArrives() {
     var limits = new DecoderLimits(200, 100, 50, 10, 2, 0, true, 10);
     assertThat(refused(limits, PACKET_TOO_LARGE, Wire.bytes(0x10, 99)).version()).isEmpty();
     refused(limits, PACKET_TOO_LARGE, Wire.CONNECT_5, Wire.bytes(0x30, 0xC6, 0x01));
@@ -126,7 +126,7 @@ class DeliveryInPiecesTest {
   }
 
   @Test
-  void connectOf280KilobytesAgainst1KilobyteIsRefusedWithItsFirstSlice() {
+  void aConnectOf280KilobytesWithALimitOf1KilobyteIsRefusedWithItsFirstPiece() {
     byte[] user = Wire.bytes(0x26, "k", "v");
     byte[] properties = new byte[40_000 * user.length];
     for (int i = 0; i < properties.length; i++) properties[i] = user[i % user.length];
@@ -160,7 +160,7 @@ class DeliveryInPiecesTest {
     }
   }
 
-  /** Bytes looked at to read a CONNECT, and a PUBLISH, of so many bytes of user properties. */
+  /** Number of bytes examined to read a CONNECT, and a PUBLISH, with this many bytes of user properties. */
   private static long cost(int size, int piece) {
     byte[] user = Wire.bytes(0x26, "name", "value");
     byte[] block = new byte[size / user.length * user.length];
@@ -240,7 +240,7 @@ class DeliveryInPiecesTest {
     in.release();
   }
 
-  /** Bytes allocated by the second run, when classes are loaded and constants resolved. */
+  /** Number of bytes allocated by the second run, after classes were loaded and constants resolved. */
   static long allocatedBy(Runnable work) {
     var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
     work.run();

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** CONNECT packets that must be refused, beside their nearest neighbours that must not. */
+/** CONNECT packets that must be refused, and similar ones that must not. */
 class MalformedConnectTest {
   private static byte[] connect3(int flags, Object... payload) {
     return packet(0x10, text("MQTT"), 4, flags, u16(60), Wire.bytes(payload));
@@ -37,7 +37,7 @@ class MalformedConnectTest {
   @Test
   @Tag("MQTT-3.1.2-1")
   @Tag("MQTT3-3.1.2-1")
-  void wrongProtocolNameIsMalformedAndNobodyIsAnswered() {
+  void wrongProtocolNameIsMalformedAndNotAnswered() {
     for (String name : new String[] {"MQTT\u00e4", "mqtt", "", "MQTTX", "HTTP"}) {
       var refusal = refused(MALFORMED_PACKET, packet(0x10, text(name), 4, 2, u16(0), text("c")));
       assertThat(refusal.version()).isEmpty();
@@ -100,7 +100,7 @@ class MalformedConnectTest {
   @Tag("MQTT3-3.1.2-13")
   @Tag("MQTT3-3.1.2-14")
   @Tag("MQTT3-3.1.2-15")
-  void willQosAndRetainNeedAWillAndQos3IsNone() {
+  void willQosAndRetainNeedAWillAndQos3IsInvalid() {
     refused(MALFORMED_PACKET, connect3(0x0A, "c"));
     refused(MALFORMED_PACKET, connect3(0x12, "c"));
     refused(MALFORMED_PACKET, connect3(0x22, "c"));
@@ -156,7 +156,7 @@ class MalformedConnectTest {
       refused(MALFORMED_PACKET, connect3(0x82, "c", bad));
       refused(MALFORMED_PACKET, connect5(0x82, properties(), "c", bad));
     }
-    accepted(connect3(0xC2, "\u00e4", "\u6f22", overlong)); // a password is no text
+    accepted(connect3(0xC2, "\u00e4", "\u6f22", overlong)); // a password is binary data
   }
 
   @Test

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Packets after CONNECT, PUBLISH apart, that must be refused, beside their nearest neighbours that must not. */
+/** Packets after CONNECT, except PUBLISH, that must be refused, and similar ones that must not. */
 class MalformedPacketTest {
   private static final byte[] NONE = properties();
   private static final DecoderLimits FEW = new DecoderLimits(1 << 20, 1 << 14, 100, 10, 2, 0, true, 2);
@@ -227,7 +227,7 @@ class MalformedPacketTest {
   @Tag("MQTT-4.7.3-1")
   @Tag("MQTT-4.7.3-2")
   @Tag("MQTT3-4.7.3-1")
-  void oneUnsoundFilterSpoilsThePacket() {
+  void oneMalformedFilterMakesThePacketMalformed() {
     refused(MALFORMED_PACKET, CONNECT_5, packet(0x82, u16(1), NONE, "good", 1, "b\0d", 0));
     refused(MALFORMED_PACKET, CONNECT_3_1_1, packet(0xA2, u16(1), "good", new byte[] {0, 1, (byte) 0xFF}));
     refused(MALFORMED_PACKET, CONNECT_3_1_1, packet(0x82, u16(1), "good", 1, "cut"));

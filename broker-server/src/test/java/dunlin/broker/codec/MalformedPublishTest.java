@@ -29,7 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** PUBLISH packets that must be refused, beside their nearest neighbours that must not; topic aliases. */
+/** PUBLISH packets that must be refused, and similar ones that must not; topic aliases. */
 class MalformedPublishTest {
   private static final byte[] NONE = properties();
 
@@ -188,7 +188,7 @@ class MalformedPublishTest {
 
   @Test
   @Tag("pitfall-42")
-  void aliasIsCutOutWhereverItStands() {
+  void aliasIsCutOutAtAnyPosition() {
     byte[] user = {0x26, 0, 1, 'k', 0, 1, 'v'};
     byte[] alias = {0x23, 0, 1};
     byte[] expiry = Wire.bytes(0x02, u32(77));
@@ -212,7 +212,7 @@ class MalformedPublishTest {
   }
 
   @Test
-  void publishIsGoneAfterItsCallback() {
+  void publishIsInvalidAfterItsCallback() {
     var kept = new AtomicReference<InboundPublish>();
     var handler =
         new Ignoring() {

@@ -27,7 +27,7 @@ class PacketEncoderTest {
   private static byte[] publish(
       ProtocolVersion version, Publication message, QoS qos, int packetId, int[] identifiers, long nowMillis) {
     ByteBuf out = Unpooled.buffer(1);
-    out.writeByte(0x55); // what stands before must stay
+    out.writeByte(0x55); // the preceding bytes must stay
     PacketEncoder.publish(out, version, message, qos, false, false, packetId, identifiers, 0, nowMillis);
     assertThat(out.readByte()).isEqualTo((byte) 0x55);
     assertThat(out.readableBytes()).isEqualTo(PacketEncoder.publishLength(version, message, qos, identifiers, 0));
@@ -49,7 +49,7 @@ class PacketEncoderTest {
   }
 
   @Test
-  void anAliasComesWithItsNameOrInItsPlace() {
+  void anAliasIsSentWithItsTopicNameOrInsteadOfIt() {
     var message = new Publish(false, QoS.AT_LEAST_ONCE, false, 7, "topic/name", List.of(Prop.of(0x03, "text")), new byte[] {1});
     for (int alias : new int[] {3, -3}) {
       ByteBuf out = Unpooled.buffer();
@@ -68,7 +68,7 @@ class PacketEncoderTest {
 
   @Test
   @Tag("MQTT-3.3.2-6")
-  void expiryIsSentAsWhatIsLeft() {
+  void theRemainingExpiryIsSent() {
     List<Prop> properties = List.of(Prop.user("a", "b"), Prop.of(0x02, 100), Prop.of(0x03, "text"));
     var message = new Publish(false, QoS.AT_MOST_ONCE, false, 0, "t", properties, new byte[] {1}).publication();
     byte[] before = message.body().clone();
@@ -170,7 +170,7 @@ class PacketEncoderTest {
 
   @Test
   @Tag("MQTT3-3.2.2-4")
-  void version3SaysRefusalsInSixCodesOrNotAtAll() {
+  void version3HasReturnCodesForSomeRefusalsOnly() {
     Map<ReasonCode, Integer> exact =
         Map.of(
             ReasonCode.SUCCESS, 0,
@@ -197,7 +197,7 @@ class PacketEncoderTest {
   }
 
   @Test
-  void sessionPresentIsNotSaidInVersion31NorInRefusals() {
+  void sessionPresentIsNotSentInVersion31NorInRefusals() {
     ByteBuf out = Unpooled.buffer();
     PacketEncoder.encode(out, ProtocolVersion.MQTT_3_1, Packet.Connack.accepted(true));
     PacketEncoder.encode(out, ProtocolVersion.MQTT_3_1_1, Packet.Connack.accepted(true));
@@ -208,7 +208,7 @@ class PacketEncoderTest {
 
   @Test
   @Tag("MQTT3-3.9.3-2")
-  void version3SaysEveryFailureOfASubscriptionAlike() {
+  void version3HasOneCodeForEveryFailedSubscription() {
     var suback =
         new Packet.Suback(
             7,
@@ -263,7 +263,7 @@ class PacketEncoderTest {
         new Packet.Auth(ReasonCode.CONTINUE_AUTHENTICATION, "method", new byte[] {1}, why, users));
   }
 
-  /** At every limit: what is written keeps to it, and only what does not fit in any form is not written. */
+  /** For every limit: written packets keep to it, and a packet is not written only if it does not fit in any form. */
   @ParameterizedTest
   @MethodSource("explained")
   @Tag("MQTT-3.2.2-19")
@@ -296,7 +296,7 @@ class PacketEncoderTest {
     assertThat(lengthWithin(packet, full)).isEqualTo(full);
   }
 
-  /** Bytes written, or -1 when it was said that the packet does not fit. */
+  /** Number of bytes written, or -1 if the packet does not fit. */
   private static int lengthWithin(Packet packet, long maximumPacketSize) {
     ByteBuf out = Unpooled.buffer();
     boolean fits = PacketEncoder.encode(out, ProtocolVersion.MQTT_5, packet, maximumPacketSize);
@@ -308,7 +308,7 @@ class PacketEncoderTest {
 
   @Test
   @Tag("MQTT-4.7.3-3")
-  void textLongerThanALengthCanSayIsRefused() {
+  void textLongerThanItsLengthFieldAllowsIsRefused() {
     ByteBuf out = Unpooled.buffer();
     var packet = Packet.Disconnect.of(ReasonCode.SERVER_BUSY, "x".repeat(65_536));
     assertThatThrownBy(() -> PacketEncoder.encode(out, ProtocolVersion.MQTT_5, packet))

@@ -25,7 +25,7 @@ import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a server without some features, or with narrow limits, does not read. */
+/** Packets that a server without some features, or with narrow limits, refuses. */
 class ServerFeaturesTest {
   private static final DecoderLimits PLAIN =
       new DecoderLimits(
@@ -50,7 +50,7 @@ class ServerFeaturesTest {
 
   @Test
   @Tag("MQTT-3.2.2-14")
-  void aPublishToBeRetainedIsRefusedByItsFirstByte() {
+  void aRetainedPublishIsRefusedByItsFirstByte() {
     assertThat(refused(PLAIN, RETAIN_NOT_SUPPORTED, CONNECT_5, new byte[] {0x31}).limit()).isEmpty();
     refused(PLAIN, RETAIN_NOT_SUPPORTED, CONNECT_3_1_1, new byte[] {0x33});
   }
@@ -58,7 +58,7 @@ class ServerFeaturesTest {
   @Test
   @Tag("MQTT-3.2.2-12")
   @Tag("MQTT-3.2.2-13")
-  void aWillThatTheServerCouldNotSendRefusesTheConnection() {
+  void aConnectWithAWillThatTheServerCannotSendIsRefused() {
     byte[] text = {'t'};
     accepted(PLAIN, will(0x08, 0, text));
     refused(PLAIN, QOS_NOT_SUPPORTED, will(0x10, 0, text));
@@ -72,7 +72,7 @@ class ServerFeaturesTest {
   }
 
   @Test
-  void aWillsPayloadIsLimitedAndCheckedToBeTheTextThatItClaimsToBe() {
+  void aWillsPayloadIsLimitedAndCheckedIfItIsDeclaredAsText() {
     byte[] text = properties(0x01, 1);
     accepted(PLAIN, will(0, text, "b\u00e4r\0".getBytes(StandardCharsets.UTF_8)));
     accepted(PLAIN, will(0, 0, new byte[] {(byte) 0xFF}));
@@ -91,7 +91,7 @@ class ServerFeaturesTest {
   }
 
   @Test
-  void whatPassesALimitNamesItsSetting() {
+  void aRefusalNamesTheSettingOfItsLimit() {
     var levels = refused(PLAIN, TOPIC_NAME_INVALID, CONNECT_5, packet(0x30, "a/b/c/d/e/f", 0));
     assertThat(levels).hasMessage("topic name has 6 levels, limit 5 (dunlin.mqtt.topic-levels-max)");
     assertThat(levels.limit()).hasValue(Limit.TOPIC_LEVELS);

@@ -27,7 +27,7 @@ class TopicAliasesTest {
 
   @Test
   @Tag("pitfall-42")
-  void theFirstUseGivesTheNameAndTheNextOnesTheAliasAlone() {
+  void theFirstUseHasTheTopicNameAndLaterOnesOnlyTheAlias() {
     TopicAliases aliases = new TopicAliases(2);
     assertThat(sent(aliases, "sensors/1")).isEqualTo(1);
     assertThat(sent(aliases, "sensors/2")).isEqualTo(2);
@@ -36,23 +36,23 @@ class TopicAliasesTest {
   }
 
   @Test
-  void anAliasThatWasNotSentStandsForNothing() {
+  void anAliasThatWasNotSentIsNotAssigned() {
     TopicAliases aliases = new TopicAliases(1);
     assertThat(aliases.find(message("too large now"))).isEqualTo(1);
     assertThat(sent(aliases, "too large now")).isEqualTo(1);
     assertThat(aliases.find(message("another topic"))).isZero();
     assertThat(aliases.find(message("another topic"))).isEqualTo(1);
-    assertThat(sent(aliases, "too large now")).as("still stands, since the other was not sent").isEqualTo(-1);
+    assertThat(sent(aliases, "too large now")).as("still assigned, because the other was not sent").isEqualTo(-1);
   }
 
   @Test
-  void aTopicTooShortToGainHasNone() {
+  void aTopicThatIsTooShortHasNoAlias() {
     TopicAliases aliases = new TopicAliases(10);
     for (int i = 0; i < 3; i++) assertThat(sent(aliases, "a/b/cd")).isZero();
     assertThat(sent(aliases, "a/b/cde")).isEqualTo(1);
   }
 
-  /** The client's half: what stands for what. Whatever the order, it must end up with the topic that was meant. */
+  /** The client's table of aliases. In any order, it must find the intended topic. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 7, 8, 10, 15, 16, 17, 100, 1_024})
   @Tag("MQTT-3.1.2-26")
@@ -80,7 +80,7 @@ class TopicAliasesTest {
   }
 
   @Test
-  void aNewSetOfBusyTopicsTakesOver() {
+  void aNewSetOfFrequentTopicsGetsTheAliases() {
     TopicAliases aliases = new TopicAliases(10);
     for (int i = 0; i < 1_000; i++) sent(aliases, "former/" + i % 10);
     for (int i = 0; i < 1_000; i++) sent(aliases, "present/" + i % 5);
@@ -89,7 +89,7 @@ class TopicAliasesTest {
   }
 
   @Test
-  void aStreamOfEverNewTopicsTakesNoAliasFromABusyOne() {
+  void aStreamOfNewTopicsTakesNoAliasFromAFrequentOne() {
     TopicAliases aliases = new TopicAliases(4);
     for (int i = 0; i < 4; i++) sent(aliases, "busy/topic/" + i);
     int given = 0;

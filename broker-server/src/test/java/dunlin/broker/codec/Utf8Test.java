@@ -17,7 +17,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 class Utf8Test {
   private final ByteBuf in = Unpooled.buffer();
 
-  /** The same, decided by the JDK's decoder, which puts U+FFFD for what is wrong, and one look at each code point. */
+  /**
+   * The same decision by the JDK's decoder, which replaces invalid bytes by U+FFFD, and a check of each code point.
+   */
   private static boolean isSound(byte[] bytes, boolean refuseControlCharacters) {
     String text = new String(bytes, StandardCharsets.UTF_8);
     if (!Arrays.equals(bytes, text.getBytes(StandardCharsets.UTF_8))) return false;
@@ -89,7 +91,7 @@ class Utf8Test {
   }
 
   @Test
-  void oneControlCharacterIsSeenInEveryPositionOfAWord() {
+  void oneControlCharacterIsFoundInEveryPositionOfAWord() {
     for (int position = 0; position < 16; position++) {
       for (int c = 0; c < 0x80; c++) {
         byte[] bytes = "abcdefghijklmnop".getBytes(StandardCharsets.US_ASCII);

@@ -11,7 +11,7 @@ import dunlin.model.QoS;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Messages of the session tier for connections that are not there. */
+/** Pushes of the session tier for connections that do not exist. */
 final class AstrayPushTest {
   private final OpenFrontend open = new OpenFrontend(2);
 
@@ -34,7 +34,7 @@ final class AstrayPushTest {
   }
 
   @Test
-  void theSessionTierIsToldOfAConnectionThatIsNotThere() {
+  void aMissingConnectionIsReportedToTheSessionTier() {
     push(9);
 
     assertThat(open.sessions.missing).containsExactly(new ConnectionId("node", open.frontend().life(), 9));
@@ -42,7 +42,7 @@ final class AstrayPushTest {
   }
 
   @Test
-  void oneWhoseEndIsBeingToldIsNotMissing() throws Exception {
+  void aConnectionWhoseEndIsBeingReportedIsNotMissing() throws Exception {
     open.sessions.refusesDisconnects = true;
     var channel = open.client(Wire.packet(0x10, Wire.text("MQTT"), 5, 0x02, Wire.u16(60), 0, Wire.text("c")));
     long number = open.sessions.connects.getFirst().connection().number();

@@ -15,7 +15,7 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** QoS 0 for durable sessions, on its way from a publisher's lane to the loops of their connections. */
+/** QoS 0 messages for durable sessions, in flight from a publisher's lane to the loops of their connections. */
 class DirectCopyTest {
   private final OpenFrontend broker = new OpenFrontend(2);
   private final CountDownLatch busy = new CountDownLatch(1);
@@ -98,7 +98,7 @@ class DirectCopyTest {
   }
 
   @Test
-  void isCountedWhenItsConnectionHasGone() {
+  void isCountedWhenItsConnectionHasEnded() {
     LoopClient subscriber = LoopClient.connected(broker.frontend(), 1, 's', 60);
     ConnectionId connection = lastConnection();
     subscriber.close();

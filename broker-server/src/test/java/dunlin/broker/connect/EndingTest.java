@@ -15,11 +15,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The session tier is told of an end before the client can see it. */
+/** The end of a connection is reported to the session tier before the client can notice it. */
 class EndingTest {
   private static final String PUBLISH = LoopClient.publish(0x32, 7, "last");
 
-  /** It gives the session up. */
+  /** A DISCONNECT with Session Expiry Interval 0. */
   private static final String DISCONNECT = "e007" + "00" + "051100000000";
 
   private final OpenFrontend broker = new OpenFrontend(1);
@@ -70,7 +70,7 @@ class EndingTest {
     abstract void end(OpenFrontend broker, LoopClient client, ConnectionId connection);
   }
 
-  /** What the session tier had been told when a client's channel closed: the epochs of the sessions. */
+  /** The epochs of the sessions whose end was reported to the session tier when a client's channel closed. */
   private List<Long> toldWhenClosed(LoopClient client) {
     List<Long> told = Collections.synchronizedList(new ArrayList<>());
     client.whenClosed(() -> told.addAll(broker.sessions.disconnected));
@@ -95,7 +95,7 @@ class EndingTest {
     assertThat(broker.sessions.disconnected).as("once each").containsExactly(1L, 2L);
   }
 
-  /** A durable session is left when what it has published has come to its end. */
+  /** A durable session is left when all its publishes are answered. */
   @Test
   void ofADisconnectWaitsForPublishes() {
     broker.dist.answersLater = true;
@@ -112,7 +112,7 @@ class EndingTest {
     assertThat(told).containsExactly(1L);
   }
 
-  /** Whoever takes over the session comes to the same as such an end, so it need not wait. */
+  /** A connection that takes over the session has the same effect as such an end, so the end does not wait. */
   @Test
   void ofTheBrokersOwnDoesNotWaitForPublishes() {
     broker.dist.answersLater = true;
@@ -129,7 +129,7 @@ class EndingTest {
   }
 
   @Test
-  void letsOutWhatWasAnsweredBeforeAndNothingBehindIt() {
+  void sendsEarlierAnswersAndNothingAfterThem() {
     broker.dist.answersLater = true;
     LoopClient client = LoopClient.connected(broker.frontend(), 0, 'a', 60);
     client.send(PUBLISH);

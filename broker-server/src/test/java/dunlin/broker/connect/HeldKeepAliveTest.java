@@ -16,7 +16,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Whether a client is there is known also while its connection is not read from. */
+/** A dead client is detected even while its connection is not read from. */
 @Tag("MQTT-3.1.2-22")
 class HeldKeepAliveTest {
   /** A keep alive of 1 s: 1.5 s in ticks, and one of tolerance. */
@@ -47,7 +47,7 @@ class HeldKeepAliveTest {
   }
 
   @Test
-  void oneThatStillSendsIsKeptAndServedLater() {
+  void aHeldBackClientThatStillSendsIsKeptAndServedLater() {
     open.on(
         0,
         () -> {
@@ -62,7 +62,7 @@ class HeldKeepAliveTest {
           connection.resume(Hold.CREDIT);
           return true;
         });
-    // What is answered leaves at the end of a round of the loop, which may be one of the next.
+    // Answers are flushed at the end of a round of the loop, which may be one of the next rounds.
     var bytes = new AtomicInteger();
     await().until(() -> bytes.addAndGet(sent()) >= 10);
     assertThat(bytes).as("five PINGRESP").hasValue(10);
@@ -99,7 +99,7 @@ class HeldKeepAliveTest {
     assertThat(isOpen()).isFalse();
   }
 
-  /** Whether it is open when the loop has done what it was given until now; a connection closes in a task of its own. */
+  /** Whether it is open after the loop has run all its tasks so far; a connection closes in a separate task. */
   private boolean isOpen() {
     return open.on(0, channel::isOpen);
   }

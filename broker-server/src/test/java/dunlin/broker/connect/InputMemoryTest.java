@@ -17,16 +17,16 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What clients of a frontend leave unfinished, all together. */
+/** Incomplete packets of all clients of a frontend together. */
 class InputMemoryTest {
   private static final int LIMIT = 128 * 1_024;
 
-  /** What the loop keeps in reserve. */
+  /** The bytes that the loop keeps in reserve. */
   private static final int RESERVE = 1_024;
 
   private static final int PATIENCE_TICKS = 60;
 
-  /** What comes with one read. */
+  /** The bytes of one read. */
   private static final int PART = 250;
 
   /** CONNECT of MQTT 5 with Clean Start and the client identifier "c". */
@@ -41,14 +41,14 @@ class InputMemoryTest {
   }
 
   @Test
-  void whoHoldsTooMuchIsNotReadFromUntilOthersAreDone() {
+  void aClientThatHoldsTooMuchIsNotReadFromUntilOthersAreDone() {
     List<EmbeddedChannel> clients = new ArrayList<>();
     for (int i = 0; i < 20; i++) {
       EmbeddedChannel client = open.client(CONNECT);
       clients.add(client);
       for (int part = 0; part < 100 && reads(client); part++) send(client, part == 0 ? publishOf(30_000) : new byte[PART]);
     }
-    // The first was allowed what it has before the others came.
+    // The first client was allowed its bytes before the others connected.
     for (EmbeddedChannel client : clients) if (reads(client)) send(client, new byte[PART]);
     assertThat(budget.unfinished().used()).isBetween(LIMIT / 2L, LIMIT + clients.size() * 4L * PART);
     assertThat(clients).filteredOn(this::reads).isEmpty();
@@ -65,7 +65,10 @@ class InputMemoryTest {
     assertThat(budget.unfinished().used()).isLessThanOrEqualTo(RESERVE);
   }
 
-  /** Else a client with small messages, of which a read has cut one, would wait for those that hold everything. */
+  /**
+   * Otherwise a client with small messages, one of which is split between two reads, would wait for those that hold
+   * everything.
+   */
   @Test
   void aFewBytesAreReadHoweverLittleIsLeft() {
     int limit = 16 * 1_024 * 1_024;
@@ -86,7 +89,7 @@ class InputMemoryTest {
   }
 
   @Test
-  void whoDoesNotFinishIsClosedWhenOthersHaveWaited() {
+  void aClientThatDoesNotFinishItsPacketIsClosedWhenOthersHaveWaited() {
     List<EmbeddedChannel> clients = List.of(open.client(CONNECT), open.client(CONNECT));
     for (EmbeddedChannel client : clients) {
       send(client, publishOf(60_000));
@@ -101,9 +104,9 @@ class InputMemoryTest {
     assertThat(budget.unfinished().used()).isLessThanOrEqualTo(RESERVE);
   }
 
-  /** Its packets are whole and wait for the broker, which is no fault of its client. */
+  /** Its packets are complete and wait for the broker; the client has done nothing wrong. */
   @Test
-  void whoIsNotReadFromForAnotherReasonStays() {
+  void aClientThatIsNotReadFromForAnotherReasonStays() {
     EmbeddedChannel held = open.client(CONNECT);
     open.on(
         0,
@@ -135,7 +138,7 @@ class InputMemoryTest {
     assertThat(reads(open.client(Arrays.copyOf(CONNECT, 10)))).as("another CONNECT in two parts").isTrue();
   }
 
-  /** The beginning of a PUBLISH of so many bytes. */
+  /** The beginning of a PUBLISH with this remaining length. */
   private static byte[] publishOf(int remaining) {
     byte[] start = {0x30, (byte) (0x80 | (remaining & 0x7F)), (byte) (0x80 | (remaining >> 7 & 0x7F)), (byte) (remaining >> 14), 0, 1, 't', 0};
     return Arrays.copyOf(start, PART);
@@ -162,7 +165,7 @@ class InputMemoryTest {
         });
   }
 
-  /** Of the DISCONNECT that came last. */
+  /** The reason code of the last DISCONNECT. */
   private int reason(EmbeddedChannel client) {
     return open.on(
         0,

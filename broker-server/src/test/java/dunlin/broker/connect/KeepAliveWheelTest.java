@@ -41,7 +41,7 @@ class KeepAliveWheelTest {
   }
 
   @Test
-  void aClientThatIsHeardOfStays() {
+  void aClientThatSendsStays() {
     Client client = new Client();
     wheel.watch(client, 10L * TICK);
     for (int i = 0; i < 100; i++) {

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Over a session tier that answers when the test says so. */
+/** Tests with a session tier whose answers the test controls. */
 final class LeavingTest {
   private record Told(SessionRef ref, boolean publishWill, long expirySeconds, CompletableFuture<Void> answer) {
     void refuse() {
@@ -38,7 +38,7 @@ final class LeavingTest {
   }
 
   @Test
-  void isNeverGivenUp() {
+  void aReportIsNeverGivenUp() {
     leave(1, session("c", 5));
     for (int i = 0; i < 1_000; i++) {
       told.getLast().refuse();
@@ -89,7 +89,7 @@ final class LeavingTest {
   }
 
   @Test
-  void asksForFewAtATimeUntilOneIsDone() {
+  void repeatsAFewAtATimeUntilOneIsDone() {
     for (int i = 0; i < 1_000; i++) leave(i, session("c" + i, 1));
     for (Told each : List.copyOf(told)) each.refuse();
     told.clear();

@@ -16,7 +16,7 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Stored messages on their way from the session tier to an event loop that is busy. */
+/** Stored messages in flight from the session tier to a busy event loop. */
 class PushQueueTest {
   private final OpenFrontend broker = new OpenFrontend(2);
   private final CountDownLatch busy = new CountDownLatch(1);
@@ -67,7 +67,7 @@ class PushQueueTest {
   }
 
   @Test
-  void aConnectionThatWasNotPushedToIsToldOnceAndReadsItsInbox() {
+  void aConnectionThatMissedAPushIsNotifiedOnceAndReadsItsInbox() {
     LoopClient one = LoopClient.connected(broker.frontend(), 1, 'a', 60);
     LoopClient two = LoopClient.connected(broker.frontend(), 1, 'b', 60);
     var queue = new PushQueue(broker.connections(1), 2, 1_000);
@@ -90,7 +90,7 @@ class PushQueueTest {
 
     queue.offer(connection(0).number(), stored(5));
     one.hears(delivery(5, 5));
-    assertThat(broker.sessions.fetches).as("nobody is behind any more").hasSize(2);
+    assertThat(broker.sessions.fetches).as("no connection is behind any more").hasSize(2);
     assertThat(queue.messages()).isZero();
     assertThat(queue.bytes()).isZero();
   }
@@ -129,7 +129,7 @@ class PushQueueTest {
   }
 
   @Test
-  void whatIsPushedBeforeConnectIsAnsweredIsReadFromTheInbox() {
+  void messagesPushedBeforeConnectIsAnsweredAreReadFromTheInbox() {
     broker.sessions.connectGate = new CompletableFuture<>();
     LoopClient client = LoopClient.connecting(broker.frontend(), 1, 'a', 60);
     await().until(() -> broker.sessions.connects.size() == 1);

@@ -13,7 +13,7 @@ class ReadSizesTest {
   private final ReadSizes sizes = new ReadSizes();
   private final List<Source> sources = new ArrayList<>();
 
-  /** A socket that has so many bytes to read, and is read as Netty reads one. */
+  /** A socket with a number of bytes to read, which is read in the way of Netty. */
   private final class Source implements ReadSizes.Reader {
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private byte size = ReadSizes.FIRST;
@@ -106,7 +106,7 @@ class ReadSizesTest {
   }
 
   @Test
-  void aRoundEndsAfterSixteenReadsHoweverMuchThereIs() {
+  void aRoundEndsAfterSixteenReadsHoweverMuchIsLeft() {
     assertThat(new Source().round(Integer.MAX_VALUE)).hasSize(16);
   }
 

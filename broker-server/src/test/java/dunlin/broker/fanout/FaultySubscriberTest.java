@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** A session that a fault of ours keeps from every message, among others that are well. */
+/** A session that fails on every message because of a bug, among others that work. */
 class FaultySubscriberTest {
   private final OpenFrontend open = new OpenFrontend(2);
   private final FilterHandle one = OpenFrontend.handle("t", 2);
@@ -38,7 +38,7 @@ class FaultySubscriberTest {
         });
   }
 
-  /** The faulty one stands between those that are well; all have subscribed to both filters. With three of them no message is wide. */
+  /** Subscribes sessions to both filters, a faulty one among working ones. With three of them no message is wide. */
   private void subscribers(int count) {
     for (int i = 0; i < count; i++) {
       if (i == count / 2) subscribe(open.faulty(0, "faulty"), one, two);
@@ -77,7 +77,7 @@ class FaultySubscriberTest {
   }
 
   @Test
-  void itsNeighboursGetAMessageOfOneFilter() throws Exception {
+  void otherSubscribersGetAMessageOfOneFilter() throws Exception {
     subscribers(3);
 
     assertThat(reason(publish(one))).isEqualTo(ReasonCode.UNSPECIFIED_ERROR);
@@ -87,7 +87,7 @@ class FaultySubscriberTest {
   }
 
   @Test
-  void itsNeighboursGetEachMessageOfSeveralFiltersOnceAndNoneThatIsForOthers() throws Exception {
+  void otherSubscribersGetEachMessageOfSeveralFiltersOnceAndNoOthers() throws Exception {
     subscribers(3);
     FilterHandle third = OpenFrontend.handle("#", 2);
     FilterHandle fourth = OpenFrontend.handle("t/#", 2);
@@ -105,7 +105,7 @@ class FaultySubscriberTest {
   }
 
   @Test
-  void wideMessagesGoOnPastIt() throws Exception {
+  void wideMessagesContinueAfterTheFault() throws Exception {
     subscribers(3 * OpenFrontend.WIDE + 1);
 
     List<Answer> answers = List.of(publish(one), publish(one, two), publish(two));
@@ -114,9 +114,12 @@ class FaultySubscriberTest {
     assertAllHave(3);
   }
 
-  /** The publisher's own loop hands out without a batch, and the exception of one subscriber went up to the publisher's connection. */
+  /**
+   * On its own loop, a publisher's message is handed out without a batch, and the exception of one subscriber must not
+   * reach the publisher's connection.
+   */
   @Test
-  void whoHandsOutOnItsOwnLoopIsToldByTheAnswerAlone() throws Exception {
+  void aPublisherOnTheSameLoopOnlyGetsAnErrorAnswer() throws Exception {
     subscribers(3);
     Answer first = new Answer();
     Answer second = new Answer();

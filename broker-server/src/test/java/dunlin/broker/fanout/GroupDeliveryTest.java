@@ -17,7 +17,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What becomes of messages of QoS 0 to a group in which nobody has room. */
+/** QoS 0 messages to a group in which no member has room. */
 class GroupDeliveryTest {
   private static final Duration SOON = Duration.ofMinutes(2);
 
@@ -39,7 +39,7 @@ class GroupDeliveryTest {
   }
 
   @Test
-  void aMessageWaitsAndItsPublisherWithItUntilAMemberHasRoom() {
+  void aMessageAndItsPublisherWaitUntilAMemberHasRoom() {
     memberTakes(false);
     publish(10);
     assertThat(waiting()).isOne();
@@ -53,7 +53,7 @@ class GroupDeliveryTest {
   }
 
   @Test
-  void aPublisherGoesOnOnlyWhenAllOfItsMessagesHaveRoom() {
+  void aPublisherContinuesOnlyWhenAllOfItsMessagesHaveRoom() {
     memberTakes(false);
     FilterHandle other = OpenFrontend.handle("$share/h/t", 2);
     ShareGroup otherGroup = Objects.requireNonNull(other.group());
@@ -72,7 +72,7 @@ class GroupDeliveryTest {
   }
 
   @Test
-  void whatWaitsInVainIsDroppedAndWhatFollowsAtOnceUntilAMemberTakesSomethingAgain() {
+  void aMessageThatWaitsInVainIsDroppedAndLaterOnesAtOnceUntilAMemberTakesOneAgain() {
     memberTakes(false);
     publish(10);
     await().atMost(SOON).until(() -> waiting() == 0);
@@ -93,7 +93,7 @@ class GroupDeliveryTest {
   }
 
   @Test
-  void whatWaitsIsBoundedInBytes() {
+  void waitingMessagesAreBoundedInBytes() {
     memberTakes(false);
     int half = OpenFrontend.GROUP_WAITS.unacknowledgedBytesMax() / 2;
     publish(half - 10);
@@ -104,7 +104,7 @@ class GroupDeliveryTest {
   }
 
   @Test
-  void aMemberThatLeavesTakesTheWaitWithIt() {
+  void theWaitEndsWhenTheLastMemberLeaves() {
     memberTakes(false);
     publish(10);
     open.on(0, this::leave);
@@ -113,9 +113,12 @@ class GroupDeliveryTest {
     assertThat(publisherIsRead()).isTrue();
   }
 
-  /** A loop that passes messages on sees with a delay that a member is full; so many go to it that only its lane's window bounds them. */
+  /**
+   * A loop that passes messages on notices only with a delay that a member is full; until then, only its lane's window
+   * bounds the messages.
+   */
   @Test
-  void whatAnotherLoopPassedOnKeepsTheCreditOfItsLaneUntilAMemberHasRoom() {
+  void aMessageOfAnotherLoopKeepsTheCreditOfItsLaneUntilAMemberHasRoom() {
     isFullUnseen();
     int half = OpenFrontend.GROUP_WAITS.unacknowledgedBytesMax() / 2;
     passOn(3, half);
@@ -130,7 +133,7 @@ class GroupDeliveryTest {
   }
 
   @Test
-  void whatAnotherLoopPassedOnGivesItsCreditBackWhenItIsDropped() {
+  void aMessageOfAnotherLoopReturnsItsCreditWhenItIsDropped() {
     isFullUnseen();
     passOn(1, 10);
     await().atMost(SOON).until(() -> waiting() == 1);
@@ -146,7 +149,7 @@ class GroupDeliveryTest {
   }
 
   @Test
-  void whatAnotherLoopPassedOnGivesItsCreditBackWhenTheLastMemberLeaves() {
+  void aMessageOfAnotherLoopReturnsItsCreditWhenTheLastMemberLeaves() {
     isFullUnseen();
     passOn(1, 10);
     await().atMost(SOON).until(() -> waiting() == 1);
@@ -167,12 +170,12 @@ class GroupDeliveryTest {
     return Publication.of(by, "t", QoS.AT_MOST_ONCE, false, System.currentTimeMillis(), new byte[bytes]);
   }
 
-  /** The member takes nothing more, and other loops do not know it yet. */
+  /** The member takes no more messages, and other loops do not know that yet. */
   private void isFullUnseen() {
     open.on(0, () -> writable(member, false));
   }
 
-  /** In one round of the other loop, so before it sees what became of the first. */
+  /** Passes messages on in one round of the other loop, before it learns the outcome of the first. */
   private void passOn(int messages, int bytes) {
     open.on(
         1,
@@ -182,7 +185,7 @@ class GroupDeliveryTest {
         });
   }
 
-  /** Messages of the other loop's lane that are on their way. */
+  /** Messages in flight of the other loop's lane. */
   private int onTheWay() {
     return open.on(1, () -> open.loop(1).window().messages());
   }
@@ -221,7 +224,7 @@ class GroupDeliveryTest {
   }
 
   private long waiting() {
-    // What was done on the other loop has arrived.
+    // Wait until the work of the other loop has arrived.
     open.on(1, () -> true);
     return open.on(0, () -> open.groupWaiting());
   }

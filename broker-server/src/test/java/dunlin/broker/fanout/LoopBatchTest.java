@@ -28,7 +28,7 @@ class LoopBatchTest {
   }
 
   @Test
-  void messagesOfARoundArriveOnTheOtherLoopInOrderAndTheirCreditComesBack() throws Exception {
+  void messagesOfARoundArriveOnTheOtherLoopInOrderAndTheirCreditIsReturned() throws Exception {
     FilterHandle filter = OpenFrontend.handle("t", 2);
     LiveSession session = open.session(1, "subscriber");
     open.on(
@@ -63,7 +63,7 @@ class LoopBatchTest {
   }
 
   @Test
-  void oneMessageThatCannotBeDeliveredTakesNoOtherWithIt() throws Exception {
+  void aMessageThatCannotBeDeliveredDoesNotAffectOthers() throws Exception {
     FilterHandle filter = OpenFrontend.handle("f", 2);
     LiveSession session = open.session(1, "beside a fault");
     open.on(
@@ -96,7 +96,7 @@ class LoopBatchTest {
   }
 
   @Test
-  void aMemberThatHasLeftMeanwhileRefusesAndTheMessageIsAnsweredAllTheSame() throws Exception {
+  void aMemberThatHasLeftRefusesAndTheMessageIsStillAnswered() throws Exception {
     FilterHandle filter = OpenFrontend.handle("$share/g/t", 2);
     LiveSession session = open.session(1, "member");
     Subscriber member = new Subscriber(session, filter, SubscriptionOptions.of(QoS.AT_LEAST_ONCE));

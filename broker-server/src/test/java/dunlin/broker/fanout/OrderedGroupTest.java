@@ -25,15 +25,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** {@code $oshare}: each publisher has its member, and its order. */
+/** {@code $oshare}: each publisher's messages go to one member, in order. */
 class OrderedGroupTest {
   private static final Duration SOON = Duration.ofMinutes(2);
   private static final int LOOPS = 2;
 
-  /** What a member takes without acknowledging: one in flight, and a queue. */
+  /** Number of messages that a member takes without acknowledging: one in flight, and a queue. */
   private static final int ROOM = 1 + OpenFrontend.QUEUE_MESSAGES;
 
-  /** Bytes of a payload that say which it is. */
+  /** Bytes at the beginning of a payload that identify it. */
   private static final int PAYLOAD = 12;
 
   private final ByteBuf received = Unpooled.buffer();
@@ -48,7 +48,7 @@ class OrderedGroupTest {
   }
 
   @Test
-  void aMemberThatDoesNotAcknowledgeHoldsUpItsOwnPublishersOnly() throws Exception {
+  void aMemberThatDoesNotAcknowledgeDelaysOnlyItsOwnPublishers() throws Exception {
     Subscriber silent = joins(0, "silent");
     Subscriber other = joins(1, "other");
     List<Answer> stuck = new ArrayList<>();
@@ -64,7 +64,7 @@ class OrderedGroupTest {
     }
   }
 
-  /** The message that waits is large, the one behind it would have room. */
+  /** The waiting message is large; the next one would have room. */
   @ParameterizedTest(name = "published on loop {0}, the member on loop {1}")
   @CsvSource({"0, 0", "0, 1"})
   void aLaterMessageOfAPublisherDoesNotOvertakeOneThatWaits(int loop, int memberLoop) throws Exception {
@@ -89,10 +89,10 @@ class OrderedGroupTest {
     assertThat(acknowledged).filteredOn(text -> text.startsWith("publisher")).isSorted();
   }
 
-  /** Payloads that the client has acknowledged, in the order in which they came. */
+  /** Payloads that the client has acknowledged, in the order of arrival. */
   private final List<String> acknowledged = new ArrayList<>();
 
-  /** The client acknowledges what has come; on its loop. */
+  /** Acknowledges the messages that the client has received; on its loop. */
   private boolean acknowledge(Subscriber member) {
     var channel = (EmbeddedChannel) OpenFrontend.sessionOf(member).connection().context().channel();
     channel.runPendingTasks();
@@ -149,7 +149,7 @@ class OrderedGroupTest {
           open.fanout().on(loop).groups().dispatch(message, filter, null, answer);
           return true;
         });
-    // What was passed on has arrived.
+    // Wait until passed messages have arrived.
     for (int i = 0; i < 3; i++) for (int each = 0; each < LOOPS; each++) open.on(each, () -> true);
     return answer;
   }

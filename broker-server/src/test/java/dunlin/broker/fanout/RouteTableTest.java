@@ -50,7 +50,7 @@ class RouteTableTest {
   }
 
   @Test
-  void sharedAndPlainAndOfOtherGroupsAreDifferentFilters() {
+  void sharedAndPlainFiltersAndThoseOfOtherGroupsAreDifferent() {
     Set<Integer> numbers = new HashSet<>();
     for (String filter : List.of("a", "$share/g/a", "$share/h/a", "$oshare/g/a")) {
       RouteTable.Use use = acquire(0, filter);
@@ -61,7 +61,7 @@ class RouteTableTest {
   }
 
   @Test
-  void aNumberTellsItsTableIsNeverNoneAndIsUsedAgain() {
+  void aNumberDeterminesItsTableIsNeverZeroAndIsReused() {
     List<RouteTable.Use> uses = new ArrayList<>();
     Set<Integer> numbers = new HashSet<>();
     for (int i = 0; i < 100; i++) {
@@ -79,13 +79,13 @@ class RouteTableTest {
     release(0, gone);
     RouteTable.Use next = acquire(0, "another");
     assertThat(next.handle().number()).isEqualTo(gone.handle().number());
-    // The number alone is not proof: a route of the filter that had it before is not the new one's.
+    // The number alone is not enough: a route of the filter that had it before does not belong to the new one.
     assertThat(lookUp(gone)).isNull();
     assertThat(lookUp(next)).isSameAs(next.handle());
   }
 
   @Test
-  void aRouteOfAnEarlierLifeIsNoneOfThisFrontends() {
+  void aRouteOfAnEarlierLifeDoesNotBelongToThisFrontend() {
     RouteTable.Use use = acquire(0, "a");
     Route ofNow = new Route(TENANT, use.handle().filter(), open.frontend().shard(), 7, use.handle().number());
     Route earlier = new Route(TENANT, use.handle().filter(), open.frontend().shard(), 6, use.handle().number());
@@ -113,7 +113,7 @@ class RouteTableTest {
   }
 
   @Test
-  void removingAndSettingAgainRightBehindEndsWithTheRouteSet() {
+  void aRouteThatIsRemovedAndSetAgainIsSetInTheEnd() {
     RouteTable.Use one = acquire(0, "a");
     release(0, one);
     RouteTable.Use two = acquire(0, "a");
@@ -153,7 +153,7 @@ class RouteTableTest {
   }
 
   @Test
-  void changesThatTheDistTierMayHaveNoRoomForWaitInTheirOrder() {
+  void changesBeyondTheBoundWaitInOrder() {
     int share = 8_192 / LOOPS;
     for (int i = 0; i < share + 3; i++) acquire(0, "f/" + i);
     assertThat(dist.calls).hasSize(share);

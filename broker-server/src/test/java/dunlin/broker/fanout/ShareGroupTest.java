@@ -128,7 +128,7 @@ class ShareGroupTest {
   }
 
   @Test
-  void whoJoinsLateGetsHisShareAndNothingThatHeMissed() {
+  void aMemberThatJoinsLateGetsItsShareAndDoesNotCatchUp() {
     ShareGroup group = group(2, 0);
     pick(group, 0, 100_000);
     Subscriber late = open.subscriber(1, FILTER, "late");
@@ -149,7 +149,7 @@ class ShareGroupTest {
     pick(group, 0, 1_000).forEach((member, count) -> assertThat(member.session.loop().index()).isOne());
   }
 
-  /** Workers that take their time are told apart by few messages. */
+  /** A few waiting messages are enough to distinguish slow members. */
   @Test
   void aMemberThatIsSlowerThanThoseElsewhereHasFewMessagesWaiting() {
     try (OpenFrontend roomy = new OpenFrontend(2, 200)) {
@@ -168,7 +168,7 @@ class ShareGroupTest {
   }
 
   @Test
-  void creditIsNoneWhenNobodyTakesAnythingAndFindsTheOneWhoDoes() {
+  void creditIsZeroWhenNoMemberTakesMessagesAndFindsTheOneThatDoes() {
     ShareGroup group = new ShareGroup(true, 2);
     List<Subscriber> members = subscribers(3);
     members.forEach(group::add);
@@ -202,7 +202,7 @@ class ShareGroupTest {
         (publisher, member) -> assertThat(member == with.get(publisher) || with.get(publisher) == leaving).isTrue());
   }
 
-  /** One thread changes the group, others pick without a lock: as long as there is a member, somebody is found. */
+  /** One thread changes the group, others pick without a lock: as long as there is a member, one is found. */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3})
   void readersAlwaysFindAMemberWhileOthersComeAndGo(long seed) {

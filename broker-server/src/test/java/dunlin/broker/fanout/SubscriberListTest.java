@@ -46,7 +46,7 @@ class SubscriberListTest {
   }
 
   @Test
-  void whoIsNotInTheListCannotBeRemoved() {
+  void aSubscriberThatIsNotInTheListCannotBeRemoved() {
     SubscriberList list = new SubscriberList();
     Subscriber one = open.subscriber(0, filter, "one");
     list.add(one);

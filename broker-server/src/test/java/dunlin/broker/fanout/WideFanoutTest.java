@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
-/** Messages with more subscribers on a loop than are served in one go. */
+/** Messages with more subscribers on a loop than are served without a break. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class WideFanoutTest {
   private static final int SUBSCRIBERS = 3 * OpenFrontend.WIDE + 1;
@@ -51,7 +51,7 @@ class WideFanoutTest {
         });
   }
 
-  /** As the fan-out does it; on the loop. */
+  /** Delivers like the fan-out; on the loop. */
   private boolean deliver(String payload, Answer answer, FilterHandle... filters) {
     LoopFanout fanout = open.fanout().on(0);
     Publication message = OpenFrontend.message(payload);
@@ -77,7 +77,7 @@ class WideFanoutTest {
   }
 
   @Test
-  void aWideMessageReachesEverybodyOnceAndGivesItsCreditBack() throws Exception {
+  void aWideMessageReachesAllSubscribersOnceAndReturnsItsCredit() throws Exception {
     FilterHandle filter = OpenFrontend.handle("wide", 1);
     List<Subscriber> subscribers = subscribers(filter, SUBSCRIBERS);
     Answer answer = new Answer();
@@ -92,7 +92,7 @@ class WideFanoutTest {
   }
 
   @Test
-  void aMessageToFewPassesAWideOne() throws Exception {
+  void aMessageToFewSubscribersOvertakesAWideOne() throws Exception {
     FilterHandle wide = OpenFrontend.handle("wide", 1);
     FilterHandle narrow = OpenFrontend.handle("narrow", 1);
     subscribers(wide, SUBSCRIBERS);
@@ -157,7 +157,7 @@ class WideFanoutTest {
             0,
             () -> {
               deliver("first", first, wide);
-              // It has subscribed once more meanwhile, and matches twice from now on.
+              // The session has subscribed once more meanwhile, and matches twice from now on.
               narrow.add(0, new Subscriber(both, narrow, SubscriptionOptions.of(QoS.AT_LEAST_ONCE)));
               return deliver("second", second, narrow, wide);
             });
@@ -170,7 +170,7 @@ class WideFanoutTest {
 
   @Test
   @Tag("MQTT-3.10.4-2")
-  void whoHasUnsubscribedBetweenTwoSlicesGetsNothingMore() throws Exception {
+  void aSessionThatUnsubscribesBetweenTwoSlicesGetsNothingMore() throws Exception {
     FilterHandle wide = OpenFrontend.handle("wide", 1);
     List<Subscriber> subscribers = subscribers(wide, SUBSCRIBERS);
     Subscriber leaver = subscribers.getLast();
@@ -190,7 +190,7 @@ class WideFanoutTest {
   }
 
   @Test
-  void aSessionThatEndsBetweenTwoSlicesHoldsNobodyUp() throws Exception {
+  void aSessionThatEndsBetweenTwoSlicesDelaysNoOther() throws Exception {
     FilterHandle wide = OpenFrontend.handle("wide", 1);
     List<Subscriber> subscribers = subscribers(wide, SUBSCRIBERS);
     Answer answer = new Answer();

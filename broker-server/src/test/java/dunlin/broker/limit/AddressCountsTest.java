@@ -10,7 +10,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who counts as one client address, and which addresses are of a network. */
+/** Which addresses count as one client address, and which belong to a network. */
 class AddressCountsTest {
   private final AddressCounts counts = new AddressCounts(2);
 
@@ -37,7 +37,7 @@ class AddressCountsTest {
   }
 
   @Test
-  void nothingIsKeptOfWhoIsGone() {
+  void nothingIsKeptOfAddressesWithoutConnections() {
     for (int i = 0; i < 2; i++) counts.add(address("192.0.2.1"));
     counts.add(address("192.0.2.1"));
     for (int i = 0; i < 2; i++) counts.remove(address("192.0.2.1"));

@@ -19,17 +19,17 @@ class BudgetTest {
   }
 
   @Test
-  void oneSpenderGetsHalfAndLeavesTheRest() {
+  void oneHolderGetsHalfAndLeavesTheRest() {
     Budget.Share share = new Budget("test", LIMIT).share();
     long held = spend(share, 0);
 
     assertThat(held).isBetween(LIMIT / 2 - 2_000, LIMIT / 2);
-    assertThat(share.allows(0, LIMIT / 2 - 2_000)).as("somebody who holds nothing").isTrue();
+    assertThat(share.allows(0, LIMIT / 2 - 2_000)).as("a holder of nothing").isTrue();
     assertThat(share.allows(held, 2_000)).isFalse();
   }
 
   @Test
-  void tenSpendersOnTwoThreadsGetEleventhsAndLeaveOne() {
+  void tenHoldersOnTwoThreadsGetAnEleventhEachAndLeaveOne() {
     Budget budget = new Budget("test", LIMIT);
     Budget.Share[] shares = {budget.share(), budget.share()};
     long[] held = new long[10];
@@ -44,7 +44,7 @@ class BudgetTest {
     assertThat(shares[0].free()).isGreaterThan(LIMIT / 13);
   }
 
-  /** Many spenders together take everything, and clients with small messages must not wait for them. */
+  /** Many holders together take everything, and clients with small messages must not wait for them. */
   @Test
   void aFewBytesAreAllowedHoweverLittleIsLeft() {
     long limit = 64 << 20;
@@ -67,7 +67,7 @@ class BudgetTest {
     return all;
   }
 
-  /** Whatever is taken and given back by whom: the books are right to within the chunks that shares keep. */
+  /** Whatever is taken and returned by any holder, the sum is right up to the chunks that shares keep. */
   @ParameterizedTest
   @MethodSource("seeds")
   void whatSharesKeepIsLittle(long seed) {

@@ -13,7 +13,7 @@ class FailureLimitTest {
   private final FailureLimit limit = new FailureLimit(3, nanos::get);
 
   @Test
-  void anAddressHasSoManyFailuresAMinute() {
+  void theFailuresOfAnAddressInAMinuteAreLimited() {
     SocketAddress guesser = address("192.0.2.1");
 
     assertThat(limit.failed(guesser)).isFalse();
@@ -38,7 +38,7 @@ class FailureLimitTest {
   }
 
   @Test
-  void theTableHasABoundAndWhatIsBeyondItIsCounted() {
+  void theTableIsBoundedAndFurtherFailuresAreCounted() {
     for (int i = 0; i < FailureLimit.ADDRESSES_MAX + 10; i++) {
       limit.failed(address((i >> 16) + 1 + ".0." + (i >> 8 & 0xFF) + "." + (i & 0xFF)));
     }
@@ -57,7 +57,7 @@ class FailureLimitTest {
   }
 
   @Test
-  void noLimitIsNoLimit() {
+  void zeroMeansNoLimit() {
     FailureLimit none = new FailureLimit(0, nanos::get);
     for (int i = 0; i < 100; i++) assertThat(none.failed(address("192.0.2.1"))).isFalse();
 

@@ -29,7 +29,7 @@ final class FairLinesTest {
   }
 
   @Test
-  void whoTakesMostOfTheRoomGivesItToWhoTakesLess() {
+  void theLongestLineGivesRoomToShorterOnes() {
     var lines = new FairLines<String>(4);
     for (int i = 1; i <= 4; i++) lines.offer(7, "much " + i);
 
@@ -46,7 +46,10 @@ final class FairLinesTest {
     return new Random().longs(50);
   }
 
-  /** Against lines kept in the simplest way: no line loses its order, the room is used up, and nobody is refused for who takes more. */
+  /**
+   * Compares with a simple model: no line loses its order, all room is used, and no element is rejected in favour of a
+   * longer line.
+   */
   @ParameterizedTest
   @MethodSource("seeds")
   void aLineKeepsItsOrderAndTheLongestPays(long seed) {

@@ -25,11 +25,11 @@ class RateBucketTest {
     now.addAndGet(TimeUnit.MILLISECONDS.toNanos(250));
     assertThat(taken(bucket)).isEqualTo(2);
     now.addAndGet(TimeUnit.MILLISECONDS.toNanos(50));
-    assertThat(taken(bucket)).as("what was left of before").isEqualTo(1);
+    assertThat(taken(bucket)).as("the remaining token").isEqualTo(1);
   }
 
   @Test
-  void aLongSilenceFillsItUpAndNoMore() {
+  void aLongPauseFillsTheBucketAndNoMore() {
     var bucket = new RateBucket(1_000, 5, now::get);
     taken(bucket);
     now.addAndGet(TimeUnit.DAYS.toNanos(100));

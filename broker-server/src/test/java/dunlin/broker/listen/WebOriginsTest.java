@@ -18,7 +18,7 @@ class WebOriginsTest {
   private static final InetSocketAddress ELSEWHERE = new InetSocketAddress(InetAddress.ofLiteral("192.0.2.1"), 8083);
 
   @Test
-  void aClientThatIsNoBrowserIsNotAskedForAnOrigin() {
+  void aClientThatIsNotABrowserNeedsNoOrigin() {
     assertThat(origins().admits(List.of(), List.of("broker:8083"), ELSEWHERE)).isTrue();
     assertThat(origins("https://app.example.com").admits(List.of(), List.of(), LOOPBACK)).isTrue();
   }
@@ -41,7 +41,7 @@ class WebOriginsTest {
     assertThat(origins().admits(List.of(origin), List.of(host), ELSEWHERE)).isEqualTo(admitted);
   }
 
-  /** The page's name pointed to the page's server first and points to loopback now. */
+  /** The page's host name first pointed to the page's server and now points to loopback. */
   @ParameterizedTest
   @CsvSource({
     "http://rebound.example.com, rebound.example.com:8083, false",
@@ -64,7 +64,7 @@ class WebOriginsTest {
   }
 
   @Test
-  void withAListOnlyThoseOfTheListAreAdmitted() {
+  void withAListOnlyItsOriginsAreAdmitted() {
     WebOrigins listed = origins("https://App.example.com", "http://other.example.com:81");
 
     assertThat(listed.admits(List.of("https://app.example.com:443"), List.of("broker"), ELSEWHERE)).isTrue();

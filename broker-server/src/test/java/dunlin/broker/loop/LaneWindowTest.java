@@ -74,7 +74,7 @@ class LaneWindowTest {
   }
 
   @Test
-  void moreCannotBeGivenBackThanWasTaken() {
+  void noMoreCreditCanBeReturnedThanWasTaken() {
     LaneWindow window = new LaneWindow(2, 100);
     window.take(10);
     assertThatThrownBy(() -> window.give(2, 10)).isInstanceOf(AssertionError.class);
@@ -108,7 +108,7 @@ class LaneWindowTest {
   }
 
   @Test
-  void aConnectionThatIsHeldForSomethingElseTooWaitsForThatAsWell() {
+  void aConnectionThatIsHeldForAnotherReasonAsWellWaitsForThatToo() {
     open.on(
         0,
         () -> {

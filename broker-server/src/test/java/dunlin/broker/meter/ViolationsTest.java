@@ -69,7 +69,7 @@ class ViolationsTest {
   }
 
   @Test
-  void ofManyAFewASecondAreToldAndAllAreCounted() {
+  void aFewASecondAreLoggedAndAllAreCounted() {
     for (int i = 0; i < 100; i++) violations.violated(ReasonCode.MALFORMED_PACKET, null, "c", ADDRESS, "x");
     violations.violated(ReasonCode.PROTOCOL_ERROR, null, "c", ADDRESS, "another reason has lines of its own");
     assertThat(told()).hasSize(6);
@@ -88,7 +88,7 @@ class ViolationsTest {
   }
 
   @Test
-  void whatAClientCallsItselfStaysInItsQuotes() {
+  void aClientIdentifierStaysWithinItsQuotes() {
     violations.violated(ReasonCode.PROTOCOL_ERROR, null, "x\" reason=\"none\\\n", ADDRESS, "a \"topic\"");
 
     assertThat(told().getFirst())

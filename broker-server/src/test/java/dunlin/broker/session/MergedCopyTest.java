@@ -34,7 +34,7 @@ class MergedCopyTest {
   @Test
   @Tag("MQTT-3.3.4-2")
   @Tag("MQTT-3.3.4-4")
-  void severalAskForTheHighestQosAndAllIdentifiers() {
+  void severalSubscriptionsGetTheHighestQosAndAllIdentifiers() {
     assertThat(merged.add(subscriber(QoS.AT_LEAST_ONCE, false, 7))).isTrue();
     assertThat(merged.add(subscriber(QoS.EXACTLY_ONCE, false, 0))).isFalse();
     assertThat(merged.add(subscriber(QoS.AT_MOST_ONCE, true, 9))).isFalse();
@@ -45,7 +45,7 @@ class MergedCopyTest {
   }
 
   @Test
-  void oneAloneIsTakenAsItIs() {
+  void aSingleSubscriptionIsUsedUnchanged() {
     Subscriber only = subscriber(QoS.AT_LEAST_ONCE, true, 5);
     merged.add(only);
 
@@ -54,7 +54,7 @@ class MergedCopyTest {
   }
 
   @Test
-  void whatWasHandedOutDoesNotChangeWithTheNextMessage() {
+  void aResultDoesNotChangeWithTheNextMessage() {
     for (int i = 1; i <= 3; i++) merged.add(subscriber(QoS.AT_LEAST_ONCE, false, i));
     int[] before = merged.identifiers();
     merged.take();
@@ -79,6 +79,6 @@ class MergedCopyTest {
 
     assertThat(identifiers).containsExactly(IntStream.rangeClosed(1, 10_000).toArray());
     merged.take();
-    assertThat(allocated).isLessThan(1 << 20); // a copy for each is 200 MB
+    assertThat(allocated).isLessThan(1 << 20); // copying all for each of them would take 200 MB
   }
 }

@@ -17,12 +17,12 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What the sessions of a frontend hold of messages, all together. */
+/** The messages that all sessions of a frontend hold together. */
 class MessageMemoryTest {
   private static final Duration SOON = Duration.ofSeconds(20);
   private static final int LIMIT = 64 * 1_024;
 
-  /** What the loop keeps in reserve. */
+  /** The bytes that the loop keeps in reserve. */
   private static final int RESERVE = 1_024;
 
   private static final String KILOBYTE = "x".repeat(1_000);
@@ -76,9 +76,9 @@ class MessageMemoryTest {
     assertThat(used()).isBetween(LIMIT * 3L / 4, (long) LIMIT);
   }
 
-  /** Also when it holds nothing itself, and so nothing that it gives back can remind of it. */
+  /** Even if the session holds nothing itself, and so never releases anything that would trigger a read. */
   @Test
-  void aDurableSessionIsReadForWhenOthersGiveMemoryBack() {
+  void aDurableSessionIsReadForWhenOthersReleaseMemory() {
     List<LiveSession> others = IntStream.range(0, 100).mapToObj(i -> open.session(0, "other " + i)).toList();
     for (LiveSession session : others) offer(session, OpenFrontend.message(KILOBYTE));
     LiveSession durable = open.session(0, "durable", true);

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** QoS 2 of a client with a durable session, while the tiers behind the frontend answer late, in turn, or with errors. */
+/** QoS 2 publishes of a client with a durable session, while the other tiers answer late, in turn, or with errors. */
 class RecordedPublishesTest {
   private static final int QOS_1 = 0x32;
   private static final int QOS_2 = 0x34;
@@ -41,7 +41,7 @@ class RecordedPublishesTest {
   @Test
   @Tag("MQTT-4.3.3-11")
   @Tag("MQTT-4.3.3-12")
-  void aSecondReleaseThatIsAnsweredLateFreesNoIdentifierThatIsInUseAgain() {
+  void aLateAnswerToASecondReleaseFreesNoIdentifierThatIsInUseAgain() {
     broker.dist.publishAnswer = ReasonCode.SUCCESS;
     client.send(publish(QOS_2, 7, "one"));
     client.hears("50020007");
@@ -65,7 +65,7 @@ class RecordedPublishesTest {
   }
 
   @Test
-  void aMessageIsRetainedBeforeItsExchangeIsRecordedAndOvertakenByNoneOfItsKind() {
+  void aMessageIsRetainedBeforeItsExchangeIsRecordedAndNotOvertakenByOtherExchanges() {
     broker.dist.publishAnswer = ReasonCode.SUCCESS;
     client.send(publish(RETAINED, 1, "one") + publish(QOS_2, 2, "two") + publish(RETAINED, 3, "three") + publish(QOS_1, 4, "four"));
     await().until(() -> broker.retain.answers.size() == 2);
@@ -80,7 +80,7 @@ class RecordedPublishesTest {
   }
 
   @Test
-  void whatCannotBeRetainedIsNotRecorded() {
+  void aMessageThatCannotBeRetainedIsNotRecorded() {
     broker.dist.publishAnswer = ReasonCode.SUCCESS;
     client.send(publish(RETAINED, 1, "one") + publish(QOS_2, 2, "two"));
     await().until(() -> broker.retain.answers.size() == 1);
@@ -91,7 +91,7 @@ class RecordedPublishesTest {
     assertThat(broker.dist.published).extracting(Published::text).containsExactly("two");
   }
 
-  /** All of it is sent again, in its order, over the next connection. */
+  /** The client repeats all of these messages, in order, over the next connection. */
   @Test
   void nothingBehindARefusedMessageOfAnMqtt3ClientIsHandedOn() {
     LoopClient old = LoopClient.connectedMqtt3(broker.frontend(), 0, 'o');
@@ -124,7 +124,7 @@ class RecordedPublishesTest {
   }
 
   @Test
-  void aReleaseOfWhatIsNotRecordedYetEndsTheConnection() {
+  void aReleaseOfAnExchangeThatIsNotRecordedYetEndsTheConnection() {
     client.send(publish(RETAINED, 1, "one") + "62020001");
 
     client.hears("e0..82.*");
@@ -151,7 +151,7 @@ class RecordedPublishesTest {
   }
 
   @Test
-  void anErrorIsNotSaidWhenTheRecordStays() {
+  void anErrorIsNotAnsweredIfTheRecordCannotBeDeleted() {
     broker.dist.publishAnswer = ReasonCode.QUOTA_EXCEEDED;
     client.send(publish(QOS_2, 7, "one"));
     awaitReleases(1);
@@ -164,7 +164,7 @@ class RecordedPublishesTest {
   }
 
   @Test
-  void whatIsCertainlyNotRecordedIsRefusedAtOnce() {
+  void anExchangeThatIsCertainlyNotRecordedIsRefusedAtOnce() {
     broker.dist.publishAnswer = ReasonCode.SERVER_BUSY;
     client.send(publish(QOS_2, 7, "one"));
 
@@ -198,7 +198,7 @@ class RecordedPublishesTest {
   }
 
   @Test
-  void whoTakesOverFromAConnectionThatWaitsForNothingIsHeardAtOnce() {
+  void aTakeOverFromAConnectionWithoutOpenPublishesIsServedAtOnce() {
     broker.dist.publishAnswer = ReasonCode.SUCCESS;
     client.send(publish(QOS_2, 5, "five"));
     client.hears("50020005");
@@ -213,7 +213,7 @@ class RecordedPublishesTest {
   }
 
   @Test
-  void aConnectionWhosePublishIsNeverAnsweredIsLeftInTheEndAndOnce() {
+  void aConnectionWhosePublishIsNeverAnsweredIsLeftOnceInTheEnd() {
     long patience = TimeUnit.MILLISECONDS.toNanos(RecordedPublishes.patienceMillis(broker.loop(0).settings()));
     broker.dist.answersLater = true;
     client.send(publish(QOS_2, 5, "five"));
@@ -239,7 +239,7 @@ class RecordedPublishesTest {
     assertThat(broker.meters.get("dunlin.frontend.leaves-unsettled").counter().count()).isEqualTo(1);
   }
 
-  /** As the loop's tick does it at that time. */
+  /** As the loop's tick would do at that time. */
   private void giveUp(long nanos) {
     broker.on(
         0,

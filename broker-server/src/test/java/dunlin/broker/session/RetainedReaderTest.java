@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a new subscription gets of the retained messages, while they change, while it is repeated and while it ends. */
+/** The retained messages for a new subscription while they change, and while it is repeated or ended. */
 class RetainedReaderTest {
   private static final String SUBSCRIBED = "90040001000%d";
   private static final String UNSUBSCRIBED = "b00400020000";
@@ -34,7 +34,7 @@ class RetainedReaderTest {
   }
 
   @Test
-  void aPageDoesNotFollowANewerMessageThatCameLive() {
+  void aPageIsNotSentAfterANewerLiveMessage() {
     subscribe(1);
     live("t", "n+1");
     client.hears(published(1, "t", "n+1", false));
@@ -48,7 +48,7 @@ class RetainedReaderTest {
   }
 
   @Test
-  void aMessageThatWasDeletedLiveDoesNotComeBack() {
+  void aRetainedMessageThatWasDeletedMeanwhileIsNotSent() {
     subscribe(0);
     live("t", "");
     client.hears(published(0, "t", "", false));
@@ -74,7 +74,7 @@ class RetainedReaderTest {
   }
 
   @Test
-  void othersOfThePageAreSentAndTheNextPageFollows() {
+  void otherMessagesOfThePageAreSentAndTheNextPageFollows() {
     subscribe(0, "+");
     live("t", "2");
     find(0).findsFirst(retained("s", "1"), retained("t", "1"));
@@ -87,7 +87,7 @@ class RetainedReaderTest {
   }
 
   @Test
-  void whatDoesNotReplaceTheRetainedMessageDoesNotMatter() {
+  void messagesThatDoNotReplaceTheRetainedMessageHaveNoEffect() {
     subscribe(0);
     deliver(Publication.of(publisher(), "t", QoS.AT_LEAST_ONCE, false, System.currentTimeMillis(), new byte[0]));
     find(0).finds(retained("t", "n"));
@@ -96,7 +96,7 @@ class RetainedReaderTest {
   }
 
   @Test
-  void aRepeatedSubscribeTakesThePlaceOfTheOneBefore() {
+  void aRepeatedSubscribeReplacesThePreviousOne() {
     subscribe(0);
     for (int i = 0; i < 1_000; i++) client.send(subscribePacket("t", 0));
     client.hears(SUBSCRIBED.formatted(0).repeat(1_000));
@@ -124,7 +124,7 @@ class RetainedReaderTest {
   }
 
   @Test
-  void whatAnotherSubscriptionAsksForStillComes() {
+  void retainedMessagesOfAnotherSubscriptionAreStillSent() {
     subscribe(0);
     client.send(subscribePacket("+", 0));
     routes(1);
@@ -140,7 +140,7 @@ class RetainedReaderTest {
   }
 
   @Test
-  void unsubscribeForgetsWhatTheClientHasNotTakenOfAPage() {
+  void unsubscribeDiscardsTheRestOfAPage() {
     LoopClient slow = LoopClient.connecting(open.frontend(), 0, 's', 0, 1);
     slow.hears("20.*");
     slow.send(subscribePacket("t", 1));
@@ -157,7 +157,7 @@ class RetainedReaderTest {
   }
 
   @Test
-  void whatTheInboxLeavesOutOfAPageIsReadAgain() {
+  void messagesThatTheInboxLeavesOutAreReadAgain() {
     LoopClient durable = durableSubscriber();
     find(0).finds(retained("s", "n"), retained("t", "n"));
     assertThat(append(0).from()).isEqualTo(1);
@@ -175,9 +175,9 @@ class RetainedReaderTest {
     assertThat(open.connections(0).sessions().retainedReads()).isZero();
   }
 
-  /** Its messages have expired, so this connection has seen none of them, and never will. */
+  /** The messages in the inbox have expired, so this connection has not received them and never will. */
   @Test
-  void whatHasLeftTheInboxUnseenKeepsNoPageOut() {
+  void messagesThatExpiredInTheInboxKeepNoPageOut() {
     LoopClient durable = durableSubscriber();
     find(0).finds(retained("t", "n"));
     assertThat(append(0).from()).isEqualTo(1);
@@ -192,7 +192,7 @@ class RetainedReaderTest {
   }
 
   @Test
-  void whatComesWithQos0WhileAPageIsOnItsWayIntoTheInboxIsReadAgain() {
+  void topicsOfQos0MessagesThatArriveWhileAPageIsStoredAreReadAgain() {
     LoopClient durable = durableSubscriber();
     find(0).finds(retained("s", "n"), retained("t", "n"));
     assertThat(append(0).retained()).hasSize(2);
@@ -259,7 +259,7 @@ class RetainedReaderTest {
     return "8207" + "0001" + "00" + "0001" + "%02x".formatted((int) filter.charAt(0)) + "%02x".formatted(qos);
   }
 
-  /** The dist tier has set the route. */
+  /** Answers that the dist tier has set the route. */
   private void routes(int index) {
     await().until(() -> open.dist.answers.size() > index);
     open.dist.answers.get(index).complete(null);
@@ -287,7 +287,7 @@ class RetainedReaderTest {
     return new Publisher(Publisher.DEFAULT_TENANT, "publisher");
   }
 
-  /** A PUBLISH as the client gets it; those of QoS 1 have any packet identifier. */
+  /** A pattern for a PUBLISH to the client; with QoS 1, any packet identifier matches. */
   private static String published(int qos, String topic, String payload, boolean retain) {
     StringBuilder text = new StringBuilder();
     for (byte b : payload.getBytes(StandardCharsets.UTF_8)) text.append("%02x".formatted(b));
