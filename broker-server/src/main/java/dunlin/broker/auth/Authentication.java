@@ -227,7 +227,8 @@ public final class Authentication implements AutoCloseable {
       if (each.passwords().isEmpty()) continue;
       if (only != null) {
         throw new SettingException(
-            "dunlin.auth: only one authenticator for passwords is allowed, but several of dunlin.auth.password-file," + " dunlin.auth.provider and the embedding application have one");
+            "dunlin.auth: only one authenticator for passwords is allowed, but several of dunlin.auth.password-file,"
+              + " dunlin.auth.provider and the embedding application have one");
       }
       only = each.passwords().get();
     }

@@ -33,7 +33,9 @@ import java.util.Set;
  *   sensor-17:SCRAM-SHA-256$4096:&lt;salt&gt;$&lt;StoredKey&gt;:&lt;ServerKey&gt;
  * </pre>
  *
- * <p>The line without a name has the secret from which the salts of unknown users are derived. With it, these salts are the same at every start and on every node with this file, like the salts of real users. Without it, they change with every start.
+ * <p>The line without a name has the secret from which the salts of unknown users are derived. With it, these salts
+ * are the same at every start and on every node with this file, like the salts of real users. Without it, they change
+ * with every start.
  */
 public final class PasswordFile {
   /*

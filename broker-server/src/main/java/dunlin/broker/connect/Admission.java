@@ -25,7 +25,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The authentication of one client, from its CONNECT to the decision, and the re-authentications of a client with an authentication method; MQTT 5, sections 3.1.4 and 4.12.
+ * The authentication of one client, from its CONNECT to the decision, and the re-authentications of a client with an
+ * authentication method; MQTT 5, sections 3.1.4 and 4.12.
  *
  * <pre>
  *   asking the authenticator  -> waiting for the client   AUTH 0x18 is written

@@ -81,7 +81,7 @@ final class InboxMeters implements AutoCloseable {
       if (Arrays.stream(InboxDropReason.values()).noneMatch(reason -> reason.common() == common)) continue;
       views.add(
           FunctionCounter.builder("dunlin.messages.dropped", this, meters -> meters.dropped(common))
-              .description("Messages that a hop dropped, by reason.")
+              .description("Messages that a hop has dropped, by reason.")
               .tag("hop", "inbox")
               .tag("reason", common.tag())
               .register(registry));
