@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * themselves are rows. Everything but {@code handed} and {@code overtaken} can be derived from these, and a start reads
  * it from a summary row.
  */
-public sealed class Backlog permits MemberQueue, Transfers.Transfer {
+public sealed class Backlog permits MemberQueue, Transfer {
   /*
    * Owner: the applying thread.
    * Bounds: messages and bytes by InboxLimits, which Inboxes enforces.

@@ -73,7 +73,7 @@ public final class GroupState {
   final boolean whole;
 
   /** The transfer of its messages to another range that is in progress, or null. Written by the applying thread. */
-  volatile Transfers.@Nullable Transfer transfer;
+  volatile @Nullable Transfer transfer;
 
   /** @param whole whether its range is the only one */
   public GroupState(GroupKey key, long birth, int window, boolean whole) {
@@ -168,7 +168,7 @@ public final class GroupState {
   }
 
   /** The transfer in progress, or null. Any thread. */
-  public Transfers.@Nullable Transfer transfer() {
+  public @Nullable Transfer transfer() {
     return transfer;
   }
 

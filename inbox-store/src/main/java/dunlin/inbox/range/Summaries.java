@@ -83,7 +83,7 @@ public final class Summaries {
     if (reason != null) {
       long birth = inbox.birth();
       if (state.leftovers.get(birth) == inbox) out.put(SessionKeys.left(inbox.tenant, birth), leftRow(inbox, reason));
-    } else if (inbox instanceof Transfers.Transfer transfer) {
+    } else if (inbox instanceof Transfer transfer) {
       var of = Objects.requireNonNull(transfer.group);
       byte[] key = SessionKeys.groupTransfer(of.key, transfer.birth());
       if (of.transfer == transfer) out.put(key, row(transfer));
@@ -135,11 +135,11 @@ public final class Summaries {
         });
   }
 
-  private static byte[] row(Transfers.Transfer transfer) {
+  private static byte[] row(Transfer transfer) {
     return FieldWriter.bytesOf(
         fields -> {
           fields.octet(FORMAT);
-          fields.number(transfer.target);
+          fields.number(transfer.target());
           write(fields, transfer);
         });
   }
@@ -186,12 +186,12 @@ public final class Summaries {
   }
 
   /** Reads a transfer of a group's messages to another range. */
-  public static Transfers.Transfer readTransfer(GroupState group, long number, byte[] value) {
+  public static Transfer readTransfer(GroupState group, long number, byte[] value) {
     return FieldReader.read(
         value,
         in -> {
           in.format(FORMAT, "summary of a transfer");
-          var transfer = new Transfers.Transfer(group, number, in.count());
+          var transfer = new Transfer(group, number, in.count());
           readFields(in, transfer);
           return transfer;
         });

@@ -38,25 +38,6 @@ public final class Transfers {
   private final Groups groups;
   private final Appender appender;
 
-  /** Messages of a group that were set aside. Its birth is its number. */
-  public static final class Transfer extends Backlog {
-    /** The first shard of the target range. */
-    final int target;
-
-    Transfer(GroupState group, long number, int target) {
-      super(group, number, GroupState.ORIGIN);
-      this.target = target;
-    }
-
-    public long number() {
-      return birth();
-    }
-
-    public int target() {
-      return target;
-    }
-  }
-
   Transfers(RangeState state, Inboxes inboxes, Groups groups, Appender appender) {
     this.state = state;
     this.inboxes = inboxes;

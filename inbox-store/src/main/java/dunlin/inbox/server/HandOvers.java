@@ -4,7 +4,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.inbox.range.GroupState;
 import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.range.SessionResult.Outcome;
-import dunlin.inbox.range.Transfers.Transfer;
+import dunlin.inbox.range.Transfer;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.ShardCounters;

@@ -21,7 +21,7 @@ import dunlin.inbox.range.RangeState;
 import dunlin.inbox.range.SessionRange;
 import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.range.SessionResult.Outcome;
-import dunlin.inbox.range.Transfers;
+import dunlin.inbox.range.Transfer;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionKey;
@@ -267,7 +267,7 @@ final class InboxRangeServer {
   }
 
   /** Reads the messages of a transfer to another range; passes null on if that is not possible now. */
-  void readTransfer(GroupKey group, Transfers.Transfer transfer, Consumer<@Nullable List<Publication>> then) {
+  void readTransfer(GroupKey group, Transfer transfer, Consumer<@Nullable List<Publication>> then) {
     try {
       range.readers().execute(() -> then.accept(read(group, transfer)));
     } catch (RejectedExecutionException busy) {
@@ -275,7 +275,7 @@ final class InboxRangeServer {
     }
   }
 
-  private @Nullable List<Publication> read(GroupKey group, Transfers.Transfer transfer) {
+  private @Nullable List<Publication> read(GroupKey group, Transfer transfer) {
     try {
       var bodies = new ArrayList<Long>();
       range
