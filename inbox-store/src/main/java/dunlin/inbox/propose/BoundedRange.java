@@ -1,8 +1,8 @@
 package dunlin.inbox.propose;
 
-import dunlin.inbox.range.RangeState;
 import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.rows.SessionCommand;
+import dunlin.inbox.state.RangeState;
 import dunlin.store.Completion;
 import dunlin.store.Range;
 import dunlin.store.RangeReader;

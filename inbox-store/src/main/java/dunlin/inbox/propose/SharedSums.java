@@ -1,9 +1,9 @@
 package dunlin.inbox.propose;
 
 import dunlin.inbox.InboxSettings;
-import dunlin.inbox.range.RangeState;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.state.RangeState;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToLongFunction;

@@ -6,6 +6,7 @@ import dunlin.inbox.InboxDropReason;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.RouteKey;
 import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.state.SessionState;
 import dunlin.model.Publication;
 import java.util.ArrayList;
 import java.util.EnumMap;

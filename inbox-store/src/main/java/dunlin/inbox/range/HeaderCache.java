@@ -2,6 +2,7 @@ package dunlin.inbox.range;
 
 import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.StoredMessage;
+import dunlin.inbox.state.Backlog;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.NavigableMap;

@@ -2,8 +2,13 @@ package dunlin.inbox.range;
 
 import dunlin.inbox.InboxDropReason;
 import dunlin.inbox.OverflowPolicy;
-import dunlin.inbox.range.GroupState.GroupMember;
 import dunlin.inbox.rows.SessionKeys;
+import dunlin.inbox.state.Backlog;
+import dunlin.inbox.state.GroupState.GroupMember;
+import dunlin.inbox.state.GroupState;
+import dunlin.inbox.state.MemberQueue;
+import dunlin.inbox.state.MemberQueues;
+import dunlin.inbox.state.RangeState;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;

@@ -2,8 +2,13 @@ package dunlin.inbox.range;
 
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
-import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.SessionKeys.Parsed;
+import dunlin.inbox.rows.SessionKeys;
+import dunlin.inbox.state.Backlog;
+import dunlin.inbox.state.GroupState;
+import dunlin.inbox.state.RangeState;
+import dunlin.inbox.state.SessionState;
+import dunlin.inbox.state.Summaries;
 import dunlin.model.TopicFilter;
 import dunlin.store.RangeReader;
 import java.nio.ByteBuffer;

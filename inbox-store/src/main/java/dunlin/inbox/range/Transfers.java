@@ -6,6 +6,9 @@ import dunlin.inbox.rows.SessionCommand.AcceptTransfer;
 import dunlin.inbox.rows.SessionCommand.BeginTransfer;
 import dunlin.inbox.rows.SessionCommand.EndTransfer;
 import dunlin.inbox.rows.SessionKeys;
+import dunlin.inbox.state.Backlog;
+import dunlin.inbox.state.RangeState;
+import dunlin.inbox.state.Transfer;
 import dunlin.model.Publication;
 import java.util.List;
 

@@ -1,18 +1,18 @@
 package dunlin.inbox.repair;
 
 import dunlin.inbox.InboxDropReason;
-import dunlin.inbox.range.Backlog;
-import dunlin.inbox.range.GroupState;
-import dunlin.inbox.range.RangeState;
 import dunlin.inbox.range.SessionLife;
-import dunlin.inbox.range.Summaries;
 import dunlin.inbox.rows.BodyReferences;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
-import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.SessionKeys.Parsed;
+import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.ShardCounters;
 import dunlin.inbox.rows.StoredMessage;
+import dunlin.inbox.state.Backlog;
+import dunlin.inbox.state.GroupState;
+import dunlin.inbox.state.RangeState;
+import dunlin.inbox.state.Summaries;
 import dunlin.model.TopicFilter;
 import dunlin.runtime.LogText;
 import dunlin.store.RangeReader;

@@ -1,13 +1,13 @@
 package dunlin.inbox.server;
 
-import dunlin.inbox.Connections;
 import dunlin.inbox.Connections.InboxMessage;
-import dunlin.inbox.range.GroupState;
-import dunlin.inbox.range.GroupState.GroupMember;
-import dunlin.inbox.range.Matcher;
-import dunlin.inbox.range.RangeState;
-import dunlin.inbox.range.SessionState;
+import dunlin.inbox.Connections;
 import dunlin.inbox.rows.GroupKey;
+import dunlin.inbox.state.GroupState.GroupMember;
+import dunlin.inbox.state.GroupState;
+import dunlin.inbox.state.Matcher;
+import dunlin.inbox.state.RangeState;
+import dunlin.inbox.state.SessionState;
 import dunlin.model.Publication;
 import dunlin.model.TopicFilter;
 import java.util.List;

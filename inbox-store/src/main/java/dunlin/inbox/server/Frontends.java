@@ -3,7 +3,7 @@ package dunlin.inbox.server;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections;
 import dunlin.inbox.propose.Proposals;
-import dunlin.inbox.range.SessionState;
+import dunlin.inbox.state.SessionState;
 import dunlin.store.StoreException;
 import java.util.HashMap;
 import java.util.concurrent.CompletableFuture;

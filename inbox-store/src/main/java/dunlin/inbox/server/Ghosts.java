@@ -2,9 +2,9 @@ package dunlin.inbox.server;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.inbox.ConnectionId;
-import dunlin.inbox.range.RangeState;
-import dunlin.inbox.range.SessionState;
 import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.state.RangeState;
+import dunlin.inbox.state.SessionState;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;

@@ -1,13 +1,13 @@
 package dunlin.inbox.server;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dunlin.inbox.range.GroupState;
-import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.range.SessionResult.Outcome;
-import dunlin.inbox.range.Transfer;
+import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.ShardCounters;
+import dunlin.inbox.state.GroupState;
+import dunlin.inbox.state.Transfer;
 import dunlin.model.Publication;
 import java.time.InstantSource;
 import java.util.ArrayList;

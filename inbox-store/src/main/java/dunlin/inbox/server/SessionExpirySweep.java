@@ -1,10 +1,10 @@
 package dunlin.inbox.server;
 
 import dunlin.inbox.SessionRef;
-import dunlin.inbox.range.RangeState;
-import dunlin.inbox.range.SessionState;
 import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.StoredMessage;
+import dunlin.inbox.state.RangeState;
+import dunlin.inbox.state.SessionState;
 import dunlin.store.Range;
 import dunlin.store.RangeReader;
 import java.util.ArrayList;

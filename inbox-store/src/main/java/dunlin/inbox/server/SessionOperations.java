@@ -2,8 +2,8 @@ package dunlin.inbox.server;
 
 import dunlin.inbox.Connections;
 import dunlin.inbox.SessionsMXBean;
-import dunlin.inbox.range.SessionState;
 import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.state.SessionState;
 import dunlin.runtime.LogText;
 import java.util.ArrayList;
 import java.util.Comparator;

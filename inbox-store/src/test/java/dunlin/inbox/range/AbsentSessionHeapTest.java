@@ -2,6 +2,7 @@ package dunlin.inbox.range;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.inbox.state.FilterSubscribers;
 import dunlin.model.FilterIndex;
 import dunlin.model.QoS;
 import dunlin.model.TopicFilter;

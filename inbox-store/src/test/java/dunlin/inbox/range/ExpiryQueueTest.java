@@ -3,6 +3,8 @@ package dunlin.inbox.range;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.state.ExpiryQueue;
+import dunlin.inbox.state.SessionState;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

@@ -2,15 +2,19 @@ package dunlin.inbox.range;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dunlin.inbox.range.GroupState.GroupMember;
 import dunlin.inbox.repair.StoredSessions;
 import dunlin.inbox.rows.BodyReferences;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
-import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.SessionKeys.Parsed;
+import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.ShardCounters;
 import dunlin.inbox.rows.StoredMessage;
+import dunlin.inbox.state.Backlog;
+import dunlin.inbox.state.GroupState.GroupMember;
+import dunlin.inbox.state.GroupState;
+import dunlin.inbox.state.MemberQueue;
+import dunlin.inbox.state.SessionState;
 import dunlin.model.TopicFilter;
 import java.nio.ByteBuffer;
 import java.util.HashMap;

@@ -7,6 +7,7 @@ import dunlin.inbox.OverflowPolicy;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionCommand;
+import dunlin.inbox.state.GroupState;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import java.util.ArrayList;

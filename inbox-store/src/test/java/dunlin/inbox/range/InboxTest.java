@@ -9,6 +9,7 @@ import dunlin.inbox.InboxSettings.Sums;
 import dunlin.inbox.OverflowPolicy;
 import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.rows.SessionCommand;
+import dunlin.inbox.state.Fences;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;

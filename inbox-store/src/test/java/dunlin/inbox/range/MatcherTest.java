@@ -8,6 +8,7 @@ import dunlin.inbox.InboxLimits;
 import dunlin.inbox.InboxSettings.Sums;
 import dunlin.inbox.OverflowPolicy;
 import dunlin.inbox.rows.SessionCommand;
+import dunlin.inbox.state.Matcher;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
 import java.lang.management.ManagementFactory;

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.state.OnlineSessions;
+import dunlin.inbox.state.SessionState;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;

@@ -8,6 +8,8 @@ import dunlin.inbox.SessionRef;
 import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionCommand;
+import dunlin.inbox.state.GroupState;
+import dunlin.inbox.state.MemberQueues;
 import dunlin.model.QoS;
 import java.util.ArrayList;
 import java.util.HashMap;

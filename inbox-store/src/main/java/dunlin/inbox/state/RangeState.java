@@ -1,4 +1,4 @@
-package dunlin.inbox.range;
+package dunlin.inbox.state;
 
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxDropReason;
@@ -11,8 +11,8 @@ import dunlin.inbox.rows.ForeignExchanges;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.SessionKeys;
-import dunlin.inbox.rows.ShardInterval;
 import dunlin.inbox.rows.ShardCounters;
+import dunlin.inbox.rows.ShardInterval;
 import dunlin.model.FilterIndex;
 import dunlin.model.TopicFilter;
 import dunlin.store.FieldReader;
@@ -50,7 +50,7 @@ public final class RangeState {
   /** The shards of this range. The rows of the range itself are in the first one. */
   public final ShardInterval interval;
 
-  final ShardCounters counters = new ShardCounters();
+  public final ShardCounters counters = new ShardCounters();
   public final ConcurrentHashMap<SessionKey, SessionState> sessions = new ConcurrentHashMap<>();
   public final ConcurrentHashMap<GroupKey, GroupState> groups = new ConcurrentHashMap<>();
 
@@ -78,25 +78,25 @@ public final class RangeState {
   /** The subscribers of non-shared subscriptions; replaced when the range is opened again. */
   public volatile FilterIndex<FilterSubscribers> index = new FilterIndex<>();
 
-  final BodyReferences references = new BodyReferences();
-  final Summaries summaries = new Summaries(this);
-  final Fences fences = new Fences(this);
+  public final BodyReferences references = new BodyReferences();
+  public final Summaries summaries = new Summaries(this);
+  public final Fences fences = new Fences(this);
   public final ForeignExchanges foreignExchanges = new ForeignExchanges();
   public final AcceptedTransfers acceptedTransfers = new AcceptedTransfers();
 
-  final OnlineSessions online = new OnlineSessions();
+  public final OnlineSessions online = new OnlineSessions();
 
   /** Sessions without a connection that will expire. */
-  final ExpiryQueue expiring = new ExpiryQueue();
+  public final ExpiryQueue expiring = new ExpiryQueue();
 
   /** Wills to be published, by time and epoch. */
   public final NavigableMap<DueKey, PendingWill> dueWills = new TreeMap<>();
 
   /** The same wills by epoch. */
-  final Map<Long, PendingWill> willsByEpoch = new HashMap<>();
+  public final Map<Long, PendingWill> willsByEpoch = new HashMap<>();
 
   /** The inboxes of ended sessions and groups, by birth; their messages are deleted step by step. */
-  final NavigableMap<Long, Backlog> leftovers = new TreeMap<>();
+  public final NavigableMap<Long, Backlog> leftovers = new TreeMap<>();
 
   /**
    * Groups with a message that did not fit into a member's inbox, by the member. Used only to find the groups to drain
@@ -113,24 +113,24 @@ public final class RangeState {
    */
   private final Map<String, String> users = new HashMap<>();
 
-  InboxLimits limits = InboxSettings.defaults().limits();
+  public InboxLimits limits = InboxSettings.defaults().limits();
 
   /** What other ranges hold, as the command says that is being applied. */
-  Elsewhere elsewhere = Elsewhere.NOTHING;
+  public Elsewhere elsewhere = Elsewhere.NOTHING;
 
   /**
    * What other ranges hold of the quantities that are bounded for all ranges together; see
    * {@link dunlin.inbox.rows.SessionCommand.Beside}.
    */
-  record Elsewhere(long sessions, long memory, long messageBytes) {
-    static final Elsewhere NOTHING = new Elsewhere(0, 0, 0);
+  public record Elsewhere(long sessions, long memory, long messageBytes) {
+    public static final Elsewhere NOTHING = new Elsewhere(0, 0, 0);
   }
 
   public RangeState(ShardInterval interval) {
     this.interval = interval;
   }
 
-  void clear() {
+  public void clear() {
     sessions.clear();
     groups.clear();
     queued.set(0);
@@ -159,7 +159,7 @@ public final class RangeState {
     counters.clear();
   }
 
-  void writeLimits(RangeWriter out) {
+  public void writeLimits(RangeWriter out) {
     out.put(
         SessionKeys.limits(interval.from()),
         FieldWriter.bytesOf(
@@ -174,7 +174,7 @@ public final class RangeState {
             }));
   }
 
-  void readLimits(byte[] value) {
+  public void readLimits(byte[] value) {
     limits =
         FieldReader.read(
             value,
@@ -216,12 +216,12 @@ public final class RangeState {
         });
   }
 
-  static void expectFormat(int format) {
+  public static void expectFormat(int format) {
     if (format != FORMAT) throw new IllegalStateException("row of unknown format " + format);
   }
 
   /** Counts a subscription that was added (1) or removed (-1). */
-  void count(TopicFilter filter, int change) {
+  public void count(TopicFilter filter, int change) {
     subscriptions.addAndGet(change);
     if (filter.shared()) sharedSubscriptions.addAndGet(change);
     memory.addAndGet(change * memoryOf(filter));
@@ -240,28 +240,28 @@ public final class RangeState {
   }
 
   /** Number of durable sessions of all ranges, as far as is known while a command is applied. */
-  long durableEverywhere() {
+  public long durableEverywhere() {
     return durableCount.get() + elsewhere.sessions();
   }
 
   /** Memory of the sessions and subscriptions of all ranges, likewise. */
-  long memoryEverywhere() {
+  public long memoryEverywhere() {
     return memory.get() + elsewhere.memory();
   }
 
   /** Bytes of the messages in the inboxes of all ranges, likewise. */
-  long queuedBytesEverywhere() {
+  public long queuedBytesEverywhere() {
     return queuedBytes.get() + elsewhere.messageBytes();
   }
 
   /** Adds a session that was created or restored. */
-  void add(SessionState session) {
+  public void add(SessionState session) {
     sessions.put(session.key, session);
     memory.addAndGet(memoryOf(session.key, session.user));
   }
 
   /** Removes a session that has ended. */
-  void remove(SessionState session) {
+  public void remove(SessionState session) {
     sessions.remove(session.key);
     memory.addAndGet(-memoryOf(session.key, session.user));
   }
@@ -270,7 +270,7 @@ public final class RangeState {
    * An equal key whose texts are shared with other sessions where possible: decoding a command creates a new copy of
    * every text.
    */
-  SessionKey sharing(SessionKey key) {
+  public SessionKey sharing(SessionKey key) {
     return new SessionKey(shared(key.tenant()), key.clientId());
   }
 
@@ -278,7 +278,7 @@ public final class RangeState {
    * An equal user name, shared where possible: with the client identifier if they are equal, or with other sessions if
    * it is short.
    */
-  String sharedUser(SessionKey key, String user) {
+  public String sharedUser(SessionKey key, String user) {
     if (user.isEmpty()) return "";
     if (user.equals(key.clientId())) return key.clientId();
     return user.length() <= SHARED_USER_MAX ? sharedIn(users, user) : user;
@@ -294,34 +294,34 @@ public final class RangeState {
   }
 
   /** Takes over the inbox of an ended session or group; its messages are deleted step by step. */
-  void leave(Backlog inbox, InboxDropReason reason) {
+  public void leave(Backlog inbox, InboxDropReason reason) {
     inbox.left = reason;
     leftovers.put(inbox.birth(), inbox);
     summaries.touch(inbox);
   }
 
   /** Notes that a group's message did not fit into a member's inbox. */
-  void turnedAway(SessionState session, GroupState group) {
+  public void turnedAway(SessionState session, GroupState group) {
     session.backlog().turnedAway = true;
     turnedAway.computeIfAbsent(session, _ -> new HashSet<>()).add(group);
   }
 
   /** The groups whose messages did not fit into a session's inbox since the last call. */
-  Set<GroupState> takeTurnedAway(SessionState session) {
+  public Set<GroupState> takeTurnedAway(SessionState session) {
     var inbox = session.backlogIfAny();
     if (inbox == null || !inbox.turnedAway) return Set.of();
     inbox.turnedAway = false;
     return Objects.requireNonNullElse(turnedAway.remove(session), Set.of());
   }
 
-  void attach(SessionState session, ConnectionId connection) {
+  public void attach(SessionState session, ConnectionId connection) {
     var owner = new ConnectionId(shared(connection.frontend()), connection.incarnation(), connection.number());
     session.owner = owner;
     onlineCount.incrementAndGet();
     online.add(session, owner);
   }
 
-  void detach(SessionState session) {
+  public void detach(SessionState session) {
     var owner = session.owner;
     if (owner == null) return;
     session.owner = null;
@@ -330,13 +330,13 @@ public final class RangeState {
   }
 
   /** Sets how long a session outlives its connection, and so whether it counts as durable. */
-  void stay(SessionState session, long expirySeconds) {
+  public void stay(SessionState session, long expirySeconds) {
     if (session.expirySeconds() > 0) durableCount.decrementAndGet();
     session.expirySeconds(expirySeconds);
     if (expirySeconds > 0) durableCount.incrementAndGet();
   }
 
-  void expireAt(SessionState session, long deadline) {
+  public void expireAt(SessionState session, long deadline) {
     if (session.deadline != SessionState.NEVER) expiring.remove(session);
     session.deadline = deadline;
     if (deadline != SessionState.NEVER) expiring.add(session);

@@ -1,4 +1,4 @@
-package dunlin.inbox.range;
+package dunlin.inbox.state;
 
 import dunlin.inbox.rows.ShardInterval;
 import dunlin.model.TopicFilter;
@@ -7,7 +7,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The sessions with a non-shared subscription of one topic filter. */
-final class FilterSubscribers {
+public final class FilterSubscribers {
   /*
    * Owner: the applying thread writes, any thread reads without a lock. Adding and removing are O(1) on average: slots
    * are filled from the front, and removed ones stay empty until half of all are empty; then the remaining subscribers
@@ -18,7 +18,7 @@ final class FilterSubscribers {
   private static final int SCAN_MAX = 16;
 
   /** The filter of all these subscriptions, shared so that no subscription has its own copy. */
-  final TopicFilter filter;
+  public final TopicFilter filter;
 
   private volatile AtomicReferenceArray<DurableSubscriber> slots = new AtomicReferenceArray<>(SLOTS_MIN);
 
@@ -28,7 +28,7 @@ final class FilterSubscribers {
   /** Number of subscribers in each shard of the range; null while they are few enough to scan. */
   private int @Nullable [] perShard;
 
-  FilterSubscribers(TopicFilter filter) {
+  public FilterSubscribers(TopicFilter filter) {
     this.filter = filter;
   }
 
@@ -40,12 +40,12 @@ final class FilterSubscribers {
     }
   }
 
-  boolean isEmpty() {
+  public boolean isEmpty() {
     return live == 0;
   }
 
   /** Adds a new subscriber. Answers whether it is the first one of its shard. */
-  boolean add(DurableSubscriber subscriber, ShardInterval interval) {
+  public boolean add(DurableSubscriber subscriber, ShardInterval interval) {
     if (used == slots.length()) compact();
     int shard = subscriber.session.shard - interval.from();
     boolean first = !hasShard(shard, interval);
@@ -63,7 +63,7 @@ final class FilterSubscribers {
   }
 
   /** Removes a subscriber. Answers whether it was the last one of its shard. */
-  boolean remove(DurableSubscriber subscriber, ShardInterval interval) {
+  public boolean remove(DurableSubscriber subscriber, ShardInterval interval) {
     assert slots.get(subscriber.slot) == subscriber : "a subscriber in another's place";
     slots.set(subscriber.slot, null);
     live--;

@@ -1,4 +1,4 @@
-package dunlin.inbox.range;
+package dunlin.inbox.state;
 
 import dunlin.model.FilterIndex;
 import dunlin.model.Publication;

@@ -1,4 +1,4 @@
-package dunlin.inbox.range;
+package dunlin.inbox.state;
 
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.rows.PacketIds;
@@ -18,29 +18,29 @@ public final class SessionState {
    * Bounds: subscriptions by InboxLimits, received packet identifiers 65,535; messages are rows.
    */
   /** The deadline of a session that never expires. */
-  static final long NEVER = Long.MAX_VALUE;
+  public static final long NEVER = Long.MAX_VALUE;
 
   private static final long FIRST_SEQUENCE = 1;
 
   /** The value of {@code sessionExpirySeconds} for never. */
-  static final long NEVER_SECONDS = 0xFFFF_FFFFL;
+  public static final long NEVER_SECONDS = 0xFFFF_FFFFL;
 
   public final SessionKey key;
 
   /** The epoch in which it began. */
-  final long birth;
+  public final long birth;
 
   /** The shard of its rows. */
-  final int shard;
+  public final int shard;
 
   /** The user who created it; no other user may take it over. Empty if the client had no user name. */
   public final String user;
 
   /** Written by the applying thread only, like all volatile fields here. */
-  volatile long epoch;
+  public volatile long epoch;
 
   /** The connection that owns the session, or null. */
-  volatile @Nullable ConnectionId owner;
+  public volatile @Nullable ConnectionId owner;
 
   /** Created for the first message, which a session that ends with its connection never gets. */
   private volatile @Nullable Backlog backlog;
@@ -52,18 +52,18 @@ public final class SessionState {
   private int expiry;
 
   /** When the session ends; {@link #NEVER} while it has a connection. */
-  long deadline = NEVER;
+  public long deadline = NEVER;
 
   /** Its index in the {@link ExpiryQueue}; -1 while it is not in the queue. */
-  int expiryPlace = -1;
+  public int expiryPlace = -1;
 
   /** Its place in {@link OnlineSessions}, which sets it; null while it has no connection. */
   OnlineSessions.@Nullable Place online;
 
-  @Nullable PendingWill will;
-  @Nullable PacketIds receivedPacketIds;
+  public @Nullable PendingWill will;
+  public @Nullable PacketIds receivedPacketIds;
 
-  SessionState(SessionKey key, String user, long birth) {
+  public SessionState(SessionKey key, String user, long birth) {
     this.key = key;
     this.user = user;
     this.birth = birth;
@@ -83,7 +83,7 @@ public final class SessionState {
   }
 
   /** The sequence of the next message. */
-  long nextSequence() {
+  public long nextSequence() {
     Backlog inbox = backlog;
     return inbox == null ? FIRST_SEQUENCE : inbox.next;
   }
@@ -107,13 +107,13 @@ public final class SessionState {
   }
 
   /** Records that it is unknown what was handed to its connection; it may be everything. */
-  void anyHanded() {
+  public void anyHanded() {
     Backlog inbox = backlog;
     if (inbox != null) inbox.resetHanded(Backlog.ANY);
   }
 
   /** Records that a new connection was handed nothing yet. */
-  void nothingHanded() {
+  public void nothingHanded() {
     Backlog inbox = backlog;
     if (inbox != null) inbox.resetHanded(inbox.sentBelow - 1);
   }
@@ -135,7 +135,7 @@ public final class SessionState {
   }
 
   /** Its present subscriptions in the order of their filters' texts; a view that must not be changed. */
-  Collection<DurableSubscriber> subscriptions() {
+  public Collection<DurableSubscriber> subscriptions() {
     var all = subscriptions;
     if (all == null) return List.of();
     return all instanceof DurableSubscriber only ? List.of(only) : several(all).values();
@@ -148,7 +148,7 @@ public final class SessionState {
   }
 
   /** The subscription of a filter, or null. */
-  @Nullable DurableSubscriber subscription(String filter) {
+  public @Nullable DurableSubscriber subscription(String filter) {
     var all = subscriptions;
     if (all == null) return null;
     if (all instanceof DurableSubscriber only) return only.filter.text().equals(filter) ? only : null;
@@ -161,7 +161,7 @@ public final class SessionState {
   }
 
   /** Adds a subscription for a filter that has none yet. */
-  void subscribe(DurableSubscriber subscriber) {
+  public void subscribe(DurableSubscriber subscriber) {
     var before = subscriptions;
     if (before == null) {
       subscriptions = subscriber;
@@ -179,7 +179,7 @@ public final class SessionState {
   }
 
   /** Removes a subscription. Answers the removed one, or null. */
-  @Nullable DurableSubscriber unsubscribe(String filter) {
+  public @Nullable DurableSubscriber unsubscribe(String filter) {
     var removed = subscription(filter);
     var all = subscriptions;
     if (removed == null || all == null) return null;
@@ -192,20 +192,20 @@ public final class SessionState {
     return removed;
   }
 
-  void unsubscribeAll() {
+  public void unsubscribeAll() {
     subscriptions = null;
   }
 
-  boolean hasReceived(int packetId) {
+  public boolean hasReceived(int packetId) {
     return receivedPacketIds != null && receivedPacketIds.contains(packetId);
   }
 
-  void addReceived(int packetId) {
+  public void addReceived(int packetId) {
     if (receivedPacketIds == null) receivedPacketIds = new PacketIds();
     receivedPacketIds.add(packetId);
   }
 
-  void removeReceived(int packetId) {
+  public void removeReceived(int packetId) {
     if (receivedPacketIds == null) return;
     receivedPacketIds.remove(packetId);
     if (receivedPacketIds.isEmpty()) receivedPacketIds = null;

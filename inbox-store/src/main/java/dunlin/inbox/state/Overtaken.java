@@ -1,4 +1,4 @@
-package dunlin.inbox.range;
+package dunlin.inbox.state;
 
 import java.util.Arrays;
 
@@ -6,7 +6,7 @@ import java.util.Arrays;
  * Messages that were dropped as the oldest of a full inbox after they were handed to the connection, which may be
  * sending them. If the client acknowledges them they are delivered; if its connection ends first, they are lost.
  */
-final class Overtaken {
+public final class Overtaken {
   /*
    * Owner: the applying thread. It only affects what is counted, so replicas may differ in it.
    * Bounds: MAX, about as many as a connection takes ahead of its client; beyond that, the oldest counts as lost.
@@ -19,12 +19,12 @@ final class Overtaken {
   private int first;
   private int end;
 
-  int size() {
+  public int size() {
     return end - first;
   }
 
   /** Adds a sequence that is higher than all others. Answers whether the oldest one was removed for it. */
-  boolean add(long sequence) {
+  public boolean add(long sequence) {
     assert size() == 0 || sequences[end - 1] < sequence : "dropped out of order";
     boolean full = size() == MAX;
     if (full) first++;
@@ -40,7 +40,7 @@ final class Overtaken {
   }
 
   /** Removes a sequence. Answers whether it was present. */
-  boolean remove(long sequence) {
+  public boolean remove(long sequence) {
     int at = Arrays.binarySearch(sequences, first, end, sequence);
     if (at < 0) return false;
     System.arraycopy(sequences, at + 1, sequences, at, end - at - 1);

@@ -1,4 +1,4 @@
-package dunlin.inbox.range;
+package dunlin.inbox.state;
 
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.ShardCounters;
@@ -26,17 +26,17 @@ public final class GroupState {
    * The first sequence of an empty inbox. There are as many sequences in front of it, for messages that are given back,
    * as behind it, for new ones.
    */
-  static final long ORIGIN = 1L << 62;
+  public static final long ORIGIN = 1L << 62;
 
   public final GroupKey key;
 
   /** The epoch in which it began. */
-  final long birth;
+  public final long birth;
 
   /** The shard of its rows. */
-  final int shard;
+  public final int shard;
 
-  final Backlog backlog;
+  public final Backlog backlog;
 
   private final NavigableMap<String, GroupMember> members = new TreeMap<>();
 
@@ -49,7 +49,7 @@ public final class GroupState {
   private final Roster<GroupMember> connected = new Roster<>();
 
   /** The queues of an ordered group; null for other groups. */
-  final @Nullable MemberQueues queues;
+  public final @Nullable MemberQueues queues;
 
   /** The connected members of an ordered group. */
   private final @Nullable HashRing<GroupMember> ring;
@@ -70,10 +70,10 @@ public final class GroupState {
   private volatile boolean waitsForOthers;
 
   /** Whether there is only one range, so that there are no members in other ranges. */
-  final boolean whole;
+  public final boolean whole;
 
   /** The transfer of its messages to another range that is in progress, or null. Written by the applying thread. */
-  volatile @Nullable Transfer transfer;
+  public volatile @Nullable Transfer transfer;
 
   /** @param whole whether its range is the only one */
   public GroupState(GroupKey key, long birth, int window, boolean whole) {
@@ -92,18 +92,18 @@ public final class GroupState {
     public final DurableSubscriber subscriber;
 
     /** Sequences, in the session's inbox, of the group's messages that it has not acknowledged. */
-    final SortedSet<Long> outstanding = new TreeSet<>();
+    public final SortedSet<Long> outstanding = new TreeSet<>();
 
     /** Whether {@link Summaries} has to write what is outstanding, and whether a row of that exists. */
     boolean touched;
 
-    boolean summed;
+    public boolean summed;
 
     /**
      * Whether all outstanding messages were examined since the member went offline, and stay with it because they are
      * QoS 2 exchanges in progress.
      */
-    boolean keeps;
+    public boolean keeps;
 
     /** Its room and its load, as they were last counted for the group. */
     private int room;
@@ -121,7 +121,7 @@ public final class GroupState {
       return subscriber.session;
     }
 
-    String clientId() {
+    public String clientId() {
       return subscriber.session.key.clientId();
     }
 
@@ -140,11 +140,11 @@ public final class GroupState {
     }
   }
 
-  int size() {
+  public int size() {
     return members.size();
   }
 
-  Collection<GroupMember> members() {
+  public Collection<GroupMember> members() {
     return members.values();
   }
 
@@ -183,13 +183,13 @@ public final class GroupState {
   /**
    * Finds out whether messages wait for members in other ranges or are in transfer to them. On the applying thread.
    */
-  boolean lookForOthers() {
+  public boolean lookForOthers() {
     waitsForOthers = !whole && (transfer != null || isStuck() || isAloneAndAway());
     return waitsForOthers;
   }
 
   /** Whether messages wait that no member in this range takes before one connects or acknowledges. */
-  boolean isStuck() {
+  public boolean isStuck() {
     if (queues == null) return backlog.count > 0 && room == 0;
     return connected.size() == 0 && (backlog.count > 0 || !queues.all().isEmpty());
   }
@@ -205,69 +205,69 @@ public final class GroupState {
   }
 
   /** Whether messages wait in its inbox or in queues of former members, or are in transfer to another range. */
-  boolean holds() {
+  public boolean holds() {
     return waits() || transfer != null;
   }
 
   /** Where the next message to hand on waits. */
-  Backlog nextToHandOn() {
+  public Backlog nextToHandOn() {
     var gone = queues == null ? null : queues.lastGone();
     return gone == null ? backlog : gone;
   }
 
   /** Whether an online member has room in its window. */
-  boolean hasRoom() {
+  public boolean hasRoom() {
     return room > 0;
   }
 
   /** Whether messages wait that members must get before new ones. */
-  boolean waits() {
+  public boolean waits() {
     return backlog.count > 0 || (queues != null && queues.lastGone() != null);
   }
 
   /** Whether a waiting message can be handed on now. */
-  boolean drains() {
+  public boolean drains() {
     if (queues == null) return backlog.count > 0 && room > 0;
     return queues.anyReady() || (connected.size() > 0 && waits());
   }
 
-  String lastTurn() {
+  public String lastTurn() {
     return lastTurn;
   }
 
   /** Restores whose turn was last. */
-  void restoreTurn(String clientId) {
+  public void restoreTurn(String clientId) {
     lastTurn = clientId;
   }
 
   /** Counts all members again, after the window has changed or they were restored. */
-  void recount(int windowNow) {
+  public void recount(int windowNow) {
     window = windowNow;
     for (GroupMember member : members.values()) place(member);
     publishCredit();
   }
 
   /** Notes that a member has connected or disconnected. */
-  void changed(GroupMember member) {
+  public void changed(GroupMember member) {
     place(member);
     publishCredit();
   }
 
   /** Notes that a message waits for a member. */
-  void queued(MemberQueue queue) {
+  public void queued(MemberQueue queue) {
     var member = members.get(queue.clientId);
     if (member != null) changed(member);
   }
 
   /** Notes that a message was stored for an online member with room. */
-  void assigned(GroupMember member, long sequence) {
+  public void assigned(GroupMember member, long sequence) {
     member.outstanding.add(sequence);
     lastTurn = member.clientId();
     changed(member);
   }
 
   /** Notes that a member's message was acknowledged or goes elsewhere. */
-  void released(GroupMember member, long sequence) {
+  public void released(GroupMember member, long sequence) {
     if (member.outstanding.remove(sequence)) changed(member);
   }
 
@@ -311,13 +311,13 @@ public final class GroupState {
     takes = room > 0;
   }
 
-  @Nullable GroupMember member(SessionState session) {
+  public @Nullable GroupMember member(SessionState session) {
     var member = members.get(session.key.clientId());
     return member != null && member.session() == session ? member : null;
   }
 
   /** Adds a new member. Answers whether it is the first one. */
-  boolean join(DurableSubscriber subscriber) {
+  public boolean join(DurableSubscriber subscriber) {
     var member = new GroupMember(subscriber);
     var before = members.put(member.clientId(), member);
     assert before == null : "a member joins twice";
@@ -326,7 +326,7 @@ public final class GroupState {
   }
 
   /** Removes a member. Answers whether it was the last one. */
-  boolean leave(GroupMember member) {
+  public boolean leave(GroupMember member) {
     members.remove(member.clientId());
     unplace(member);
     if (queues != null) queues.remove(member);
@@ -336,7 +336,7 @@ public final class GroupState {
   }
 
   /** The least loaded online member with room for a message; members with equal loads take turns. */
-  @Nullable GroupMember leastLoaded(Predicate<GroupMember> fits) {
+  public @Nullable GroupMember leastLoaded(Predicate<GroupMember> fits) {
     for (TreeMap<String, GroupMember> equals : takers.values()) {
       for (GroupMember member : equals.tailMap(lastTurn, false).values()) if (fits.test(member)) return member;
       for (GroupMember member : equals.headMap(lastTurn, true).values()) if (fits.test(member)) return member;
@@ -350,7 +350,7 @@ public final class GroupState {
   }
 
   /** How many messages a member's window has room for; 0 while it is offline. */
-  int room(GroupMember member) {
+  public int room(GroupMember member) {
     return member.room;
   }
 }

@@ -1,4 +1,4 @@
-package dunlin.inbox.range;
+package dunlin.inbox.state;
 
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * Sessions without a connection that will expire, ordered by deadline and then by birth, so that every replica ends
  * them in the same order.
  */
-final class ExpiryQueue {
+public final class ExpiryQueue {
   /*
    * Owner: the applying thread.
    * It is a binary heap in an array; each session knows its index (expiryPlace). A tree would take as much memory for
@@ -19,30 +19,30 @@ final class ExpiryQueue {
   private @Nullable SessionState[] heap = new @Nullable SessionState[PLACES_MIN];
   private int size;
 
-  boolean isEmpty() {
+  public boolean isEmpty() {
     return size == 0;
   }
 
   /** The deadline of the first session; {@link SessionState#NEVER} if the queue is empty. */
-  long firstDeadline() {
+  public long firstDeadline() {
     var first = heap[0];
     return first == null ? SessionState.NEVER : first.deadline;
   }
 
   /** The session that ends first, or null. */
-  @Nullable SessionState first() {
+  public @Nullable SessionState first() {
     return heap[0];
   }
 
   /** Adds a session that is not in the queue; its deadline must not change until it is removed. */
-  void add(SessionState session) {
+  public void add(SessionState session) {
     assert session.expiryPlace < 0 : "in the queue twice";
     if (size == heap.length) heap = Arrays.copyOf(heap, size * 2);
     rise(session, size++);
   }
 
   /** Removes a session that is in the queue. */
-  void remove(SessionState session) {
+  public void remove(SessionState session) {
     int place = session.expiryPlace;
     assert heap[place] == session : "a session in another's place";
     session.expiryPlace = -1;

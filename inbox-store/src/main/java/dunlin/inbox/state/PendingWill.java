@@ -1,26 +1,26 @@
-package dunlin.inbox.range;
+package dunlin.inbox.state;
 
 import dunlin.inbox.rows.SessionKey;
 
 /** A will that may have to be published; the message itself is a row. */
-final class PendingWill {
+public final class PendingWill {
   /** The will is not due: the connection that left it still exists. */
-  static final long NOT_DUE = 0;
+  public static final long NOT_DUE = 0;
 
-  final SessionKey session;
+  public final SessionKey session;
 
   /** The epoch of the connection that left it; unique in the range. */
-  final long epoch;
+  public final long epoch;
 
-  final long delaySeconds;
+  public final long delaySeconds;
 
   /** When it is to be published, milliseconds since 1970, or {@link #NOT_DUE}. */
-  long dueAt;
+  public long dueAt;
 
   /** When it is reported next; later than {@link #dueAt} if it was reported before. */
-  long reportAt;
+  public long reportAt;
 
-  PendingWill(SessionKey session, long epoch, long delaySeconds, long dueAt) {
+  public PendingWill(SessionKey session, long epoch, long delaySeconds, long dueAt) {
     this.session = session;
     this.epoch = epoch;
     this.delaySeconds = delaySeconds;

@@ -1,4 +1,4 @@
-package dunlin.inbox.range;
+package dunlin.inbox.state;
 
 import dunlin.inbox.InboxDropReason;
 import dunlin.inbox.rows.SessionKeys;
@@ -21,7 +21,7 @@ public sealed class Backlog permits MemberQueue, Transfer {
   private static final AtomicLongFieldUpdater<Backlog> EXPIRES_NEXT =
       AtomicLongFieldUpdater.newUpdater(Backlog.class, "expiresNext");
 
-  final String tenant;
+  public final String tenant;
 
   /**
    * The prefix of the keys of its messages; created for the first message, which many sessions never get. Any thread.
@@ -29,13 +29,13 @@ public sealed class Backlog permits MemberQueue, Transfer {
   private volatile byte @Nullable [] prefix;
 
   /** The session whose inbox it is; null for a group's inbox, and for what an ended session or group has left. */
-  final @Nullable SessionState session;
+  public final @Nullable SessionState session;
 
   /** The group whose inbox it is; null for a session's inbox. */
   final @Nullable GroupState group;
 
   /** Why the remaining messages are lost, once the session or group has ended; null before that. */
-  @Nullable InboxDropReason left;
+  public @Nullable InboxDropReason left;
 
   /** Whether {@link Summaries} has to write its row. */
   boolean touched;
@@ -43,28 +43,28 @@ public sealed class Backlog permits MemberQueue, Transfer {
   /**
    * Whether a group has a message for its session that did not fit in this inbox; see {@link RangeState#turnedAway}.
    */
-  boolean turnedAway;
+  public boolean turnedAway;
 
   /** No message has a lower sequence; there need not be one with this sequence. */
-  long first;
+  public long first;
 
   /** The sequence of the next message. */
-  long next;
+  public long next;
 
-  int count;
-  long bytes;
+  public int count;
+  public long bytes;
 
   /** No message here expires before this time, derived from the log alone; {@link Long#MAX_VALUE} if none expires. */
-  long soonest = Long.MAX_VALUE;
+  public long soonest = Long.MAX_VALUE;
 
   /** Messages that have left the inbox but may still be delivered; null while there are none. */
-  @Nullable Overtaken overtaken;
+  public @Nullable Overtaken overtaken;
 
   /** Messages with a lower sequence may have been sent by an earlier connection of the session. Written by the applying thread alone. */
   volatile long sentBelow;
 
   /** Higher than any sequence. */
-  static final long ANY = Long.MAX_VALUE - 1;
+  public static final long ANY = Long.MAX_VALUE - 1;
 
   /** The highest sequence that any thread handed to the session's present connection; see {@link #handed(long)}. */
   @SuppressWarnings("unused") // through HANDED
@@ -119,7 +119,7 @@ public sealed class Backlog permits MemberQueue, Transfer {
    * @param sequence {@link #ANY} if it is unknown what was handed to the connection, as after a start; it may be
    *     everything
    */
-  void resetHanded(long sequence) {
+  public void resetHanded(long sequence) {
     HANDED.set(this, sequence);
   }
 
@@ -155,7 +155,7 @@ public sealed class Backlog permits MemberQueue, Transfer {
     return begins;
   }
 
-  long birth() {
+  public long birth() {
     return SessionKeys.birth(prefix());
   }
 

@@ -1,4 +1,4 @@
-package dunlin.inbox.range;
+package dunlin.inbox.state;
 
 import dunlin.inbox.rows.SessionKeys;
 import dunlin.store.FieldReader;
@@ -11,7 +11,7 @@ import java.util.Map;
  * Connections that are being closed because a full inbox refused a message of theirs. None of their later messages is
  * stored, because the client sends these again over its next connection, behind the refused one.
  */
-final class Fences {
+public final class Fences {
   /*
    * Owner: the applying thread. The rows are replicated, so all replicas refuse the same messages.
    * Bounds: MAX; the oldest is removed first. Messages that were already proposed when one was refused are behind it by
@@ -19,7 +19,7 @@ final class Fences {
    * later. So a fence is needed for no longer.
    * Failure: if two connections have the same number, which is very unlikely, one of them has to reconnect.
    */
-  static final int MAX = 32_768;
+  public static final int MAX = 32_768;
 
   private final Map<Long, Long> orders = new LinkedHashMap<>();
   private final RangeState state;
@@ -32,15 +32,15 @@ final class Fences {
     orders.clear();
   }
 
-  boolean holds(long fence) {
+  public boolean holds(long fence) {
     return fence != 0 && orders.containsKey(fence);
   }
 
-  int size() {
+  public int size() {
     return orders.size();
   }
 
-  void add(RangeWriter out, long fence) {
+  public void add(RangeWriter out, long fence) {
     if (fence == 0 || orders.containsKey(fence)) return;
     long order = state.counters.nextEpoch(out, state.interval.from());
     orders.put(fence, order);
@@ -52,7 +52,7 @@ final class Fences {
   }
 
   /** Restores a fence from its row; called in the order of the keys. */
-  void restore(byte[] key, byte[] value) {
+  public void restore(byte[] key, byte[] value) {
     orders.put(FieldReader.read(value, FieldReader::number), SessionKeys.fenceOrder(key));
   }
 }

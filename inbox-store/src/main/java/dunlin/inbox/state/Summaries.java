@@ -1,9 +1,9 @@
-package dunlin.inbox.range;
+package dunlin.inbox.state;
 
 import dunlin.inbox.InboxDropReason;
-import dunlin.inbox.range.GroupState.GroupMember;
 import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.StoredMessage;
+import dunlin.inbox.state.GroupState.GroupMember;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import dunlin.store.RangeWriter;
@@ -37,21 +37,21 @@ public final class Summaries {
   }
 
   /** Notes that an inbox changes. */
-  void touch(Backlog inbox) {
+  public void touch(Backlog inbox) {
     if (inbox.touched) return;
     inbox.touched = true;
     inboxes.add(inbox);
   }
 
   /** Notes that the unacknowledged messages of a member have changed. */
-  void touch(GroupState group, GroupMember member) {
+  public void touch(GroupState group, GroupMember member) {
     if (member.touched) return;
     member.touched = true;
     members.add(new Touched(group, member));
   }
 
   /** Deletes the summary of a member that leaves. */
-  void left(RangeWriter out, GroupState group, GroupMember member) {
+  public void left(RangeWriter out, GroupState group, GroupMember member) {
     if (member.summed) out.delete(SessionKeys.outstanding(member.session().shard, member.session().key, group.key.filter().text()));
     member.summed = false;
   }
@@ -62,7 +62,7 @@ public final class Summaries {
   }
 
   /** Writes the summaries of everything that has changed. */
-  void write(RangeWriter out) {
+  public void write(RangeWriter out) {
     for (Backlog inbox : inboxes) {
       inbox.touched = false;
       write(out, inbox);
@@ -224,7 +224,7 @@ public final class Summaries {
   }
 
   /** Reads the sequences that a member has not acknowledged. */
-  static long[] readOutstanding(byte[] value) {
+  public static long[] readOutstanding(byte[] value) {
     return FieldReader.read(
         value,
         in -> {

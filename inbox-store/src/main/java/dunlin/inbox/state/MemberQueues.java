@@ -1,6 +1,6 @@
-package dunlin.inbox.range;
+package dunlin.inbox.state;
 
-import dunlin.inbox.range.GroupState.GroupMember;
+import dunlin.inbox.state.GroupState.GroupMember;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -10,7 +10,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** The queues of an ordered group's present and former members. */
-final class MemberQueues {
+public final class MemberQueues {
   /*
    * Owner: the applying thread.
    * A queue is created when the first message has to wait for a member. An empty queue counts as absent, because a
@@ -28,19 +28,19 @@ final class MemberQueues {
   private final NavigableMap<Long, MemberQueue> gone = new TreeMap<>();
 
   /** The queue of a member; null if no message waits for it. */
-  @Nullable MemberQueue of(GroupMember member) {
+  public @Nullable MemberQueue of(GroupMember member) {
     var queue = queues.get(member.clientId());
     return queue == null || queue.count == 0 ? null : queue;
   }
 
   /** Adds a queue that was created or restored. */
-  void add(MemberQueue queue) {
+  public void add(MemberQueue queue) {
     if (queue.goneAt == 0) queues.put(queue.clientId, queue);
     else gone.put(queue.goneAt, queue);
   }
 
   /** Notes that the member of a queue has left. */
-  void gone(MemberQueue queue, long at) {
+  public void gone(MemberQueue queue, long at) {
     queues.remove(queue.clientId);
     queue.goneAt = at;
     gone.put(at, queue);
@@ -50,7 +50,7 @@ final class MemberQueues {
    * The queue of the former member that left last; null if no message waits in any. It may hold messages that had
    * waited for a member who left before, which are older than those that still wait in that member's queue.
    */
-  @Nullable MemberQueue lastGone() {
+  public @Nullable MemberQueue lastGone() {
     while (!gone.isEmpty() && gone.lastEntry().getValue().count == 0) gone.pollLastEntry();
     return gone.isEmpty() ? null : gone.lastEntry().getValue();
   }
@@ -71,7 +71,7 @@ final class MemberQueues {
   }
 
   /** Up to {@code max} members with room and waiting messages, starting behind the member whose turn was last. */
-  List<GroupMember> ready(String lastTurn, int max) {
+  public List<GroupMember> ready(String lastTurn, int max) {
     var members = new ArrayList<GroupMember>();
     for (GroupMember member : ready.tailMap(lastTurn, false).values()) if (members.size() < max) members.add(member);
     for (GroupMember member : ready.headMap(lastTurn, true).values()) if (members.size() < max) members.add(member);
@@ -79,7 +79,7 @@ final class MemberQueues {
   }
 
   /** All queues that hold messages. */
-  List<MemberQueue> all() {
+  public List<MemberQueue> all() {
     var all = new ArrayList<MemberQueue>();
     for (MemberQueue queue : queues.values()) if (queue.count > 0) all.add(queue);
     for (MemberQueue queue : gone.values()) if (queue.count > 0) all.add(queue);

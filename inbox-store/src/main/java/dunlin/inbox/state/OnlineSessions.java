@@ -1,4 +1,4 @@
-package dunlin.inbox.range;
+package dunlin.inbox.state;
 
 import dunlin.inbox.ConnectionId;
 import java.util.ArrayList;
@@ -11,7 +11,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** The sessions of a range that have a connection, by the frontend that holds it and by the life of that frontend. */
-final class OnlineSessions {
+public final class OnlineSessions {
   /*
    * Owner: the applying thread.
    * The sessions of each life form a linked list, by a small object for each online session; this takes less memory
@@ -88,14 +88,14 @@ final class OnlineSessions {
   }
 
   /** Adds a session. Its owner and epoch must be set and must not change until it is removed. */
-  void add(SessionState session, ConnectionId owner) {
+  public void add(SessionState session, ConnectionId owner) {
     byFrontend
         .computeIfAbsent(owner.frontend(), _ -> new TreeMap<>())
         .computeIfAbsent(owner.incarnation(), _ -> new Line())
         .append(session);
   }
 
-  void remove(SessionState session, ConnectionId owner) {
+  public void remove(SessionState session, ConnectionId owner) {
     var lives = byFrontend.get(owner.frontend());
     Line line = lives == null ? null : lives.get(owner.incarnation());
     if (lives == null || line == null) throw new IllegalStateException("no sessions of " + owner);
@@ -106,7 +106,7 @@ final class OnlineSessions {
   }
 
   /** The session with the oldest connection of an earlier life of a frontend, or null if there is none. */
-  @Nullable SessionState ofEarlierLife(String frontend, long incarnation) {
+  public @Nullable SessionState ofEarlierLife(String frontend, long incarnation) {
     var lives = byFrontend.get(frontend);
     if (lives == null || lives.firstKey() >= incarnation) return null;
     return lives.firstEntry().getValue().first();

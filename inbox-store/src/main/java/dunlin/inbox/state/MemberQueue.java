@@ -1,14 +1,14 @@
-package dunlin.inbox.range;
+package dunlin.inbox.state;
 
 /** The messages of an ordered group that wait for one member, present or former. */
-final class MemberQueue extends Backlog {
+public final class MemberQueue extends Backlog {
   /** The client identifier of the member. */
-  final String clientId;
+  public final String clientId;
 
   /** When its member left, as a number of the epoch counter; 0 while it is a member. */
-  long goneAt;
+  public long goneAt;
 
-  MemberQueue(GroupState group, long birth, String clientId) {
+  public MemberQueue(GroupState group, long birth, String clientId) {
     super(group, birth, GroupState.ORIGIN);
     this.clientId = clientId;
   }
