@@ -1,5 +1,6 @@
 package dunlin.chaos;
 
+import dunlin.chaos.history.Row;
 import dunlin.store.ReplicaRole;
 import dunlin.store.remote.RangeMap;
 import dunlin.store.serve.RangeLocation;

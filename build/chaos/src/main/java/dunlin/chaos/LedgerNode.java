@@ -1,5 +1,6 @@
 package dunlin.chaos;
 
+import dunlin.chaos.history.Row;
 import dunlin.store.Member;
 import dunlin.store.RangeReader;
 import dunlin.store.RangeStatus;

@@ -1,6 +1,9 @@
 package dunlin.chaos;
 
-import dunlin.chaos.Operation.Outcome;
+import dunlin.chaos.history.History;
+import dunlin.chaos.history.Operation.Outcome;
+import dunlin.chaos.history.Operation;
+import dunlin.chaos.history.Read;
 import dunlin.store.Completion;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;

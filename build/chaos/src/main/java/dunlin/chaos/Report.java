@@ -1,7 +1,7 @@
 package dunlin.chaos;
 
-import dunlin.chaos.Checker.Findings;
-import dunlin.chaos.Checker.Violation;
+import dunlin.chaos.history.Checker.Findings;
+import dunlin.chaos.history.Checker.Violation;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

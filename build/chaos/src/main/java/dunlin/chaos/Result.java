@@ -1,6 +1,6 @@
 package dunlin.chaos;
 
-import dunlin.chaos.Checker.Findings;
+import dunlin.chaos.history.Checker.Findings;
 import java.util.List;
 import java.util.Optional;
 

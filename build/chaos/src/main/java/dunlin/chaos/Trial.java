@@ -1,7 +1,9 @@
 package dunlin.chaos;
 
-import dunlin.chaos.Checker.Findings;
-import dunlin.chaos.Checker.Violation;
+import dunlin.chaos.history.Checker.Findings;
+import dunlin.chaos.history.Checker.Violation;
+import dunlin.chaos.history.Checker;
+import dunlin.chaos.history.Row;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -3,7 +3,8 @@ package dunlin.chaos;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dunlin.chaos.Checker.Violation;
+import dunlin.chaos.history.Checker.Violation;
+import dunlin.chaos.history.Checker;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -1,7 +1,7 @@
 package dunlin.chaos.attack;
 
 import dunlin.chaos.attack.Attacker.Manner;
-import dunlin.chaos.mqtt.Packet;
+import dunlin.chaos.mqtt.check.Packet;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;

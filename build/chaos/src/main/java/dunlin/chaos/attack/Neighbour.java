@@ -1,6 +1,6 @@
 package dunlin.chaos.attack;
 
-import dunlin.chaos.mqtt.Packet;
+import dunlin.chaos.mqtt.check.Packet;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;

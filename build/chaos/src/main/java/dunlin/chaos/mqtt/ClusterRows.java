@@ -1,10 +1,10 @@
 package dunlin.chaos.mqtt;
 
 import dunlin.chaos.Need;
-import dunlin.chaos.mqtt.Event.Deed;
 import dunlin.chaos.mqtt.MqttCluster.Node;
 import dunlin.chaos.mqtt.Row.Form;
 import dunlin.chaos.mqtt.Row.Script;
+import dunlin.chaos.mqtt.check.Event.Deed;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

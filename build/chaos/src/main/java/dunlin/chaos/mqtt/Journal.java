@@ -1,5 +1,6 @@
 package dunlin.chaos.mqtt;
 
+import dunlin.chaos.mqtt.check.Event;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;

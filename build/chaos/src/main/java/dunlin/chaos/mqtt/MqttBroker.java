@@ -3,6 +3,7 @@ package dunlin.chaos.mqtt;
 import dunlin.chaos.FsyncFault;
 import dunlin.chaos.Programs;
 import dunlin.chaos.TrialException;
+import dunlin.chaos.mqtt.check.Drops;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

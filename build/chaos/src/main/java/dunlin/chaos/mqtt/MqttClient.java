@@ -1,7 +1,11 @@
 package dunlin.chaos.mqtt;
 
-import dunlin.chaos.mqtt.Event.End;
-import dunlin.chaos.mqtt.Packet.Will;
+import dunlin.chaos.mqtt.check.Event.End;
+import dunlin.chaos.mqtt.check.Event;
+import dunlin.chaos.mqtt.check.MessageId;
+import dunlin.chaos.mqtt.check.Packet.Will;
+import dunlin.chaos.mqtt.check.Packet;
+import dunlin.chaos.mqtt.check.Session;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;

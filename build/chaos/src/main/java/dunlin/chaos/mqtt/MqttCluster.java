@@ -4,6 +4,7 @@ import dunlin.chaos.Links;
 import dunlin.chaos.Site;
 import dunlin.chaos.TrialException;
 import dunlin.chaos.mqtt.MqttBroker.Home;
+import dunlin.chaos.mqtt.check.Drops;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

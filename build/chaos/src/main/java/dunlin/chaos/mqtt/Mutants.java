@@ -1,13 +1,18 @@
 package dunlin.chaos.mqtt;
 
-import dunlin.chaos.mqtt.Event.Acknowledged;
-import dunlin.chaos.mqtt.Event.Connected;
-import dunlin.chaos.mqtt.Event.Deed;
-import dunlin.chaos.mqtt.Event.End;
-import dunlin.chaos.mqtt.Event.Ended;
-import dunlin.chaos.mqtt.Event.Published;
-import dunlin.chaos.mqtt.Event.Received;
-import dunlin.chaos.mqtt.Event.ReceivedBehind;
+import dunlin.chaos.mqtt.check.DeliveryRules;
+import dunlin.chaos.mqtt.check.Event.Acknowledged;
+import dunlin.chaos.mqtt.check.Event.Connected;
+import dunlin.chaos.mqtt.check.Event.Deed;
+import dunlin.chaos.mqtt.check.Event.End;
+import dunlin.chaos.mqtt.check.Event.Ended;
+import dunlin.chaos.mqtt.check.Event.Published;
+import dunlin.chaos.mqtt.check.Event.Received;
+import dunlin.chaos.mqtt.check.Event.ReceivedBehind;
+import dunlin.chaos.mqtt.check.Event;
+import dunlin.chaos.mqtt.check.Facts;
+import dunlin.chaos.mqtt.check.MessageId;
+import dunlin.chaos.mqtt.check.Session;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;

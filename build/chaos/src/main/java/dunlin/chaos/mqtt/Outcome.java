@@ -1,5 +1,6 @@
 package dunlin.chaos.mqtt;
 
+import dunlin.chaos.mqtt.check.Violation;
 import java.util.List;
 import java.util.Map;
 

@@ -5,6 +5,7 @@ import dunlin.chaos.mqtt.MqttClient.Draft;
 import dunlin.chaos.mqtt.MqttClient.Taking;
 import dunlin.chaos.mqtt.Row.Form;
 import dunlin.chaos.mqtt.Row.Script;
+import dunlin.chaos.mqtt.check.Event;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

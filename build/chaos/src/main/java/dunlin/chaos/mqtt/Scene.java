@@ -1,8 +1,9 @@
 package dunlin.chaos.mqtt;
 
 import dunlin.chaos.LoopDisk;
-import dunlin.chaos.mqtt.Event.Deed;
 import dunlin.chaos.mqtt.MqttClient.Profile;
+import dunlin.chaos.mqtt.check.Event.Deed;
+import dunlin.chaos.mqtt.check.Event;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -1,5 +1,6 @@
 package dunlin.chaos.mqtt;
 
+import dunlin.chaos.mqtt.check.Drops;
 import java.util.Random;
 
 /** What the clients of a row connect to: one broker, or the brokers of a cluster. */

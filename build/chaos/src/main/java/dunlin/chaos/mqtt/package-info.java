@@ -1,4 +1,4 @@
-/** MQTT clients against one broker process, faults, and the check of the clients' history against docs/DELIVERY.md. */
+/** MQTT clients against a broker, or a cluster of brokers, and faults. {@link dunlin.chaos.mqtt.check} checks what the clients saw. */
 @NullMarked
 package dunlin.chaos.mqtt;
 

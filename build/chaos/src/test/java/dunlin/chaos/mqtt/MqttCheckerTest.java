@@ -4,8 +4,11 @@ import static dunlin.chaos.mqtt.TestHistory.FOREVER;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
-import dunlin.chaos.mqtt.Event.Deed;
-import dunlin.chaos.mqtt.Event.End;
+import dunlin.chaos.mqtt.check.Drops;
+import dunlin.chaos.mqtt.check.Event.Deed;
+import dunlin.chaos.mqtt.check.Event.End;
+import dunlin.chaos.mqtt.check.Filters;
+import dunlin.chaos.mqtt.check.Violation;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

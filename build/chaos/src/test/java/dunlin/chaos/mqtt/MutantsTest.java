@@ -2,6 +2,10 @@ package dunlin.chaos.mqtt;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.chaos.mqtt.check.Drops;
+import dunlin.chaos.mqtt.check.Facts;
+import dunlin.chaos.mqtt.check.MqttChecker;
+import dunlin.chaos.mqtt.check.Violation;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;

@@ -1,7 +1,12 @@
 package dunlin.chaos.mqtt;
 
-import dunlin.chaos.mqtt.Event.Deed;
-import dunlin.chaos.mqtt.Event.End;
+import dunlin.chaos.mqtt.check.Drops;
+import dunlin.chaos.mqtt.check.Event.Deed;
+import dunlin.chaos.mqtt.check.Event.End;
+import dunlin.chaos.mqtt.check.Event;
+import dunlin.chaos.mqtt.check.MessageId;
+import dunlin.chaos.mqtt.check.MqttChecker;
+import dunlin.chaos.mqtt.check.Violation;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

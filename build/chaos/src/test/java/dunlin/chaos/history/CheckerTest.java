@@ -1,10 +1,15 @@
-package dunlin.chaos;
+package dunlin.chaos.history;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dunlin.chaos.Checker.Violation;
-import dunlin.chaos.Operation.Outcome;
+import dunlin.chaos.history.Checker.Violation;
+import dunlin.chaos.history.Checker;
+import dunlin.chaos.history.History;
+import dunlin.chaos.history.Operation.Outcome;
+import dunlin.chaos.history.Operation;
+import dunlin.chaos.history.Read;
+import dunlin.chaos.history.Row;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -17,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests the checker with correct histories, and with the same histories with one error. */
-class CheckerTest {
+public class CheckerTest {
   private final List<Operation> operations = new ArrayList<>();
   private final List<Read> reads = new ArrayList<>();
   private final List<Row> rows = new ArrayList<>();

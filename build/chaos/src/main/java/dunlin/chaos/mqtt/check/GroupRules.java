@@ -1,8 +1,8 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.check;
 
-import dunlin.chaos.mqtt.Event.Answered;
-import dunlin.chaos.mqtt.Event.Received;
-import dunlin.chaos.mqtt.Facts.Sent;
+import dunlin.chaos.mqtt.check.Event.Answered;
+import dunlin.chaos.mqtt.check.Event.Received;
+import dunlin.chaos.mqtt.check.Facts.Sent;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.Set;
 
 /** D9: each message for a group is with one member at a time, and one member acknowledges it. */
-final class GroupRules {
+public final class GroupRules {
   /*
    * A second delivery is allowed when the first member's connection has ended in between, when a broker was killed in
    * between, or when the publisher has resent a QoS 1 message. Messages given to members that are not durable may be

@@ -1,13 +1,13 @@
-package dunlin.chaos;
+package dunlin.chaos.history;
 
 /**
  * One write as seen by its writer; times by System.nanoTime.
  *
  * @param seen the last place that was known to be taken when it began
  */
-record Operation(long id, long seen, long invokedNanos, long answeredNanos, Outcome outcome) {
+public record Operation(long id, long seen, long invokedNanos, long answeredNanos, Outcome outcome) {
   /** Its outcome for the writer. */
-  sealed interface Outcome {
+  public sealed interface Outcome {
     /** Acknowledged. */
     record Placed(long place) implements Outcome {}
 

@@ -1,4 +1,4 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.check;
 
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -72,7 +72,7 @@ public record Packet(int level, int first, byte[] body) {
     };
   }
 
-  boolean sessionPresent() {
+  public boolean sessionPresent() {
     return body[0] == 1;
   }
 
@@ -153,7 +153,7 @@ public record Packet(int level, int first, byte[] body) {
     return packet(first, publish.topic, publish.qos == 0 ? new byte[0] : u16(publish.packetId), properties, publish.payload);
   }
 
-  static byte[] subscribe(int level, int packetId, String filter, int qos) {
+  public static byte[] subscribe(int level, int packetId, String filter, int qos) {
     return subscribe(level, packetId, List.of(filter), qos);
   }
 
@@ -164,7 +164,7 @@ public record Packet(int level, int first, byte[] body) {
     return packet(SUBSCRIBE, u16(packetId), level == 5 ? properties() : new byte[0], entries.toByteArray());
   }
 
-  static byte[] unsubscribe(int level, int packetId, String filter) {
+  public static byte[] unsubscribe(int level, int packetId, String filter) {
     return packet(UNSUBSCRIBE, u16(packetId), level == 5 ? properties() : new byte[0], filter);
   }
 

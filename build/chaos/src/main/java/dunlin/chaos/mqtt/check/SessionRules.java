@@ -1,15 +1,15 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.check;
 
-import dunlin.chaos.mqtt.Event.Connected;
-import dunlin.chaos.mqtt.Event.Ended;
-import dunlin.chaos.mqtt.Event.ReceivedBehind;
+import dunlin.chaos.mqtt.check.Event.Connected;
+import dunlin.chaos.mqtt.check.Event.Ended;
+import dunlin.chaos.mqtt.check.Event.ReceivedBehind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** D6 and D11: one connection for each client identifier, correct Session Present, and sessions that expire in time. */
-final class SessionRules {
+public final class SessionRules {
   private static final long SECOND = 1_000_000_000L;
   /** How long a displaced connection may take to be closed. */
   private static final long TAKEOVER_MOST = 10 * SECOND;

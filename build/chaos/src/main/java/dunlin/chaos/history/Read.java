@@ -1,4 +1,4 @@
-package dunlin.chaos;
+package dunlin.chaos.history;
 
 /** The end of the ledger as read from a node after a barrier that began at this time. */
-record Read(long invokedNanos, long last) {}
+public record Read(long invokedNanos, long last) {}

@@ -1,7 +1,7 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.check;
 
 /** Matches filters (section 4.7), for the topics of the load. */
-final class Filters {
+public final class Filters {
   private Filters() {}
 
   static boolean shared(String filter) {
@@ -17,7 +17,7 @@ final class Filters {
     return shared(filter) ? filter.split("/", 3)[2] : filter;
   }
 
-  static boolean matches(String filter, String topic) {
+  public static boolean matches(String filter, String topic) {
     var wanted = plain(filter).split("/", -1);
     var levels = topic.split("/", -1);
     for (int i = 0; i < wanted.length; i++) {

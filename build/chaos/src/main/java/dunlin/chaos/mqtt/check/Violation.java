@@ -1,4 +1,4 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.check;
 
 /**
  * A broken promise in a history.
@@ -6,7 +6,7 @@ package dunlin.chaos.mqtt;
  * @param promise D1 to D12 of docs/DELIVERY.md
  * @param kind the kind of violation, by which they are counted
  */
-record Violation(String promise, String kind, String what) {
+public record Violation(String promise, String kind, String what) {
   @Override
   public String toString() {
     return promise + " " + kind + ": " + what;

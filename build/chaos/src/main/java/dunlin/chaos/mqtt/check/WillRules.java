@@ -1,9 +1,9 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.check;
 
-import dunlin.chaos.mqtt.Event.Connected;
-import dunlin.chaos.mqtt.Event.End;
-import dunlin.chaos.mqtt.Event.Ended;
-import dunlin.chaos.mqtt.Event.WillSet;
+import dunlin.chaos.mqtt.check.Event.Connected;
+import dunlin.chaos.mqtt.check.Event.End;
+import dunlin.chaos.mqtt.check.Event.Ended;
+import dunlin.chaos.mqtt.check.Event.WillSet;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** D7, as observed by a durable QoS 2 subscriber to the wills' topics. */
-final class WillRules {
+public final class WillRules {
   /*
    * A will is owed when the connection ended without DISCONNECT 0x00 and the client did not return before the delay had
    * passed. It is forbidden when one of these did certainly happen. In between nothing is required: a client that

@@ -1,17 +1,17 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.check;
 
-import dunlin.chaos.mqtt.Event.Acknowledged;
-import dunlin.chaos.mqtt.Event.Connected;
-import dunlin.chaos.mqtt.Event.Deed;
-import dunlin.chaos.mqtt.Event.Ended;
-import dunlin.chaos.mqtt.Event.Published;
+import dunlin.chaos.mqtt.check.Event.Acknowledged;
+import dunlin.chaos.mqtt.check.Event.Connected;
+import dunlin.chaos.mqtt.check.Event.Deed;
+import dunlin.chaos.mqtt.check.Event.Ended;
+import dunlin.chaos.mqtt.check.Event.Published;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
 /** D14: a broker that is cut off from the others and reached by clients acknowledges nothing, accepts nobody, and disconnects its clients. */
-final class MinorityRules {
+public final class MinorityRules {
   /*
    * What was on its way when the broker was cut off may still be answered: only messages that were sent to it afterwards
    * count. CUT is recorded once the links are cut, and MENDED before they are connected again.

@@ -1,14 +1,14 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.check;
 
 import java.util.ArrayList;
 import java.util.List;
 
 /** Checks the history of all clients against docs/DELIVERY.md: one class for each group of promises. */
-final class MqttChecker {
+public final class MqttChecker {
   private MqttChecker() {}
 
   /** @param drops the drops by rules of D10 that the broker has counted */
-  static List<Violation> check(List<Event> history, Drops drops) {
+  public static List<Violation> check(List<Event> history, Drops drops) {
     var facts = new Facts(history);
     var violations = new ArrayList<Violation>();
     violations.addAll(new DeliveryRules(facts, drops).check());
@@ -21,7 +21,7 @@ final class MqttChecker {
   }
 
   /** How many messages are missing, by the history so far. */
-  static int outstanding(List<Event> history) {
+  public static int outstanding(List<Event> history) {
     var facts = new Facts(history);
     return DeliveryRules.missing(facts).size() + GroupRules.missing(facts).size() + WillRules.missing(facts).size();
   }

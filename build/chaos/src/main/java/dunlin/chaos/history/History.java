@@ -1,10 +1,10 @@
-package dunlin.chaos;
+package dunlin.chaos.history;
 
 import java.util.List;
 
 /** All operations of one trial's callers. */
-record History(List<Operation> operations, List<Read> reads) {
-  History {
+public record History(List<Operation> operations, List<Read> reads) {
+  public History {
     operations = List.copyOf(operations);
     reads = List.copyOf(reads);
   }

@@ -1,8 +1,8 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.check;
 
-import dunlin.chaos.mqtt.Event.Received;
-import dunlin.chaos.mqtt.Facts.Sent;
-import dunlin.chaos.mqtt.Session.Subscription;
+import dunlin.chaos.mqtt.check.Event.Received;
+import dunlin.chaos.mqtt.check.Facts.Sent;
+import dunlin.chaos.mqtt.check.Session.Subscription;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.Set;
 
 /** D1 to D5, D10 and D12 for subscriptions that are not shared: which messages arrive, how often, in which order, and until when. */
-final class DeliveryRules {
+public final class DeliveryRules {
   /*
    * A delivery is a PUBLISH without DUP that is not part of an exchange in progress. A QoS 1 message may be delivered
    * as often as its publisher has sent it, a QoS 2 or QoS 0 message once.
@@ -75,7 +75,7 @@ final class DeliveryRules {
     return lost;
   }
 
-  static boolean owed(Session session, Sent message) {
+  public static boolean owed(Session session, Sent message) {
     return message.safe() && message.first.expirySeconds() < 0 && session.subscriptions.stream().anyMatch(each -> owed(each, message));
   }
 

@@ -1,6 +1,6 @@
-package dunlin.chaos;
+package dunlin.chaos.history;
 
-import dunlin.chaos.Operation.Outcome;
+import dunlin.chaos.history.Operation.Outcome;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -13,14 +13,14 @@ import java.util.Map;
 import java.util.function.ToLongFunction;
 
 /** Compares the answers that callers got with the replicas' final contents. It does not know the faults: nothing excuses a violation. */
-final class Checker {
+public final class Checker {
   /*
    * Owner: its creator, for one check. The ledger of a replica is a list in the order of the log, so no search over
    * possible orders is needed: every rule is one pass.
    */
 
   /** The kinds of violations. */
-  enum Violation {
+  public enum Violation {
     LOST("acknowledged, and not in the ledger at the place that was told"),
     DOUBLED("more than once in the ledger"),
     INVENTED("in the ledger, and nobody has written it so"),
@@ -45,13 +45,13 @@ final class Checker {
    * @param counts the number of each violation that occurred
    * @param samples one sentence for the first few of each
    */
-  record Findings(
+  public record Findings(
       long acknowledged, long refused, long unknown, long unknownDone, Map<Violation, Long> counts, List<String> samples) {
-    boolean clean() {
+    public boolean clean() {
       return counts.isEmpty();
     }
 
-    long count(Violation violation) {
+    public long count(Violation violation) {
       return counts.getOrDefault(violation, 0L);
     }
   }
@@ -65,7 +65,7 @@ final class Checker {
   private Checker() {}
 
   /** @param replicas the rows of each, by the replica's name; at least one */
-  static Findings check(History history, Map<String, List<Row>> replicas) {
+  public static Findings check(History history, Map<String, List<Row>> replicas) {
     if (replicas.isEmpty()) throw new IllegalArgumentException("no replica to compare with");
     return new Checker().run(history, replicas);
   }
@@ -194,7 +194,7 @@ final class Checker {
   }
 
   /** The longest time without an acknowledgement between two times, in nanoseconds. */
-  static long longestGap(History history, long fromNanos, long untilNanos) {
+  public static long longestGap(History history, long fromNanos, long untilNanos) {
     long[] answered =
         history.operations().stream()
             .filter(operation -> operation.outcome() instanceof Outcome.Placed)

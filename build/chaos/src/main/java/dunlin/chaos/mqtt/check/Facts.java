@@ -1,8 +1,8 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.check;
 
-import dunlin.chaos.mqtt.Event.Acknowledged;
-import dunlin.chaos.mqtt.Event.Deed;
-import dunlin.chaos.mqtt.Event.Published;
+import dunlin.chaos.mqtt.check.Event.Acknowledged;
+import dunlin.chaos.mqtt.check.Event.Deed;
+import dunlin.chaos.mqtt.check.Event.Published;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -12,15 +12,15 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A history prepared for the rules: the fate of each message, and the sessions of each client. */
-final class Facts {
+public final class Facts {
   /*
    * Owner: the thread of the check.
    */
 
   /** All that the publisher of a message knows about it. */
-  static final class Sent {
-    final Published first;
-    int sends = 1;
+  public static final class Sent {
+    public final Published first;
+    public int sends = 1;
     @Nullable Acknowledged acknowledged;
 
     Sent(Published first) {
@@ -28,27 +28,27 @@ final class Facts {
     }
 
     /** Whether it was acknowledged to its publisher with success. */
-    boolean safe() {
+    public boolean safe() {
       return first.qos() > 0 && acknowledged != null && acknowledged.success();
     }
 
-    long acknowledgedNanos() {
+    public long acknowledgedNanos() {
       return acknowledged == null ? Long.MAX_VALUE : acknowledged.nanos();
     }
   }
 
-  final List<Event> events;
-  final Map<MessageId, Sent> sent = new LinkedHashMap<>();
+  public final List<Event> events;
+  public final Map<MessageId, Sent> sent = new LinkedHashMap<>();
   final Map<String, List<Sent>> topics = new LinkedHashMap<>();
-  final Map<MessageId, Event.WillSet> wills = new LinkedHashMap<>();
-  final List<Session> sessions = new ArrayList<>();
-  final Map<String, List<Event>> lives = new LinkedHashMap<>();
-  final long drainedNanos;
+  public final Map<MessageId, Event.WillSet> wills = new LinkedHashMap<>();
+  public final List<Session> sessions = new ArrayList<>();
+  public final Map<String, List<Event>> lives = new LinkedHashMap<>();
+  public final long drainedNanos;
   private final List<Event.Broker> deeds = new ArrayList<>();
   private final List<Disturbance> disturbances;
   private final Map<String, Session> open = new HashMap<>();
 
-  Facts(List<Event> events) {
+  public Facts(List<Event> events) {
     this.events = events;
     events.forEach(this::take);
     disturbances = disturbances();
@@ -129,17 +129,17 @@ final class Facts {
     return lives.computeIfAbsent(client, _ -> new ArrayList<>());
   }
 
-  boolean killedBetween(long fromNanos, long untilNanos) {
+  public boolean killedBetween(long fromNanos, long untilNanos) {
     return deeds.stream().anyMatch(deed -> deed.deed() == Deed.KILLED && deed.nanos() >= fromNanos && deed.nanos() <= untilNanos);
   }
 
   /** Whether a fault was active at any time in between, so that no time limits apply. */
-  boolean disturbedBetween(long fromNanos, long untilNanos) {
+  public boolean disturbedBetween(long fromNanos, long untilNanos) {
     return disturbances.stream().anyMatch(each -> each.fromNanos <= untilNanos && each.untilNanos >= fromNanos);
   }
 
   /** The first time, from a time on, after which no fault is active for a while. */
-  long quietAfter(long fromNanos, long whileNanos) {
+  public long quietAfter(long fromNanos, long whileNanos) {
     long quiet = fromNanos;
     for (var each : disturbances) if (each.fromNanos <= quiet + whileNanos && each.untilNanos >= quiet) quiet = each.untilNanos;
     return quiet;

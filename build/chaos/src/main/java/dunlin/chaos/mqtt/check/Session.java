@@ -1,8 +1,8 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.check;
 
-import dunlin.chaos.mqtt.Event.Connected;
-import dunlin.chaos.mqtt.Event.Ended;
-import dunlin.chaos.mqtt.Event.Received;
+import dunlin.chaos.mqtt.check.Event.Connected;
+import dunlin.chaos.mqtt.check.Event.Ended;
+import dunlin.chaos.mqtt.check.Event.Received;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** One session of one client, as seen by the client: from a CONNACK without Session Present to its end. */
-final class Session {
+public final class Session {
   /*
    * Owner: the thread of the check; complete once Facts is built.
    */
@@ -22,34 +22,34 @@ final class Session {
    * @param untilNanos when UNSUBSCRIBE was sent
    * @param goneNanos when UNSUBACK came
    */
-  record Subscription(long askedNanos, long fromNanos, String filter, int qos, long untilNanos, long goneNanos) {}
+  public record Subscription(long askedNanos, long fromNanos, String filter, int qos, long untilNanos, long goneNanos) {}
 
-  final Connected begin;
-  final List<Connected> connections = new ArrayList<>();
-  final Map<Integer, Ended> ends = new HashMap<>();
-  final List<Subscription> subscriptions = new ArrayList<>();
-  final List<Received> received = new ArrayList<>();
-  final List<Event.Answered> answered = new ArrayList<>();
+  public final Connected begin;
+  public final List<Connected> connections = new ArrayList<>();
+  public final Map<Integer, Ended> ends = new HashMap<>();
+  public final List<Subscription> subscriptions = new ArrayList<>();
+  public final List<Received> received = new ArrayList<>();
+  public final List<Event.Answered> answered = new ArrayList<>();
   long endNanos = OPEN;
 
   Session(Connected begin) {
     this.begin = begin;
   }
 
-  String client() {
+  public String client() {
     return begin.client();
   }
 
-  boolean durable() {
+  public boolean durable() {
     return begin.expirySeconds() > 0;
   }
 
   /** The filter of the session's group, if it is a member of one; members have no other subscriptions. */
-  Optional<String> group() {
+  public Optional<String> group() {
     return subscriptions.stream().map(Subscription::filter).filter(Filters::shared).findFirst();
   }
 
-  boolean aliveAt(long nanos) {
+  public boolean aliveAt(long nanos) {
     return begin.nanos() <= nanos && nanos < endNanos;
   }
 

@@ -1,9 +1,9 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.check;
 
-import dunlin.chaos.mqtt.Event.End;
-import dunlin.chaos.mqtt.Event.Received;
-import dunlin.chaos.mqtt.Facts.Sent;
-import dunlin.chaos.mqtt.Session.Subscription;
+import dunlin.chaos.mqtt.check.Event.End;
+import dunlin.chaos.mqtt.check.Event.Received;
+import dunlin.chaos.mqtt.check.Facts.Sent;
+import dunlin.chaos.mqtt.check.Session.Subscription;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /** D8. Each topic has one writer, which waits for each acknowledgement, so that its numbers are in the order of the log. */
-final class RetainedRules {
+public final class RetainedRules {
   /*
    * A delete has a number like a value. New subscribers read until they have a message for each topic that must have a
    * value, or for half a minute, and then send DISCONNECT; one that ends otherwise may have missed messages.

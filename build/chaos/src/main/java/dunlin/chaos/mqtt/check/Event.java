@@ -1,7 +1,7 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.check;
 
 /** An action or observation of a client, or a fault of the broker; all times are of one clock. */
-sealed interface Event {
+public sealed interface Event {
   long nanos();
 
   /** How a connection ended. */
@@ -48,7 +48,7 @@ sealed interface Event {
 
   /** PUBACK or PUBREC was received. */
   record Acknowledged(long nanos, String client, MessageId id, int code) implements Event {
-    boolean success() {
+    public boolean success() {
       return code < Packet.ERRORS;
     }
   }

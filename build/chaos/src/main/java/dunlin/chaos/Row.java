@@ -1,4 +1,0 @@
-package dunlin.chaos;
-
-/** A write in a replica's final rows. */
-record Row(long place, long id, long seen) {}

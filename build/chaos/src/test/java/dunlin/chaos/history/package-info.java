@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.chaos.history;
+
+import org.jspecify.annotations.NullMarked;
