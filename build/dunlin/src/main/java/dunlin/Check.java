@@ -79,8 +79,8 @@ final class Check {
       }
     }
     if (readable("dunlin.roles")) {
-      if (NodeSettings.isStore(settings)) store(ports);
-      else broker(ports);
+      if (!NodeSettings.isStore(settings)) broker(ports);
+      if (readable("dunlin.cluster.") && NodeSettings.isInCluster(settings)) cluster(ports);
     }
     if (ports && readable("dunlin.admin.") && settings.isSet(NodeSettings.ADMIN_PORT)) {
       free(NodeSettings.ADMIN_PORT, new InetSocketAddress(InetAddress.getLoopbackAddress(), port(NodeSettings.ADMIN_PORT)));
@@ -101,13 +101,12 @@ final class Check {
     }
   }
 
-  private void store(boolean ports) {
-    if (!readable("dunlin.cluster.")) return;
+  private void cluster(boolean ports) {
     find(() -> ClusterKeys.member(settings, Set.of()));
     find(() -> ServiceTls.of(ClusterKeys.read(settings).security()));
     if (!ports) return;
-    free(ClusterKeys.PORT, new InetSocketAddress(settings.get(ClusterKeys.BIND), port(ClusterKeys.PORT)));
-    free(ClusterKeys.SERVICE_PORT, new InetSocketAddress(settings.get(ClusterKeys.BIND), port(ClusterKeys.SERVICE_PORT)));
+    free(ClusterKeys.PORT, new InetSocketAddress(settings.get(ClusterKeys.BIND), ClusterKeys.raftPort(settings)));
+    free(ClusterKeys.SERVICE_PORT, ClusterKeys.serviceAddress(settings));
   }
 
   /** Whether all settings with this prefix could be read. */

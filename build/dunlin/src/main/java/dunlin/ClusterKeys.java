@@ -25,11 +25,14 @@ final class ClusterKeys {
   private static final long MIB = 1L << 20;
   private static final Path NONE = Path.of("");
   private static final String ON_REQUEST = "not set";
+  private static final int PORT_MAX = 65_535;
+  private static final int USUAL_SERVICE_PORT = 7_100;
   private static final int PLACE_LENGTH_MAX = 255;
 
   static final Setting<Integer> PORT =
-      Setting.integer("dunlin.cluster.port", 0, 0, 65_535, "Port for Raft traffic between nodes. 0 opens no port, which is right for a node that"
-          + " runs alone.");
+      Setting.integer(
+              "dunlin.cluster.port", 0, 0, PORT_MAX, "Port for Raft traffic between nodes. 0 opens no port, which is right for a node that runs alone.")
+          .defaultMeans("in a cluster the port after dunlin.cluster.service-port, otherwise 0");
   static final Setting<String> HOST =
       Setting.text("dunlin.cluster.host", USUAL.host(), "Host name or address at which other nodes reach this node. A host name remains valid when"
           + " the address changes.");
@@ -74,8 +77,9 @@ final class ClusterKeys {
           "Maximum duration of fetching one snapshot. What was fetched by then is kept for the next attempt.");
   static final Setting<Integer> SERVICE_PORT =
       Setting.integer(
-          "dunlin.cluster.service-port", 0, 0, 65_535,
-          "Port for calls from other nodes. Every node of a cluster requires it. A broker without seeds runs alone and does not start when it is set.");
+              "dunlin.cluster.service-port", 0, 0, PORT_MAX,
+              "Port for calls from other nodes. Every node of a cluster requires it. A broker without seeds runs alone and does not start when it is set.")
+          .defaultMeans("in a cluster 7100, otherwise 0");
   static final Setting<Integer> SERVICE_STREAMS_MAX =
       Setting.integer(
           "dunlin.cluster.service-streams-max", SERVICE.streamsMax(), 1, 65_536,
@@ -146,7 +150,7 @@ final class ClusterKeys {
 
   static ClusterSettings read(Settings settings) {
     return new ClusterSettings(
-        settings.get(PORT),
+        raftPort(settings),
         host(settings),
         settings.get(BIND),
         security(settings),
@@ -154,6 +158,18 @@ final class ClusterKeys {
         settings.get(LOG_KEPT),
         settings.get(COPY_RATE),
         settings.get(COPY_TIME));
+  }
+
+  /** The port for Raft; 0 for a node that runs alone. */
+  static int raftPort(Settings settings) {
+    if (settings.isSet(PORT) || !NodeSettings.isInCluster(settings)) return settings.get(PORT);
+    return (servicePort(settings) + 1) % (PORT_MAX + 1);
+  }
+
+  /** The port for calls of other nodes; 0 for a node that runs alone. */
+  static int servicePort(Settings settings) {
+    if (settings.isSet(SERVICE_PORT) || !NodeSettings.isInCluster(settings)) return settings.get(SERVICE_PORT);
+    return USUAL_SERVICE_PORT;
   }
 
   /** The settings of the service that answers other nodes. */
@@ -174,9 +190,9 @@ final class ClusterKeys {
    * @param founds the kinds of ranges that a new cluster begins with
    */
   static MemberSettings member(Settings settings, Set<String> founds) {
-    requirePort(settings, PORT);
-    requirePort(settings, SERVICE_PORT);
-    if (settings.get(PORT).equals(settings.get(SERVICE_PORT)))
+    requirePort(PORT, raftPort(settings));
+    requirePort(SERVICE_PORT, servicePort(settings));
+    if (raftPort(settings) == servicePort(settings))
       throw new SettingException("dunlin.cluster.service-port: is the same as dunlin.cluster.port; each needs a port of its own");
     var usual = MEMBER.operations();
     var replaceAfter = settings.get(REPLACE_AFTER);
@@ -188,7 +204,7 @@ final class ClusterKeys {
           String.join(",", settings.get(SEEDS)),
           settings.get(BOOTSTRAP_EXPECT),
           host(settings),
-          settings.get(SERVICE_PORT),
+          servicePort(settings),
           place(settings, REGION),
           place(settings, ZONE),
           founds,
@@ -203,8 +219,8 @@ final class ClusterKeys {
     }
   }
 
-  private static void requirePort(Settings settings, Setting<Integer> port) {
-    if (settings.get(port) == 0) throw new SettingException(port.key() + ": a node of a cluster needs this port, where other nodes call it");
+  private static void requirePort(Setting<Integer> setting, int port) {
+    if (port == 0) throw new SettingException(setting.key() + ": a node of a cluster needs this port, where other nodes call it");
   }
 
   private static String place(Settings settings, Setting<String> key) {
@@ -215,7 +231,7 @@ final class ClusterKeys {
 
   /** The address that the service for other nodes binds to. */
   static InetSocketAddress serviceAddress(Settings settings) {
-    return new InetSocketAddress(settings.get(BIND), settings.get(SERVICE_PORT));
+    return new InetSocketAddress(settings.get(BIND), servicePort(settings));
   }
 
   private static String host(Settings settings) {

@@ -117,6 +117,11 @@ final class NodeSettings {
     return !isStore(settings) && !settings.get(ClusterKeys.SEEDS).isEmpty();
   }
 
+  /** Whether this node is one of a cluster, with a broker or without. */
+  static boolean isInCluster(Settings settings) {
+    return isStore(settings) || isMember(settings);
+  }
+
   private static void findInBroker(Settings settings, List<String> problems) {
     if (!settings.get(ROLES).equals(BROKER)) {
       problems.add(

@@ -49,7 +49,15 @@ final class BrokerProcess implements AutoCloseable {
     command.add("-Ddunlin.admin.port=-1");
     // Java uses the last of two equal keys.
     for (String setting : settings) command.add("-D" + setting);
-    ProcessBuilder builder = new ProcessBuilder(command);
+    return started(new ProcessBuilder(command), jvmOptions);
+  }
+
+  /** Launches what a command for the shell runs, in a directory, without waiting for its start. */
+  static BrokerProcess ofCommand(Path directory, String command) {
+    return started(new ProcessBuilder("sh", "-c", "exec " + command).directory(directory.toFile()), "-Xmx256m");
+  }
+
+  private static BrokerProcess started(ProcessBuilder builder, String jvmOptions) {
     builder.environment().put("DUNLIN_JAVA_HOME", System.getProperty("java.home"));
     builder.environment().put("DUNLIN_JVM_OPTS", "-ea -XX:TieredStopAtLevel=1 " + jvmOptions);
     try {

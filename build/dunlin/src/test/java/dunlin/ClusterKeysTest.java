@@ -99,11 +99,26 @@ class ClusterKeysTest {
   }
 
   @Test
+  void aNodeWithSeedsHasPortsByItself() {
+    var given = new HashMap<>(Map.of("dunlin.cluster.seeds", "localhost:7100"));
+    assertThat(ClusterKeys.member(settings(given), Set.of()).servicePort()).isEqualTo(7_100);
+    assertThat(read(given).port()).isEqualTo(7_101);
+
+    given.put("dunlin.cluster.service-port", "7110");
+    assertThat(ClusterKeys.serviceAddress(settings(given)).getPort()).isEqualTo(7_110);
+    assertThat(read(given).port()).isEqualTo(7_111);
+
+    given.put("dunlin.cluster.service-port", "65535");
+    refused(given, "dunlin.cluster.port");
+  }
+
+  @Test
   void invalidSettingsOfAStoreNodeAreRefusedBeforeItStarts() {
     for (String port : PORTS.keySet()) {
-      var part = new HashMap<>(PORTS);
-      part.remove(port);
-      refused(part, port);
+      refused(with(port, "0"), port);
+      var alone = new HashMap<>(PORTS);
+      alone.remove(port);
+      refused(alone, port); // neither a store node nor one with seeds
     }
     refused(with("dunlin.cluster.service-port", "7001"), "dunlin.cluster.service-port");
     refused(with("dunlin.cluster.seeds", "a.example.com"), "'a.example.com'");

@@ -136,9 +136,18 @@ class CommandIT {
 
   @Test
   void aStoreNodeIsCheckedAsOne() throws Exception {
-    var check = check(directory.resolve("data"), "dunlin.roles=store", "dunlin.cluster.service-port=1");
+    var check = check(directory.resolve("data"), "dunlin.roles=store", "dunlin.cluster.port=0");
     assertThat(check.code()).isEqualTo(1);
     assertThat(check.err()).anySatisfy(line -> assertThat(line).contains("dunlin.cluster.port"));
+  }
+
+  @Test
+  void thePortsOfABrokerOfAClusterAreChecked() throws Exception {
+    try (var taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      var check = check(directory.resolve("data"), "dunlin.cluster.seeds=localhost:7100", "dunlin.cluster.service-port=" + taken.getLocalPort());
+      assertThat(check.err()).anySatisfy(line -> assertThat(line).contains("dunlin.cluster.service-port: cannot listen"));
+      assertThat(check.code()).isEqualTo(1);
+    }
   }
 
   @Test

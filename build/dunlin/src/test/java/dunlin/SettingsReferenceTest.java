@@ -48,9 +48,9 @@ class SettingsReferenceTest {
 
   @Test
   void aBrokerWithSomeSettingsOfAClusterIsRefused() {
-    assertThatThrownBy(() -> check("dunlin.cluster.seeds", "a:1"))
+    assertThatThrownBy(() -> check("dunlin.cluster.seeds", "a"))
         .isInstanceOf(SettingException.class)
-        .hasMessageContaining("dunlin.cluster.port");
+        .hasMessageContaining("dunlin.cluster");
     assertThatThrownBy(() -> check("dunlin.cluster.service-port", "7002"))
         .isInstanceOf(SettingException.class)
         .hasMessageContaining("dunlin.cluster.service-port");

@@ -114,15 +114,16 @@ class StartFailureIT {
         "dunlin.inbox.overflow=drop-all | dunlin.inbox.overflow | drop-oldest",
         "dunlin.inbox.ranges=17 | dunlin.inbox.ranges | 16 shards",
         "dunlin.roles=frontend | dunlin.roles | all roles",
-        "dunlin.roles=store | dunlin.cluster.port | a node of a cluster",
-        "dunlin.cluster.seeds=a:1 | dunlin.cluster.port | a node of a cluster",
+        "dunlin.roles=store dunlin.cluster.port=0 | dunlin.cluster.port | a node of a cluster",
+        "dunlin.cluster.seeds=a:1 dunlin.cluster.service-port=0 | dunlin.cluster.service-port | a node of a cluster",
+        "dunlin.cluster.seeds=a:1 dunlin.cluster.service-port=65535 | dunlin.cluster.port | a node of a cluster",
         "dunlin.cluster.service-port=7000 | dunlin.cluster.service-port | runs alone",
         "dunlin.listener.tcp.prt=1883 | dunlin.listener.tcp.prt | dunlin.listeners.tcp.port",
         "dunlin.config=/no/such/file.conf | /no/such/file.conf | /no/such/file.conf",
       })
-  void aSettingThatIsWrong(String setting, String first, String second) {
+  void aSettingThatIsWrong(String settings, String first, String second) {
     Path data = directory.resolve("data");
-    refused(data, List.of(setting), first, second);
+    refused(data, List.of(settings.split(" ")), first, second);
     assertThat(data).doesNotExist();
   }
 

@@ -164,7 +164,19 @@ public final class Cluster implements AutoCloseable {
     meters.gauge(
         "dunlin.cluster.ranges.indivisible", "Ranges past a limit that cannot be split, on the meta group's leader", this,
         member -> member.indivisible().size());
+    meters.gauge(
+        "dunlin.cluster.nodes", "Nodes of the cluster that are up, by the newest map that this node has heard of", known,
+        newest -> newest.map().nodes().values().stream().filter(each -> each.state().up()).count());
+    meters.gauge(
+        "dunlin.cluster.replicas.missing", "Replicas that ranges lack of dunlin.cluster.replicas, by the newest map that this node has heard of", known,
+        newest -> missing(newest.map()));
     meters.gauge("dunlin.cluster.calls", "Calls from other nodes in progress", slots, free -> CALLS_MAX - free.availablePermits());
+  }
+
+  /** How many voters its ranges have too few. */
+  private long missing(ClusterMap map) {
+    int wanted = settings.operations().replicas();
+    return map.ranges().values().stream().mapToLong(placed -> Math.max(0, wanted - placed.range().voters().size())).sum();
   }
 
   /**
