@@ -241,7 +241,7 @@ final class Node implements AutoCloseable {
         clients::reloadCertificates, RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
   }
 
-  /** The data of a broker that runs alone cannot become that of a cluster, nor the other way round. */
+  /** The data of a broker that ran alone becomes that of a cluster only when that was asked for, and never the other way round. */
   private void checkData(RangeStore ranges) {
     Path data = settings.get(NodeSettings.DATA_DIR);
     boolean joined = Cluster.hasJoined(data);
@@ -249,7 +249,9 @@ final class Node implements AutoCloseable {
       throw new SettingException("dunlin.cluster.seeds: %s belongs to a node of a cluster; set the seeds of that cluster".formatted(data));
     }
     if (!joined && NodeSettings.isMember(settings) && !ranges.stored().isEmpty()) {
-      throw new SettingException("dunlin.cluster.seeds: %s has the data of a broker that ran alone; a node joins a cluster with an empty directory".formatted(data));
+      throw new SettingException(
+          "dunlin.cluster.seeds: %1$s has the data of a broker that ran alone; a node joins a cluster with an empty directory. bin/dunlin form-cluster %1$s makes it the first node of a new one"
+              .formatted(data));
     }
   }
 

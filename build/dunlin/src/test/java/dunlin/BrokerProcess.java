@@ -8,6 +8,10 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,6 +27,7 @@ import java.util.stream.Stream;
 /** The shipped broker as a process of its own, started like {@code bin/dunlin}, on free ports. */
 final class BrokerProcess implements AutoCloseable {
   private static final Duration START_MAX = Duration.ofSeconds(30);
+  private static final Duration CLUSTER_MAX = Duration.ofMinutes(2);
   private static final Pattern ADMIN_PORT = Pattern.compile("admin port (\\d+) on loopback");
   private static final Pattern LISTENS = Pattern.compile("listener tcp: tcp on \\S+:(\\d+)");
 
@@ -141,6 +146,29 @@ final class BrokerProcess implements AutoCloseable {
       if (matcher.find()) return Integer.parseInt(matcher.group(1));
     }
     throw new AssertionError("has not logged its admin port; " + this);
+  }
+
+  /** The value of a metric without labels of its own; only with {@code dunlin.admin.port=0} among its settings. */
+  double metric(String name) {
+    try (var http = HttpClient.newHttpClient()) {
+      var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + adminPort() + "/metrics")).build();
+      String all = http.send(request, HttpResponse.BodyHandlers.ofString()).body();
+      String line = all.lines().filter(each -> each.startsWith(name + " ") || each.startsWith(name + "{")).findFirst().orElseThrow();
+      return Double.parseDouble(line.substring(line.lastIndexOf(' ')));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AssertionError(e);
+    }
+  }
+
+  /** Waits until the cluster has this many nodes, and its ranges all replicas, as far as this broker knows. */
+  void awaitReplicas(int nodes) {
+    await("all replicas")
+        .atMost(CLUSTER_MAX)
+        .pollInterval(Duration.ofMillis(100))
+        .until(() -> metric("dunlin_cluster_nodes") == nodes && metric("dunlin_cluster_replicas_missing") == 0);
   }
 
   /** The resident memory of the process; on Linux. */

@@ -4,10 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.RawClient.Connect;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -74,29 +70,13 @@ class GrowIT {
     return received;
   }
 
-  /** Until the ranges have their replicas, as far as this broker knows. */
-  private static void awaitReplicas(BrokerProcess broker, int nodes) {
-    await("the ranges have all replicas")
-        .atMost(LONG)
-        .pollInterval(Duration.ofMillis(100))
-        .until(() -> metric(broker, "dunlin_cluster_replicas_missing") == 0 && metric(broker, "dunlin_cluster_nodes") == nodes);
-  }
-
-  private static double metric(BrokerProcess broker, String name) throws Exception {
-    try (var http = HttpClient.newHttpClient()) {
-      var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + broker.adminPort() + "/metrics")).build();
-      String line = http.send(request, HttpResponse.BodyHandlers.ofString()).body().lines().filter(each -> each.startsWith(name + "{")).findFirst().orElseThrow();
-      return Double.parseDouble(line.substring(line.lastIndexOf(' ')));
-    }
-  }
-
   @Test
   void aClusterOfOneGrowsToFiveAndGoesOnWithoutItsFirstBroker() throws Exception {
     try (var cluster = DocumentedCluster.of(Path.of("../../docs/running.md"), "### Grow a cluster", "bin/dunlin", directory);
         var threads = Executors.newThreadPerTaskExecutor(Thread.ofPlatform().daemon().factory())) {
       assertThat(cluster.size()).isEqualTo(5);
       var first = cluster.launch(MORE).awaitStarted(LONG);
-      assertThat(metric(first, "dunlin_cluster_replicas_missing")).as("two more of each of the four ranges").isEqualTo(8);
+      assertThat(first.metric("dunlin_cluster_replicas_missing")).as("two more of each of the four ranges").isEqualTo(8);
       var subscriber = new MovingClient(cluster.brokers(), Connect.of("subscriber"), 0);
       subscriber.subscribe("t/+");
       var publishing = new Publishing(new MovingClient(cluster.brokers(), Connect.of("publisher").clean().expiry(0), 0));
@@ -107,7 +87,7 @@ class GrowIT {
       for (int nodes : new int[] {3, 5}) {
         while (cluster.brokers().size() < nodes) cluster.launch(MORE);
         for (var broker : cluster.brokers()) broker.awaitStarted(LONG);
-        for (var broker : cluster.brokers()) awaitReplicas(broker, nodes);
+        for (var broker : cluster.brokers()) broker.awaitReplicas(nodes);
         publishing.awaitMore();
       }
 

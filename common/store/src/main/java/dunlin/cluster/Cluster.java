@@ -124,7 +124,7 @@ public final class Cluster implements AutoCloseable {
     this.settings = settings;
     this.store = store;
     this.calls = new OutgoingCalls(calls);
-    directory = dataDirectory.resolve(DIRECTORY);
+    directory = directoryIn(dataDirectory);
     self = store.member().node();
     var stored = ClusterIdentity.read(directory);
     identity = stored.orElse(null);
@@ -395,7 +395,11 @@ public final class Cluster implements AutoCloseable {
 
   /** Whether a node with this data directory belongs to a cluster. */
   public static boolean hasJoined(Path dataDirectory) {
-    return ClusterIdentity.read(dataDirectory.resolve(DIRECTORY)).isPresent();
+    return ClusterIdentity.read(directoryIn(dataDirectory)).isPresent();
+  }
+
+  static Path directoryIn(Path dataDirectory) {
+    return dataDirectory.resolve(DIRECTORY);
   }
 
   /** This node's identity. */

@@ -7,7 +7,9 @@ import dunlin.store.raft.RangeStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,6 +54,11 @@ public final class StoredRows implements AutoCloseable {
     if (!Files.exists(directory)) throw new StoreException("there is no directory " + directory);
     if (!Files.isRegularFile(directory.resolve(NodeIdentity.FILE)))
       throw new StoreException(directory + " is not a data directory of Dunlin: it has no file " + NodeIdentity.FILE);
+  }
+
+  /** The ranges that the directory has, or has lost. */
+  public List<UUID> ranges() {
+    return data.ranges();
   }
 
   /** The rows of the first range of a kind; empty when the directory has none. */

@@ -201,7 +201,8 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   /**
    * Declares a range that has been placed, before the start: its commands are fenced by epoch, and it can be split.
    *
-   * @param initial the descriptor of a range without rows, with this node as its only peer; ignored when there are rows
+   * @param initial the descriptor of a range whose rows have none, with this node as its only peer: a new one, or one that was not placed before. Ignored when the rows
+   *     have one
    */
   public <C, R> Replica<C, R> range(RangeDescriptor initial, CommandCodec<C> codec, RangeLogic<C, R> logic) {
     var id = new RangeId(initial.kind(), initial.id());

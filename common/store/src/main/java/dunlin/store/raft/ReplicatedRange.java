@@ -360,7 +360,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     }
     var rows = RocksRange.open(id, data.rows(id), memory, this::rowsFailed);
     try {
-      if (initial != null && rows.placed() == null && rows.written().index() < 0) rows.place(Placed.begin(initial));
+      // Rows without a descriptor are new, or of a broker that ran alone.
+      if (initial != null && rows.placed() == null) rows.place(Placed.begin(initial));
       installer.replace(rows); // a snapshot that was complete when the process ended: the log may be truncated already
       readingRows = true;
       logic.open(rowsRead.counting(rows));
