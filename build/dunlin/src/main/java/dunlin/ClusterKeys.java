@@ -1,8 +1,10 @@
 package dunlin;
 
 import dunlin.cluster.MemberSettings;
+import dunlin.inbox.InboxSettings;
 import dunlin.placement.plan.OperationSettings;
 import dunlin.placement.plan.SplitSettings;
+import dunlin.runtime.LogText;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
@@ -13,7 +15,10 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.NavigableMap;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** The settings by which the nodes of a cluster reach and authenticate each other. */
@@ -25,6 +30,7 @@ final class ClusterKeys {
   private static final long MIB = 1L << 20;
   private static final Path NONE = Path.of("");
   private static final String ON_REQUEST = "not set";
+  private static final Pattern SAME_MACHINE = Pattern.compile("^(dns:)?(localhost|127\\.[0-9.]+|\\[::1])(:|$)");
   private static final int PORT_MAX = 65_535;
   private static final int USUAL_SERVICE_PORT = 7_100;
   private static final int PLACE_LENGTH_MAX = 255;
@@ -35,7 +41,7 @@ final class ClusterKeys {
           .defaultMeans("in a cluster the port after dunlin.cluster.service-port, otherwise 0");
   static final Setting<String> HOST =
       Setting.text("dunlin.cluster.host", USUAL.host(), "Host name or address at which other nodes reach this node. A host name remains valid when"
-          + " the address changes.");
+          + " the address changes. Must be set when seeds are on other machines.");
   static final Setting<String> BIND =
       Setting.text("dunlin.cluster.bind", USUAL.bindAddress(), "Local address or host name that the cluster ports bind to. An address other than"
           + " loopback requires TLS.");
@@ -200,7 +206,7 @@ final class ClusterKeys {
       var splits =
           new SplitSettings(
               settings.get(SPLIT_BYTES), settings.get(SPLIT_RATE), settings.get(SPLIT_BYTES_MIN), settings.get(SPLITS_MAX), SPLITS.replicasMax());
-      return new MemberSettings(
+      var member = new MemberSettings(
           String.join(",", settings.get(SEEDS)),
           settings.get(BOOTSTRAP_EXPECT),
           host(settings),
@@ -213,14 +219,35 @@ final class ClusterKeys {
           settings.get(DOWN_AFTER),
           new OperationSettings(
               usual.lagMax(), usual.unflushedMax(), usual.automaticMax(), settings.get(REPLICAS), splits,
-              replaceAfter.isZero() ? null : replaceAfter, usual.balance()));
+              replaceAfter.isZero() ? null : replaceAfter, usual.balance()),
+          agreed(settings));
+      requireReachable(settings);
+      return member;
     } catch (IllegalArgumentException e) {
       throw new SettingException("dunlin.cluster: " + e.getMessage());
     }
   }
 
+  /** The settings that must be the same on all nodes, and that the founder writes down. */
+  private static NavigableMap<String, String> agreed(Settings settings) {
+    var agreed = new TreeMap<String, String>();
+    boolean store = NodeSettings.isStore(settings);
+    agreed.put(NodeSettings.ROLES.key(), store ? "store" : "those of a broker");
+    if (!store) agreed.put(InboxSettings.SHARDS.key(), String.valueOf(settings.get(InboxSettings.SHARDS)));
+    return agreed;
+  }
+
   private static void requirePort(Setting<Integer> setting, int port) {
     if (port == 0) throw new SettingException(setting.key() + ": a node of a cluster needs this port, where other nodes call it");
+  }
+
+  /** The default of the host is this machine, as seen from itself. */
+  private static void requireReachable(Settings settings) {
+    if (settings.isSet(HOST)) return;
+    for (String seed : settings.get(SEEDS))
+      if (!SAME_MACHINE.matcher(seed.strip()).find())
+        throw new SettingException(
+            "dunlin.cluster.host: must be the name or address by which other nodes reach this one, since the seed " + LogText.escaped(seed) + " may be on another machine");
   }
 
   private static String place(Settings settings, Setting<String> key) {

@@ -18,7 +18,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Set;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 class ClusterKeysTest {
@@ -26,6 +28,7 @@ class ClusterKeysTest {
       Map.of(
           "dunlin.cluster.tls.certificate", "/tls/node.pem", "dunlin.cluster.tls.key", "/tls/node.key", "dunlin.cluster.tls.ca",
           "/tls/ca.pem");
+  private static final NavigableMap<String, String> STORE = new TreeMap<>(Map.of("dunlin.roles", "store"));
   private static final Map<String, String> PORTS = Map.of("dunlin.cluster.port", "7001", "dunlin.cluster.service-port", "7002");
 
   @Test
@@ -68,10 +71,21 @@ class ClusterKeysTest {
   }
 
   @Test
+  void theShardsOfSessionsAndTheRolesMustBeTheSameOnAllNodes() {
+    var given = new HashMap<>(PORTS);
+    given.put("dunlin.inbox.shards", "32");
+    assertThat(ClusterKeys.member(settings(given), Set.of()).agreed())
+        .isEqualTo(Map.of("dunlin.inbox.shards", "32", "dunlin.roles", "those of a broker"));
+    given.put("dunlin.roles", "store");
+    assertThat(ClusterKeys.member(settings(given), Set.of()).agreed()).isEqualTo(STORE);
+  }
+
+  @Test
   void aStoreNodesMembershipFollowsTheSettings() {
     var given = new HashMap<>(PORTS);
+    given.put("dunlin.roles", "store");
     assertThat(ClusterKeys.member(settings(given), Set.of()))
-        .isEqualTo(MemberSettings.of("", 1, ClusterSettings.NONE.host(), 7_002, Set.of()));
+        .isEqualTo(MemberSettings.of("", 1, ClusterSettings.NONE.host(), 7_002, Set.of()).with(STORE));
 
     given.put("dunlin.cluster.seeds", "a.example.com:7002, dns:nodes.example.com:7002");
     given.put("dunlin.cluster.bootstrap-expect", "3");
@@ -95,7 +109,19 @@ class ClusterKeysTest {
                 Duration.ofSeconds(2), Duration.ofSeconds(7), Duration.ofMinutes(1),
                 new OperationSettings(
                     usual.lagMax(), usual.unflushedMax(), usual.automaticMax(), 5,
-                    new SplitSettings(2L << 30, 5_000, 1 << 20, 3, usual.splits().replicasMax()), Duration.ofHours(1), usual.balance())));
+                    new SplitSettings(2L << 30, 5_000, 1 << 20, 3, usual.splits().replicasMax()), Duration.ofHours(1), usual.balance()),
+                STORE));
+  }
+
+  @Test
+  void aNodeWithSeedsOnOtherMachinesNeedsAHost() {
+    for (String seeds : new String[] {"a.example:7100", "localhost:7100,a.example:7100", "dns:nodes:7100", "10.0.0.1:7100", "localhosts:7100"})
+      refused(with("dunlin.cluster.seeds", seeds), "dunlin.cluster.host");
+    for (String seeds : new String[] {"localhost:7100", "127.0.0.1:1, 127.0.0.2:1", "[::1]:7100", "dns:localhost:7100"})
+      assertThat(ClusterKeys.member(settings(with("dunlin.cluster.seeds", seeds)), Set.of()).host()).isEqualTo("127.0.0.1");
+    var given = new HashMap<>(with("dunlin.cluster.seeds", "a.example:7100"));
+    given.put("dunlin.cluster.host", "127.0.0.1"); // forwarded, perhaps
+    assertThat(ClusterKeys.member(settings(given), Set.of()).seeds()).isEqualTo("a.example:7100");
   }
 
   @Test

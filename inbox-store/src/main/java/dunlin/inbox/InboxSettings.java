@@ -33,7 +33,7 @@ public record InboxSettings(
       Setting.longInteger(
           "dunlin.session.sessions-max", 10_000_000, 1, 1_000_000_000,
           "Maximum number of durable sessions. Beyond it, clients that request a new one are refused.");
-  private static final Setting<Integer> SHARDS =
+  public static final Setting<Integer> SHARDS =
       Setting.integer(
           "dunlin.inbox.shards", 16, 1, SHARDS_MAX, "Number of shards that durable sessions are divided into. It cannot be"
               + " changed for an existing data directory; the broker refuses to start.");

@@ -1,6 +1,11 @@
 package dunlin.cluster;
 
+import dunlin.cluster.call.ClusterAnswer;
+import dunlin.cluster.call.ClusterAnswer.Fit;
 import dunlin.cluster.call.ClusterAnswer.HelloIs;
+import dunlin.cluster.call.ClusterAnswer.Refused;
+import dunlin.cluster.call.ClusterAnswer.Unfit;
+import dunlin.cluster.call.ClusterAnswer.Unknown;
 import dunlin.cluster.call.ClusterCall;
 import dunlin.cluster.call.ClusterWire;
 import dunlin.cluster.call.NodeAddress;
@@ -19,6 +24,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,9 +44,13 @@ final class Bootstrap {
   private final Seeds seeds;
   private final NodeCalls calls;
   private final Path directory;
+  private final ClusterCall.Join joining;
   private final BooleanSupplier closed;
 
-  Bootstrap(UUID self, MemberSettings settings, Seeds seeds, NodeCalls calls, Path directory, BooleanSupplier closed) {
+  /** @param joining asks whether this node fits into its cluster */
+  Bootstrap(
+      UUID self, MemberSettings settings, Seeds seeds, NodeCalls calls, Path directory, ClusterCall.Join joining, BooleanSupplier closed) {
+    this.joining = joining;
     this.self = self;
     this.settings = settings;
     this.seeds = seeds;
@@ -55,9 +65,13 @@ final class Bootstrap {
     while (true) {
       String why;
       try {
-        switch (BootstrapRule.decide(self, own == null ? null : own.cluster(), settings.bootstrapExpect(), askAll())) {
+        var answers = askAll(this::ask);
+        switch (BootstrapRule.decide(self, own == null ? null : own.cluster(), settings.bootstrapExpect(), answers)) {
           case Decision.Join(var cluster, _) -> {
-            return own != null ? own : written(new ClusterIdentity(cluster, false));
+            boolean fits = fits(cluster);
+            if (own != null) return own; // it may be that the whole cluster starts, and nobody can say yet
+            if (fits) return written(new ClusterIdentity(cluster, false));
+            why = "the seeds of cluster " + cluster + " cannot answer yet";
           }
           case Decision.Found(var nodes) -> {
             log.info("Node {} founds a cluster; all of its seeds are empty: {}", self, nodes);
@@ -87,22 +101,43 @@ final class Bootstrap {
     return decided;
   }
 
-  private List<BootstrapRule.Hello> askAll() throws UnknownHostException {
-    var asked = new ArrayList<CompletableFuture<BootstrapRule.Hello>>();
+  /**
+   * Whether a member of the cluster among the seeds has found that this node fits.
+   *
+   * @throws StoreException when one has found that it does not
+   */
+  private boolean fits(UUID cluster) throws UnknownHostException {
+    boolean fits = false;
+    for (var answer : askAll(seed -> exchanged(seed, new ClusterWire.Sent(cluster, joining)))) {
+      if (answer instanceof Unfit(var sentence)) throw new StoreException(sentence);
+      fits |= answer instanceof Fit;
+    }
+    return fits;
+  }
+
+  private ClusterAnswer exchanged(NodeAddress seed, ClusterWire.Sent sent) {
+    try {
+      return MetaClient.exchange(calls, seed, sent, HELLO_DEADLINE);
+    } catch (IOException e) {
+      return new Unknown(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private <T> List<T> askAll(Function<NodeAddress, T> question) throws UnknownHostException {
+    var asked = new ArrayList<CompletableFuture<T>>();
     for (var seed : seeds.resolve())
-      asked.add(CompletableFuture.supplyAsync(() -> ask(seed), task -> Thread.ofVirtual().name("dunlin-hello").start(task)));
+      asked.add(CompletableFuture.supplyAsync(() -> question.apply(seed), task -> Thread.ofVirtual().name("dunlin-hello").start(task)));
     return asked.stream().map(CompletableFuture::join).toList();
   }
 
   private BootstrapRule.Hello ask(NodeAddress seed) {
     String name = seed.toString();
-    try {
-      var sent = new ClusterWire.Sent(null, new ClusterCall.Hello());
-      if (MetaClient.exchange(calls, seed, sent, HELLO_DEADLINE) instanceof HelloIs(var node, var cluster))
-        return cluster == null ? new BootstrapRule.Hello.Empty(name, node) : new BootstrapRule.Hello.Member(name, node, cluster);
-    } catch (IOException e) {
-      log.debug("Seed {} does not answer: {}", seed, e.getMessage());
-    }
-    return new BootstrapRule.Hello.Unreachable(name);
+    return switch (exchanged(seed, new ClusterWire.Sent(null, new ClusterCall.Hello()))) {
+      case HelloIs(var node, var cluster) ->
+          cluster == null ? new BootstrapRule.Hello.Empty(name, node) : new BootstrapRule.Hello.Member(name, node, cluster);
+      case Refused(var sentence) -> new BootstrapRule.Hello.Unreachable(name, sentence);
+      case Unknown(var sentence) -> new BootstrapRule.Hello.Unreachable(name, sentence);
+      case ClusterAnswer other -> new BootstrapRule.Hello.Unreachable(name, "it answers " + other);
+    };
   }
 }

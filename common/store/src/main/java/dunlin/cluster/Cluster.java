@@ -11,6 +11,7 @@ import dunlin.cluster.call.ClusterAnswer.Unknown;
 import dunlin.cluster.call.ClusterCall;
 import dunlin.cluster.call.ClusterCall.CarryOut;
 import dunlin.cluster.call.ClusterCall.Hello;
+import dunlin.cluster.call.ClusterCall.Join;
 import dunlin.cluster.call.ClusterCall.Propose;
 import dunlin.cluster.call.ClusterCall.Report;
 import dunlin.cluster.call.ClusterCall.Watch;
@@ -26,6 +27,7 @@ import dunlin.placement.Operation.Split;
 import dunlin.placement.PlacementCommand;
 import dunlin.placement.PlacementCommand.Begin;
 import dunlin.placement.PlacementCommand.Cancel;
+import dunlin.placement.PlacementCommand.Change;
 import dunlin.placement.PlacementCommand.FoundCluster;
 import dunlin.placement.PlacementCommand.PlaceRange;
 import dunlin.placement.PlacementCommand.RegisterNode;
@@ -98,6 +100,8 @@ public final class Cluster implements AutoCloseable {
   private final ClusterNode node;
   private final KnownMap known;
   private final LocalReplicas replicas;
+  private final RefusalLog refusals = new RefusalLog();
+  private final JoinCheck joins;
   private final FollowedTerm allegiance = new FollowedTerm();
   private final NodeActions actions;
   private final MetaRange meta;
@@ -130,6 +134,7 @@ public final class Cluster implements AutoCloseable {
     identity = stored.orElse(null);
     member = stored.isPresent() && !stored.get().founding();
     known = new KnownMap(directory);
+    joins = new JoinCheck(self, settings, known, this.calls, refusals);
     store.members(known::host);
     meta =
         new MetaRange(
@@ -206,7 +211,7 @@ public final class Cluster implements AutoCloseable {
   public void start(Duration deadline) {
     long until = System.nanoTime() + deadline.toNanos();
     var seeds = Seeds.parse(settings.seeds());
-    var belongs = new Bootstrap(self, settings, seeds, calls, directory, this::closed).decide(identity, until);
+    var belongs = new Bootstrap(self, settings, seeds, calls, directory, joins.question(), this::closed).decide(identity, until);
     identity = belongs;
     if (belongs.founding()) declareFirst();
     replicas.declareStored();
@@ -276,6 +281,7 @@ public final class Cluster implements AutoCloseable {
     commands.add(new RegisterNode(node));
     commands.add(new PlaceRange(first(MetaRange.KIND)));
     for (String kind : settings.founds()) commands.add(new PlaceRange(first(kind)));
+    settings.agreed().forEach((name, value) -> commands.add(new Change(name, value)));
     for (var command : commands) {
       if (meta.propose(command, left(until)) instanceof PlacementResult.Refused(var reason, var sentence))
         throw new StoreException("the cluster cannot be founded: " + reason + ", " + sentence);
@@ -301,7 +307,9 @@ public final class Cluster implements AutoCloseable {
     try {
       sent = ClusterWire.call(request);
     } catch (IllegalStateException | IllegalArgumentException e) {
-      return new Refused("a call that cannot be read: " + e.getMessage());
+      String unread = "a call that cannot be read: " + e.getMessage();
+      refusals.refused("Node " + self + " has refused " + unread + "; it may be of a node of another version");
+      return new Refused(unread);
     }
     if (closed) return stopping();
     if (!slots.tryAcquire()) {
@@ -337,7 +345,8 @@ public final class Cluster implements AutoCloseable {
     return switch (call) {
       case Propose(RegisterNode(var claimed)) -> forged(claimed.id(), claimed.host(), proved);
       case Report(var report, _) -> forged(report.node(), null, proved);
-      case Hello _, Propose _, Watch _, CarryOut _ -> null;
+      case Join join when !join.relayed() -> forged(join.node(), join.at().host(), proved);
+      case Hello _, Join _, Propose _, Watch _, CarryOut _ -> null;
     };
   }
 
@@ -356,6 +365,7 @@ public final class Cluster implements AutoCloseable {
       case Propose(var command) -> propose(command);
       case Report(var report, var version) ->
           running.driver.heard(report, version).<ClusterAnswer>map(heard -> heard).orElseGet(this::notLeading);
+      case Join join -> known.map().version() == 0 ? stopping() : joins.answer(join, cluster().orElseThrow());
       case Watch(var version) -> new Changed(since(version));
       case CarryOut(var action, var leadership, var deadline) -> {
         var bounded = deadline.compareTo(ACTION_DEADLINE_MAX) > 0 ? ACTION_DEADLINE_MAX : deadline;

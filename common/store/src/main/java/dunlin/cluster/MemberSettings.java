@@ -3,7 +3,10 @@ package dunlin.cluster;
 import dunlin.cluster.call.Seeds;
 import dunlin.placement.plan.OperationSettings;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.NavigableMap;
 import java.util.Set;
+import java.util.TreeMap;
 
 /**
  * How this node takes part in its cluster.
@@ -18,6 +21,7 @@ import java.util.Set;
  * @param lease after how much silence a node is suspected, at least two heartbeats
  * @param downAfter after how much silence it counts as dead, at least a lease
  * @param operations what the meta group does automatically
+ * @param agreed settings by name that must be the same on all nodes; a node with others does not start
  */
 public record MemberSettings(
     String seeds,
@@ -30,9 +34,11 @@ public record MemberSettings(
     Duration heartbeat,
     Duration lease,
     Duration downAfter,
-    OperationSettings operations) {
+    OperationSettings operations,
+    NavigableMap<String, String> agreed) {
   public MemberSettings {
     founds = Set.copyOf(founds);
+    agreed = Collections.unmodifiableNavigableMap(new TreeMap<>(agreed));
     if (bootstrapExpect < 1 || bootstrapExpect > 1024)
       throw new IllegalArgumentException("bootstrapExpect is " + bootstrapExpect + ", must be from 1 to 1024");
     if (servicePort < 1 || servicePort > 65_535) throw new IllegalArgumentException("servicePort is " + servicePort);
@@ -47,17 +53,29 @@ public record MemberSettings(
   public static MemberSettings of(String seeds, int bootstrapExpect, String host, int servicePort, Set<String> founds) {
     return new MemberSettings(
         seeds, bootstrapExpect, host, servicePort, "", "", founds, Duration.ofSeconds(1), Duration.ofSeconds(5),
-        Duration.ofSeconds(30), OperationSettings.defaults());
+        Duration.ofSeconds(30), OperationSettings.defaults(), Collections.emptyNavigableMap());
   }
 
   /** The same with other times, for a cluster that is to detect failures sooner or later. */
   public MemberSettings with(Duration beat, Duration silence, Duration dead) {
     return new MemberSettings(
-        seeds, bootstrapExpect, host, servicePort, region, zone, founds, beat, silence, dead, operations);
+        seeds, bootstrapExpect, host, servicePort, region, zone, founds, beat, silence, dead, operations, agreed);
+  }
+
+  /** The same with settings that must be the same on all nodes. */
+  public MemberSettings with(NavigableMap<String, String> all) {
+    return new MemberSettings(
+        seeds, bootstrapExpect, host, servicePort, region, zone, founds, heartbeat, lease, downAfter, operations, all);
+  }
+
+  /** After how much silence of the meta group this node has no clients any more, at most. */
+  Duration noticedWithin() {
+    var checked = lease.plus(heartbeat.multipliedBy(2));
+    return checked.compareTo(downAfter) < 0 ? checked : downAfter; // a node without clients may have a shorter downAfter
   }
 
   public MemberSettings with(OperationSettings changed) {
     return new MemberSettings(
-        seeds, bootstrapExpect, host, servicePort, region, zone, founds, heartbeat, lease, downAfter, changed);
+        seeds, bootstrapExpect, host, servicePort, region, zone, founds, heartbeat, lease, downAfter, changed, agreed);
   }
 }

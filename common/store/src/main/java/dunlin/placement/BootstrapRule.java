@@ -18,7 +18,8 @@ public final class BootstrapRule {
 
   /** A seed's answer. */
   public sealed interface Hello {
-    record Unreachable(String seed) implements Hello {}
+    /** @param why the call failed, or what answered instead of a node */
+    record Unreachable(String seed, String why) implements Hello {}
 
     /** A node that belongs to no cluster. */
     record Empty(String seed, UUID node) implements Hello {}
@@ -68,8 +69,8 @@ public final class BootstrapRule {
     var empty = new TreeSet<UUID>();
     for (var answer : answers) {
       switch (answer) {
-        case Hello.Unreachable(var seed) -> {
-          return new Decision.Wait("seed " + seed + " does not answer, and no seed belongs to a cluster");
+        case Hello.Unreachable(var seed, var why) -> {
+          return new Decision.Wait("seed " + seed + " does not answer as a node does, and no seed belongs to a cluster: " + why);
         }
         case Hello.Empty(_, var node) -> empty.add(node);
         case Hello.Member _ -> throw new IllegalStateException("members were looked at before");

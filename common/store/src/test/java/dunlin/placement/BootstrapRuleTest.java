@@ -50,14 +50,14 @@ class BootstrapRuleTest {
 
   @Test
   void oneMemberIsEnoughToJoin() {
-    assertThat(BootstrapRule.decide(B, null, 3, List.of(new Unreachable("a"), new Empty("b", B), new Member("c", C, CLUSTER))))
+    assertThat(BootstrapRule.decide(B, null, 3, List.of(new Unreachable("a", "refused"), new Empty("b", B), new Member("c", C, CLUSTER))))
         .isEqualTo(new Join(CLUSTER, List.of("c")));
   }
 
   @Test
   void noNodeFoundsWhileASeedIsSilent() {
-    assertThat(BootstrapRule.decide(A, null, 2, List.of(new Empty("a", A), new Empty("b", B), new Unreachable("c"))))
-        .isEqualTo(new Wait("seed c does not answer, and no seed belongs to a cluster"));
+    assertThat(BootstrapRule.decide(A, null, 2, List.of(new Empty("a", A), new Empty("b", B), new Unreachable("c", "refused"))))
+        .isEqualTo(new Wait("seed c does not answer as a node does, and no seed belongs to a cluster: refused"));
   }
 
   @Test
@@ -80,7 +80,7 @@ class BootstrapRuleTest {
 
   @Test
   void aMemberComesBackByItself() {
-    assertThat(BootstrapRule.decide(A, CLUSTER, 3, List.of(new Unreachable("b")))).isEqualTo(new Join(CLUSTER, List.of()));
+    assertThat(BootstrapRule.decide(A, CLUSTER, 3, List.of(new Unreachable("b", "refused")))).isEqualTo(new Join(CLUSTER, List.of()));
     assertThat(BootstrapRule.decide(A, CLUSTER, 3, List.of(new Empty("b", B), new Member("a", A, CLUSTER))))
         .isEqualTo(new Join(CLUSTER, List.of()));
   }
@@ -126,7 +126,7 @@ class BootstrapRuleTest {
 
   private static Hello hello(int node, @Nullable UUID cluster, Random random) {
     String seed = "n" + node + "-" + random.nextInt(9);
-    if (random.nextInt(8) == 0) return new Unreachable(seed);
+    if (random.nextInt(8) == 0) return new Unreachable(seed, "refused");
     return cluster == null ? new Empty(seed, new UUID(0, node)) : new Member(seed, new UUID(0, node), cluster);
   }
 }

@@ -11,6 +11,12 @@ public sealed interface ClusterAnswer {
   /** @param cluster null for a node that belongs to none yet */
   record HelloIs(UUID node, @Nullable UUID cluster) implements ClusterAnswer {}
 
+  /** The node fits into the cluster, as far as this one knows. */
+  record Fit() implements ClusterAnswer {}
+
+  /** The node must not start as it is. */
+  record Unfit(String sentence) implements ClusterAnswer {}
+
   record Proposed(PlacementResult result) implements ClusterAnswer {}
 
   /** @param leadership the term in which the answering node leads the meta group */

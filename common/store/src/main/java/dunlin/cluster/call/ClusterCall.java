@@ -4,11 +4,31 @@ import dunlin.placement.Action;
 import dunlin.placement.NodeReport;
 import dunlin.placement.PlacementCommand;
 import java.time.Duration;
+import java.util.NavigableMap;
+import java.util.UUID;
 
 /** What one node asks of another. */
 public sealed interface ClusterCall {
   /** Who are you? The only call that is answered to any caller. */
   record Hello() implements ClusterCall {}
+
+  /**
+   * To a member of the cluster, from a node that starts: would I fit?
+   *
+   * @param run stands for the process: another one with the same identity has another one
+   * @param at where the node answers
+   * @param noticedWithin after how much silence of the meta group the node disconnects its clients, at most
+   * @param downAfter after how much silence it takes another node for dead
+   * @param agreed its settings that must be the same on all nodes
+   * @param relayed whether a member passes the question on
+   */
+  record Join(
+      UUID node, UUID run, NodeAddress at, Duration noticedWithin, Duration downAfter, NavigableMap<String, String> agreed, boolean relayed)
+      implements ClusterCall {
+    public Join again() {
+      return new Join(node, run, at, noticedWithin, downAfter, agreed, true);
+    }
+  }
 
   /** To the meta group's leader: put this into the log. */
   record Propose(PlacementCommand command) implements ClusterCall {}

@@ -2,14 +2,17 @@ package dunlin.cluster.call;
 
 import dunlin.cluster.call.ClusterAnswer.CarriedOut;
 import dunlin.cluster.call.ClusterAnswer.Changed;
+import dunlin.cluster.call.ClusterAnswer.Fit;
 import dunlin.cluster.call.ClusterAnswer.Heard;
 import dunlin.cluster.call.ClusterAnswer.HelloIs;
 import dunlin.cluster.call.ClusterAnswer.NotLeading;
 import dunlin.cluster.call.ClusterAnswer.Proposed;
 import dunlin.cluster.call.ClusterAnswer.Refused;
+import dunlin.cluster.call.ClusterAnswer.Unfit;
 import dunlin.cluster.call.ClusterAnswer.Unknown;
 import dunlin.cluster.call.ClusterCall.CarryOut;
 import dunlin.cluster.call.ClusterCall.Hello;
+import dunlin.cluster.call.ClusterCall.Join;
 import dunlin.cluster.call.ClusterCall.Propose;
 import dunlin.cluster.call.ClusterCall.Report;
 import dunlin.cluster.call.ClusterCall.Watch;
@@ -17,6 +20,8 @@ import dunlin.placement.PlacementWire;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import java.time.Duration;
+import java.util.NavigableMap;
+import java.util.TreeMap;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -61,6 +66,22 @@ public final class ClusterWire {
         out.number(leadership);
         out.number(deadline.toMillis());
       }
+      case Join(var node, var run, var at, var noticedWithin, var downAfter, var agreed, var relayed) -> {
+        out.octet(6);
+        out.uuid(node);
+        out.uuid(run);
+        out.text(at.host());
+        out.number(at.port());
+        out.number(noticedWithin.toMillis());
+        out.number(downAfter.toMillis());
+        out.number(agreed.size());
+        agreed.forEach(
+            (name, value) -> {
+              out.text(name);
+              out.text(value);
+            });
+        out.flag(relayed);
+      }
     }
   }
 
@@ -83,8 +104,17 @@ public final class ClusterWire {
       case 3 -> new Report(PlacementWire.readReport(in), in.number());
       case 4 -> new Watch(in.number());
       case 5 -> new CarryOut(PlacementWire.readAction(in), in.number(), Duration.ofMillis(in.count()));
+      case 6 ->
+          new Join(
+              in.uuid(), in.uuid(), new NodeAddress(in.text(), in.count()), Duration.ofMillis(in.number()), Duration.ofMillis(in.number()), readAgreed(in), in.flag());
       default -> throw new IllegalStateException("call of kind " + kind);
     };
+  }
+
+  private static NavigableMap<String, String> readAgreed(FieldReader in) {
+    var agreed = new TreeMap<String, String>();
+    for (int i = in.countWithin(); i > 0; i--) agreed.put(in.text(), in.text());
+    return agreed;
   }
 
   public static byte[] bytes(ClusterAnswer answer) {
@@ -136,6 +166,11 @@ public final class ClusterWire {
         out.octet(8);
         out.text(sentence);
       }
+      case Fit _ -> out.octet(9);
+      case Unfit(var sentence) -> {
+        out.octet(10);
+        out.text(sentence);
+      }
     }
   }
 
@@ -160,6 +195,8 @@ public final class ClusterWire {
       case 6 -> new NotLeading(in.flag() ? new NodeAddress(in.text(), in.count()) : null);
       case 7 -> new Refused(in.text());
       case 8 -> new Unknown(in.text());
+      case 9 -> new Fit();
+      case 10 -> new Unfit(in.text());
       default -> throw new IllegalStateException("answer of kind " + kind);
     };
   }

@@ -1,0 +1,102 @@
+package dunlin.cluster;
+
+import dunlin.cluster.call.ClusterAnswer;
+import dunlin.cluster.call.ClusterAnswer.Fit;
+import dunlin.cluster.call.ClusterAnswer.Unfit;
+import dunlin.cluster.call.ClusterCall.Join;
+import dunlin.cluster.call.ClusterWire;
+import dunlin.cluster.call.NodeAddress;
+import dunlin.cluster.call.NodeCalls;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Whether a node that starts fits into the cluster: its settings that must be the same everywhere are, its times go together with those of the other nodes, and no other
+ * process has its identity. A node that starts asks its seeds; whoever is asked answers for itself and from the map that it knows.
+ */
+final class JoinCheck {
+  /*
+   * Owner: any thread that may block: an answer may take a call to a third node.
+   * Bounds: one call for each question.
+   * Failure: a third node that does not answer is no reason to refuse.
+   */
+  private static final Duration OTHER_DEADLINE = Duration.ofSeconds(1);
+
+  private final UUID self;
+  private final NodeAddress address;
+  private final MemberSettings settings;
+  private final KnownMap known;
+  private final NodeCalls calls;
+  private final UUID run = UUID.randomUUID();
+  private final RefusalLog refusals;
+
+  JoinCheck(UUID self, MemberSettings settings, KnownMap known, NodeCalls calls, RefusalLog refusals) {
+    this.self = self;
+    this.settings = settings;
+    this.known = known;
+    this.calls = calls;
+    this.refusals = refusals;
+    address = new NodeAddress(settings.host(), settings.servicePort());
+  }
+
+  /** What this node asks. */
+  Join question() {
+    return new Join(self, run, address, settings.noticedWithin(), settings.downAfter(), settings.agreed(), false);
+  }
+
+  /** What this node, a member of a cluster, answers. */
+  ClusterAnswer answer(Join of, UUID cluster) {
+    String reason = unfit(of, cluster);
+    if (reason == null) return new Fit();
+    if (!of.relayed()) refusals.refused("Node %s at %s is refused: %s".formatted(of.node(), of.at(), reason));
+    return new Unfit(reason);
+  }
+
+  private @Nullable String unfit(Join of, UUID cluster) {
+    if (of.node().equals(self)) {
+      return of.run().equals(run)
+          ? null
+          : "node %s runs at %s, and another process with its identity starts at %s, from a copy of its data directory".formatted(self, address, of.at());
+    }
+    if (of.relayed()) return null;
+    String other = otherSetting(of, cluster);
+    if (other != null) return other;
+    if (of.noticedWithin().compareTo(settings.downAfter()) > 0) return times(of.noticedWithin(), of.node(), of.at(), settings.downAfter(), self, address);
+    if (settings.noticedWithin().compareTo(of.downAfter()) > 0) return times(settings.noticedWithin(), self, address, of.downAfter(), of.node(), of.at());
+    return twin(of, cluster);
+  }
+
+  /** A setting that both have and that differs comes before one that the node does not have, since the former explains the latter. */
+  private @Nullable String otherSetting(Join of, UUID cluster) {
+    return known.map().settings().entrySet().stream()
+        .filter(agreed -> !agreed.getValue().equals(of.agreed().get(agreed.getKey())))
+        .min(Comparator.comparing(agreed -> !of.agreed().containsKey(agreed.getKey())))
+        .map(
+            agreed ->
+                "%s is %s in cluster %s, and %s on node %s at %s; it must be the same on all nodes"
+                    .formatted(
+                        agreed.getKey(), agreed.getValue(), cluster, of.agreed().getOrDefault(agreed.getKey(), "not set"), of.node(), of.at()))
+        .orElse(null);
+  }
+
+  private static String times(Duration noticed, UUID by, NodeAddress at, Duration down, UUID other, NodeAddress there) {
+    return ("dunlin.cluster.lease and two heartbeats are %d ms on node %s at %s, and dunlin.cluster.down-after is %d ms on node %s at %s; the second would take the first for dead"
+            + " while it serves clients")
+        .formatted(noticed.toMillis(), by, at, down.toMillis(), other, there);
+  }
+
+  /** Asks where the node was until now whether a process with its identity still runs there. */
+  private @Nullable String twin(Join of, UUID cluster) {
+    var before = known.service(of.node());
+    if (before.isEmpty() || before.get().equals(of.at()) || before.get().equals(address)) return null;
+    try {
+      var answer = MetaClient.exchange(calls, before.get(), new ClusterWire.Sent(cluster, of.again()), OTHER_DEADLINE);
+      return answer instanceof Unfit(var reason) ? reason : null;
+    } catch (IOException e) {
+      return null; // nothing there any more: the node has moved
+    }
+  }
+}
