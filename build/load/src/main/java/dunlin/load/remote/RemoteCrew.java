@@ -37,8 +37,8 @@ public final class RemoteCrew implements Crew {
   /*
    * Owner: the run's thread, which calls the workers one after the other.
    * Bounds: Share.SHARES_MAX workers; the record of sent messages of each, by WorkerSession.SENT_BYTES_MAX; GroupUnion.
-   * The end of a step may take STOP_NANOS_MAX, an answer at the end END_MILLIS_MAX. A worker that is silent for
-   * SILENCE_NANOS_MAX is lost.
+   * The end of a step may take STOP_NANOS_MAX, an answer at the end END_MILLIS_MAX, the end of the workers' runs
+   * HANG_UP_NANOS_MAX. A worker that is silent for SILENCE_NANOS_MAX is lost.
    * Failure: until all workers are ready, one that fails ends the run. Later a failed worker is lost and reported, and
    * the others go on. The run ends when no worker is left.
    */
@@ -47,6 +47,7 @@ public final class RemoteCrew implements Crew {
   private static final long LEAD_MICROS = 50_000;
   private static final long SILENCE_NANOS_MAX = 20_000_000_000L;
   private static final long STOP_NANOS_MAX = 30_000_000_000L;
+  private static final long HANG_UP_NANOS_MAX = 10_000_000_000L;
   private static final long POLL_MILLIS = 5;
   private static final long ERROR_MICROS_MAX = 1_000;
 
@@ -117,12 +118,8 @@ public final class RemoteCrew implements Crew {
   /** Runs an action on each worker before the run, which does not begin when one fails. */
   private void each(Doing doing) {
     for (WorkerLink link : links) {
+      surviving(link, () -> doing.accept(link));
       String why = link.lost();
-      try {
-        if (why == null) doing.accept(link);
-      } catch (LostException lost) {
-        why = lost.why();
-      }
       if (why != null) throw new IllegalArgumentException("%s %s".formatted(link.name(), why));
     }
   }
@@ -324,8 +321,11 @@ public final class RemoteCrew implements Crew {
     return missing;
   }
 
+  /** Returns when the workers are free for the next run, but for those that do not end this one in time. */
   @Override
   public void close() {
-    for (WorkerLink link : links) link.close();
+    for (WorkerLink link : links) link.hangUp();
+    long end = System.nanoTime() + HANG_UP_NANOS_MAX;
+    for (WorkerLink link : links) link.awaitEnd(end);
   }
 }

@@ -261,8 +261,23 @@ final class WorkerLink {
     return new WorkerState(name(), shareName(), isBusy(), Optional.ofNullable(lost), counted);
   }
 
+  /** Tells the worker that nothing more comes. It ends its run, and then the call. */
+  void hangUp() {
+    if (lost == null) call.halfClose();
+  }
+
+  /** Waits until the worker has ended the call, since only then can it take another run, and drops what it still says. */
+  void awaitEnd(long untilNanos) {
+    try {
+      for (long left; lost == null && (left = untilNanos - System.nanoTime()) > 0; ) if (conversation.take(left / 1_000_000) == null) break;
+    } catch (LostException _) {
+      // It has ended the call, or this thread is interrupted.
+    }
+    close();
+  }
+
   void close() {
-    call.cancel("the director hangs up", null);
+    call.cancel("the director has gone", null);
     channel.shutdownNow();
   }
 }

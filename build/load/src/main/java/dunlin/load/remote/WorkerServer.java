@@ -136,7 +136,7 @@ public final class WorkerServer implements AutoCloseable {
       out.println("The run has failed: " + why);
       end = Status.FAILED_PRECONDITION.withDescription(why.substring(0, Math.min(why.length(), TOLD_MAX)));
     } finally {
-      busy.set(false);
+      busy.set(false); // before the director hears of the end, since it may begin the next run at once
     }
     try {
       call.close(end, new Metadata());
