@@ -37,8 +37,21 @@ final class Ledger implements RangeLogic<Ledger.Entry, String> {
         }
       };
 
+  private final Runnable opening;
+
+  Ledger() {
+    this(() -> {});
+  }
+
+  /** @param opening is called when the rows are open */
+  Ledger(Runnable opening) {
+    this.opening = opening;
+  }
+
   @Override
-  public void open(RangeReader state) {}
+  public void open(RangeReader state) {
+    opening.run();
+  }
 
   @Override
   public List<String> apply(List<Entry> entries, RangeWriter out) {

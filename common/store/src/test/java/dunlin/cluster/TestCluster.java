@@ -39,6 +39,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
@@ -62,6 +63,8 @@ final class TestCluster implements AutoCloseable {
     final int raft = FreePort.find();
     final int service;
     final Map<UUID, Replica<Ledger.Entry, String>> replicas = new ConcurrentHashMap<>();
+    Supplier<Ledger> ledger = Ledger::new;
+    Set<String> founds = Set.of(Ledger.KIND);
     volatile @Nullable RangeStore store;
     volatile @Nullable Cluster cluster;
 
@@ -103,9 +106,9 @@ final class TestCluster implements AutoCloseable {
       replicas.clear();
       var kind =
           new RangeKind<Ledger.Entry, String, Ledger>(
-              Ledger.KIND, Ledger.CODEC, _ -> new Ledger(), (replica, _) -> replicas.put(replica.id().uuid(), replica));
+              Ledger.KIND, Ledger.CODEC, _ -> ledger.get(), (replica, _) -> replicas.put(replica.id().uuid(), replica));
       var settings =
-          MemberSettings.of(seeds, expect, "127.0.0.1", service, Set.of(Ledger.KIND))
+          MemberSettings.of(seeds, expect, "127.0.0.1", service, founds)
               .with(Duration.ofMillis(200), Duration.ofSeconds(6), Duration.ofSeconds(12)) // long, since a node on a busy machine must not count as dead
               .with(operations);
       var member = Cluster.open(settings, opened, data, TestCluster.this::call, List.of(kind), new SimpleMeterRegistry());
