@@ -44,7 +44,11 @@ public final class DurableFile {
     out.putInt(checksum(content, content.length)).flip();
     Path next = path.resolveSibling(path.getFileName() + ".new");
     try {
-      Files.createDirectories(path.resolveSibling("."));
+      Path directory = path.resolveSibling(".").normalize();
+      if (!Files.isDirectory(directory)) {
+        Files.createDirectories(directory);
+        DataDirectory.force(directory.resolveSibling(".")); // its own entry
+      }
       Files.deleteIfExists(next); // left over by a crash
       var options = Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
       try (var file = FileChannel.open(next, options, DataDirectory.only("rw-------"))) {
@@ -67,11 +71,7 @@ public final class DurableFile {
   }
 
   private void forceDirectory() throws IOException {
-    Path directory = path.resolveSibling(".");
-    if (!directory.getFileSystem().supportedFileAttributeViews().contains("posix")) return; // Windows cannot open a directory
-    try (var channel = FileChannel.open(directory, StandardOpenOption.READ)) {
-      channel.force(true);
-    }
+    DataDirectory.force(path.resolveSibling("."));
   }
 
   private static int checksum(byte[] bytes, int length) {
