@@ -30,6 +30,19 @@ build_modules() {
   }
 }
 
+# one_build_at_a_time COMMAND ...: runs it while no other script does so, where there is flock. Two builds at once would break each other.
+one_build_at_a_time() {
+  if command -v flock >/dev/null; then
+    mkdir -p "$root/build/dunlin/target"
+    exec 9>"$root/build/dunlin/target/build.lock"
+    flock -n 9 || { echo "Waiting for another build of Dunlin." >&2; flock 9; }
+    "$@"
+    exec 9>&-
+  else
+    "$@"
+  fi
+}
+
 # find_distribution LIST: sets dist, after building the modules when there is none or it is older than a source.
 find_distribution() {
   archive=$(newest_archive)
