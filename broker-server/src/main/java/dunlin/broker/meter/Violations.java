@@ -1,8 +1,8 @@
 package dunlin.broker.meter;
 
 import dunlin.broker.codec.Limit;
-import dunlin.broker.limit.LineLimit;
 import dunlin.model.ReasonCode;
+import dunlin.runtime.LineLimit;
 import dunlin.runtime.LogText;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -65,19 +65,6 @@ class FailureLimitTest {
     assertThat(none.addresses()).isZero();
   }
 
-  @Test
-  void linesBeyondThoseOfASecondAreCountedInTheNextOne() {
-    LineLimit lines = new LineLimit(2, nanos::get);
-    int admitted = 0;
-    for (int i = 0; i < 10; i++) admitted += lines.admits() ? 1 : 0;
-    assertThat(admitted).isEqualTo(2);
-
-    nanos.addAndGet(TimeUnit.SECONDS.toNanos(1));
-    assertThat(lines.admits()).isTrue();
-    assertThat(lines.leftOut()).isEqualTo(8);
-    assertThat(lines.leftOut()).isZero();
-  }
-
   private static SocketAddress address(String host) {
     return new InetSocketAddress(host, 1_883);
   }

@@ -45,6 +45,9 @@ public final class LinkDialler implements AutoCloseable {
   private static final long TICK_MILLIS = 1_000;
   private static final long PAUSE_MILLIS = 50;
   private static final long PAUSE_MAX_MILLIS = 2_000;
+
+  /** Failures of a link that is not open before an operator is told: about six seconds, in which nodes start and leaders change. */
+  private static final int QUIET_FAILURES = 8;
   private static final long KEEP_ALIVE_SECONDS = 10;
   private static final long CLOSE_SECONDS = 5;
   private static final int HTTP_WINDOW_BYTES = 1 << 20;
@@ -122,27 +125,29 @@ public final class LinkDialler implements AutoCloseable {
       }
       var peer = to.get().orElse(null);
       if (peer == null) {
-        failed("cannot be opened: it is not known where to");
+        failed(QUIET_FAILURES, "cannot be opened: it is not known where to");
         return;
       }
       try {
         link.connected(new DialledPipe(this, peer, name));
       } catch (RuntimeException e) { // such as certificates that cannot be read
-        failed("to " + peer + " cannot be opened: " + e.getMessage());
+        failed(QUIET_FAILURES, "to " + peer + " cannot be opened: " + e.getMessage());
       }
     }
 
     private void broken(DialledPipe pipe, Status status) {
-      if (link.isConnected()) failures = 0;
+      boolean wasOpen = link.isConnected();
+      if (wasOpen) failures = 0;
       link.broken(pipe);
       if (link.isLost()) links.remove(this);
-      else failed("to " + pipe.peer + " has ended: " + status.getCode() + ", " + status.getDescription());
+      else failed(wasOpen ? 0 : QUIET_FAILURES, "to " + pipe.peer + " has ended: " + status.getCode() + ", " + status.getDescription());
     }
 
-    private void failed(String how) {
+    /** @param quiet number of failures in a row before one is logged */
+    private void failed(int quiet, String how) {
       broken.increment();
       // Once for each time that the other side goes away, not for each attempt.
-      if (failures == 0) LOG.warn("The stream of link {} {}", name, how);
+      if (failures == quiet) LOG.warn("The stream of link {} {}", name, how);
       long pause = Math.min(PAUSE_MAX_MILLIS, PAUSE_MILLIS << Math.min(failures++, 10));
       try {
         var _ = timer.schedule(() -> hand(this::open), ThreadLocalRandom.current().nextLong(pause / 2, pause), TimeUnit.MILLISECONDS);

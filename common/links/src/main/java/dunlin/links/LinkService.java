@@ -1,5 +1,6 @@
 package dunlin.links;
 
+import dunlin.runtime.LineLimit;
 import dunlin.store.grpc.CallerProof;
 import dunlin.store.grpc.PeerService;
 import dunlin.transport.link.LinkAcceptor;
@@ -50,6 +51,7 @@ public final class LinkService implements PeerService, AutoCloseable {
   private final Map<String, Accepting> byName = new ConcurrentHashMap<>();
   private final AtomicInteger streams = new AtomicInteger();
   private final Counter refused;
+  private final LineLimit refusalLines = new LineLimit(1, System::nanoTime);
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-links").factory());
 
   private record Accepting(LinkAcceptor acceptor, Executor owner) {
@@ -160,7 +162,10 @@ public final class LinkService implements PeerService, AutoCloseable {
 
   private ServerCall.Listener<byte[]> refuse(ServerCall<byte[], byte[]> call, Status status, String why) {
     refused.increment();
-    LOG.warn("A link from {} is refused: {}", call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR), why);
+    var from = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
+    // Whoever calls before this node leads, or knows the caller, calls again.
+    if (status.getCode() == Status.Code.UNAVAILABLE) LOG.debug("A link from {} is refused for now: {}", from, why);
+    else if (refusalLines.admits()) LOG.warn("A link from {} is refused: {}; {} more refusals were not logged", from, why, refusalLines.leftOut());
     call.close(status.withDescription(why), new Metadata());
     return new ServerCall.Listener<>() {};
   }

@@ -1,11 +1,11 @@
-package dunlin.broker.limit;
+package dunlin.runtime;
 
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
-/** Bounds log lines that clients can cause at will: a number of lines a second, and a count of those left out. */
+/** Bounds log lines that others can cause at will, such as clients: a number of lines a second, and a count of those left out. */
 public final class LineLimit {
   /*
    * Owner: any thread.
