@@ -31,13 +31,15 @@ class BrokerLossIT {
   @BeforeEach
   void startAll() {
     for (int i = 0; i < NODES; i++) brokers.add(launch(i));
-    for (var broker : brokers) broker.awaitStarted(LONG);
+    // A range with two replicas, of which one is killed, has no majority.
+    for (var broker : brokers) broker.awaitStarted(LONG).awaitReplicas(NODES);
   }
 
   private BrokerProcess launch(int node) {
     String seeds = IntStream.range(0, NODES).mapToObj(i -> "127.0.0.1:" + ports[i]).collect(Collectors.joining(","));
     return BrokerProcess.launch(
         directory.resolve("node-" + node),
+        "dunlin.admin.port=0",
         "dunlin.cluster.service-port=" + ports[node],
         "dunlin.cluster.port=" + ports[NODES + node],
         "dunlin.cluster.seeds=" + seeds,
