@@ -34,7 +34,7 @@ public final class LoopFanout {
     DistClient dist = loop.tiers().dist();
     this.loop = loop;
     this.groups = new GroupDelivery(loop, System::nanoTime);
-    this.wide = new WideFanout(this, loop.settings().lanes().inlineFanoutThreshold());
+    this.wide = new WideFanout(this, loop.settings().lanes().fanoutSlice());
     this.routes = new RouteTable(loop, loop.settings().lanes().count(), shard, incarnation, dist);
   }
 

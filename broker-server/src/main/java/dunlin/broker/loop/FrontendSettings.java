@@ -198,9 +198,9 @@ public record FrontendSettings(
    * @param count number of event loops, 1 to 64
    * @param messagesMax messages of one lane that may be in flight before its publishers are not read from any more
    * @param bytesMax bytes of these messages
-   * @param inlineFanoutThreshold subscribers of one message on one event loop that are served without a break
+   * @param fanoutSlice subscribers of one message on one event loop that are served without a break
    */
-  public record Lanes(int count, int messagesMax, int bytesMax, int inlineFanoutThreshold) {
+  public record Lanes(int count, int messagesMax, int bytesMax, int fanoutSlice) {
     private static final Setting<Integer> LANES =
         Setting.integer(
                 "dunlin.lanes", Math.clamp(Runtime.getRuntime().availableProcessors(), 1, 64), 1, 64, "Number of lanes. Each lane is an event loop with its own thread. Must be the same on all nodes.")
@@ -212,16 +212,16 @@ public record FrontendSettings(
     private static final Setting<Long> LANE_BYTES_MAX =
         Setting.bytes("dunlin.lane.bytes-max", 32 * MIB, MIB, 1_024 * MIB, "Maximum number of bytes of messages of one lane that are being delivered."
             + " Beyond it, the lane's publishers are not read from.");
-    private static final Setting<Integer> INLINE_FANOUT_THRESHOLD =
+    private static final Setting<Integer> FANOUT_SLICE =
         Setting.integer(
-            "dunlin.dist.inline-fanout-threshold", 1_024, 16, 1_000_000,
+            "dunlin.lane.fanout-slice", 1_024, 16, 1_000_000,
             "Maximum number of subscribers on one event loop that receive a message in one go. More subscribers are served in slices of this size,"
                 + " and other"
                 + " work is done between the slices.");
 
     private static final List<Setting<?>> ALL =
         List.of(
-            LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, INLINE_FANOUT_THRESHOLD);
+            LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, FANOUT_SLICE);
 
     public Lanes {
       if (count < 1 || count > 64) throw new IllegalArgumentException("lanes " + count);
@@ -232,7 +232,7 @@ public record FrontendSettings(
           settings.get(LANES),
           settings.get(LANE_MESSAGES_MAX),
           Math.toIntExact(settings.get(LANE_BYTES_MAX)),
-          settings.get(INLINE_FANOUT_THRESHOLD));
+          settings.get(FANOUT_SLICE));
     }
   }
 
