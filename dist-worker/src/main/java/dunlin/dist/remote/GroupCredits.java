@@ -1,0 +1,87 @@
+package dunlin.dist.remote;
+
+import dunlin.dist.Route;
+import dunlin.model.ShardId;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+/** The credit of groups at one destination, as the destination has reported it. */
+final class GroupCredits {
+  /*
+   * A group's credit is requested when it is first needed, and again when the answer is BELIEVED_NANOS old. The
+   * destination also reports it when messages have changed it by half. So a group that had no credit, and so gets no
+   * messages, is not skipped for ever.
+   *
+   * Owner: the lane's thread reads it; reports come on the thread that serves the destination.
+   * Bounds: CREDITS_MAX groups, all of which are forgotten when there are more; one pending request for each.
+   * Failure: all are forgotten with the link.
+   */
+  private static final int CREDITS_MAX = 4_096;
+  private static final long BELIEVED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  /** The credit of a group before the first answer. A frontend has connected members; those of inbox shards may all be absent. */
+  private static final int UNKNOWN_OF_FRONTEND = 2;
+
+  private static final int UNKNOWN_OF_INBOX = 1;
+
+  private final LongSupplier nanoTime;
+  private final Map<Route, Credit> credits = new ConcurrentHashMap<>();
+
+  private static final class Credit {
+    private volatile int value;
+    private volatile long saidNanos;
+
+    /** Set by the lane, cleared by the serving thread. When a report crosses a request, there may be a second request. */
+    private volatile boolean asked;
+
+    private Credit(int value, long saidNanos) {
+      this.value = value;
+      this.saidNanos = saidNanos;
+    }
+  }
+
+  /** @param nanoTime a clock that never steps, in nanoseconds */
+  GroupCredits(LongSupplier nanoTime) {
+    this.nanoTime = nanoTime;
+  }
+
+  /** The credit of a group, which may be old. */
+  int of(Route group) {
+    return credit(group).value;
+  }
+
+  /** Whether the caller must request a group's credit; then nobody else does until {@link #said} or {@link #notAsked}. */
+  boolean mustAsk(Route group) {
+    var credit = credit(group);
+    if (credit.asked || nanoTime.getAsLong() - credit.saidNanos < BELIEVED_NANOS) return false;
+    credit.asked = true;
+    return true;
+  }
+
+  /** A request could not be sent. */
+  void notAsked(Route group) {
+    credit(group).asked = false;
+  }
+
+  /** The destination has reported a group's credit. */
+  void said(Route group, int value) {
+    var credit = credit(group);
+    credit.value = value;
+    credit.saidNanos = nanoTime.getAsLong();
+    credit.asked = false;
+  }
+
+  void forget() {
+    credits.clear();
+  }
+
+  private Credit credit(Route group) {
+    var known = credits.get(group);
+    if (known != null) return known;
+    if (credits.size() >= CREDITS_MAX) credits.clear();
+    int value = group.shard().kind() == ShardId.Kind.FRONTEND ? UNKNOWN_OF_FRONTEND : UNKNOWN_OF_INBOX;
+    return credits.computeIfAbsent(group, _ -> new Credit(value, nanoTime.getAsLong() - BELIEVED_NANOS));
+  }
+}
