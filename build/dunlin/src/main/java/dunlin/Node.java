@@ -20,6 +20,7 @@ import dunlin.cluster.call.NodeCalls;
 import dunlin.dist.DistClient;
 import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
+import dunlin.dist.deliver.DeliverSettings;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.server.InboxServer;
@@ -275,8 +276,9 @@ final class Node implements AutoCloseable {
     RangeStore ranges = of.ranges();
     Frontend clients = of.clients();
     int shards = of.inbox().layout().shards();
-    DistWorker dist = DistWorker.create(ranges, of.dist(), p -> InboxServer.shardOf(shards, p.tenant(), p.clientId()), of.meters());
     Seams seams = opening(embedding.seams());
+    DistWorker dist =
+        DistWorker.create(ranges, of.dist(), p -> InboxServer.shardOf(shards, p.tenant(), p.clientId()), of.meters(), seams.deliveryThreads(of.meters()));
     InboxServer inbox =
         new InboxServer(
             ranges, of.inbox(), new DistRoutes(seams.routesOfSessions(dist), of.routesAnnounced()), clients, of.clock(), of.meters());
@@ -319,7 +321,7 @@ final class Node implements AutoCloseable {
                     clients, ranges.incarnation(), clients.lanes(), links, dials, of.meters(), metrics().beans(), of.clock(),
                     of.housekeeping(),
                     settings.get(ClusterKeys.HEARTBEAT), of.routesAnnounced()),
-                of.dist(), of.inbox(), of.retain()));
+                of.dist(), DeliverSettings.from(settings), of.inbox(), of.retain()));
     Cluster member = joinCluster(ranges, ClusterKeys.member(settings, ClusterTiers.founded()), tiers.kinds(), List.of(links), tls, of.meters());
     tiers.in(member);
     SysTopics sys = sysTopics(clients);

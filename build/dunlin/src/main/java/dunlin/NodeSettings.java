@@ -5,6 +5,7 @@ import dunlin.broker.limit.MemoryKeys;
 import dunlin.broker.listen.ListenerKeys;
 import dunlin.broker.loop.FrontendSettings;
 import dunlin.dist.DistSettings;
+import dunlin.dist.deliver.DeliverSettings;
 import dunlin.inbox.InboxSettings;
 import dunlin.retain.RetainSettings;
 import dunlin.runtime.Setting;
@@ -83,7 +84,7 @@ final class NodeSettings {
 
   private static List<Setting<?>> withFamilies(Setting<?>... others) {
     return Stream.of(
-            List.of(others), AuthenticationSettings.ALL, FrontendSettings.ALL, MemoryKeys.ALL, DistSettings.ALL, InboxSettings.ALL, RetainSettings.ALL, StoreSettings.ALL,
+            List.of(others), AuthenticationSettings.ALL, FrontendSettings.ALL, MemoryKeys.ALL, DistSettings.ALL, DeliverSettings.ALL, InboxSettings.ALL, RetainSettings.ALL, StoreSettings.ALL,
             ClusterKeys.ALL, ListenerKeys.ALL)
         .<Setting<?>>flatMap(List::stream)
         .toList();

@@ -3,15 +3,20 @@ package dunlin;
 import dunlin.broker.Frontend;
 import dunlin.dist.Deliveries;
 import dunlin.dist.Delivery;
+import dunlin.dist.DeliveryThreads;
 import dunlin.dist.DistClient;
 import dunlin.dist.RouteClient;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.server.InboxServer;
 import dunlin.retain.RetainClient;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.CompletableFuture;
 
 /** The connections between the tiers of a node: direct calls, or a transport. */
 interface Seams extends AutoCloseable {
+  /** Where the lanes of the dist tier serve their destinations. Called once, first. */
+  DeliveryThreads deliveryThreads(MeterRegistry meters);
+
   /** The dist tier, as this node's frontend uses it. */
   DistClient dist(DistClient dist);
 
@@ -44,6 +49,11 @@ interface Seams extends AutoCloseable {
   /** Direct calls within one process: lanes belong to event loops, which call all tiers. */
   static Seams direct() {
     return new Seams() {
+      @Override
+      public DeliveryThreads deliveryThreads(MeterRegistry meters) {
+        return DeliveryThreads.inline();
+      }
+
       @Override
       public DistClient dist(DistClient dist) {
         return dist;

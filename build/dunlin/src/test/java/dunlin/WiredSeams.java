@@ -5,10 +5,14 @@ import static java.util.Objects.requireNonNull;
 import dunlin.broker.Frontend;
 import dunlin.dist.Deliveries;
 import dunlin.dist.Delivery;
+import dunlin.dist.DeliveryThreads;
 import dunlin.dist.DistClient;
+import dunlin.dist.DistWorker;
 import dunlin.dist.Route;
 import dunlin.dist.RouteClient;
 import dunlin.dist.RoutePage;
+import dunlin.dist.deliver.DeliverExecutor;
+import dunlin.dist.deliver.DeliverSettings;
 import dunlin.dist.remote.RemoteDeliveries;
 import dunlin.dist.remote.RemoteDelivery;
 import dunlin.dist.remote.RemoteRoutes;
@@ -33,6 +37,7 @@ import dunlin.transport.lane.ReceivingStream;
 import dunlin.transport.lane.RemoteLane;
 import dunlin.transport.lane.SharedWindow;
 import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,7 +57,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The tiers of one node as if they were in processes of their own: each lane to the dist tier, and each from there to the event loops and to the
  * inbox shards, is a link over wires, and so is what the frontend and the session tier say to each other, and what both call the dist tier and the retain
- * tier for. The dist tier has a thread for each lane.
+ * tier for. The dist tier has a thread for each lane, and workers that deliver: over queues the messages with more than one destination, so that deliveries pass
+ * to and fro between the threads, and over gRPC all messages.
  */
 final class WiredSeams implements Seams {
   private static final Logger LOG = LoggerFactory.getLogger(WiredSeams.class);
@@ -65,8 +71,10 @@ final class WiredSeams implements Seams {
   private static final CallBounds CALLS = new CallBounds(1 << 20, 1 << 30, 32 << 20);
 
   private static final long WINDOW_BYTES = 4L << 20;
+  private static final int WORKERS = 3;
 
   private final Wires network;
+  private final DeliverSettings deliver;
   private final Runnable close;
   private @Nullable SessionLinks sessions;
   private volatile Runnable lose = () -> {};
@@ -83,8 +91,9 @@ final class WiredSeams implements Seams {
   /** A tier that is called, and the thread on which it is. */
   private record Called(Executor thread, CallReceiver receiver) {}
 
-  private WiredSeams(Wires network, Runnable close) {
+  private WiredSeams(Wires network, int inlineThreshold, Runnable close) {
     this.network = network;
+    deliver = new DeliverSettings(inlineThreshold, WORKERS);
     this.close = close;
   }
 
@@ -92,13 +101,13 @@ final class WiredSeams implements Seams {
   static WiredSeams overQueues(long seed) {
     LOG.warn("wires with -Ddunlin.test.seed={}", seed);
     var random = new Random(seed);
-    return new WiredSeams((_, near, far, accepting) -> new TestWire(random.nextLong(), near, far, accepting), () -> {});
+    return new WiredSeams((_, near, far, accepting) -> new TestWire(random.nextLong(), near, far, accepting), 1, () -> {});
   }
 
   /** Uses gRPC on loopback. */
   static WiredSeams overGrpc() {
     var grpc = new GrpcWires();
-    return new WiredSeams(grpc::wire, grpc::close);
+    return new WiredSeams(grpc::wire, 0, grpc::close);
   }
 
   /** Creates wires. */
@@ -123,7 +132,13 @@ final class WiredSeams implements Seams {
   }
 
   @Override
+  public DeliveryThreads deliveryThreads(MeterRegistry of) {
+    return DeliverExecutor.start(deliver, of);
+  }
+
+  @Override
   public DistClient dist(DistClient dist) {
+    ends(((DistWorker) dist)::close);
     return new WiredDist(dist);
   }
 

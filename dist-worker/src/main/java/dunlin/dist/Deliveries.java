@@ -9,7 +9,7 @@ public interface Deliveries {
    * Opens a lane's delivery; called on the lane's thread, once for each lane.
    *
    * @param lane its number; the destination serves it on its own lane of the same number
-   * @param thread runs tasks on the lane's thread, in the order of each submitting thread
+   * @param thread runs tasks on the thread that serves the delivery, in the order of each submitting thread
    */
   Delivery open(int lane, Executor thread);
 

@@ -8,10 +8,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * Delivers the messages of one lane to a destination of the fan-out: the shards of one kind on one node. Implemented by
  * the tiers that deliver, or by a transport to them.
+ *
+ * <p>It is served by one thread at a time: the lane's, or another one as {@link DeliveryThreads} decides. In one process
+ * that is always the lane's.
  */
 public interface Delivery {
   /**
-   * Delivers a message to the matched routes. Called on the lane's thread, in the lane's order. Never blocks.
+   * Delivers a message to the matched routes. Called on the serving thread, in the lane's order. Never blocks.
    *
    * @param routes the matched routes; may be empty when the message has an {@linkplain Publication#exchange() exchange}
    *     that this destination must record. Valid only during the call
@@ -24,10 +27,11 @@ public interface Delivery {
 
   /**
    * How many messages the members of a group's route can take now: 0 for none, 1 for only keeping it until they can,
-   * more is better. Read for every message of the group on the lane's thread; an estimate that may be stale.
+   * more is better. Read for every message of the group on the lane's thread, also while another thread serves this
+   * delivery; an estimate that may be stale.
    */
   int groupCredit(Route route);
 
-  /** Called on the lane's thread when another delivery has replaced this one, which is not called any more. */
+  /** Called on the serving thread when another delivery has replaced this one, which is not called any more. */
   default void close() {}
 }

@@ -68,6 +68,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
   private final Function<Publisher, ShardId> home;
   private final List<LocalLane> lanes = new CopyOnWriteArrayList<>();
   private final DistMeters meters;
+  private final DeliveryThreads threads;
   private final @Nullable Supplier<CompletableFuture<@Nullable Void>> barrier;
 
   private volatile Destination[] destinations = NONE;
@@ -78,12 +79,27 @@ public final class DistWorker implements DistClient, AutoCloseable {
    * @param home the inbox shard that records the QoS 2 exchanges of a publisher
    */
   public static DistWorker create(RangeStore store, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry) {
-    return new DistWorker(store::range, List.of(), settings, home, registry);
+    return create(store, settings, home, registry, DeliveryThreads.inline());
   }
 
-  /** Serves the only range of routes of a cluster, for one leadership of this node. */
-  public static DistWorker leading(RouteReplica replica, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry) {
-    return new DistWorker(List.of(replica), new FilterRanges(List.of()), settings, home, registry);
+  /**
+   * The same.
+   *
+   * @param threads where its lanes serve destinations; closed with it
+   */
+  public static DistWorker create(
+      RangeStore store, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry, DeliveryThreads threads) {
+    return new DistWorker(store::range, List.of(), settings, home, registry, threads);
+  }
+
+  /**
+   * Serves the only range of routes of a cluster, for one leadership of this node.
+   *
+   * @param threads where its lanes serve destinations; closed with it
+   */
+  public static DistWorker leading(
+      RouteReplica replica, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry, DeliveryThreads threads) {
+    return new DistWorker(List.of(replica), new FilterRanges(List.of()), settings, home, registry, threads);
   }
 
   /**
@@ -91,13 +107,25 @@ public final class DistWorker implements DistClient, AutoCloseable {
    *
    * @param cuts as in {@link FilterRanges}
    */
-  DistWorker(RangeOpener store, List<byte[]> cuts, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry) {
-    this(declare(store, cuts.size() + 1), new FilterRanges(cuts), settings, home, registry);
+  DistWorker(
+      RangeOpener store,
+      List<byte[]> cuts,
+      DistSettings settings,
+      Function<Publisher, ShardId> home,
+      MeterRegistry registry,
+      DeliveryThreads threads) {
+    this(declare(store, cuts.size() + 1), new FilterRanges(cuts), settings, home, registry, threads);
   }
 
   private DistWorker(
-      List<RouteReplica> replicas, FilterRanges ranges, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry) {
+      List<RouteReplica> replicas,
+      FilterRanges ranges,
+      DistSettings settings,
+      Function<Publisher, ShardId> home,
+      MeterRegistry registry,
+      DeliveryThreads threads) {
     this.ranges = ranges;
+    this.threads = threads;
     this.home = home;
     var quota = new RouteQuota(settings, () -> sum(server -> server.applied().memory()));
     servers = new RouteServer[replicas.size()];
@@ -171,6 +199,10 @@ public final class DistWorker implements DistClient, AutoCloseable {
     return ranges;
   }
 
+  DeliveryThreads threads() {
+    return threads;
+  }
+
   /** The routes of a range as applied so far. */
   RouteRange applied(int range) {
     return servers[range].applied();
@@ -214,10 +246,14 @@ public final class DistWorker implements DistClient, AutoCloseable {
     return ByteBuffer.allocate(2 + key.length).putShort((short) (next == null ? range + 1 : range)).put(key).array();
   }
 
-  /** Closes its lanes to all destinations, asynchronously, and removes its meters. Nothing may be appended afterwards. */
+  /**
+   * Closes its lanes to all destinations, on their threads, and removes its meters. Nothing may be appended afterwards.
+   * Waits for the threads beside those of the lanes, if there are any.
+   */
   @Override
   public void close() {
     lanes.forEach(LocalLane::close);
+    threads.close();
     meters.close();
   }
 }

@@ -16,16 +16,14 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A lane to the dist worker of the same process: matches a message and delivers it to its destinations before the call
- * returns.
- */
+/** A lane to the dist worker of the same process: matches a message and delivers it to its destinations. */
 final class LocalLane implements Lane {
   /*
    * Nothing is allocated for a message: matches are gathered in one MatchedRoutes for each destination.
    *
-   * All destinations are served inline. Each has a delivery that never blocks: a call in this process, or a batch for
-   * another one.
+   * DeliveryThreads decides where destinations are served. In one process that is here, before append returns: the
+   * destinations are calls that never block, and copies for other threads would cost more than they save. Between
+   * processes each is a link, and messages are encoded for each: beyond a number of destinations workers do that.
    *
    * A message of a recorded QoS 2 exchange goes to the publisher's home first, and to all others only once that has
    * recorded the exchange: see RecordedDelivery. Such messages keep their order, since answers come in the order of the
@@ -62,8 +60,8 @@ final class LocalLane implements Lane {
   private final DistWorker worker;
   private final FilterRanges.Search ranges;
   private final Function<Publisher, ShardId> home;
-  private final int number;
   private final Executor thread;
+  private final DeliveryThreads.OfLane threads;
   private final SplittableRandom random = new SplittableRandom();
   private final Consumer<FilterRoutes> gatherer = this::gather;
 
@@ -84,8 +82,8 @@ final class LocalLane implements Lane {
     this.worker = worker;
     this.ranges = worker.ranges().new Search();
     this.home = home;
-    this.number = number;
     this.thread = thread;
+    threads = worker.threads().open(number, thread);
   }
 
   @Override
@@ -117,7 +115,7 @@ final class LocalLane implements Lane {
         thread.execute(deliveries[i]::close); // later: its answers must not arrive while a message is being appended
       }
       var attached = present[i].deliveries();
-      deliveries[i] = attached == null ? DETACHED : attached.open(number, thread);
+      deliveries[i] = attached == null ? DETACHED : threads.open(i, attached);
       matched[i] = new MatchedRoutes();
     }
     destinations = present;
@@ -127,7 +125,11 @@ final class LocalLane implements Lane {
   void close() {
     thread.execute(
         () -> {
-          for (Delivery delivery : deliveries) delivery.close();
+          try {
+            for (Delivery delivery : deliveries) delivery.close();
+          } finally {
+            threads.close();
+          }
         });
   }
 
@@ -141,11 +143,11 @@ final class LocalLane implements Lane {
   }
 
   private void hand(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
-    boolean wanted = false;
-    for (MatchedRoutes of : matched) wanted |= of.size() > 0;
+    int copies = 0;
+    for (MatchedRoutes of : matched) if (of.size() > 0) copies++;
     count(published, 1);
-    if (wanted) count(matchedMessages, 1);
-    if (wanted && acknowledgement != null) acknowledgement.markMatched();
+    if (copies > 0) count(matchedMessages, 1);
+    if (copies > 0 && acknowledgement != null) acknowledgement.markMatched();
     if (unknown && acknowledgement != null) {
       acknowledgement.expect();
       acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
@@ -154,6 +156,7 @@ final class LocalLane implements Lane {
       record(message, feedback, acknowledgement);
       return;
     }
+    threads.copies(copies);
     for (int i = 0; i < matched.length; i++) {
       if (matched[i].size() == 0) continue;
       if (acknowledgement != null) acknowledgement.expect();
@@ -178,9 +181,10 @@ final class LocalLane implements Lane {
     RecordedDelivery held = null;
     for (int i = 0; i < matched.length; i++) {
       if (i == recorder || matched[i].size() == 0) continue;
-      if (held == null) held = new RecordedDelivery(message, feedback, acknowledgement, thread);
+      if (held == null) held = new RecordedDelivery(message, feedback, acknowledgement, thread, threads);
       held.hold(deliveries[i], matched[i].copy());
     }
+    threads.copies(1);
     deliveries[recorder].deliver(message, matched[recorder], feedback, held == null ? acknowledgement : held);
   }
 

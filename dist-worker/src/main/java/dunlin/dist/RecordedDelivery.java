@@ -24,7 +24,8 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
    * When the process ends in between, the message is not lost: durable sessions have it from the entry that recorded
    * the exchange, and the sessions that it waits for here end with the process.
    *
-   * Owner: the lane's thread keeps the routes and delivers; the recorder's answer comes on any thread.
+   * Owner: the lane's thread keeps the routes and delivers; the recorder's answer comes on any thread, in the order of
+   * the recorder's messages.
    * Bounds: a waiting message is not acknowledged, and so holds credit of its lane.
    * Failure: an exchange that is not recorded is not delivered, and the publisher gets the reason. A message without an
    * exchange that a limit keeps from a durable session is still delivered to the others.
@@ -33,6 +34,7 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   private final @Nullable Feedback feedback;
   private final Acknowledgement acknowledgement;
   private final Executor thread;
+  private final DeliveryThreads.OfLane threads;
   private final List<Held> held = new ArrayList<>(1);
 
   /** Written before the lane's thread is asked to deliver. */
@@ -43,11 +45,13 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   /**
    * @param acknowledgement expects one answer from this object, beside those of the destinations
    */
-  RecordedDelivery(Publication message, @Nullable Feedback feedback, Acknowledgement acknowledgement, Executor thread) {
+  RecordedDelivery(
+      Publication message, @Nullable Feedback feedback, Acknowledgement acknowledgement, Executor thread, DeliveryThreads.OfLane threads) {
     this.message = message;
     this.feedback = feedback;
     this.acknowledgement = acknowledgement;
     this.thread = thread;
+    this.threads = threads;
   }
 
   void hold(Delivery destination, MatchedRoutes routes) {
@@ -69,6 +73,7 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
 
   @Override
   public void run() {
+    threads.copies(held.size());
     for (Held each : held) {
       acknowledgement.expect();
       each.destination().deliver(message, each.routes(), feedback, acknowledgement);

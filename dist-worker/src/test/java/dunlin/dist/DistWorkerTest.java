@@ -48,7 +48,8 @@ class DistWorkerTest {
           List.of(),
           LIMITS,
           _ -> HOME,
-          registry);
+          registry,
+          DeliveryThreads.inline());
   private final ArrayDeque<Runnable> tasksOfTheLane = new ArrayDeque<>();
   private final Lane lane = worker.openLane(0, tasksOfTheLane::add, LaneCredit.uncounted());
 
@@ -358,7 +359,7 @@ class DistWorkerTest {
 
   @Test
   void anExchangeThatCannotBeRecordedIsRefused() {
-    var alone = new DistWorker((_, codec, logic) -> new InMemoryRange<>(codec, logic), List.of(), LIMITS, _ -> HOME, new SimpleMeterRegistry());
+    var alone = new DistWorker((_, codec, logic) -> new InMemoryRange<>(codec, logic), List.of(), LIMITS, _ -> HOME, new SimpleMeterRegistry(), DeliveryThreads.inline());
     var answer = new Answer();
     byte[] body = {'a'};
 

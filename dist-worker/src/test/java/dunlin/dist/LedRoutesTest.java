@@ -78,7 +78,7 @@ class LedRoutesTest {
     }
 
     private AutoCloseable open(RouteReplica routes) {
-      var opened = DistWorker.leading(routes, DistSettings.defaults(Runtime.getRuntime().maxMemory()), _ -> HOME, meters);
+      var opened = DistWorker.leading(routes, DistSettings.defaults(Runtime.getRuntime().maxMemory()), _ -> HOME, meters, DeliveryThreads.inline());
       opened.attachFrontend(FRONTEND, Deliveries.of(new Recorder(delivered)));
       worker = opened;
       return () -> {

@@ -32,7 +32,8 @@ class RouteQuotaTest {
         List.of(RouteRows.prefix(TENANT, cut, cut.length)),
         new DistSettings(memoryMax, groupsMax, 1),
         _ -> ShardId.inbox(0),
-        registry);
+        registry,
+        DeliveryThreads.inline());
   }
 
   private static Route route(String filter, ShardId shard) {

@@ -61,7 +61,8 @@ class SeveralRangesTest {
               cuts,
               DistSettings.defaults(Runtime.getRuntime().maxMemory()),
               _ -> SHARDS[0],
-              meters);
+              meters,
+              DeliveryThreads.inline());
       var delivery =
           new Delivery() {
             @Override

@@ -10,6 +10,7 @@ import dunlin.dist.Route;
 import dunlin.dist.RouteClient;
 import dunlin.dist.RoutePage;
 import dunlin.dist.RouteReplica;
+import dunlin.dist.deliver.DeliverSettings;
 import dunlin.dist.remote.RemoteDeliveries;
 import dunlin.dist.remote.RemoteRoutes;
 import dunlin.inbox.InboxClient;
@@ -97,13 +98,13 @@ public final class ClusterTiers implements AutoCloseable {
   private volatile @Nullable Cluster cluster;
   private volatile @Nullable FrontendLease lease;
 
-  public ClusterTiers(Parts parts, DistSettings dist, InboxSettings inbox, RetainSettings retain) {
+  public ClusterTiers(Parts parts, DistSettings dist, DeliverSettings deliver, InboxSettings inbox, RetainSettings retain) {
     this.parts = parts;
     reach = new Reach(parts.dials());
     shards = inbox.layout().shards();
     led =
         new LedTiers(
-            parts.accepts(), reach, parts.lanes(), new LedTiers.Bounds(dist, inbox, retain), parts.meters(), parts.beans(), parts.clock(), parts.timer());
+            parts.accepts(), reach, parts.lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain), parts.meters(), parts.beans(), parts.clock(), parts.timer());
     accepting = new Accepting(parts.accepts());
     String node = parts.frontend().nodeId();
     routesOfClients = routes("clients", node);

@@ -4,6 +4,8 @@ import dunlin.cluster.Cluster;
 import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
 import dunlin.dist.RouteReplica;
+import dunlin.dist.deliver.DeliverExecutor;
+import dunlin.dist.deliver.DeliverSettings;
 import dunlin.dist.remote.RemoteDeliveries;
 import dunlin.dist.remote.RouteCalls;
 import dunlin.inbox.InboxRoutes;
@@ -39,7 +41,7 @@ import java.util.concurrent.TimeUnit;
 final class LedTiers {
   /*
    * Owner: each range has the thread of its WhileLeading. There is a thread for each lane of this node, on which messages are matched, and another one, on which
-   *   they arrive at the sessions.
+   *   they arrive at the sessions. Messages with many destinations are delivered by the workers of a DeliverExecutor.
    * Bounds: those of the tiers' servers, and of links.
    * Failure: closing a server ends its links, so that their other sides look for the next leader.
    */
@@ -50,7 +52,7 @@ final class LedTiers {
   static final CallBounds CALLS = new CallBounds(1 << 20, 1 << 30, 32 << 20);
 
   /** The bounds of the tiers. */
-  record Bounds(DistSettings dist, InboxSettings inbox, RetainSettings retain) {}
+  record Bounds(DistSettings dist, DeliverSettings deliver, InboxSettings inbox, RetainSettings retain) {}
 
   private final LinkService links;
   private final Reach reach;
@@ -78,7 +80,10 @@ final class LedTiers {
    */
   AutoCloseable serveRoutes(Replica<?, ?> replica, RouteReplica routes, Cluster cluster) {
     int shards = bounds.inbox().layout().shards();
-    var worker = DistWorker.leading(routes, bounds.dist(), publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters);
+    var worker =
+        DistWorker.leading(
+            routes, bounds.dist(), publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters,
+            DeliverExecutor.start(bounds.deliver(), meters));
     worker.attachInboxShards(FrontendDirectory.deliveries((lane, thread) -> reach.leader(SessionReplica.KIND, LinkNames.shards(lane), new byte[0], thread)));
     var accepting = new Accepting(links);
     var threads = accepting.threads("dist", lanes);

@@ -1,0 +1,88 @@
+package dunlin.dist.deliver;
+
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
+import dunlin.transport.Terms;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import org.jspecify.annotations.Nullable;
+
+/** Stands for the publisher's feedback and acknowledgement at one destination, and passes all to them on the lane's thread, once. */
+final class CopyAnswer extends Acknowledgement implements Feedback, Runnable {
+  /*
+   * A message that the lane's thread has served needs it, too: its answer may come while a worker serves the
+   * destination. As all answers of a destination take one way, they keep their order, which RecordedDelivery relies on.
+   *
+   * Owner: the destination answers on any thread.
+   * Failure: a destination that fails before it answers is answered for; what it says later is ignored.
+   */
+  @SuppressWarnings("rawtypes")
+  private static final AtomicReferenceFieldUpdater<CopyAnswer, @Nullable ReasonCode> GIVEN =
+      AtomicReferenceFieldUpdater.newUpdater(CopyAnswer.class, ReasonCode.class, "given");
+
+  private final LaneAnswers lane;
+  private final @Nullable Feedback feedback;
+  private final @Nullable Acknowledgement acknowledgement;
+  private volatile @Nullable ReasonCode given;
+
+  private CopyAnswer(LaneAnswers lane, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+    this.lane = lane;
+    this.feedback = feedback;
+    this.acknowledgement = acknowledgement;
+  }
+
+  /** Null when the publisher has neither. */
+  static @Nullable CopyAnswer of(LaneAnswers lane, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+    return feedback == null && acknowledgement == null ? null : new CopyAnswer(lane, feedback, acknowledgement);
+  }
+
+  /** What the destination gets as feedback. */
+  @Nullable Feedback feedback() {
+    return feedback == null ? null : this;
+  }
+
+  /** What the destination gets as acknowledgement. */
+  @Nullable Acknowledgement acknowledgement() {
+    return acknowledgement == null ? null : this;
+  }
+
+  @Override
+  public Terms terms() {
+    return acknowledgement == null ? Terms.ANSWERED : acknowledgement.terms();
+  }
+
+  @Override
+  protected void complete(ReasonCode reason) {
+    give(reason);
+  }
+
+  /** Answers in place of the destination. Returns false when nobody waits for an answer. */
+  boolean give(ReasonCode reason) {
+    if (acknowledgement == null) return false;
+    if (GIVEN.compareAndSet(this, null, reason)) lane.execute(this);
+    return true;
+  }
+
+  /** Passes the answer on, on the lane's thread. */
+  @Override
+  public void run() {
+    var to = acknowledgement;
+    var reason = given;
+    if (to == null || reason == null) throw new IllegalStateException("no answer was given");
+    if (matched()) to.markMatched();
+    to.answer(reason);
+  }
+
+  @Override
+  public void waits(QoS qos, int size) {
+    var to = feedback;
+    if (to != null && given == null) lane.execute(() -> to.waits(qos, size));
+  }
+
+  @Override
+  public void waitsNoLonger(QoS qos, int size) {
+    var to = feedback;
+    if (to != null && given == null) lane.execute(() -> to.waitsNoLonger(qos, size));
+  }
+}

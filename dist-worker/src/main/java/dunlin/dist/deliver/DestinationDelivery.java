@@ -1,0 +1,125 @@
+package dunlin.dist.deliver;
+
+import dunlin.dist.Delivery;
+import dunlin.dist.MatchedRoutes;
+import dunlin.dist.Route;
+import dunlin.model.Publication;
+import dunlin.model.ReasonCode;
+import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The delivery of one lane to one destination, which the lane's thread or a worker serves. */
+final class DestinationDelivery implements Delivery {
+  /*
+   * Owner: the lane's thread calls it; the worker calls serve() and endServing(). The destination's own delivery belongs
+   * to the thread that serves, but for groupCredit(), which is for the lane's thread at any time.
+   * Bounds: see DeliverExecutor.
+   * Failure: copies that wait when it is closed are answered SERVER_UNAVAILABLE, or counted if nobody waits for an answer.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(DestinationDelivery.class);
+
+  private final LaneDeliveries lane;
+  private final int worker;
+  private final ServingThread serving;
+  private final Delivery destination;
+  private final DeliverExecutor.Bounds bounds;
+  private final DeliverMeters meters;
+
+  /** Bytes of the copies at the worker; raised by the lane, lowered by the worker. */
+  private final AtomicLong bytes = new AtomicLong();
+
+  /** Written by the lane. */
+  private volatile boolean closed;
+
+  // The copies of the present batch that were served, and their bytes; the worker's.
+  private int served;
+  private long servedBytes;
+
+  DestinationDelivery(
+      LaneDeliveries lane, int worker, ServingThread serving, Delivery destination, DeliverExecutor.Bounds bounds, DeliverMeters meters) {
+    this.lane = lane;
+    this.worker = worker;
+    this.serving = serving;
+    this.destination = destination;
+    this.bounds = bounds;
+    this.meters = meters;
+  }
+
+  @Override
+  public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+    var answer = CopyAnswer.of(lane.answers(), feedback, acknowledgement);
+    if (!lane.isWide() && serving.isLane()) {
+      deliver(message, routes, answer);
+      return;
+    }
+    var copy = new MessageCopy(this, message, routes.copy(), answer);
+    if (!hasRoom(copy.size())) {
+      meters.refused();
+      if (answer != null) answer.give(ReasonCode.SERVER_BUSY);
+      return;
+    }
+    serving.handOver();
+    bytes.getAndAdd(copy.size());
+    meters.handed(copy.size());
+    lane.gather(worker, copy);
+  }
+
+  private boolean hasRoom(int size) {
+    int copies = serving.copies();
+    return copies == 0 || (copies < bounds.copies() && bytes.get() + size <= bounds.bytes());
+  }
+
+  private void deliver(Publication message, MatchedRoutes routes, @Nullable CopyAnswer answer) {
+    destination.deliver(message, routes, answer == null ? null : answer.feedback(), answer == null ? null : answer.acknowledgement());
+  }
+
+  /** Serves a copy, on the worker's thread. */
+  void serve(MessageCopy copy) {
+    if (served++ == 0) serving.begin();
+    servedBytes += copy.size();
+    if (closed) {
+      lose(copy);
+      return;
+    }
+    try {
+      deliver(copy.message(), copy.routes(), copy.answer());
+    } catch (RuntimeException | Error e) {
+      LOG.error("A message could not be delivered", e);
+      lose(copy);
+    }
+  }
+
+  /** Ends a batch that may have had copies for this, on the worker's thread. */
+  void endServing() {
+    if (served == 0) return;
+    int copies = served;
+    long size = servedBytes;
+    served = 0;
+    servedBytes = 0;
+    bytes.getAndAdd(-size);
+    meters.served(copies, size);
+    serving.end(copies); // last: the lane may serve from now on
+  }
+
+  /** Answers for a copy that is not delivered. */
+  void lose(MessageCopy copy) {
+    var answer = copy.answer();
+    if (answer == null || !answer.give(ReasonCode.SERVER_UNAVAILABLE)) meters.lost();
+  }
+
+  @Override
+  public int groupCredit(Route route) {
+    return destination.groupCredit(route);
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    if (serving.isLane()) destination.close();
+    else serving.execute(destination::close);
+  }
+}

@@ -1,0 +1,93 @@
+package dunlin.dist.deliver;
+
+import dunlin.dist.Deliveries;
+import dunlin.dist.Delivery;
+import dunlin.dist.DeliveryThreads;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+
+/** Gathers the copies of one lane for the workers: those of a round are one batch for each worker. */
+final class LaneDeliveries implements DeliveryThreads.OfLane {
+  /*
+   * Owner: the lane's thread.
+   * Bounds: a batch has BATCH_MAX copies; a long round makes several, so that workers can begin.
+   * Failure: copies for workers that were shut down are answered as unavailable.
+   */
+  private static final int BATCH_MAX = 256;
+
+  private final DeliverExecutor executor;
+  private final int number;
+  private final Executor thread;
+  private final LaneAnswers answers;
+
+  /** By worker. */
+  private final List<List<MessageCopy>> gathered = new ArrayList<>();
+
+  private boolean handDue;
+  private boolean wide;
+
+  LaneDeliveries(DeliverExecutor executor, int number, Executor thread) {
+    this.executor = executor;
+    this.number = number;
+    this.thread = thread;
+    answers = new LaneAnswers(thread);
+    for (int i = 0; i < executor.workers(); i++) gathered.add(new ArrayList<>());
+  }
+
+  @Override
+  public Delivery open(int destination, Deliveries deliveries) {
+    int worker = (number + destination) % executor.workers();
+    var serving = new ServingThread(thread, executor.worker(worker));
+    return new DestinationDelivery(this, worker, serving, deliveries.open(number, serving), executor.bounds(), executor.meters());
+  }
+
+  @Override
+  public void copies(int count) {
+    wide = count > executor.threshold();
+  }
+
+  /** Whether the message that is being delivered has more destinations than the lane serves itself. */
+  boolean isWide() {
+    return wide;
+  }
+
+  LaneAnswers answers() {
+    return answers;
+  }
+
+  /** Takes a copy for a worker. */
+  void gather(int worker, MessageCopy copy) {
+    var copies = gathered.get(worker);
+    copies.add(copy);
+    if (copies.size() == BATCH_MAX) {
+      hand(worker);
+    } else if (!handDue) {
+      handDue = true;
+      thread.execute(this::handAll);
+    }
+  }
+
+  private void handAll() {
+    handDue = false;
+    for (int worker = 0; worker < gathered.size(); worker++) hand(worker);
+  }
+
+  private void hand(int worker) {
+    var copies = gathered.get(worker);
+    if (copies.isEmpty()) return;
+    gathered.set(worker, new ArrayList<>());
+    try {
+      executor.worker(worker).execute(new CopyBatch(copies));
+    } catch (RejectedExecutionException closed) {
+      for (MessageCopy copy : copies) copy.to().lose(copy);
+    }
+  }
+
+  @Override
+  public void close() {
+    handAll();
+    executor.closedLane();
+  }
+}

@@ -1,0 +1,17 @@
+package dunlin.dist.deliver;
+
+import dunlin.dist.MatchedRoutes;
+import dunlin.model.Publication;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A message on its way to one destination's worker.
+ *
+ * @param routes an immutable copy
+ * @param answer null when the publisher waits for nothing
+ */
+record MessageCopy(DestinationDelivery to, Publication message, MatchedRoutes routes, @Nullable CopyAnswer answer) {
+  int size() {
+    return message.body().length;
+  }
+}
