@@ -12,7 +12,7 @@ public interface DeliveryThreads extends AutoCloseable {
    */
   OfLane open(int number, Executor thread);
 
-  /** Ends its threads. What still waits for them is answered as unavailable. Called when all lanes are closed. */
+  /** Ends its threads after the last of its lanes, but does not wait for that for ever. Called when all lanes are being closed. */
   @Override
   void close();
 

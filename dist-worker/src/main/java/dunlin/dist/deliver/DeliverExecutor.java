@@ -31,7 +31,8 @@ public final class DeliverExecutor implements DeliveryThreads {
    * Beyond them, a copy is refused with SERVER_BUSY, or dropped if nobody waits for an answer, and counted. The messages
    * themselves hold the credit of their lanes until all copies are answered; dunlin.dist.in-flight-max bounds these.
    * Failure: a delivery that throws answers SERVER_UNAVAILABLE for that copy. Workers never wait for a destination: one
-   * that is slow or dead fills its own link, and the worker goes on.
+   * that is slow or dead fills its own link, and the worker goes on. The workers end after the last lane, so that they
+   * refuse no lane's copies; closing does not wait for ever for a lane that does not end.
    *
    * Considered: to serve links by workers always. Then a message for one destination would pay for a queue and a wake-up,
    * while the lanes already use all cores.
@@ -57,7 +58,14 @@ public final class DeliverExecutor implements DeliveryThreads {
   private final ExecutorService[] workers;
 
   /** One party for each lane that is not closed, and one for this. */
-  private final Phaser lanes = new Phaser(1);
+  private final Phaser lanes =
+      new Phaser(1) {
+        @Override
+        protected boolean onAdvance(int phase, int registered) {
+          for (ExecutorService worker : workers) worker.shutdown();
+          return true;
+        }
+      };
 
   DeliverExecutor(DeliverSettings settings, Bounds bounds, MeterRegistry registry) {
     threshold = settings.inlineThreshold();
@@ -105,30 +113,19 @@ public final class DeliverExecutor implements DeliveryThreads {
     return workers[index];
   }
 
-  /** Waits up to CLOSE_SECONDS for the lanes, and as long for what the workers still do. */
+  /** Waits up to CLOSE_SECONDS for the lanes, and as long for what each worker still does. */
   @Override
   public void close() {
     try {
       lanes.awaitAdvanceInterruptibly(lanes.arriveAndDeregister(), CLOSE_SECONDS, TimeUnit.SECONDS);
-      endWorkers();
-    } catch (TimeoutException e) {
-      LOG.warn("{} lanes have not been closed in time", lanes.getUnarrivedParties());
-      endWorkers();
-    } catch (InterruptedException e) {
-      endWorkers();
-      Thread.currentThread().interrupt();
-    }
-    meters.close();
-  }
-
-  private void endWorkers() {
-    for (ExecutorService worker : workers) worker.shutdown();
-    try {
       for (ExecutorService worker : workers) {
         if (!worker.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) LOG.warn("a deliver worker has not ended in time");
       }
+    } catch (TimeoutException e) {
+      LOG.warn("{} lanes have not been closed in time; the deliver workers end after them", lanes.getUnarrivedParties());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
+    meters.close();
   }
 }

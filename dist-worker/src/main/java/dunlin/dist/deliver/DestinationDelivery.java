@@ -18,7 +18,8 @@ final class DestinationDelivery implements Delivery {
    * Owner: the lane's thread calls it; the worker calls serve() and endServing(). The destination's own delivery belongs
    * to the thread that serves, but for groupCredit(), which is for the lane's thread at any time.
    * Bounds: see DeliverExecutor.
-   * Failure: copies that wait when it is closed are answered SERVER_UNAVAILABLE, or counted if nobody waits for an answer.
+   * Failure: copies that wait when it is closed, and later ones, are answered SERVER_UNAVAILABLE, or counted if nobody
+   * waits for an answer. So nothing is handed over after it was closed.
    */
   private static final Logger LOG = LoggerFactory.getLogger(DestinationDelivery.class);
 
@@ -52,6 +53,10 @@ final class DestinationDelivery implements Delivery {
   @Override
   public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     var answer = CopyAnswer.of(lane.answers(), feedback, acknowledgement);
+    if (closed) {
+      lose(answer);
+      return;
+    }
     if (!lane.isWide() && serving.isLane()) {
       deliver(message, routes, answer);
       return;
@@ -82,14 +87,14 @@ final class DestinationDelivery implements Delivery {
     if (served++ == 0) serving.begin();
     servedBytes += copy.size();
     if (closed) {
-      lose(copy);
+      lose(copy.answer());
       return;
     }
     try {
       deliver(copy.message(), copy.routes(), copy.answer());
     } catch (RuntimeException | Error e) {
       LOG.error("A message could not be delivered", e);
-      lose(copy);
+      lose(copy.answer());
     }
   }
 
@@ -106,8 +111,7 @@ final class DestinationDelivery implements Delivery {
   }
 
   /** Answers for a copy that is not delivered. */
-  void lose(MessageCopy copy) {
-    var answer = copy.answer();
+  private void lose(@Nullable CopyAnswer answer) {
     if (answer == null || !answer.give(ReasonCode.SERVER_UNAVAILABLE)) meters.lost();
   }
 

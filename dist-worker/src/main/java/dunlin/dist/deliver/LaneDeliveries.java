@@ -6,14 +6,13 @@ import dunlin.dist.DeliveryThreads;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 
 /** Gathers the copies of one lane for the workers: those of a round are one batch for each worker. */
 final class LaneDeliveries implements DeliveryThreads.OfLane {
   /*
    * Owner: the lane's thread.
    * Bounds: a batch has BATCH_MAX copies; a long round makes several, so that workers can begin.
-   * Failure: copies for workers that were shut down are answered as unavailable.
+   * Failure: none of its own. The workers are shut down after its last batch.
    */
   private static final int BATCH_MAX = 256;
 
@@ -78,11 +77,7 @@ final class LaneDeliveries implements DeliveryThreads.OfLane {
     var copies = gathered.get(worker);
     if (copies.isEmpty()) return;
     gathered.set(worker, new ArrayList<>());
-    try {
-      executor.worker(worker).execute(new CopyBatch(copies));
-    } catch (RejectedExecutionException closed) {
-      for (MessageCopy copy : copies) copy.to().lose(copy);
-    }
+    executor.worker(worker).execute(new CopyBatch(copies));
   }
 
   @Override

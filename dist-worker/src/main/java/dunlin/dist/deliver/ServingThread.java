@@ -15,8 +15,8 @@ final class ServingThread implements Executor {
    * more until the worker itself has served. Each of them sees what the other did before.
    *
    * Bounds: the tasks are the link's: a fixed number of frames that its stream passes on ahead, and some of its own.
-   * Failure: when a task comes to the thread that does not serve any more, that passes it on. After the worker has been
-   * shut down, the lane's thread serves; a worker that was shut down with copies takes no more tasks.
+   * Failure: when a task comes to the thread that does not serve any more, that passes it on. A worker is shut down after
+   * the last copy was handed over, and serves what it has: a task that it refuses is run when it has served that.
    */
   private final Executor lane;
   private final Executor worker;
@@ -52,7 +52,7 @@ final class ServingThread implements Executor {
   void end(int served) {
     boolean more = tasks.run();
     copies.getAndAdd(-served);
-    if (more) runSoon();
+    if (more || !tasks.isEmpty()) runSoon();
   }
 
   @Override
@@ -67,9 +67,8 @@ final class ServingThread implements Executor {
     }
     try {
       worker.execute(this::runOnWorker);
-    } catch (RejectedExecutionException e) {
-      if (!isLane()) throw e;
-      lane.execute(this::runOnLane);
+    } catch (RejectedExecutionException shutDown) {
+      if (isLane()) lane.execute(this::runOnLane); // else end() finds the task
     }
   }
 

@@ -487,14 +487,22 @@ class DeliverExecutorTest {
   }
 
   @Test
-  void whatALaneHandsOverAfterTheWorkersHaveEndedIsAnsweredAsUnavailable() {
+  void workersServeALaneThatIsClosedLateUntilItIsClosed() {
     var executor = executor(0, 2);
     var lane = new TestLane(executor, 0);
-    lane.open(_ -> new Answering(() -> {}));
+    var stuck = new Stuck();
+    lane.open(_ -> stuck);
+    goesOn.countDown();
 
     executor.close(); // does not wait for ever for the lane
+    var late = answer(lane.publish("late", 3, 0));
+    lane.close();
+    var later = answer(lane.publish("later", 3, 0));
 
-    assertThat(answer(lane.publish("a", 3, 0))).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(late).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(later).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    await().atMost(SOON).until(() -> stuck.closed);
+    assertThat(stuck.topics).containsExactly("late");
   }
 
   @Test
