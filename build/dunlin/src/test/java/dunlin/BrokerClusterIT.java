@@ -69,6 +69,8 @@ class BrokerClusterIT {
         .set("dunlin.cluster.port", Integer.toString(raft))
         .set("dunlin.cluster.seeds", seeds)
         .set("dunlin.cluster.bootstrap-expect", Integer.toString(NODES))
+        .set("dunlin.dist.deliver-workers", "2") // also on a machine of few cores
+        .set("dunlin.dist.inline-fanout-threshold", "1")
         .set("dunlin.cluster.heartbeat", "200ms")
         .set("dunlin.cluster.election-timeout", "1s")
         .build();
