@@ -36,7 +36,7 @@ public final class MqttChaos {
    * Failure: the broker ends with the harness's namespace, or when the row is closed.
    */
   private static final Logger log = LoggerFactory.getLogger(MqttChaos.class);
-  private static final List<String> SHORT = List.of("none", "kill", "overflow", "storm", "cluster-kill");
+  private static final List<String> SHORT = List.of("none", "kill", "overflow", "storm", "cluster-none");
   private static final int STORM_SESSIONS = 500;
   private static final int PAUSE_MILLIS = 12;
   private static final int USAGE = 2;
