@@ -29,7 +29,8 @@ final class GroupCredits {
   private final LongSupplier nanoTime;
   private final Map<Route, Credit> credits = new ConcurrentHashMap<>();
 
-  private static final class Credit {
+  /** The credit of one group. */
+  final class Credit {
     private volatile int value;
     private volatile long saidNanos;
 
@@ -40,6 +41,23 @@ final class GroupCredits {
       this.value = value;
       this.saidNanos = saidNanos;
     }
+
+    /** It may be old. */
+    int value() {
+      return value;
+    }
+
+    /** Whether the caller must request it. If so, no other caller has to until it is reported, or could not be requested. */
+    boolean mustAsk() {
+      if (asked || nanoTime.getAsLong() - saidNanos < BELIEVED_NANOS) return false;
+      asked = true;
+      return true;
+    }
+
+    /** The request could not be sent. */
+    void notAsked() {
+      asked = false;
+    }
   }
 
   /** @param nanoTime a clock that never steps, in nanoseconds */
@@ -47,27 +65,9 @@ final class GroupCredits {
     this.nanoTime = nanoTime;
   }
 
-  /** The credit of a group, which may be old. */
-  int of(Route group) {
-    return credit(group).value;
-  }
-
-  /** Whether the caller must request a group's credit; then nobody else does until {@link #said} or {@link #notAsked}. */
-  boolean mustAsk(Route group) {
-    var credit = credit(group);
-    if (credit.asked || nanoTime.getAsLong() - credit.saidNanos < BELIEVED_NANOS) return false;
-    credit.asked = true;
-    return true;
-  }
-
-  /** A request could not be sent. */
-  void notAsked(Route group) {
-    credit(group).asked = false;
-  }
-
   /** The destination has reported a group's credit. */
   void said(Route group, int value) {
-    var credit = credit(group);
+    var credit = of(group);
     credit.value = value;
     credit.saidNanos = nanoTime.getAsLong();
     credit.asked = false;
@@ -77,7 +77,8 @@ final class GroupCredits {
     credits.clear();
   }
 
-  private Credit credit(Route group) {
+  /** The credit of a group, as far as it is known. */
+  Credit of(Route group) {
     var known = credits.get(group);
     if (known != null) return known;
     if (credits.size() >= CREDITS_MAX) credits.clear();

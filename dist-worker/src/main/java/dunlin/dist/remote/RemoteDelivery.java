@@ -88,13 +88,14 @@ public final class RemoteDelivery implements Delivery {
 
   @Override
   public int groupCredit(Route route) {
-    if (credits.mustAsk(route)) thread.execute(() -> ask(route));
-    return credits.of(route);
+    var credit = credits.of(route);
+    if (credit.mustAsk()) thread.execute(() -> ask(route));
+    return credit.value();
   }
 
   private void ask(Route group) {
     if (!stream.hasRoom()) {
-      credits.notAsked(group);
+      credits.of(group).notAsked();
       return;
     }
     asking = group;
