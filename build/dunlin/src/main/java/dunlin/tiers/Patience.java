@@ -8,11 +8,11 @@ import dunlin.model.ReasonCode;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.retain.RetainClient;
+import dunlin.runtime.Failures;
 import dunlin.store.OutcomeUnknownException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -51,7 +51,7 @@ final class Patience {
     return call.get()
         .exceptionallyCompose(
             failure -> {
-              var cause = failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+              var cause = Failures.unwrapped(failure);
               if (!(cause instanceof OutcomeUnknownException) || System.nanoTime() - deadlineNanos >= 0) return CompletableFuture.failedFuture(cause);
               return CompletableFuture.supplyAsync(() -> repeated(call, deadlineNanos), SOON).thenCompose(again -> again);
             });
@@ -95,7 +95,7 @@ final class Patience {
               (_, failure) -> {
                 last.remove(place, done);
                 if (failure == null) done.complete(null);
-                else done.completeExceptionally(failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure);
+                else done.completeExceptionally(Failures.unwrapped(failure));
               });
     }
 

@@ -24,6 +24,7 @@ import dunlin.model.Publication;
 import dunlin.model.ShardId;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
+import dunlin.runtime.Failures;
 import dunlin.store.CommandCodec;
 import dunlin.store.Range;
 import dunlin.store.RangeId;
@@ -40,7 +41,6 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -205,7 +205,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
         CompletableFuture.allOf(each.toArray(CompletableFuture[]::new)).whenComplete(
             (_, failure) -> {
               if (failure == null) all.complete(null);
-              else all.completeExceptionally(failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure);
+              else all.completeExceptionally(Failures.unwrapped(failure));
             });
     return all;
   }

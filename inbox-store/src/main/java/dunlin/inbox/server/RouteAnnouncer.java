@@ -4,6 +4,7 @@ import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.range.Effects.RouteChange;
 import dunlin.inbox.rows.RouteKey;
+import dunlin.runtime.Failures;
 import dunlin.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -12,7 +13,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -127,15 +127,11 @@ final class RouteAnnouncer {
                   CompletableFuture.allOf(each.toArray(CompletableFuture[]::new)).whenComplete(
                       (_, failure) -> {
                         if (failure == null) all.complete(null);
-                        else all.completeExceptionally(unwrapped(failure));
+                        else all.completeExceptionally(Failures.unwrapped(failure));
                       });
             });
     if (!handed) all.completeExceptionally(new StoreException("the session tier is closed"));
     return all;
-  }
-
-  private static Throwable unwrapped(Throwable failure) {
-    return failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
   }
 
   private boolean hand(Runnable work) {
@@ -189,7 +185,7 @@ final class RouteAnnouncer {
     waits.waiters = new ArrayList<>();
     if (failure != null) {
       log(route, failure);
-      waiters.forEach(each -> each.completeExceptionally(unwrapped(failure)));
+      waiters.forEach(each -> each.completeExceptionally(Failures.unwrapped(failure)));
       var _ = timer.schedule(() -> again(route), RETRY.toMillis(), TimeUnit.MILLISECONDS);
     } else if (waits.wanted != announced) {
       waits.waiters = waiters;
@@ -206,7 +202,7 @@ final class RouteAnnouncer {
     long now = System.nanoTime();
     if (now - lineDue < 0) return;
     lineDue = now + RETRY.toNanos();
-    LOG.warn("Routes could not be announced, trying again: {} failures, the last one for {}: {}", failuresNotLogged, route, unwrapped(failure).toString());
+    LOG.warn("Routes could not be announced, trying again: {} failures, the last one for {}: {}", failuresNotLogged, route, Failures.unwrapped(failure).toString());
     failuresNotLogged = 0;
   }
 

@@ -1,5 +1,6 @@
 package dunlin.store.raft;
 
+import dunlin.runtime.Failures;
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import java.io.IOException;
@@ -7,7 +8,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.ratis.protocol.ClientId;
@@ -56,7 +56,7 @@ final class Barriers {
                 (_, e) -> {
                   places.release();
                   if (e == null) answer.complete(null);
-                  else answer.completeExceptionally(e instanceof CompletionException && e.getCause() != null ? e.getCause() : e);
+                  else answer.completeExceptionally(Failures.unwrapped(e));
                 });
     return answer;
   }
