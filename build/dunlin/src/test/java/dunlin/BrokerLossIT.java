@@ -37,17 +37,8 @@ class BrokerLossIT {
 
   private BrokerProcess launch(int node) {
     String seeds = IntStream.range(0, NODES).mapToObj(i -> "127.0.0.1:" + ports[i]).collect(Collectors.joining(","));
-    return BrokerProcess.launch(
-        directory.resolve("node-" + node),
-        "dunlin.admin.port=0",
-        "dunlin.cluster.service-port=" + ports[node],
-        "dunlin.cluster.port=" + ports[NODES + node],
-        "dunlin.cluster.seeds=" + seeds,
-        "dunlin.cluster.bootstrap-expect=" + NODES,
-        "dunlin.cluster.heartbeat=200ms",
-        "dunlin.cluster.lease=5s",
-        "dunlin.cluster.down-after=6s",
-        "dunlin.cluster.election-timeout=1s");
+    return BrokerProcess.launchMember(
+        directory.resolve("node-" + node), ports[node], ports[NODES + node], seeds, "dunlin.cluster.bootstrap-expect=" + NODES);
   }
 
   @AfterEach

@@ -46,6 +46,25 @@ final class BrokerProcess implements AutoCloseable {
     return launchWith("-Xmx256m", dataDirectory, settings);
   }
 
+  /** Settings of a broker of a cluster that notices failures soon and has an admin port. */
+  static final List<String> MEMBER =
+      List.of(
+          "dunlin.admin.port=0",
+          "dunlin.cluster.heartbeat=200ms",
+          "dunlin.cluster.lease=5s",
+          "dunlin.cluster.down-after=6s",
+          "dunlin.cluster.election-timeout=1s");
+
+  /** Launches a broker of a cluster with the settings of {@link #MEMBER}. */
+  static BrokerProcess launchMember(Path dataDirectory, int servicePort, int raftPort, String seeds, String... more) {
+    List<String> settings = new ArrayList<>(MEMBER);
+    settings.add("dunlin.cluster.service-port=" + servicePort);
+    settings.add("dunlin.cluster.port=" + raftPort);
+    settings.add("dunlin.cluster.seeds=" + seeds);
+    settings.addAll(List.of(more));
+    return launch(dataDirectory, settings.toArray(String[]::new));
+  }
+
   private static BrokerProcess launchWith(String jvmOptions, Path dataDirectory, String... settings) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("dist.directory"), "bin", "dunlin").toString());

@@ -48,16 +48,7 @@ class FormClusterIT {
   }
 
   private BrokerProcess launch(int node) {
-    return BrokerProcess.launch(
-        data(node),
-        "dunlin.admin.port=0",
-        "dunlin.cluster.service-port=" + ports[node],
-        "dunlin.cluster.port=" + ports[3 + node],
-        "dunlin.cluster.seeds=127.0.0.1:" + ports[0],
-        "dunlin.cluster.heartbeat=200ms",
-        "dunlin.cluster.lease=5s",
-        "dunlin.cluster.down-after=6s",
-        "dunlin.cluster.election-timeout=1s");
+    return BrokerProcess.launchMember(data(node), ports[node], ports[3 + node], "127.0.0.1:" + ports[0]);
   }
 
   @AfterEach

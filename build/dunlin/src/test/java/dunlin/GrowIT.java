@@ -26,10 +26,7 @@ class GrowIT {
   private static final Duration LONG = Duration.ofMinutes(2);
   private static final String END = "end";
   private static final int TOPICS = 10;
-  /** Failures are to be noticed soon; and each broker has an admin port. */
-  private static final String[] MORE = {
-    "dunlin.cluster.heartbeat=200ms", "dunlin.cluster.lease=5s", "dunlin.cluster.down-after=6s", "dunlin.cluster.election-timeout=1s", "dunlin.admin.port=0"
-  };
+  private static final String[] MEMBER = BrokerProcess.MEMBER.toArray(String[]::new);
 
   @TempDir Path directory;
 
@@ -43,7 +40,7 @@ class GrowIT {
       this.client = client;
     }
 
-    /** Returns when it is told to end. */
+    /** Returns once it is to end. */
     void run() {
       while (!ending.get()) {
         int number = acknowledged.get();
@@ -75,7 +72,7 @@ class GrowIT {
     try (var cluster = DocumentedCluster.of(Path.of("../../docs/running.md"), "### Grow a cluster", "bin/dunlin", directory);
         var threads = Executors.newThreadPerTaskExecutor(Thread.ofPlatform().daemon().factory())) {
       assertThat(cluster.size()).isEqualTo(5);
-      var first = cluster.launch(MORE).awaitStarted(LONG);
+      var first = cluster.launch(MEMBER).awaitStarted(LONG);
       assertThat(first.metric("dunlin_cluster_replicas_missing")).as("two more of each of the four ranges").isEqualTo(8);
       var subscriber = new MovingClient(cluster.brokers(), Connect.of("subscriber"), 0);
       subscriber.subscribe("t/+");
@@ -85,7 +82,7 @@ class GrowIT {
       publishing.awaitMore();
 
       for (int nodes : new int[] {3, 5}) {
-        while (cluster.brokers().size() < nodes) cluster.launch(MORE);
+        while (cluster.brokers().size() < nodes) cluster.launch(MEMBER);
         for (var broker : cluster.brokers()) broker.awaitStarted(LONG);
         for (var broker : cluster.brokers()) broker.awaitReplicas(nodes);
         publishing.awaitMore();
