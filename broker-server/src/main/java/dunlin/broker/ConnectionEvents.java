@@ -26,8 +26,8 @@ public final class ConnectionEvents implements ConnectionWatch, AutoCloseable {
    * Owner: event loops report and never wait for the listener. A lock guards the waiting events, and one virtual thread
    * calls the listener.
    * Bounds: EVENTS_MAX events wait, each with texts that the limits of a CONNECT bound.
-   * Failure: if the queue is full, an event is dropped and counted, and the listener is told how many it has missed at
-   * that point. A listener that throws gets the next event. Events that still wait CLOSE_MAX after the node was closed
+   * Failure: if the queue is full, an event is dropped and counted, and a call of the listener says at that point how
+   * many it has missed. A listener that throws gets the next event. Events that still wait CLOSE_MAX after the node was closed
    * are discarded.
    */
   static final int EVENTS_MAX = 10_000;

@@ -85,7 +85,7 @@ final class InputMemory {
     if (counted == 0 && bytes == 0) return;
     Kind kind = isKnown ? known : unknown;
     Kind other = isKnown ? unknown : known;
-    if (counted > 0 && !other.holding.isEmpty() && other.holding.remove(connection) != null) { // it was authenticated meanwhile
+    if (counted > 0 && !other.holding.isEmpty() && other.holding.remove(connection) != null) { // authenticated since then
       other.share.add(-counted);
       counted = 0;
       if (other.waiting.remove(connection)) connection.resume(Hold.MEMORY);

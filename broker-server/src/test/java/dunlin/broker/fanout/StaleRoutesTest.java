@@ -14,7 +14,7 @@ import java.util.concurrent.Callable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Each test acts in one task of the event loop, so that no removal begins meanwhile. */
+/** Each test acts in one task of the event loop, so that no removal begins before its end. */
 class StaleRoutesTest {
   private static final Duration SOON = Duration.ofMinutes(1);
   private static final String TENANT = Publisher.DEFAULT_TENANT;

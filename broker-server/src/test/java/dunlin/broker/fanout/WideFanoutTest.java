@@ -157,7 +157,7 @@ class WideFanoutTest {
             0,
             () -> {
               deliver("first", first, wide);
-              // The session has subscribed once more meanwhile, and matches twice from now on.
+              // Now the session subscribes once more, and matches twice from here on.
               narrow.add(0, new Subscriber(both, narrow, SubscriptionOptions.of(QoS.AT_LEAST_ONCE)));
               return deliver("second", second, narrow, wide);
             });

@@ -48,7 +48,7 @@ class RetainedReaderTest {
   }
 
   @Test
-  void aRetainedMessageThatWasDeletedMeanwhileIsNotSent() {
+  void aRetainedMessageThatIsDeletedBeforeItIsSentIsNotSent() {
     subscribe(0);
     live("t", "");
     client.hears(published(0, "t", "", false));

@@ -46,7 +46,7 @@ public final class LinkDialler implements AutoCloseable {
   private static final long PAUSE_MILLIS = 50;
   private static final long PAUSE_MAX_MILLIS = 2_000;
 
-  /** Failures of a link that is not open before an operator is told: about six seconds, in which nodes start and leaders change. */
+  /** Failures to open a link before a warning is logged: about six seconds, in which nodes may start and leaders change. */
   private static final int QUIET_FAILURES = 8;
   private static final long KEEP_ALIVE_SECONDS = 10;
   private static final long CLOSE_SECONDS = 5;

@@ -163,7 +163,7 @@ public final class LinkService implements PeerService, AutoCloseable {
   private ServerCall.Listener<byte[]> refuse(ServerCall<byte[], byte[]> call, Status status, String why) {
     refused.increment();
     var from = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
-    // Whoever calls before this node leads, or knows the caller, calls again.
+    // This node does not lead yet, or does not know the caller yet. The caller tries again.
     if (status.getCode() == Status.Code.UNAVAILABLE) LOG.debug("A link from {} is refused for now: {}", from, why);
     else if (refusalLines.admits()) LOG.warn("A link from {} is refused: {}; {} more refusals were not logged", from, why, refusalLines.leftOut());
     call.close(status.withDescription(why), new Metadata());

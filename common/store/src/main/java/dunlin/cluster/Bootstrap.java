@@ -69,7 +69,7 @@ final class Bootstrap {
         switch (BootstrapRule.decide(self, own == null ? null : own.cluster(), settings.bootstrapExpect(), answers)) {
           case Decision.Join(var cluster, _) -> {
             boolean fits = fits(cluster);
-            if (own != null) return own; // it may be that the whole cluster starts, and nobody can say yet
+            if (own != null) return own; // perhaps the whole cluster is starting, and no node can answer yet
             if (fits) return written(new ClusterIdentity(cluster, false));
             why = "the seeds of cluster " + cluster + " cannot answer yet";
           }

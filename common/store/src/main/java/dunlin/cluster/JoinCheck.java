@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Whether a node that starts fits into the cluster: its settings that must be the same everywhere are, its times go together with those of the other nodes, and no other
- * process has its identity. A node that starts asks its seeds; whoever is asked answers for itself and from the map that it knows.
+ * process has its identity. A node that starts asks its seeds. Each seed answers for itself and from the map that it knows.
  */
 final class JoinCheck {
   /*

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Which nodes are told that they do not fit, and what a node says whose seeds are not what it needs. */
+/** Which nodes do not fit into a cluster, and what a node says whose seeds are no nodes of a cluster. */
 class JoinCheckTest {
   private static final UUID CLUSTER = new UUID(9, 9);
   private static final UUID A = new UUID(0, 1);

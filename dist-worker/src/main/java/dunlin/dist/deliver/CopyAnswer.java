@@ -57,7 +57,7 @@ final class CopyAnswer extends Acknowledgement implements Feedback, Runnable {
     give(reason);
   }
 
-  /** Answers in place of the destination. Returns false when nobody waits for an answer. */
+  /** Answers in place of the destination. Returns false if no answer is wanted. */
   boolean give(ReasonCode reason) {
     if (acknowledgement == null) return false;
     if (GIVEN.compareAndSet(this, null, reason)) lane.execute(this);

@@ -28,7 +28,7 @@ public final class DeliverExecutor implements DeliveryThreads {
    * Owner: a delivery and its link belong to the thread that serves it at the moment, see ServingThread.
    * Bounds: what waits for one destination, in number and bytes; each copy of a message counts, although copies share the
    * message. These are as many messages as a stream keeps unanswered, and as many bytes as a link keeps unconfirmed.
-   * Beyond them, a copy is refused with SERVER_BUSY, or dropped if nobody waits for an answer, and counted. The messages
+   * Beyond them, a copy is refused with SERVER_BUSY, or dropped if no answer is wanted, and counted. The messages
    * themselves hold the credit of their lanes until all copies are answered; dunlin.dist.in-flight-max bounds these.
    * Failure: a delivery that throws answers SERVER_UNAVAILABLE for that copy. Workers never wait for a destination: one
    * that is slow or dead fills its own link, and the worker goes on. The workers end after the last lane, so that they

@@ -18,8 +18,8 @@ final class DestinationDelivery implements Delivery {
    * Owner: the lane's thread calls it; the worker calls serve() and endServing(). The destination's own delivery belongs
    * to the thread that serves, but for groupCredit(), which is for the lane's thread at any time.
    * Bounds: see DeliverExecutor.
-   * Failure: copies that wait when it is closed, and later ones, are answered SERVER_UNAVAILABLE, or counted if nobody
-   * waits for an answer. So nothing is handed over after it was closed.
+   * Failure: copies that wait when it is closed, and later ones, are answered SERVER_UNAVAILABLE, or counted if no answer
+   * is wanted. So nothing is handed over after it was closed.
    */
   private static final Logger LOG = LoggerFactory.getLogger(DestinationDelivery.class);
 

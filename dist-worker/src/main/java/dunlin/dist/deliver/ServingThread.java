@@ -43,7 +43,7 @@ final class ServingThread implements Executor {
     copies.getAndIncrement();
   }
 
-  /** The worker begins with copies: what is submitted meanwhile is run at the end. */
+  /** The worker begins with copies: tasks that are submitted until the end are run there. */
   void begin() {
     tasks.claim();
   }

@@ -26,7 +26,7 @@ final class TaskQueue {
     return claim();
   }
 
-  /** Promises a run, so that nobody else has to. Returns false when somebody else has. */
+  /** Promises a run. Returns false if another caller has promised it. */
   boolean claim() {
     return !due.get() && due.compareAndSet(false, true);
   }

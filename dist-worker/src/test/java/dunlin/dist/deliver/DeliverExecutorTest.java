@@ -454,7 +454,7 @@ class DeliverExecutorTest {
     assertThat(answer(waiting)).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
     await().atMost(SOON).until(() -> stuck.closed);
     assertThat(stuck.topics).containsExactly("a");
-    assertThat(meter("lost")).as("the one that nobody waits for").isEqualTo(1);
+    assertThat(meter("lost")).as("the one without an acknowledgement").isEqualTo(1);
   }
 
   /** Throws when the topic says so: before or after it has answered. */

@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
 final class RouteAnnouncer {
   /*
    * Owner: the server's timer thread; other threads hand over through its queue, which keeps their order. A route has
-   * one call at a time, and another one after it if the wanted state has changed meanwhile: so the last change wins,
+   * one call at a time, and another one after it if the wanted state has changed since: so the last change wins,
    * whatever the order in which calls end.
    * Bounds: IN_FLIGHT_MAX unanswered calls, and one entry for each waiting route. There are no more routes than topic
    * filters of present sessions and of sessions that have just ended.

@@ -28,7 +28,7 @@ final class SessionExpirySweep {
    * Bounds: a step checks SESSIONS_MAX sessions and reads HEADERS_MAX headers; an inbox with more headers is continued
    * in the next step. The sweep keeps a position among the sessions and one in an inbox.
    * Failure: if the readers are busy, the next turn tries again. A proposal that is lost is made again when the inbox
-   * is read or its client connects. A session that has reconnected meanwhile has another epoch, so the proposal does
+   * is read or its client connects. A session that has reconnected since has another epoch, so the proposal does
    * not affect it.
    */
   private static final Logger LOG = LoggerFactory.getLogger(SessionExpirySweep.class);

@@ -238,7 +238,7 @@ final class Mutants {
             .anyMatch(it -> it instanceof Connected now && now.connection() == one.connection() && now.expirySeconds() > 0 && now.nanos() < nanos);
   }
 
-  /** A message that is published in a fault is acknowledged, and nobody gets it. */
+  /** A message that is published in a fault is acknowledged, and no client receives it. */
   private static Optional<List<Event>> deposed(Facts facts, Random random) {
     return pick(
             facts, random,

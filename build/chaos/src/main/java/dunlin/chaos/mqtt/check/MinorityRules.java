@@ -10,7 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** D14: a broker that is cut off from the others and reached by clients acknowledges nothing, accepts nobody, and disconnects its clients. */
+/** D14: a broker that is cut off from the others and reached by clients acknowledges nothing, accepts no client, and disconnects those it has. */
 public final class MinorityRules {
   /*
    * What was on its way when the broker was cut off may still be answered: only messages that were sent to it afterwards
