@@ -103,6 +103,11 @@ final class MqttCluster implements Service, AutoCloseable {
       broker.kill();
     }
 
+    /** Whether no range lacks a replica, as far as it knows. A range with two replicas has no majority without one of them. */
+    boolean knowsAllReplicas() {
+      return broker.metrics("dunlin_cluster_replicas_missing").stream().anyMatch(line -> line.endsWith(" 0.0"));
+    }
+
     /** The names of the ranges that it leads. */
     List<String> leads() {
       return broker.metrics("dunlin_store_leading").stream().map(LEADS::matcher).filter(Matcher::find).map(line -> line.group(1)).toList();
@@ -147,12 +152,12 @@ final class MqttCluster implements Service, AutoCloseable {
     return links;
   }
 
-  /** Founds the cluster, and waits until its leaders are spread, which they are once after that. */
+  /** Founds the cluster, and waits until all ranges have their replicas and the leaders are spread, which they are once after that. */
   void found() throws InterruptedException {
     startAll();
     long deadline = System.nanoTime() + LEADERS_MAX.toNanos();
-    while (!areLeadersSpread(leaders())) {
-      if (System.nanoTime() > deadline) throw new TrialException("leaders are not spread: " + leaders());
+    while (!nodes.stream().allMatch(Node::knowsAllReplicas) || !areLeadersSpread(leaders())) {
+      if (System.nanoTime() > deadline) throw new TrialException("replicas are missing, or leaders are not spread: " + leaders());
       Thread.sleep(100);
     }
   }
