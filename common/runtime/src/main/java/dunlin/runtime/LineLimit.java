@@ -32,12 +32,12 @@ public final class LineLimit {
     this.linesMax = linesMax;
     this.periodNanos = period.toNanos();
     this.nanoTime = nanoTime;
-    this.period = new AtomicLong(nanoTime.getAsLong() / periodNanos);
+    this.period = new AtomicLong(Math.floorDiv(nanoTime.getAsLong(), periodNanos));
   }
 
   /** Whether a line may be written now; if not, it is counted as left out. */
   public boolean admits() {
-    long now = nanoTime.getAsLong() / periodNanos;
+    long now = Math.floorDiv(nanoTime.getAsLong(), periodNanos);
     long then = period.get();
     if (now != then && period.compareAndSet(then, now)) lines.set(0);
     if (lines.incrementAndGet() <= linesMax) return true;
