@@ -12,7 +12,6 @@ import dunlin.store.RangeWriter;
 import dunlin.store.ReplicaRole;
 import dunlin.store.StoreException;
 import dunlin.store.raft.Command.Append;
-import dunlin.store.raft.Command.Break;
 import dunlin.store.raft.Command.Delete;
 import dunlin.store.raft.Command.Put;
 import dunlin.store.raft.Command.Rows;
@@ -23,15 +22,11 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.apache.ratis.proto.RaftProtos.GroupListRequestProto;
 import org.apache.ratis.proto.grpc.AdminProtocolServiceGrpc;
 import org.apache.ratis.thirdparty.io.grpc.StatusRuntimeException;
@@ -259,140 +254,6 @@ class RangeStoreTest {
   }
 
   @Test
-  void logicThatThrowsFencesTheRangeAndIsReported() {
-    try (var one = OneRange.start(directory)) {
-      var reported = new CopyOnWriteArrayList<StoreException>();
-      one.store.onFatal(reported::add);
-      one.apply(new Put("a", "1"));
-
-      var breaking = one.propose(new Break("design"));
-      assertThat(breaking).failsWithin(OneRange.DEADLINE).withThrowableThat().withMessageContaining("broken by design");
-
-      await().atMost(OneRange.DEADLINE).until(() -> reported.size() == 1);
-      assertThat(reported.getFirst()).hasMessageContaining("range 'routes' failed applying entry");
-      assertThat(one.propose(new Put("b", "2"))).isCompletedExceptionally();
-      assertThatThrownBy(() -> one.range.reader().get(bytes("a"))).isInstanceOf(StoreException.class);
-    }
-  }
-
-  @Test
-  void theListenerOfAFailureMayCloseTheStore() throws Exception {
-    var one = OneRange.start(directory);
-    var closed = new CountDownLatch(1);
-    one.store.onFatal(
-        _ -> {
-          one.store.close();
-          closed.countDown();
-        });
-
-    var _ = one.propose(new Break("design"));
-
-    assertThat(closed.await(10, TimeUnit.SECONDS)).isTrue();
-    OneRange.close(one.store);
-    OneRange.close(RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry()));
-  }
-
-  @Test
-  void aFailureDuringCloseDoesNotBlockIt() throws Exception {
-    var applying = new CountDownLatch(1);
-    var release = new CountDownLatch(1);
-    var store = RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry());
-    var range =
-        store.range(
-            "routes",
-            Command.CODEC,
-            new RangeLogic<Command, String>() {
-              @Override
-              public void open(RangeReader state) {}
-
-              @Override
-              public List<String> apply(List<Command> commands, RangeWriter out) {
-                applying.countDown();
-                try {
-                  release.await();
-                } catch (InterruptedException e) {
-                  throw new IllegalStateException(e);
-                }
-                throw new IllegalStateException("broken by design");
-              }
-            });
-    store.start(OneRange.DEADLINE);
-    range.propose(new Put("a", "1"), OneRange.completing(new CompletableFuture<>()));
-    range.propose(new Put("a", "2"), OneRange.completing(new CompletableFuture<>()));
-    applying.await();
-    var closing = CompletableFuture.runAsync(store::close);
-
-    // Ratis waits for its applying thread, which is still working.
-    await().atMost(OneRange.DEADLINE).until(() -> anyThreadIn("stopAndJoin"));
-    release.countDown();
-
-    closing.join();
-    OneRange.close(store);
-  }
-
-  private static boolean anyThreadIn(String method) {
-    return Thread.getAllStackTraces().values().stream().anyMatch(frames -> Stream.of(frames).anyMatch(each -> each.getMethodName().equals(method)));
-  }
-
-  @Test
-  void aFailureDuringReplayFailsTheStart() {
-    try (var one = OneRange.start(directory)) {
-      var _ = one.propose(new Break("design")).exceptionally(_ -> "").join();
-    }
-
-    assertThatThrownBy(() -> OneRange.start(directory))
-        .isInstanceOf(StoreException.class)
-        .hasMessageContaining("range 'routes' failed applying entry")
-        .hasMessageContaining("broken by design");
-  }
-
-  @Test
-  void logicThatCannotOpenFailsTheStartAndFreesTheDirectory() {
-    try (var store = RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry())) {
-      store.range(
-          "routes",
-          Command.CODEC,
-          new RangeLogic<Command, String>() {
-            @Override
-            public void open(RangeReader state) {
-              throw new IllegalStateException("no memory for the index");
-            }
-
-            @Override
-            public List<String> apply(List<Command> commands, RangeWriter out) {
-              return List.of();
-            }
-          });
-      assertThatThrownBy(() -> store.start(OneRange.DEADLINE))
-          .isInstanceOf(StoreException.class)
-          .hasMessageContaining("range 'routes' cannot be opened")
-          .hasMessageContaining("no memory for the index");
-      OneRange.close(store);
-    }
-    OneRange.start(directory).close();
-  }
-
-  @Test
-  void aStalledStartNamesTheMissingRange() {
-    var release = new CountDownLatch(1);
-    var store = RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry());
-    store.range("retain", Command.CODEC, new Command.Logic());
-    store.range("routes", Command.CODEC, new Waiting(release) {
-          @Override
-          public void open(RangeReader state) {
-            pause();
-          }
-        });
-
-    assertThatThrownBy(() -> store.start(Duration.ofMillis(500)))
-        .isInstanceOf(StoreException.class)
-        .hasMessageContaining("there was no progress for PT0.5S")
-        .hasMessageContaining("routes");
-    release.countDown();
-    OneRange.close(store);
-  }
-
-  @Test
   void severalStoresInOneProcessDoNotTouchEachOther() {
     try (var left = OneRange.start(directory.resolve("left"))) {
       var right = OneRange.start(directory.resolve("right"));
@@ -578,7 +439,7 @@ class RangeStoreTest {
   }
 
   /** Applies nothing until it is released. */
-  private static class Waiting implements RangeLogic<Command, String> {
+  static class Waiting implements RangeLogic<Command, String> {
     private final CountDownLatch release;
 
     Waiting(CountDownLatch release) {
