@@ -159,7 +159,8 @@ final class SubscriptionMemoryIT {
           assertThat(subscribe(each, "$share/g3/b").reason()).isEqualTo(1);
         }
         unsubscribe(client, "$share/g2/a");
-        assertThat(subscribe(one, "$share/g4/a").reason()).isEqualTo(1);
+        for (int i = 0; subscribe(one, "$share/g4/a").reason() != 1; i++)
+          assertThat(i).as("looks until the route that UNSUBACK does not wait for is removed").isLessThan(10_000);
       }
       assertNotSubscribed(broker, "one", "$share/g3/a");
     }
