@@ -21,8 +21,8 @@ import dunlin.broker.session.SubscribeRules;
 import dunlin.dist.Delivery;
 import dunlin.dist.DistClient;
 import dunlin.inbox.ConnectionId;
-import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient;
+import dunlin.inbox.KeptConnections;
 import dunlin.inbox.WillPublisher;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
@@ -56,7 +56,7 @@ import org.slf4j.LoggerFactory;
  * The tier that clients connect to: its event loops, its listeners, and what the other tiers call it for. It is one shard of the
  * dist tier, the connections of the session tier, and the publisher of wills.
  */
-public final class Frontend implements Connections, WillPublisher, FrontendMXBean, AutoCloseable {
+public final class Frontend implements KeptConnections, WillPublisher, FrontendMXBean, AutoCloseable {
   /*
    * Owner: the thread that composes the node calls open, listen and close; the rest is for any thread.
    * Bounds: as many loops as lanes; what a loop holds is bounded there.
@@ -310,6 +310,21 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   @Override
   public CompletableFuture<Void> settled(ConnectionId connection) {
     return reception.settled(connection);
+  }
+
+  @Override
+  public void comparing() {
+    reception.comparing();
+  }
+
+  @Override
+  public CompletableFuture<List<Long>> missing(List<Owner> owners) {
+    return reception.missing(owners);
+  }
+
+  @Override
+  public void compared() {
+    reception.compared();
   }
 
   @Override

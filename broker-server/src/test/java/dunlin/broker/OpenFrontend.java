@@ -501,8 +501,13 @@ public final class OpenFrontend implements AutoCloseable {
       return append.answer();
     }
 
+    /** Acknowledged sequences, in their order. */
+    public final List<Long> acknowledged = Collections.synchronizedList(new ArrayList<>());
+
     @Override
-    public void acknowledge(SessionRef session, long[] sequences) {}
+    public void acknowledge(SessionRef session, long[] sequences) {
+      for (long sequence : sequences) acknowledged.add(sequence);
+    }
 
     @Override
     public CompletableFuture<Void> received(SessionRef session, long sequence) {

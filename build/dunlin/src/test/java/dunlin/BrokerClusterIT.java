@@ -4,14 +4,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.RawClient.Connect;
+import dunlin.cluster.ClusterMXBean;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.model.Publisher;
+import dunlin.store.raft.RangeMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
@@ -47,7 +51,7 @@ class BrokerClusterIT {
       }
       started.forEach(each -> brokers.add(each.join()));
     }
-    // Leaders are spread soon after a cluster was founded, which disconnects clients once.
+    // Leaders are spread soon after a cluster was founded, which makes clients wait.
     await("leaders are spread").atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(100)).until(BrokerClusterIT::areLeadersSpread);
   }
 
@@ -205,5 +209,51 @@ class BrokerClusterIT {
     }
     subscriber.disconnect();
     publisher.disconnect();
+  }
+
+  private static <T> T bean(ObjectName name, Class<T> type) {
+    return JMX.newMXBeanProxy(ManagementFactory.getPlatformMBeanServer(), name, type);
+  }
+
+  private static RangeMXBean replica(ObjectName name) {
+    return bean(name, RangeMXBean.class);
+  }
+
+  /** The beans of all replicas of the range of sessions. */
+  private static Set<ObjectName> replicasOfSessions() throws JMException {
+    return ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("dunlin:type=Range,range=sessions*,*"), null);
+  }
+
+  private static Optional<ObjectName> leaderOfSessions() throws JMException {
+    for (var each : replicasOfSessions()) if (replica(each).getRole().equals("leader")) return Optional.of(each);
+    return Optional.empty();
+  }
+
+  /** Has another broker lead the sessions. */
+  private static void moveSessions() {
+    try {
+      await("a leader of the sessions").atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(20)).until(() -> leaderOfSessions().isPresent());
+      var leader = leaderOfSessions().orElseThrow();
+      var next = replicasOfSessions().stream().filter(each -> !each.equals(leader)).findFirst().orElseThrow();
+      var node = new ObjectName("dunlin:type=Cluster,node=" + next.getKeyProperty("node"));
+      replica(leader).transferLeadership(bean(node, ClusterMXBean.class).getNode());
+    } catch (JMException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
+  void clientsStayConnectedWhenTheLeaderOfTheSessionsMoves() {
+    try (var clients = new StayingClients("moves", brokers.get(0).tcpPort(), brokers.get(1).tcpPort())) {
+      for (int move = 0; move < 3; move++) {
+        for (int i = 0; i < 10; i++) clients.publish();
+        var moved = CompletableFuture.runAsync(BrokerClusterIT::moveSessions);
+        do clients.publish();
+        while (!moved.isDone());
+        moved.join();
+        for (int i = 0; i < 10; i++) clients.publish();
+        clients.check();
+      }
+    }
   }
 }

@@ -1,6 +1,7 @@
 package dunlin;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dunlin.RawClient.Connect;
 import java.nio.file.Path;
@@ -38,7 +39,10 @@ class BrokerLossIT {
   private BrokerProcess launch(int node) {
     String seeds = IntStream.range(0, NODES).mapToObj(i -> "127.0.0.1:" + ports[i]).collect(Collectors.joining(","));
     return BrokerProcess.launchMember(
-        directory.resolve("node-" + node), ports[node], ports[NODES + node], seeds, "dunlin.cluster.bootstrap-expect=" + NODES);
+        directory.resolve("node-" + node), ports[node], ports[NODES + node], seeds,
+        "dunlin.cluster.bootstrap-expect=" + NODES,
+        "dunlin.cluster.lease=10s",
+        "dunlin.cluster.down-after=12s");
   }
 
   @AfterEach
@@ -83,5 +87,31 @@ class BrokerLossIT {
     publisher.publish("t", "after", false);
     assertThat(subscriber.receive()).isEqualTo("after");
     for (MovingClient each : List.of(clean, subscriber, publisher)) each.close();
+  }
+
+  private int leaderOfSessions() {
+    return await("a leader of the sessions")
+        .atMost(LONG)
+        .pollInterval(Duration.ofMillis(200))
+        .until(() -> IntStream.range(0, NODES).filter(node -> brokers.get(node).hasBean("Sessions")).findFirst().orElse(-1), node -> node >= 0);
+  }
+
+  @Test
+  void clientsOfOtherBrokersStayConnectedWhenTheLeaderOfTheSessionsIsLost() {
+    for (int loss = 0; loss < 2; loss++) {
+      int leader = leaderOfSessions();
+      int one = brokers.get((leader + 1) % NODES).port();
+      int two = brokers.get((leader + 2) % NODES).port();
+      try (var clients = new StayingClients("loss " + loss, one, two)) {
+        for (int i = 0; i < MESSAGES; i++) clients.publish();
+        brokers.get(leader).kill();
+        for (int i = 0; i < MESSAGES; i++) clients.publish();
+        clients.check();
+      } catch (RuntimeException | AssertionError e) {
+        throw new AssertionError("the leader was %d; %s".formatted(leader, brokers), e);
+      }
+      brokers.set(leader, launch(leader));
+      brokers.get(leader).awaitStarted(LONG).awaitReplicas(NODES);
+    }
   }
 }

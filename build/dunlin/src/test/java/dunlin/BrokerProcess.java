@@ -3,6 +3,8 @@ package dunlin;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import com.sun.tools.attach.AttachNotSupportedException;
+import com.sun.tools.attach.VirtualMachine;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -23,6 +25,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import javax.management.JMException;
+import javax.management.ObjectName;
+import javax.management.remote.JMXConnectorFactory;
+import javax.management.remote.JMXServiceURL;
 
 /** The shipped broker as a process of its own, started like {@code bin/dunlin}, on free ports. */
 final class BrokerProcess implements AutoCloseable {
@@ -213,6 +219,23 @@ final class BrokerProcess implements AutoCloseable {
       throw new UncheckedIOException(e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+      throw new AssertionError(e);
+    }
+  }
+
+  /** Whether it has a bean of this type; with {@code java.rmi.server.hostname=127.0.0.1} among its settings. */
+  @SuppressWarnings("BanJNDI") // the address is the one that this JVM's own agent has just given for a process started here
+  boolean hasBean(String type) {
+    try {
+      var machine = VirtualMachine.attach(Long.toString(process.pid()));
+      try (var jmx = JMXConnectorFactory.connect(new JMXServiceURL(machine.startLocalManagementAgent()))) {
+        return !jmx.getMBeanServerConnection().queryNames(new ObjectName("dunlin:type=" + type + ",*"), null).isEmpty();
+      } finally {
+        machine.detach();
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (AttachNotSupportedException | JMException e) {
       throw new AssertionError(e);
     }
   }

@@ -6,13 +6,17 @@ import static org.awaitility.Awaitility.await;
 import dunlin.RawClient.Connect;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Clients when the link between the frontend and the session tier is lost. */
+/** Clients when the link between the frontend and the session tier is lost, and when the frontend gives its connections up. */
 class LostSessionTierIT {
   private static final int SERVER_BUSY = 0x89;
   private static final int LOSSES = 3;
+  private static final int MESSAGES = 20;
 
   /** Connects, and retries while refused with 0x88, until the session tier is back. */
   private static RawClient connectedAgain(TestBroker broker, Connect connect) {
@@ -41,22 +45,98 @@ class LostSessionTierIT {
     client.close();
   }
 
-  @Test
-  void connectionsEndAndSessionsStay(@TempDir Path data) {
+  private static void overQueues(Consumer<WiredSeams> test) {
     long seed = Long.getLong("dunlin.test.seed", System.nanoTime());
     try {
-      loseLinks(WiredSeams.overQueues(seed), data);
+      test.accept(WiredSeams.overQueues(seed));
     } catch (AssertionError e) {
       throw new AssertionError("-Ddunlin.test.seed=" + seed, e);
     }
   }
 
   @Test
-  void connectionsOverGrpcEndAndSessionsStay(@TempDir Path data) {
+  void connectionsEndWithTheirLifeAndSessionsStay(@TempDir Path data) {
+    overQueues(seams -> endLives(seams, data));
+  }
+
+  @Test
+  void connectionsOverGrpcEndWithTheirLifeAndSessionsStay(@TempDir Path data) {
+    endLives(WiredSeams.overGrpc(), data);
+  }
+
+  @Test
+  void connectionsOutliveLinks(@TempDir Path data) {
+    overQueues(seams -> loseLinks(seams, data));
+  }
+
+  @Test
+  void connectionsOverGrpcOutliveLinks(@TempDir Path data) {
     loseLinks(WiredSeams.overGrpc(), data);
   }
 
+  /** Durable and online clients publish and subscribe with each QoS, while one link after the other is lost. */
   private static void loseLinks(WiredSeams seams, Path data) {
+    try (TestBroker broker = TestBroker.over(seams, data)) {
+      var durable = RawClient.connected(broker.port(), Connect.of("durable").clean().will("wills", "durable", 1, 0));
+      durable.subscribe("t", 2);
+      var online = RawClient.connected(broker.port(), Connect.of("online").clean().expiry(0).will("wills", "online", 1, 0));
+      online.subscribe("t", 2);
+      var watcher = RawClient.connected(broker.port(), Connect.of("watcher").clean());
+      watcher.subscribe("wills", 1);
+      var publisher = RawClient.connected(broker.port(), Connect.of("publisher").clean());
+      var expected = new ArrayList<String>();
+      for (int i = 1; i <= LOSSES * MESSAGES; i++) {
+        String text = "message " + i;
+        if (i % MESSAGES == MESSAGES / 2) seams.loseSessions();
+        boolean accepted = i % 2 == 0 ? publisher.publishAndWait("t", text) < 0x80 : publishesOnce(publisher, text, i);
+        if (accepted) expected.add(text);
+        // What is acknowledged while there is no link must not come again.
+        if (i % MESSAGES != MESSAGES / 2) continue;
+        while (!expected.isEmpty()) {
+          String next = expected.removeFirst();
+          assertThat(received(durable)).isEqualTo(next);
+          assertThat(received(online)).isEqualTo(next);
+        }
+      }
+      for (String next : expected) {
+        assertThat(received(durable)).isEqualTo(next);
+        assertThat(received(online)).isEqualTo(next);
+      }
+      await().atMost(TestBroker.SOON).until(() -> seams.lostSessions() == LOSSES);
+      for (var client : List.of(durable, online)) {
+        client.subscribe("more", 1);
+        assertThat(publisher.publishAndWait("more", "the last one")).isZero();
+        assertThat(received(client)).isEqualTo("the last one");
+        client.disconnect();
+      }
+      assertThat(watcher.hasInput()).as("no will was sent").isFalse();
+      watcher.disconnect();
+      publisher.disconnect();
+    }
+  }
+
+  /** With QoS 2. Answers whether it was accepted. */
+  private static boolean publishesOnce(RawClient publisher, String text, int packetId) {
+    publisher.publish("t", text, 2, packetId, false, false);
+    if (publisher.next(RawClient.PUBREC).reason() >= 0x80) return false;
+    publisher.pubrel(packetId);
+    publisher.next(RawClient.PUBCOMP);
+    return true;
+  }
+
+  /** The next message, whose exchange is brought to its end. */
+  private static String received(RawClient client) {
+    var publish = client.next(RawClient.PUBLISH);
+    if (publish.qos() == 1) client.puback(publish.packetId());
+    if (publish.qos() == 2) {
+      client.pubrec(publish.packetId());
+      client.next(RawClient.PUBREL);
+      client.pubcomp(publish.packetId());
+    }
+    return publish.text();
+  }
+
+  private static void endLives(WiredSeams seams, Path data) {
     var durable = Connect.of("durable");
     var watcher = Connect.of("watcher");
     try (TestBroker broker = TestBroker.over(seams, data)) {
@@ -67,7 +147,7 @@ class LostSessionTierIT {
       for (int i = 1; i <= LOSSES; i++) {
         RawClient dying = connectedAgain(broker, Connect.of("dying").clean().expiry(0).will("wills", "will " + i, 1, 0));
 
-        seams.loseSessions();
+        seams.endLife();
 
         ends(dying);
         ends(subscriber);

@@ -241,12 +241,19 @@ final class WiredSeams implements Seams {
     return sessions;
   }
 
-  /**
-   * Breaks the link between the frontend and the session tier. To the session tier the frontend stays attached until
-   * its next incarnation attaches.
-   */
+  /** Ends the present link between the frontend and the session tier, as a tier does whose node leads no longer. The frontend goes on with another one. */
   void loseSessions() {
     lose.run();
+  }
+
+  /** Links between them that were lost so far. */
+  long lostSessions() {
+    return requireNonNull(sessions).lost();
+  }
+
+  /** Ends the frontend's present life, as when no session tier has been there for too long. */
+  void endLife() {
+    requireNonNull(sessions).lose("the test says so");
   }
 
   @Override

@@ -105,6 +105,10 @@ final class Connection extends KeepAliveWheel.Watched
 
   private @Nullable ByteBuf held;
   private byte readSize = ReadSizes.FIRST;
+
+  /** The last comparison of connections in which the session tier has named it. */
+  private byte mark;
+
   private int holds;
   private boolean decoding;
   private boolean inputEnded;
@@ -505,6 +509,7 @@ final class Connection extends KeepAliveWheel.Watched
   /** Called when the session tier has made this connection the session's owner. */
   void opened(Opening opened, LiveSession live) {
     session = live;
+    mark = home.comparison().mark();
     sessionExpirySeconds = opened.sessionExpirySeconds();
     home.reception().watch().connected(peer(), live, opened.identity(), opened.sessionPresent());
     ConnectionId displaced = opened.displaced();
@@ -695,6 +700,28 @@ final class Connection extends KeepAliveWheel.Watched
     }
     loop().meters().storeFailed();
     fail(ReasonCode.SERVER_BUSY, what + " failed");
+  }
+
+  /** Whether it has a session, with this epoch. */
+  boolean isOwner(long epoch) {
+    return session != null && !session.ended() && session.epoch() == epoch;
+  }
+
+  boolean hasSession() {
+    return session != null && !session.ended();
+  }
+
+  byte mark() {
+    return mark;
+  }
+
+  void mark(byte comparison) {
+    mark = comparison;
+  }
+
+  /** What was pushed to it, and what it has acknowledged, may have been lost. */
+  void readAgain() {
+    if (state == State.LIVE && session != null && session.durable()) session.inbox().readAgain();
   }
 
   /** Called when the session tier treats this connection as lost. */

@@ -109,6 +109,11 @@ final class ConnectionTable {
     return opened;
   }
 
+  /** All connections, with gaps. */
+  @Nullable Connection[] copy() {
+    return slots.clone();
+  }
+
   List<Connection> all() {
     List<Connection> all = new ArrayList<>(size);
     for (Connection each : slots) if (each != null) all.add(each);

@@ -30,6 +30,7 @@ public final class LoopConnections implements Loop.Resident {
   private final InputMemory inputMemory;
   private final ReadSizes readSizes = new ReadSizes();
   private final ConnectionTable connections = new ConnectionTable();
+  private final TierComparison comparison = new TierComparison(this);
   private final PushQueue pushes = new PushQueue(this, PushQueue.MESSAGES_MAX, PushQueue.BYTES_MAX);
 
   /**
@@ -67,6 +68,10 @@ public final class LoopConnections implements Loop.Resident {
 
   public PushQueue pushes() {
     return pushes;
+  }
+
+  TierComparison comparison() {
+    return comparison;
   }
 
   KeepAliveWheel keepAlive() {

@@ -10,20 +10,22 @@ import dunlin.broker.session.LiveSession;
 import dunlin.broker.session.LoopSessions;
 import dunlin.broker.session.SubscribeRules;
 import dunlin.inbox.ConnectionId;
-import dunlin.inbox.Connections;
+import dunlin.inbox.KeptConnections;
 import dunlin.model.ReasonCode;
 import io.netty.channel.ChannelHandler;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
  * All connections of a frontend, on all event loops: admits clients, finds connections by their numbers for the session
  * tier, and reports ended ones to it.
  */
-public final class Reception implements Connections {
+public final class Reception implements KeptConnections {
   /*
    * Owner: any thread, once it is open.
    * Bounds: those of its parts.
@@ -127,7 +129,7 @@ public final class Reception implements Connections {
    */
   void astray(LoopConnections part, long connection) {
     part.loop().meters().pushedAstray();
-    if (part.sessionOf(connection) != null || leaving.knows(connection)) return;
+    if (part.sessionOf(connection) != null || isLeaving(connection)) return;
     part.loop().tiers().inbox().missing(new ConnectionId(nodeId, lives.present(), connection));
   }
 
@@ -155,6 +157,36 @@ public final class Reception implements Connections {
     return settled;
   }
 
+  @Override
+  public void comparing() {
+    for (LoopConnections part : parts) part.loop().post(part.comparison()::begin);
+  }
+
+  @Override
+  public CompletableFuture<List<Long>> missing(List<Owner> owners) {
+    var answers = new ArrayList<CompletableFuture<List<Long>>>();
+    owners.stream()
+        .collect(Collectors.groupingBy(owner -> partOf(owner.connection())))
+        .forEach(
+            (part, its) -> {
+              var answer = new CompletableFuture<List<Long>>();
+              answers.add(answer);
+              part.loop().post(() -> answer.complete(part.comparison().missing(its)));
+            });
+    return CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
+        .thenApply(_ -> answers.stream().flatMap(answer -> answer.join().stream()).toList());
+  }
+
+  @Override
+  public void compared() {
+    for (LoopConnections part : parts) part.loop().post(part.comparison()::end);
+  }
+
+  /** Whether the session tier is still to be told of the end of a connection. */
+  boolean isLeaving(long connection) {
+    return leaving.knows(connection);
+  }
+
   private void end(ConnectionId connection, ReasonCode reason, String explanation) {
     LoopConnections part = partOf(connection);
     if (part == null) return;
@@ -167,7 +199,11 @@ public final class Reception implements Connections {
 
   private @Nullable LoopConnections partOf(ConnectionId connection) {
     if (!lives.isOfThisProcess(connection.incarnation()) || !connection.frontend().equals(nodeId)) return null;
-    return parts[(int) (connection.number() % parts.length)];
+    return partOf(connection.number());
+  }
+
+  private LoopConnections partOf(long connection) {
+    return parts[(int) (connection % parts.length)];
   }
 
   /**

@@ -16,6 +16,9 @@ public final class InboxReader {
    * A push is taken only if it has the next sequence and there is room. Any other push is only noted as stored, and the
    * messages in between are fetched once the client has taken the previous ones. So if a push is missed for any reason,
    * the next one makes up for it.
+   * Pushes and acknowledgements are lost with the link to the session tier. So once there is another link, everything is
+   * read again, from the first message on. Of what was taken before, outbound holds what waits or is in flight; the
+   * client is done with the rest, which is acknowledged once more.
    * Bounds: at most AHEAD_MESSAGES and AHEAD_BYTES are taken ahead of the client; one fetch at a time. While too much
    * is in flight, or the node's memory for outgoing messages is short, nothing is taken or fetched: messages wait in
    * the inbox.
@@ -24,6 +27,7 @@ public final class InboxReader {
   private static final int AHEAD_MESSAGES = 1_024;
   private static final int AHEAD_BYTES = 1 << 20;
   private static final int PAGE_MESSAGES = 256;
+  private static final long FIRST = 1;
 
   private final LiveSession session;
   private final Outbound outbound;
@@ -32,6 +36,9 @@ public final class InboxReader {
   private long highest;
   private boolean fetching;
   private boolean pushedMeanwhile;
+
+  /** Where the inbox is read again, up to what is expected; 0 when it is not. */
+  private long again;
   private long[] acknowledged = new long[8];
   private int acknowledgedCount;
 
@@ -72,6 +79,12 @@ public final class InboxReader {
     fetch();
   }
 
+  /** What was pushed and acknowledged may have been lost. */
+  public void readAgain() {
+    again = FIRST;
+    behind();
+  }
+
   private void take(InboxMessage message) {
     expected = message.sequence() + 1;
     Outgoing outgoing =
@@ -86,7 +99,7 @@ public final class InboxReader {
 
   /** Whether all messages that are known to be stored have been taken. */
   boolean caughtUp() {
-    return expected > highest;
+    return again == 0 && expected > highest;
   }
 
   /** The sequence of the next message to take: messages with lower ones were taken or no longer exist. */
@@ -101,12 +114,15 @@ public final class InboxReader {
     if (bytes == 0) return;
     fetching = true;
     pushedMeanwhile = false;
-    session.tiers().inbox().fetch(session.ref(), expected, PAGE_MESSAGES, bytes).whenComplete(
-        (page, failure) -> session.loop().post(() -> fetched(page, bytes, failure)));
+    boolean reads = again > 0;
+    if (reads) session.home().readsAgain(1);
+    session.tiers().inbox().fetch(session.ref(), reads ? again : expected, PAGE_MESSAGES, bytes).whenComplete(
+        (page, failure) -> session.loop().post(() -> fetched(page, reads, bytes, failure)));
   }
 
-  private void fetched(InboxClient.@Nullable Page page, int reserved, @Nullable Throwable failure) {
+  private void fetched(InboxClient.@Nullable Page page, boolean readAgain, int reserved, @Nullable Throwable failure) {
     fetching = false;
+    if (readAgain) session.home().readsAgain(-1);
     session.home().messageMemory().giveBack(reserved);
     if (session.ended()) return;
     if (failure != null || page == null) {
@@ -114,9 +130,14 @@ public final class InboxReader {
       return;
     }
     for (InboxMessage message : page.messages()) {
+      if (message.sequence() < expected) {
+        if (!outbound.holds(message.sequence())) acknowledge(message.sequence());
+        continue;
+      }
       session.cameLive(message.message());
       take(message);
     }
+    if (readAgain) again = page.end() || page.nextSequence() >= expected ? 0 : page.nextSequence();
     expected = Math.max(expected, page.nextSequence());
     if (page.end() && !pushedMeanwhile) highest = expected - 1;
     // Retained messages wait until the inbox was read, and a page of expired messages causes no acknowledgement.

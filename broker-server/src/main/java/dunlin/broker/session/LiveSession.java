@@ -121,7 +121,7 @@ public final class LiveSession implements Recipient {
   }
 
   /** The session's owner epoch. */
-  long epoch() {
+  public long epoch() {
     return epoch;
   }
 

@@ -21,6 +21,8 @@ public final class LoopSessions {
   /** Subscriptions whose retained messages have not all been read. */
   private int retainedReads;
 
+  private int readsAgain;
+
   public LoopSessions(LoopFanout fanout, Fanout everywhere, SubscribeRules rules) {
     this.loop = fanout.loop();
     this.fanout = fanout;
@@ -63,5 +65,15 @@ public final class LoopSessions {
   /** Subscriptions whose retained messages have not all been read; any thread, may be stale. */
   public int retainedReads() {
     return retainedReads;
+  }
+
+  /** Counts inboxes that are being read again. */
+  void readsAgain(int more) {
+    readsAgain += more;
+  }
+
+  /** Inboxes that are being read again. */
+  public int readsAgain() {
+    return readsAgain;
   }
 }

@@ -79,6 +79,17 @@ public final class Outbound {
     return queueBytes;
   }
 
+  /**
+   * Whether a durable session's message with this sequence, which was taken, waits or is in flight. If not, the client is
+   * done with it.
+   */
+  boolean holds(long sequence) {
+    Outgoing first = queue == null ? null : queue.peek();
+    if (first != null && sequence >= first.sequence) return true;
+    Outgoing sent = window.find(SendWindow.packetId(sequence));
+    return sent != null && sent.sequence == sequence;
+  }
+
   /** The bytes that waiting messages and messages in flight count for this session. */
   long heldBytes() {
     return heldBytes;

@@ -7,9 +7,10 @@ import dunlin.model.ReasonCode;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -46,8 +47,8 @@ public final class RecordedPublishes {
   /** Exchanges that wait until their message is retained, or behind such an exchange. */
   private final ArrayDeque<Waiting> waiting = new ArrayDeque<>(2);
 
-  /** Packet identifiers whose release is not answered yet. */
-  private final Set<Integer> releasing = new HashSet<>(2);
+  /** Packet identifiers whose release is not answered yet, and how many PUBRELs are to be answered with it. */
+  private final Map<Integer, Integer> releasing = new HashMap<>(2);
 
   private final List<Runnable> settling = new ArrayList<>(1);
 
@@ -109,7 +110,7 @@ public final class RecordedPublishes {
     if (publish.qos() != QoS.EXACTLY_ONCE || session.ended() || !session.version().hasProperties()) return false;
     ReasonCode reason = publish.reason();
     return switch (reason) {
-      case SERVER_BUSY, SERVER_UNAVAILABLE, SESSION_TAKEN_OVER -> false;
+      case SERVER_BUSY, SESSION_TAKEN_OVER -> false;
       default -> reason.isError();
     };
   }
@@ -131,17 +132,21 @@ public final class RecordedPublishes {
       session.connection().violated(ReasonCode.PROTOCOL_ERROR, null, "PUBREL of packet " + packetId + " before its PUBREC");
       return;
     }
-    // A second PUBREL may be answered when the client already uses the identifier again; it must not free it.
-    boolean first = releasing.add(packetId);
+    // A second PUBREL makes no call of its own: it might be made when the client already uses the identifier again.
+    if (releasing.merge(packetId, 1, Integer::sum) > 1) {
+      session.operationBegins();
+      return;
+    }
     released(
         packetId,
         deleted -> {
           if (!deleted) return;
-          if (first) {
-            releasing.remove(packetId);
-            inbound.unmarkReceived(packetId);
+          int due = Objects.requireNonNull(releasing.remove(packetId));
+          inbound.unmarkReceived(packetId);
+          for (int i = 0; i < due; i++) {
+            if (i > 0) session.operationEnds();
+            if (!session.ended()) session.connection().writer().writePubcomp(packetId, ReasonCode.SUCCESS);
           }
-          if (!session.ended()) session.connection().writer().writePubcomp(packetId, ReasonCode.SUCCESS);
         });
   }
 

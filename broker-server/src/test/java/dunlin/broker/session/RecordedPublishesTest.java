@@ -41,27 +41,41 @@ class RecordedPublishesTest {
   @Test
   @Tag("MQTT-4.3.3-11")
   @Tag("MQTT-4.3.3-12")
-  void aLateAnswerToASecondReleaseFreesNoIdentifierThatIsInUseAgain() {
+  void aSecondReleaseJoinsTheFirstOneAndFreesNoIdentifierThatIsInUseAgain() {
     broker.dist.publishAnswer = ReasonCode.SUCCESS;
     client.send(publish(QOS_2, 7, "one"));
     client.hears("50020007");
     client.send("62020007" + "62020007");
-    awaitReleases(2);
+    client.hearsNothing();
+    awaitReleases(1);
     broker.sessions.releases.get(0).complete(null);
-    client.hears("70020007");
+    client.hears("70020007" + "70020007");
     client.send(publish(QOS_2, 7, "two"));
     client.hears("50020007");
-    broker.sessions.releases.get(1).complete(null);
-    client.hears("70020007");
 
     client.send(publish(AGAIN, 7, "two"));
     client.hears("50020007");
     assertThat(broker.dist.published).extracting(Published::text).containsExactly("one", "two");
 
     client.send("62020007");
-    awaitReleases(3);
-    broker.sessions.releases.get(2).complete(null);
+    awaitReleases(2);
+    broker.sessions.releases.get(1).complete(null);
     client.hears("70020007");
+  }
+
+  @Test
+  void releasesThatJoinAnotherOneAreBounded() {
+    broker.dist.publishAnswer = ReasonCode.SUCCESS;
+    client.send(publish(QOS_2, 7, "one"));
+    client.hears("50020007");
+    client.send("62020007".repeat(1_000));
+    client.send("c000");
+    client.hearsNothing();
+    awaitReleases(1);
+
+    broker.sessions.releases.get(0).complete(null);
+
+    client.hears("(70020007){256}(7003000792){744}d000");
   }
 
   @Test
@@ -161,6 +175,19 @@ class RecordedPublishesTest {
     client.hears("e0..89.*");
     assertThat(client.isOpen()).isFalse();
     await().until(() -> broker.sessions.disconnected.size() == 1);
+  }
+
+  /** The link by which it was sent was lost. */
+  @Test
+  void aRecordThatMayBeThereIsDeletedBeforeTheErrorIsSaid() {
+    broker.dist.publishAnswer = ReasonCode.SERVER_UNAVAILABLE;
+    client.send(publish(QOS_2, 7, "one"));
+    client.hearsNothing();
+    awaitReleases(1);
+
+    broker.sessions.releases.getFirst().complete(null);
+
+    client.hears("50..000783.*");
   }
 
   @Test

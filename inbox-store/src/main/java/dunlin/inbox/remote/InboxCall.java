@@ -48,4 +48,12 @@ sealed interface InboxCall {
    * @param number of the question, which both sides count from 1
    */
   record HasSettled(long number) implements InboxCall {}
+
+  /**
+   * The answer to {@link TierSaid.AskMissing}.
+   *
+   * @param number of the question, which both sides count from 1
+   * @param connections that are not there
+   */
+  record AreMissing(long number, long[] connections) implements InboxCall {}
 }

@@ -36,6 +36,7 @@ final class InboxCallCodec {
   private static final int ACKNOWLEDGE = 12;
   private static final int MISSING = 13;
   private static final int HAS_SETTLED = 14;
+  private static final int ARE_MISSING = 15;
 
   private InboxCallCodec() {}
 
@@ -120,6 +121,11 @@ final class InboxCallCodec {
         out.octet(HAS_SETTLED);
         out.number(number);
       }
+      case InboxCall.AreMissing(var number, var connections) -> {
+        out.octet(ARE_MISSING);
+        out.number(number);
+        out.numbers(connections);
+      }
     }
   }
 
@@ -140,6 +146,7 @@ final class InboxCallCodec {
       case ACKNOWLEDGE -> new InboxCall.Acknowledge(readSession(in), in.numbers());
       case MISSING -> new InboxCall.Missing(readConnection(in));
       case HAS_SETTLED -> new InboxCall.HasSettled(in.number());
+      case ARE_MISSING -> new InboxCall.AreMissing(in.number(), in.numbers());
       default -> throw new IllegalStateException("kind " + kind);
     };
   }

@@ -1,6 +1,8 @@
 package dunlin.inbox.remote;
 
 import dunlin.inbox.InboxClient;
+import dunlin.store.NotLeaderException;
+import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import dunlin.transport.lane.FrameReader;
 import dunlin.transport.lane.MalformedFrameException;
@@ -8,8 +10,10 @@ import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import dunlin.transport.link.LinkRefusedException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,7 +26,9 @@ public final class InboxCalls implements Link.Handler {
    * Bounds: UNANSWERED_MAX calls that are not answered, more than a frontend makes: beyond, the link is ended. An answer of more than
    *   ANSWER_BYTES_MAX becomes a failure, and a session that was opened with one is taken from its connection again.
    * Failure: a frame that cannot be read ends the link, and so does an acknowledgement that cannot be handed on; a call that throws is answered
-   *   so. With the link, all connections of the frontend are lost; the answers to what it has called are let go.
+   *   so. With a lost link, all connections of the frontend are lost; the answers to what it has called are let go.
+   *   A call that may be made twice is not answered when its range is led elsewhere, or when it is unknown whether it was done: the link is interrupted, so that the
+   *   frontend makes it again, at the next leader.
    */
   private static final Logger LOG = LoggerFactory.getLogger(InboxCalls.class);
   private static final int UNANSWERED_MAX = 1 << 20;
@@ -50,9 +56,13 @@ public final class InboxCalls implements Link.Handler {
      * closed} it.
      */
     void detach(InboxOpening frontend, RemoteConnections connections, String reason);
+
+    /** That link is to be closed, without a loss of connections: the frontend goes on over another one. */
+    void interrupt(InboxOpening frontend, RemoteConnections connections, String reason);
   }
 
   private final Link link;
+  private final Executor owner;
   private final InboxOpening frontend;
   private final Tier tier;
   private final RemoteConnections connections;
@@ -64,6 +74,7 @@ public final class InboxCalls implements Link.Handler {
 
   private InboxCalls(Link link, Executor owner, InboxOpening frontend, RemoteConnections.Bounds bounds, Tier tier) {
     this.link = link;
+    this.owner = owner;
     this.frontend = frontend;
     this.tier = tier;
     connections = new RemoteConnections(link, owner, frontend, bounds);
@@ -124,13 +135,14 @@ public final class InboxCalls implements Link.Handler {
       case InboxCall.Acknowledge(var session, var sequences) -> inbox.acknowledge(session, sequences);
       case InboxCall.Missing(var connection) -> inbox.missing(connection);
       case InboxCall.HasSettled(var question) -> connections.hasSettled(question);
+      case InboxCall.AreMissing(var question, var missing) -> connections.areMissing(question, missing);
     }
   }
 
   private void ask(InboxCall.Asking asking, long number) {
     switch (asking) {
       case InboxCall.Connect(var request) ->
-          answer(number, AnswerForm.CONNECTED, () -> ready.thenCompose(_ -> inbox.connect(request)), () -> inbox.missing(request.connection()));
+          answerOnce(number, AnswerForm.CONNECTED, () -> ready.thenCompose(_ -> inbox.connect(request)), () -> inbox.missing(request.connection()));
       case InboxCall.Subscribe(var session, var subscriptions) -> answer(number, AnswerForm.FLAGS, () -> inbox.subscribe(session, subscriptions));
       case InboxCall.Unsubscribe(var session, var filters) -> answer(number, AnswerForm.FLAGS, () -> inbox.unsubscribe(session, filters));
       case InboxCall.Disconnect(var session, var publishWill, var expirySeconds) ->
@@ -138,42 +150,64 @@ public final class InboxCalls implements Link.Handler {
       case InboxCall.Settled(var displaced) -> answer(number, AnswerForm.NOTHING, () -> inbox.settled(displaced));
       case InboxCall.Append(var session, var options, var from, var retained) ->
           answer(number, AnswerForm.APPENDED, () -> inbox.append(session, options, from, retained));
-      case InboxCall.AppendToGroup(var group, var message) -> answer(number, AnswerForm.FLAG, () -> inbox.appendToGroup(group, message));
+      case InboxCall.AppendToGroup(var group, var message) -> answerOnce(number, AnswerForm.FLAG, () -> inbox.appendToGroup(group, message), () -> {});
       case InboxCall.Received(var session, var sequence) -> answer(number, AnswerForm.NOTHING, () -> inbox.received(session, sequence));
       case InboxCall.Released(var session, var packetId) -> answer(number, AnswerForm.NOTHING, () -> inbox.released(session, packetId));
       case InboxCall.Fetch(var session, var from, var messagesMax, var bytesMax) ->
           answer(number, AnswerForm.PAGE, () -> inbox.fetch(session, from, messagesMax, bytesMax));
-      case InboxCall.Statistics() -> answer(number, AnswerForm.STATISTICS, inbox::statistics);
+      case InboxCall.Statistics() -> answerOnce(number, AnswerForm.STATISTICS, inbox::statistics, () -> {});
     }
   }
 
+  /** Of a call that may be made twice. */
   private <T> void answer(long number, AnswerForm<T> form, Supplier<CompletableFuture<T>> call) {
-    answer(number, form, call, () -> {});
+    var _ =
+        made(call)
+            .whenComplete(
+                (value, failure) -> {
+                  if (isOver(failure)) owner.execute(() -> interrupt(String.valueOf(failure.getMessage())));
+                  else answer(number, failure, () -> form.encode(value), () -> {});
+                });
   }
 
   /**
+   * Of a call that may not.
+   *
    * @param undo what is done when the answer cannot be given
    */
-  private <T> void answer(long number, AnswerForm<T> form, Supplier<CompletableFuture<T>> call, Runnable undo) {
-    CompletableFuture<T> answer;
+  private <T> void answerOnce(long number, AnswerForm<T> form, Supplier<CompletableFuture<T>> call, Runnable undo) {
+    var _ = made(call).whenComplete((value, failure) -> answer(number, failure, () -> form.encode(value), undo));
+  }
+
+  private static <T> CompletableFuture<T> made(Supplier<CompletableFuture<T>> call) {
     try {
-      answer = call.get();
+      return call.get();
     } catch (RuntimeException e) {
-      answer = CompletableFuture.failedFuture(e);
+      return CompletableFuture.failedFuture(e);
     }
-    var _ =
-        answer.whenComplete(
-            (value, failure) ->
-                connections.answer(
-                    number,
-                    () -> {
-                      unanswered--;
-                      if (failure != null) return AnswerForm.encodeFailure(failure);
-                      byte[] encoded = form.encode(value);
-                      if (encoded.length <= ANSWER_BYTES_MAX) return encoded;
-                      undo.run();
-                      String why = "an answer of " + encoded.length + " bytes, the most are " + ANSWER_BYTES_MAX;
-                      return AnswerForm.encodeFailure(new StoreException(why));
-                    }));
+  }
+
+  /** Whether this node leads the range no longer, as far as a failure tells. */
+  private static boolean isOver(@Nullable Throwable failure) {
+    var cause = failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+    return cause instanceof NotLeaderException || cause instanceof OutcomeUnknownException;
+  }
+
+  private void interrupt(String reason) {
+    if (!link.isLost()) tier.interrupt(frontend, connections, reason);
+  }
+
+  private void answer(long number, @Nullable Throwable failure, Supplier<byte[]> value, Runnable undo) {
+    connections.answer(
+        number,
+        () -> {
+          unanswered--;
+          if (failure != null) return AnswerForm.encodeFailure(failure);
+          byte[] encoded = value.get();
+          if (encoded.length <= ANSWER_BYTES_MAX) return encoded;
+          undo.run();
+          String why = "an answer of " + encoded.length + " bytes, the most are " + ANSWER_BYTES_MAX;
+          return AnswerForm.encodeFailure(new StoreException(why));
+        });
   }
 }

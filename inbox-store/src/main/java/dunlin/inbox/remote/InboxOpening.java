@@ -9,9 +9,10 @@ import dunlin.transport.link.LinkRefusedException;
  *
  * @param frontend its node id
  * @param incarnation which life of it
+ * @param link the number of this link, larger than those of all links that it has begun before in this life
  */
-public record InboxOpening(String frontend, long incarnation) {
-  private static final int PROTOCOL_VERSION = 1;
+public record InboxOpening(String frontend, long incarnation, long link) {
+  private static final int PROTOCOL_VERSION = 2;
 
   public byte[] encode() {
     return FieldWriter.bytesOf(
@@ -19,6 +20,7 @@ public record InboxOpening(String frontend, long incarnation) {
           out.number(PROTOCOL_VERSION);
           out.text(frontend);
           out.number(incarnation);
+          out.number(link);
         });
   }
 
@@ -46,13 +48,18 @@ public record InboxOpening(String frontend, long incarnation) {
     return this;
   }
 
+  /** Whether the frontend has begun this link later than another one. */
+  public boolean isLaterThan(InboxOpening other) {
+    return incarnation == other.incarnation ? link > other.link : incarnation > other.incarnation;
+  }
+
   private static InboxOpening read(FieldReader in) {
     long version = in.number();
     if (version != PROTOCOL_VERSION) {
       throw new LinkRefusedException(
           "The frontend speaks version %d of the protocol, the session tier version %d.".formatted(version, PROTOCOL_VERSION));
     }
-    var opening = new InboxOpening(in.text(), in.number());
+    var opening = new InboxOpening(in.text(), in.number(), in.number());
     if (opening.frontend.isEmpty()) throw new IllegalStateException("no node id");
     return opening;
   }

@@ -1,13 +1,15 @@
 package dunlin.inbox.remote;
 
 import dunlin.inbox.ConnectionId;
-import dunlin.inbox.Connections;
+import dunlin.inbox.KeptConnections;
 import dunlin.model.Publication;
+import dunlin.store.StoreException;
 import dunlin.transport.call.Outbox;
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;
 import dunlin.transport.link.Link;
 import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,19 +22,20 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The connections of a frontend in another process, as the session tier reaches them: one ordered stream of messages, notices and answers. */
-public final class RemoteConnections implements Connections {
+public final class RemoteConnections implements KeptConnections {
   /*
    * Owner: any thread calls it as Connections; the link's thread sends, and calls all else.
    * Bounds: messagesMax pushes and bytesMax bytes of them that wait or that the frontend has not confirmed. A message for several connections in a
    *   row counts its bytes once; the one that passes a bound is still taken. All else is sent in any case: answers are bounded by the calls of the
-   *   frontend, which reserves room for pages, the rest by its connections.
+   *   frontend, which reserves room for pages, the rest by its connections; questions for what is missing by who asks, one at a time.
    * Full: a stored message is left in its inbox, and its connection is noted to be behind: at most one note for each, which is sent when less than
    *   half of the bounds is taken. A message of QoS 0 is dropped and counted.
-   * Failure: with the link all connections are gone. Nothing is said any more, and what is asked has its answer. QoS 0 that was not sent is counted
-   *   as dropped.
+   * Failure: with the link nothing is said any more. What is asked to settle has its answer; what is missing is not known. QoS 0 that was not sent is
+   *   counted as dropped.
    *
    * A connection stops counting as noted when its note is written. So a message that is stored later is either in what the connection reads upon
    * the note, or brings a push or a note of its own.
@@ -67,8 +70,17 @@ public final class RemoteConnections implements Connections {
 
     record Asked(long connection, CompletableFuture<Void> settled) implements Waiting {}
 
+    record AskedMissing(List<Owner> owners, CompletableFuture<List<Long>> missing) implements Waiting {}
+
     /** An answer; its bytes are made on the link's thread. */
     record Answered(long call, Supplier<byte[]> bytes) implements Waiting {}
+  }
+
+  /** Something that the frontend is to answer. */
+  private sealed interface Question {
+    record Settles(CompletableFuture<Void> settled) implements Question {}
+
+    record Misses(List<Owner> owners, CompletableFuture<List<Long>> missing) implements Question {}
   }
 
   /** Pushes of a frame. */
@@ -101,8 +113,12 @@ public final class RemoteConnections implements Connections {
         }
         case Waiting.Told(var said) -> codec.write(out, said);
         case Waiting.Asked(var connection, var settled) -> {
-          asked.put(++questions, settled);
+          asked.put(++questions, new Question.Settles(settled));
           codec.write(out, new TierSaid.AskSettled(connection));
+        }
+        case Waiting.AskedMissing(var owners, var missing) -> {
+          asked.put(++questions, new Question.Misses(owners, missing));
+          codec.write(out, new TierSaid.AskMissing(owners));
         }
         case Waiting.Answered(var call, var answer) -> codec.write(out, new TierSaid.Answer(call, answer.get()));
       }
@@ -122,6 +138,7 @@ public final class RemoteConnections implements Connections {
           release(1, size);
         }
         case Waiting.Asked(_, var settled) -> settled.complete(null);
+        case Waiting.AskedMissing(_, var missing) -> missing.completeExceptionally(isOver());
         case Waiting.Noted _, Waiting.Told _, Waiting.Answered _ -> {}
       }
     }
@@ -156,7 +173,7 @@ public final class RemoteConnections implements Connections {
   private final ArrayDeque<Load> unconfirmed = new ArrayDeque<>();
 
   /** By the number of the question. */
-  private final Map<Long, CompletableFuture<Void>> asked = new HashMap<>();
+  private final Map<Long, Question> asked = new HashMap<>();
 
   private long questions;
 
@@ -243,6 +260,28 @@ public final class RemoteConnections implements Connections {
     return settled;
   }
 
+  @Override
+  public void comparing() {
+    outbox.add(new Waiting.Told(new TierSaid.Comparing()));
+  }
+
+  /** Completes on the link's thread, and fails when the link is lost. */
+  @Override
+  public CompletableFuture<List<Long>> missing(List<Owner> owners) {
+    var missing = new CompletableFuture<List<Long>>();
+    outbox.add(new Waiting.AskedMissing(owners, missing));
+    return missing;
+  }
+
+  @Override
+  public void compared() {
+    outbox.add(new Waiting.Told(new TierSaid.Compared()));
+  }
+
+  private static StoreException isOver() {
+    return new StoreException("the link to the frontend is over");
+  }
+
   private boolean isHere(ConnectionId connection) {
     return connection.incarnation() == frontend.incarnation() && connection.frontend().equals(frontend.frontend());
   }
@@ -253,9 +292,20 @@ public final class RemoteConnections implements Connections {
   }
 
   void hasSettled(long question) throws MalformedFrameException {
-    var settled = asked.remove(question);
-    if (settled == null) throw new MalformedFrameException("question " + question + " is not waited for");
+    if (!(asked.remove(question) instanceof Question.Settles(var settled))) throw notAsked(question);
     settled.complete(null);
+  }
+
+  void areMissing(long question, long[] connections) throws MalformedFrameException {
+    if (!(asked.remove(question) instanceof Question.Misses(var owners, var missing))) throw notAsked(question);
+    var numbers = owners.stream().map(Owner::connection).collect(Collectors.toSet());
+    var found = Arrays.stream(connections).boxed().toList();
+    if (!numbers.containsAll(found)) throw new MalformedFrameException("connections that were not asked for are missing");
+    missing.complete(found);
+  }
+
+  private static MalformedFrameException notAsked(long question) {
+    return new MalformedFrameException("question " + question + " is not waited for");
   }
 
   /** The frontend has confirmed some of what was sent. */
@@ -270,7 +320,7 @@ public final class RemoteConnections implements Connections {
     }
   }
 
-  /** Ends the link, which is lost for the frontend then. On the link's thread; a second time it does nothing. */
+  /** Ends the link, which is lost for the frontend then; it may go on over another one. On the link's thread; a second time it does nothing. */
   public void close() {
     link.close();
     end();
@@ -286,7 +336,12 @@ public final class RemoteConnections implements Connections {
     frame = Load.NONE;
     var left = List.copyOf(asked.values());
     asked.clear();
-    for (var settled : left) settled.complete(null);
+    for (var question : left) {
+      switch (question) {
+        case Question.Settles(var settled) -> settled.complete(null);
+        case Question.Misses(_, var missing) -> missing.completeExceptionally(isOver());
+      }
+    }
   }
 
   /** Pushes that wait or are not confirmed; any thread. */

@@ -1,8 +1,8 @@
 package dunlin.inbox.remote;
 
 import dunlin.inbox.ConnectionId;
-import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient;
+import dunlin.inbox.KeptConnections;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.SubscriptionOptions;
@@ -16,7 +16,8 @@ import dunlin.transport.lane.MalformedFrameException;
 import dunlin.transport.lane.SendingStream;
 import dunlin.transport.link.Link;
 import java.util.ArrayDeque;
-import java.util.HashMap;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -30,8 +31,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The session tier of another process, as a frontend uses it: calls over one link, which also brings what the tier says to the frontend's
- * connections, in its order. Futures complete on the link's thread; those that fail at once have failed when they are returned.
+ * The session tier of another process, as a frontend uses it in one of its lives: calls over one link after another, which also bring what the tier says to the
+ * frontend's connections, in its order. Futures complete on the links' thread; those that fail at once have failed when they are returned.
  */
 public final class RemoteInbox implements InboxClient {
   /*
@@ -41,11 +42,13 @@ public final class RemoteInbox implements InboxClient {
    *   Pages have room for fetchedMax bytes: a fetch takes what it asks for and one message more, and waits in a line until there is as much, or
    *   nothing else is fetched. So it may read later than what is called behind it takes effect.
    *   Acknowledgements that wait to be sent: ACKS_MAX, where a session counts as ACKS_A_SESSION more; further ones are dropped and counted, and their
-   *   messages come again to the client's next connection. MISSING_MAX connections that are missing and wait to be said; further ones are dropped
+   *   messages come again to the client's next connection, unless this one reads its inbox again. MISSING_MAX connections that are missing and wait to be said; further ones are dropped
    *   and counted, since the next push finds them missing as well.
-   * Failure: a link that is lost takes everything along, and no other follows. Its owner learns it first, since all connections are lost for the
-   *   tier: it ends them. Then calls fail, with OutcomeUnknownException when they may have been made, but for settled(), which has its answer. Every
-   *   later call fails at once. A frame that cannot be read ends the link.
+   * Failure: when a link is lost, calls that may be made twice are made again over the next one, in their order, and in front of all that waits; until then they wait, within
+   *   the bounds. CONNECT, appendToGroup() and statistics() may not: those that may have been made fail with OutcomeUnknownException, and the latter two fail at once
+   *   while there is no link. Acknowledgements that were sent are forgotten: once compared, connections read their inboxes again, and acknowledge again. What the tier was to be
+   *   answered is not said over another link. A frame that cannot be read ends the link.
+   *   When it is closed, everything that waits fails, but for settled(), which has its answer, and so does every later call.
    *
    * Acknowledgements of one session merge while they wait, up to its next call: what is called later takes effect later.
    */
@@ -81,10 +84,13 @@ public final class RemoteInbox implements InboxClient {
   /** Learns what becomes of a link, on its thread. */
   @FunctionalInterface
   public interface Listener {
+    /** The tier knows which connections the frontend has kept. */
+    default void compared() {}
+
     /** The frontend is attached: sessions can be had. Before, CONNECT waits. */
     default void attached() {}
 
-    /** The link is lost, once; all connections are to be ended. */
+    /** The link is lost; it goes on with another one, or is to be closed. */
     void lost(String reason);
   }
 
@@ -94,7 +100,12 @@ public final class RemoteInbox implements InboxClient {
 
     record Missing(byte[] call) implements Waiting {}
 
-    record HasSettled(byte[] call) implements Waiting {}
+    /**
+     * The answer to a question.
+     *
+     * @param link the number of the link over which that came
+     */
+    record Replies(long link, byte[] call) implements Waiting {}
 
     /** A call that is answered. */
     final class Asking<T> implements Waiting {
@@ -107,16 +118,22 @@ public final class RemoteInbox implements InboxClient {
       /** What its page may have; 0 when it is no fetch. */
       final long page;
 
-      /** Null once it was written. */
-      byte @Nullable [] call;
+      /** Whether it may be made twice. */
+      final boolean twice;
+
+      final byte[] call;
 
       boolean hasRoom;
 
-      Asking(byte[] call, AnswerForm<T> form, int size, long page) {
+      /** Whether it was sent, over whichever link. */
+      boolean sent;
+
+      Asking(byte[] call, AnswerForm<T> form, int size, long page, boolean twice) {
         this.call = call;
         this.form = form;
         this.size = size;
         this.page = page;
+        this.twice = twice;
       }
 
       /** Reads an answer; what is returned gives it. */
@@ -140,7 +157,9 @@ public final class RemoteInbox implements InboxClient {
           missingWaiting.decrementAndGet();
           out.bytes(call);
         }
-        case Waiting.HasSettled(var call) -> out.bytes(call);
+        case Waiting.Replies(var of, var call) -> {
+          if (of == links) out.bytes(call);
+        }
         case Waiting.Asking<?> asking -> ask(out, asking);
       }
     }
@@ -150,40 +169,48 @@ public final class RemoteInbox implements InboxClient {
       switch (item) {
         case Waiting.Acks(var acks) -> take(acks);
         case Waiting.Missing _ -> missingWaiting.decrementAndGet();
-        case Waiting.HasSettled _ -> {}
-        case Waiting.Asking<?> asking -> failUnsent(asking);
+        case Waiting.Replies _ -> {}
+        case Waiting.Asking<?> asking -> fail(asking, String.valueOf(over));
       }
     }
   }
 
+  /** What arrives over one link. */
   private final class Incoming implements Link.Handler {
     private final TierSaidCodec codec = new TierSaidCodec();
+    private final long number;
+
+    Incoming(long number) {
+      this.number = number;
+    }
+
+    private boolean isPresent() {
+      return linked && number == links;
+    }
 
     @Override
     public void received(byte[] frame) {
       var in = new FrameReader(frame);
       try {
-        while (in.hasMore() && over == null) take(codec.read(in));
+        while (in.hasMore() && isPresent()) take(codec.read(in));
       } catch (MalformedFrameException e) {
         LOG.error("The session tier has sent a frame that cannot be read: {}", e.getMessage());
-        closeLink();
-        lost("the session tier has sent a frame that cannot be read: " + e.getMessage());
+        fail("the session tier has sent a frame that cannot be read: " + e.getMessage());
       } catch (RuntimeException e) {
         LOG.error("What the session tier has sent could not be handed on; its link is ended", e);
-        closeLink();
-        lost("what the session tier has sent could not be handed on");
+        fail("what the session tier has sent could not be handed on");
       }
+    }
+
+    private void fail(String reason) {
+      if (!isPresent()) return;
+      closeLink();
+      linkLost(reason);
     }
 
     @Override
     public void lost(String reason) {
-      if (over != null) return;
-      over = "the link to the session tier is lost: " + reason;
-      try {
-        listener.lost(reason);
-      } finally {
-        end();
-      }
+      if (isPresent()) linkLost(reason);
     }
 
     @Override
@@ -192,8 +219,9 @@ public final class RemoteInbox implements InboxClient {
     }
   }
 
-  private final InboxOpening frontend;
-  private final Connections connections;
+  private final String frontend;
+  private final long life;
+  private final KeptConnections connections;
   private final Bounds bounds;
   private final Listener listener;
   private final Outbox<Waiting> outbox;
@@ -207,11 +235,18 @@ public final class RemoteInbox implements InboxClient {
   private final LongAdder acksDropped = new LongAdder();
   private final LongAdder missingDropped = new LongAdder();
   private volatile @Nullable String over; // written by the link's thread
+  private volatile boolean linked; // the same
 
+  /** Null while there is none. */
   private @Nullable Link link;
 
-  /** Calls that were written, by their number. */
-  private final Map<Long, Waiting.Asking<?>> pending = new HashMap<>();
+  /** How many there have been. */
+  private long links;
+
+  private boolean comparing;
+
+  /** Calls that were written, by their number, in their order. */
+  private final Map<Long, Waiting.Asking<?>> pending = new LinkedHashMap<>();
 
   private long lastCall;
   private long questions;
@@ -222,28 +257,66 @@ public final class RemoteInbox implements InboxClient {
   private long fetched;
 
   /**
-   * Begins a link. On its thread.
+   * Without a link.
    *
-   * @param dialler dials with the opening of this frontend ({@link InboxOpening#encode})
-   * @param connections of this frontend, called on the link's thread
-   * @param owner runs tasks on the link's thread, soon, in their order
-   * @param listener learns what becomes of the link
+   * @param frontend its node id
+   * @param life which life of it
+   * @param connections of that life, called on the links' thread
+   * @param owner runs tasks on the links' thread, soon, in their order
+   * @param listener learns what becomes of each link
    */
-  public RemoteInbox(
-      SendingStream.Dialler dialler, InboxOpening frontend, Connections connections, Executor owner, Bounds bounds, Listener listener) {
+  public RemoteInbox(String frontend, long life, KeptConnections connections, Executor owner, Bounds bounds, Listener listener) {
     this.frontend = frontend;
+    this.life = life;
     this.connections = connections;
     this.bounds = bounds;
     this.listener = listener;
     outbox = new Outbox<>(owner, new Stream());
-    var dialled = dialler.dial(new Incoming());
+  }
+
+  /**
+   * Begins a link, the first one or after the one before was lost. On the links' thread; does nothing when this is closed.
+   *
+   * @param dialler dials with the opening of this life ({@link InboxOpening#encode})
+   */
+  public void dial(SendingStream.Dialler dialler) {
+    if (over != null) return;
+    if (linked) throw new IllegalStateException("a link while there is one");
+    var incoming = new Incoming(++links);
+    linked = true;
+    Link dialled;
+    try {
+      dialled = dialler.dial(incoming);
+    } catch (RuntimeException e) {
+      linked = false;
+      throw e;
+    }
+    if (!linked) return; // it was lost at once
     link = dialled;
     outbox.opens(dialled);
   }
 
+  private void linkLost(String reason) {
+    link = null;
+    linked = false;
+    comparing = false;
+    lastCall = 0;
+    questions = 0;
+    var again = new ArrayList<Waiting>();
+    var failing = new ArrayList<Waiting.Asking<?>>();
+    for (var asking : pending.values()) {
+      if (asking.twice) again.add(asking);
+      else failing.add(asking);
+    }
+    pending.clear();
+    outbox.pauses(again);
+    for (var asking : failing) fail(asking, reason);
+    listener.lost(reason);
+  }
+
   @Override
   public CompletableFuture<Connected> connect(Connect request) {
-    return call(new InboxCall.Connect(request), AnswerForm.CONNECTED);
+    return call(new InboxCall.Connect(request), AnswerForm.CONNECTED, 0, false);
   }
 
   @Override
@@ -268,7 +341,7 @@ public final class RemoteInbox implements InboxClient {
 
   @Override
   public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
-    return call(new InboxCall.AppendToGroup(group, message), AnswerForm.FLAG);
+    return callNow(new InboxCall.AppendToGroup(group, message), AnswerForm.FLAG);
   }
 
   @Override
@@ -284,18 +357,18 @@ public final class RemoteInbox implements InboxClient {
   @Override
   public CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
     merging.remove(session);
-    return call(new InboxCall.Fetch(session, fromSequence, messagesMax, bytesMax), AnswerForm.PAGE, (long) bytesMax + bounds.messageMax());
+    return call(new InboxCall.Fetch(session, fromSequence, messagesMax, bytesMax), AnswerForm.PAGE, (long) bytesMax + bounds.messageMax(), true);
   }
 
   @Override
   public CompletableFuture<Statistics> statistics() {
-    return call(new InboxCall.Statistics(), AnswerForm.STATISTICS);
+    return callNow(new InboxCall.Statistics(), AnswerForm.STATISTICS);
   }
 
   @Override
   public CompletableFuture<Void> settled(ConnectionId displaced) {
     if (over != null) return CompletableFuture.completedFuture(null);
-    var asking = new Waiting.Asking<>(InboxCallCodec.encode(new InboxCall.Settled(displaced)), AnswerForm.NOTHING, 0, 0);
+    var asking = new Waiting.Asking<>(InboxCallCodec.encode(new InboxCall.Settled(displaced)), AnswerForm.NOTHING, 0, 0, true);
     outbox.add(asking);
     return asking.answer;
   }
@@ -329,14 +402,16 @@ public final class RemoteInbox implements InboxClient {
 
   private <T> CompletableFuture<T> call(SessionRef session, InboxCall.Asking call, AnswerForm<T> form) {
     merging.remove(session);
-    return call(call, form);
+    return call(call, form, 0, true);
   }
 
-  private <T> CompletableFuture<T> call(InboxCall.Asking call, AnswerForm<T> form) {
-    return call(call, form, 0);
+  /** What does not wait for a link. */
+  private <T> CompletableFuture<T> callNow(InboxCall.Asking call, AnswerForm<T> form) {
+    if (over == null && !linked) return CompletableFuture.failedFuture(new StoreException("there is no link to the session tier"));
+    return call(call, form, 0, false);
   }
 
-  private <T> CompletableFuture<T> call(InboxCall.Asking call, AnswerForm<T> form, long page) {
+  private <T> CompletableFuture<T> call(InboxCall.Asking call, AnswerForm<T> form, long page, boolean twice) {
     String gone = over;
     if (gone != null) return CompletableFuture.failedFuture(new StoreException(gone));
     byte[] encoded = InboxCallCodec.encode(call);
@@ -348,7 +423,7 @@ public final class RemoteInbox implements InboxClient {
       release(size);
       return refuse("%d calls with %d bytes wait for the session tier".formatted(waiting - 1, waitingBytes - size));
     }
-    var asking = new Waiting.Asking<>(encoded, form, size, page);
+    var asking = new Waiting.Asking<>(encoded, form, size, page, twice);
     outbox.add(asking);
     return asking.answer;
   }
@@ -374,8 +449,6 @@ public final class RemoteInbox implements InboxClient {
   }
 
   private void ask(FrameWriter out, Waiting.Asking<?> asking) {
-    byte[] call = asking.call;
-    if (call == null) throw new IllegalStateException("a call that was written before");
     if (asking.page > 0 && !asking.hasRoom) {
       if (!fetchLine.isEmpty() || !roomFor(asking)) {
         fetchLine.add(asking);
@@ -383,9 +456,9 @@ public final class RemoteInbox implements InboxClient {
       }
       takeRoom(asking);
     }
-    asking.call = null;
+    asking.sent = true;
     pending.put(++lastCall, asking);
-    out.bytes(call);
+    out.bytes(asking.call);
   }
 
   private boolean roomFor(Waiting.Asking<?> fetch) {
@@ -404,16 +477,45 @@ public final class RemoteInbox implements InboxClient {
       case TierSaid.Displaced(var connection) -> connections.displaced(id(connection));
       case TierSaid.Dismissed(var connection) -> connections.dismissed(id(connection));
       case TierSaid.AskSettled(var connection) -> {
-        byte[] answer = InboxCallCodec.encode(new InboxCall.HasSettled(++questions));
-        var _ = connections.settled(id(connection)).whenComplete((_, _) -> outbox.add(new Waiting.HasSettled(answer)));
+        var answer = new Waiting.Replies(links, InboxCallCodec.encode(new InboxCall.HasSettled(++questions)));
+        var _ = connections.settled(id(connection)).whenComplete((_, _) -> outbox.add(answer));
+      }
+      case TierSaid.Comparing() -> {
+        comparing = true;
+        connections.comparing();
+      }
+      case TierSaid.AskMissing(var owners) -> askMissing(owners);
+      case TierSaid.Compared() -> {
+        expectComparing();
+        comparing = false;
+        connections.compared();
+        listener.compared();
       }
       case TierSaid.Answer(var number, var answer) -> answered(number, answer);
       case TierSaid.Attached() -> listener.attached();
     }
   }
 
+  private void askMissing(List<KeptConnections.Owner> owners) throws MalformedFrameException {
+    expectComparing();
+    long number = ++questions;
+    long of = links;
+    var _ =
+        connections
+            .missing(owners)
+            .thenAccept(
+                missing -> {
+                  var answer = new InboxCall.AreMissing(number, missing.stream().mapToLong(Long::longValue).toArray());
+                  outbox.add(new Waiting.Replies(of, InboxCallCodec.encode(answer)));
+                });
+  }
+
+  private void expectComparing() throws MalformedFrameException {
+    if (!comparing) throw new MalformedFrameException("a comparison that has not begun");
+  }
+
   private ConnectionId id(long connection) {
-    return new ConnectionId(frontend.frontend(), frontend.incarnation(), connection);
+    return new ConnectionId(frontend, life, connection);
   }
 
   private void answered(long number, byte[] answer) throws MalformedFrameException {
@@ -434,33 +536,40 @@ public final class RemoteInbox implements InboxClient {
     }
   }
 
-  /** Ends the link, as if it was lost, but for telling its owner. On the link's thread; a second time it does nothing. */
-  public void close() {
+  /** Which life of the frontend it is for. */
+  public long life() {
+    return life;
+  }
+
+  /** Whether a session tier is at the other end of the present link. On the links' thread. */
+  public boolean isConnected() {
+    return link != null && link.isConnected();
+  }
+
+  /** Ends this life: the tier treats its connections as lost. On the links' thread; a second time it does nothing. */
+  public void close(String reason) {
     if (over != null) return;
-    over = "the link to the session tier was closed";
+    over = reason;
+    linked = false;
     closeLink();
-    end();
+    link = null;
+    outbox.end();
+    for (var fetch = fetchLine.poll(); fetch != null; fetch = fetchLine.poll()) fail(fetch, reason);
+    var sent = List.copyOf(pending.values());
+    pending.clear();
+    for (var asking : sent) fail(asking, reason);
   }
 
   private void closeLink() {
     if (link != null) link.close();
   }
 
-  private void end() {
-    outbox.end();
-    for (var fetch = fetchLine.poll(); fetch != null; fetch = fetchLine.poll()) failUnsent(fetch);
-    var sent = List.copyOf(pending.values());
-    pending.clear();
-    var cause = new StoreException(String.valueOf(over));
-    for (var asking : sent) {
-      release(asking.size);
-      asking.fail(new OutcomeUnknownException("it is unknown whether the session tier has done what it was asked: " + over, cause));
-    }
-  }
-
-  private void failUnsent(Waiting.Asking<?> asking) {
+  private void fail(Waiting.Asking<?> asking, String reason) {
     release(asking.size);
-    asking.fail(new StoreException("not sent: " + over));
+    asking.fail(
+        asking.sent
+            ? new OutcomeUnknownException("it is unknown whether the session tier has done what it was asked: " + reason, new StoreException(reason))
+            : new StoreException("not sent: " + reason));
   }
 
   // ------------------------------------------------------------------------------------------------------------------ figures

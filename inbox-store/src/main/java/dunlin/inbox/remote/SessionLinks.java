@@ -1,8 +1,8 @@
 package dunlin.inbox.remote;
 
 import dunlin.inbox.ConnectionId;
-import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient;
+import dunlin.inbox.KeptConnections;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.SubscriptionOptions;
@@ -21,17 +21,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The session tier of another process over one link after another. What a lost link takes along is lost on both sides: the tier treats the
- * frontend's connections as lost, the frontend ends them, and the next link belongs to its next life.
+ * The session tier of another process over one link after another, whichever node leads the sessions. The frontend keeps its connections while there is no link, as long as the next
+ * tier learns of them in time. Otherwise it ends them, and the next link belongs to its next life.
  */
 public final class SessionLinks implements InboxClient, AutoCloseable {
   /*
-   * Owner: the links' thread begins and replaces them; any thread calls the one that is there.
+   * Owner: the links' thread begins and replaces links and lives; any thread calls the present life.
    * Bounds: one link at a time, with the bounds of RemoteInbox. The next begins AGAIN_MILLIS after the one before was lost.
-   * Failure: while there is none, CONNECT waits, and other calls fail at once: their connections are being ended. A link that cannot be begun counts as lost.
+   * Failure: without a link calls wait, as RemoteInbox says. Connections of a life are given up when no tier has compared them for KEPT_MILLIS since a link was lost, and none is
+   *   connected then: that is how long a tier waits for frontends after a start. While one is connected it is waited for, a second at a time: nobody else can serve the clients. A link that
+   *   cannot be begun counts as lost.
    */
   private static final Logger LOG = LoggerFactory.getLogger(SessionLinks.class);
-  private static final long AGAIN_MILLIS = 500;
+  private static final long AGAIN_MILLIS = 200;
+  private static final long KEPT_MILLIS = 30_000;
+  private static final long LOOK_AGAIN_MILLIS = 1_000;
 
   /** Opens the way to the session tier. */
   @FunctionalInterface
@@ -41,20 +45,26 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
   }
 
   private final String frontend;
-  private final Connections connections;
+  private final KeptConnections connections;
   private final LongSupplier nextLife;
   private final Network network;
   private final Executor owner;
-  private final Executor later;
+  private final Executor again;
+  private final long keptMillis;
   private final RemoteInbox.Bounds bounds;
   private final CompletableFuture<Void> attached = new CompletableFuture<>();
   private final AtomicLong lost = new AtomicLong();
-  private volatile @Nullable RemoteInbox present;
 
-  /** Completes with the next link when it is dialled. */
-  private volatile CompletableFuture<RemoteInbox> next = new CompletableFuture<>();
+  /** Completes with the first life. */
+  private final CompletableFuture<RemoteInbox> first = new CompletableFuture<>();
 
+  private volatile @Nullable RemoteInbox present; // written by the links' thread
   private volatile boolean closed;
+
+  private long links;
+
+  /** Counts how often connections began to wait for a tier, and how often they ceased to; odd while they wait. */
+  private int waits;
 
   /**
    * Without a link, until {@link #begin}.
@@ -65,36 +75,65 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
    * @param owner runs tasks on the links' thread, soon, in their order
    */
   public SessionLinks(
-      String frontend, Connections connections, LongSupplier nextLife, Network network, Executor owner, RemoteInbox.Bounds bounds) {
+      String frontend, KeptConnections connections, LongSupplier nextLife, Network network, Executor owner, RemoteInbox.Bounds bounds) {
+    this(frontend, connections, nextLife, network, owner, bounds, KEPT_MILLIS);
+  }
+
+  /** @param keptMillis how long connections are kept without a tier */
+  SessionLinks(
+      String frontend, KeptConnections connections, LongSupplier nextLife, Network network, Executor owner, RemoteInbox.Bounds bounds, long keptMillis) {
     this.frontend = frontend;
     this.connections = connections;
     this.nextLife = nextLife;
     this.network = network;
     this.owner = owner;
     this.bounds = bounds;
-    later = CompletableFuture.delayedExecutor(AGAIN_MILLIS, TimeUnit.MILLISECONDS, owner);
+    this.keptMillis = keptMillis;
+    again = later(AGAIN_MILLIS);
+  }
+
+  private Executor later(long millis) {
+    return CompletableFuture.delayedExecutor(millis, TimeUnit.MILLISECONDS, owner);
   }
 
   /** Begins the first link. Completes on the links' thread when the session tier has attached the frontend for the first time. Any thread, once. */
   public CompletableFuture<Void> begin(long life) {
-    owner.execute(() -> dial(life));
+    owner.execute(() -> live(life));
     return attached;
   }
 
-  private void dial(long life) {
+  private void live(long life) {
     if (closed) return;
-    var opening = new InboxOpening(frontend, life);
+    var listener = new Present();
+    var inbox = new RemoteInbox(frontend, life, connections, owner, bounds, listener);
+    listener.inbox = inbox;
+    present = inbox;
+    first.complete(inbox);
+    dial(inbox);
+  }
+
+  private void dial(RemoteInbox inbox) {
+    if (closed || present != inbox) return;
+    var opening = new InboxOpening(frontend, inbox.life(), ++links);
     try {
-      var dialled = new RemoteInbox(network.to(opening), opening, connections, owner, bounds, new Present());
-      present = dialled;
-      next.complete(dialled);
+      inbox.dial(network.to(opening));
     } catch (RuntimeException e) {
       LOG.error("A link to the session tier could not be begun", e);
-      isLost("it could not be begun");
+      isLost(inbox, "it could not be begun");
     }
   }
 
+  /** Learns of the links of one life. */
   private final class Present implements RemoteInbox.Listener {
+    private @Nullable RemoteInbox inbox;
+    private boolean mayHaveConnections;
+
+    @Override
+    public void compared() {
+      mayHaveConnections = true;
+      if (isWaiting()) waits++;
+    }
+
     @Override
     public void attached() {
       attached.complete(null);
@@ -102,28 +141,51 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
 
     @Override
     public void lost(String reason) {
-      isLost(reason);
+      var lives = inbox;
+      if (lives == null || present != lives) return;
+      if (mayHaveConnections && !isWaiting()) {
+        waits++;
+        giveUpLater(lives, waits, keptMillis);
+      }
+      isLost(lives, reason);
     }
   }
 
-  private void isLost(String reason) {
-    next = new CompletableFuture<>();
-    present = null;
-    if (closed) return;
-    lost.incrementAndGet();
-    LOG.warn("The link to the session tier is lost, and with it all connections of this frontend: {}", reason);
-    long life = nextLife.getAsLong();
-    later.execute(() -> dial(life));
+  private boolean isWaiting() {
+    return (waits & 1) == 1;
   }
 
-  /** Ends the link as if it was lost: ends all connections, and begins the next link with the next life. Any thread. */
+  private void isLost(RemoteInbox inbox, String reason) {
+    if (closed) return;
+    lost.incrementAndGet();
+    LOG.warn("The link to the session tier is lost: {}", reason);
+    again.execute(() -> dial(inbox));
+  }
+
+  private void giveUpLater(RemoteInbox inbox, int wait, long millis) {
+    later(millis).execute(() -> giveUp(inbox, wait));
+  }
+
+  private void giveUp(RemoteInbox inbox, int wait) {
+    if (closed || present != inbox || waits != wait) return;
+    if (inbox.isConnected()) giveUpLater(inbox, wait, LOOK_AGAIN_MILLIS);
+    else end(inbox, "there was no session tier for %d seconds".formatted(keptMillis / 1_000));
+  }
+
+  private void end(RemoteInbox inbox, String reason) {
+    LOG.warn("All connections of this frontend are ended: {}", reason);
+    if (isWaiting()) waits++;
+    long life = nextLife.getAsLong();
+    live(life);
+    inbox.close(reason);
+  }
+
+  /** Ends all connections, and begins the next life with a link of its own. Any thread. */
   public void lose(String reason) {
     owner.execute(
         () -> {
           var last = present;
-          if (last == null) return;
-          last.close();
-          isLost(reason);
+          if (last != null && !closed) end(last, reason);
         });
   }
 
@@ -140,20 +202,20 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
         () -> {
           var last = present;
           present = null;
-          if (last != null) last.close();
+          if (last != null) last.close("the link to the session tier was closed");
         });
   }
 
   private <T> CompletableFuture<T> call(Function<InboxClient, CompletableFuture<T>> call) {
     var inbox = present;
-    return inbox == null ? CompletableFuture.failedFuture(new StoreException("there is no link to the session tier")) : call.apply(inbox);
+    return inbox == null ? CompletableFuture.failedFuture(new StoreException("there is no session tier yet, or not any more")) : call.apply(inbox);
   }
 
-  /** Without a link, the client waits for the next one, for as long as its frontend lets it. */
+  /** Before the first link the client waits for it, for as long as its frontend lets it. */
   @Override
   public CompletableFuture<Connected> connect(Connect request) {
     var inbox = present;
-    return inbox == null ? next.thenCompose(dialled -> dialled.connect(request)) : inbox.connect(request);
+    return inbox == null ? first.thenCompose(begun -> begun.connect(request)) : inbox.connect(request);
   }
 
   @Override
@@ -171,14 +233,13 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
     return call(inbox -> inbox.disconnect(session, publishWill, sessionExpirySeconds));
   }
 
-  /** Without a link there is no frontend to ask. */
+  /** Without a session tier there is no frontend to ask. */
   @Override
   public CompletableFuture<Void> settled(ConnectionId displaced) {
     var inbox = present;
     return inbox == null ? CompletableFuture.completedFuture(null) : inbox.settled(displaced);
   }
 
-  /** Without a link all connections are treated as lost anyway. */
   @Override
   public void missing(ConnectionId connection) {
     var inbox = present;
@@ -195,7 +256,6 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
     return call(inbox -> inbox.appendToGroup(group, message));
   }
 
-  /** Without a link its message comes again to the client's next connection. */
   @Override
   public void acknowledge(SessionRef session, long[] sequences) {
     var inbox = present;

@@ -1,6 +1,8 @@
 package dunlin.inbox.remote;
 
 import dunlin.inbox.Connections.InboxMessage;
+import dunlin.inbox.KeptConnections.Owner;
+import java.util.List;
 
 /** What the session tier says to a frontend, in one order: what it asks and tells its connections, and answers. Connections go by their number. */
 sealed interface TierSaid {
@@ -14,6 +16,14 @@ sealed interface TierSaid {
   record Displaced(long connection) implements TierSaid {}
 
   record Dismissed(long connection) implements TierSaid {}
+
+  /** The tier begins to compare the connections that sessions name with those of the frontend. */
+  record Comparing() implements TierSaid {}
+
+  /** Asks for {@link InboxCall.AreMissing}. */
+  record AskMissing(List<Owner> owners) implements TierSaid {}
+
+  record Compared() implements TierSaid {}
 
   /** Asks for {@link InboxCall.HasSettled}, once a connection has. */
   record AskSettled(long connection) implements TierSaid {}

@@ -1,12 +1,15 @@
 package dunlin.inbox.remote;
 
 import dunlin.inbox.Connections.InboxMessage;
+import dunlin.inbox.KeptConnections.Owner;
 import dunlin.model.Publication;
 import dunlin.transport.Terms;
 import dunlin.transport.lane.FrameReader;
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;
 import dunlin.transport.lane.Messages;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  *   1 BEHIND, 2 DISPLACED, 3 DISMISSED, 4 ASK_SETTLED    connection
  *   5 ANSWER       number of the call, length, bytes
  *   6 ATTACHED
+ *   7 COMPARING
+ *   8 ASK_MISSING  how many, and for each connection and epoch
+ *   9 COMPARED
  * </pre>
  */
 final class TierSaidCodec {
@@ -32,6 +38,9 @@ final class TierSaidCodec {
   private static final int ASK_SETTLED = 4;
   private static final int ANSWER = 5;
   private static final int ATTACHED = 6;
+  private static final int COMPARING = 7;
+  private static final int ASK_MISSING = 8;
+  private static final int COMPARED = 9;
 
   private static final int SAME_MESSAGE = MessageFlags.FREE;
 
@@ -47,6 +56,12 @@ final class TierSaidCodec {
       case TierSaid.AskSettled(var connection) -> out.octet(ASK_SETTLED).number(connection);
       case TierSaid.Answer(var number, var bytes) -> out.octet(ANSWER).number(number).bytes(bytes);
       case TierSaid.Attached() -> out.octet(ATTACHED);
+      case TierSaid.Comparing() -> out.octet(COMPARING);
+      case TierSaid.AskMissing(var owners) -> {
+        out.octet(ASK_MISSING).number(owners.size());
+        for (Owner owner : owners) out.number(owner.connection()).number(owner.epoch());
+      }
+      case TierSaid.Compared() -> out.octet(COMPARED);
     }
   }
 
@@ -70,8 +85,18 @@ final class TierSaidCodec {
       case ASK_SETTLED -> new TierSaid.AskSettled(in.number());
       case ANSWER -> new TierSaid.Answer(in.number(), in.bytes());
       case ATTACHED -> new TierSaid.Attached();
+      case COMPARING -> new TierSaid.Comparing();
+      case ASK_MISSING -> new TierSaid.AskMissing(readOwners(in));
+      case COMPARED -> new TierSaid.Compared();
       default -> throw new MalformedFrameException("kind " + kind + " of what the session tier says");
     };
+  }
+
+  private static List<Owner> readOwners(FrameReader in) throws MalformedFrameException {
+    int count = in.countWithin();
+    var owners = new ArrayList<Owner>(count);
+    for (int i = 0; i < count; i++) owners.add(new Owner(in.number(), in.number()));
+    return owners;
   }
 
   private TierSaid.Push readPush(FrameReader in) throws MalformedFrameException {

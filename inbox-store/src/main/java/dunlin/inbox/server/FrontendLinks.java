@@ -3,18 +3,20 @@ package dunlin.inbox.server;
 import dunlin.inbox.remote.InboxCalls;
 import dunlin.inbox.remote.InboxOpening;
 import dunlin.inbox.remote.RemoteConnections;
+import dunlin.transport.link.LinkRefusedException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.Executor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The session tier as frontends of other processes come to it: a link is the lease of one life of a frontend. */
+/** The session tier as frontends of other processes come to it: a link is the lease of one life of a frontend, and may be followed by another one of the same life. */
 public final class FrontendLinks implements InboxCalls.Tier {
   /*
    * Owner: the links' thread.
-   * Bounds: one link for each frontend: a later life ends that of an earlier one. As many frontends as InboxServer attaches.
-   * Failure: a life that cannot be attached has its link ended, upon which the frontend comes with the next. What cannot be detached is treated as lost by the next start.
+   * Bounds: one link for each frontend: a later one ends an earlier one, and an earlier one is refused. As many frontends as InboxServer attaches.
+   * Failure: a link that is lost has its frontend detached. A life that cannot be attached has its link ended, upon which the frontend comes with another one; it is given up when it does not
+   *   come in time, and so is one whose link was interrupted.
    */
   private static final Logger LOG = LoggerFactory.getLogger(FrontendLinks.class);
 
@@ -36,34 +38,38 @@ public final class FrontendLinks implements InboxCalls.Tier {
   public InboxCalls.Attachment attach(InboxOpening frontend, RemoteConnections connections) {
     var attaches = new Attached(frontend, connections);
     var earlier = present.get(frontend.frontend());
-    if (earlier == null || earlier.frontend.incarnation() < frontend.incarnation()) {
-      present.put(frontend.frontend(), attaches);
-      if (earlier != null) owner.execute(earlier.connections::close);
+    if (earlier != null && !frontend.isLaterThan(earlier.frontend)) {
+      throw new LinkRefusedException("The frontend has begun a later link than number %d of life %d.".formatted(frontend.link(), frontend.incarnation()));
     }
-    var attached = server.attach(frontend.frontend(), frontend.incarnation(), connections);
+    present.put(frontend.frontend(), attaches);
+    if (earlier != null) owner.execute(earlier.connections::close);
+    var attached = server.resume(frontend.frontend(), frontend.incarnation(), connections);
     var _ =
         attached.whenComplete(
             (_, failure) -> {
               if (failure == null) return;
               LOG.warn("Frontend {} could not be attached in life {}: {}", frontend.frontend(), frontend.incarnation(), failure.getMessage());
-              owner.execute(
-                  () -> {
-                    connections.close();
-                    lose(attaches);
-                  });
+              owner.execute(() -> interrupt(attaches));
             });
     return new InboxCalls.Attachment(server, attached);
   }
 
   @Override
-  public void detach(InboxOpening frontend, RemoteConnections connections, String reason) {
-    LOG.warn("Frontend {} is gone in life {}: {}", frontend.frontend(), frontend.incarnation(), reason);
-    lose(new Attached(frontend, connections));
+  public void interrupt(InboxOpening frontend, RemoteConnections connections, String reason) {
+    LOG.info("The link to frontend {} is interrupted in life {}: {}", frontend.frontend(), frontend.incarnation(), reason);
+    interrupt(new Attached(frontend, connections));
   }
 
-  private void lose(Attached gone) {
-    var frontend = gone.frontend();
-    if (!present.remove(frontend.frontend(), gone)) return; // another link is its lease
+  private void interrupt(Attached link) {
+    link.connections.close();
+    if (!present.remove(link.frontend.frontend(), link)) return; // there is a later one
+    server.await(link.frontend.frontend(), link.frontend.incarnation(), link.connections);
+  }
+
+  @Override
+  public void detach(InboxOpening frontend, RemoteConnections connections, String reason) {
+    if (!present.remove(frontend.frontend(), new Attached(frontend, connections))) return; // another link is its lease
+    LOG.warn("Frontend {} is gone in life {}: {}", frontend.frontend(), frontend.incarnation(), reason);
     var _ =
         server
             .detach(frontend.frontend(), frontend.incarnation())

@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,7 +39,7 @@ final class Frontends implements Connections {
     private final long incarnation;
     private final Connections connections;
 
-    /** Whether the range has let go of its earlier lives; written under the lock. */
+    /** Whether sessions may get connections of it: the range has let go of its earlier lives, and what it has kept is known. Written under the lock. */
     private volatile boolean attached;
 
     private Life(long incarnation, Connections connections) {
@@ -56,16 +57,31 @@ final class Frontends implements Connections {
 
   /** See {@link InboxServer#attach}. */
   CompletableFuture<Void> attach(String frontend, long incarnation, Connections connections) {
-    check(frontend, incarnation);
-    var life = new Life(incarnation, connections);
+    return attach(frontend, new Life(incarnation, connections), false, () -> CompletableFuture.completedFuture(null));
+  }
+
+  /**
+   * See {@link InboxServer#resume}.
+   *
+   * @param comparison is begun when all that was called for this life before has been applied
+   */
+  CompletableFuture<Void> resume(String frontend, long incarnation, Connections connections, Supplier<CompletableFuture<Void>> comparison) {
+    return attach(frontend, new Life(incarnation, connections), true, comparison);
+  }
+
+  private CompletableFuture<Void> attach(String frontend, Life life, boolean again, Supplier<CompletableFuture<Void>> comparison) {
+    check(frontend, life.incarnation);
     LostFrontends.Attempt earlier;
     try {
-      earlier = begin(frontend, life);
+      earlier = begin(frontend, life, again);
     } catch (StoreException refused) {
       return CompletableFuture.failedFuture(refused);
     }
     var ready = new CompletableFuture<Void>();
-    Proposals.follow(earlier.ended(), ready, () -> Proposals.follow(started, ready, () -> ready.complete(null)));
+    Proposals.follow(
+        earlier.ended(),
+        ready,
+        () -> Proposals.follow(comparison.get(), ready, () -> Proposals.follow(started, ready, () -> ready.complete(null))));
     var attached = new CompletableFuture<Void>();
     var _ =
         ready.whenComplete(
@@ -83,9 +99,10 @@ final class Frontends implements Connections {
     return attached;
   }
 
-  private synchronized LostFrontends.Attempt begin(String frontend, Life life) {
+  /** @param again whether it may be attached already, in the same life */
+  private synchronized LostFrontends.Attempt begin(String frontend, Life life, boolean again) {
     var present = lives.get(frontend);
-    if (present != null && present.incarnation >= life.incarnation) {
+    if (present != null && (present.incarnation > life.incarnation || (present.incarnation == life.incarnation && !again))) {
       throw new StoreException("frontend %s is attached in life %d, so not in life %d".formatted(frontend, present.incarnation, life.incarnation));
     }
     if (present == null && lives.size() >= FRONTENDS_MAX) throw new StoreException("too many frontends are attached");
@@ -102,6 +119,12 @@ final class Frontends implements Connections {
 
   private synchronized void end(String frontend, Life life) {
     lives.remove(frontend, life);
+  }
+
+  /** Serves a frontend no longer by these connections, without a loss: it is to come back. */
+  synchronized void release(String frontend, Connections connections) {
+    var present = lives.get(frontend);
+    if (present != null && present.connections.equals(connections)) lives.remove(frontend);
   }
 
   /** See {@link InboxServer#detach}. */
@@ -152,7 +175,8 @@ final class Frontends implements Connections {
     }
   }
 
-  private void detachAbsent(String frontend, long incarnation) {
+  /** Treats one frontend as gone unless it has come, in this life or a later one. */
+  void detachAbsent(String frontend, long incarnation) {
     LostFrontends.Attempt attempt;
     synchronized (this) {
       if (hasCome(frontend, incarnation)) return;
@@ -171,12 +195,19 @@ final class Frontends implements Connections {
 
   /** Whether the frontend of a connection is attached in the life that the connection is of. */
   boolean isAttached(ConnectionId connection) {
-    return of(connection) != null;
+    var life = lifeOf(connection);
+    return life != null && life.attached;
   }
 
-  private @Nullable Connections of(ConnectionId connection) {
+  private @Nullable Life lifeOf(ConnectionId connection) {
     var life = lives.get(connection.frontend());
-    return life == null || !life.attached || life.incarnation != connection.incarnation() ? null : life.connections;
+    return life == null || life.incarnation != connection.incarnation() ? null : life;
+  }
+
+  /** Also before it is attached: a connection that was found to be there must learn that another one has its session. */
+  private @Nullable Connections of(ConnectionId connection) {
+    var life = lifeOf(connection);
+    return life == null ? null : life.connections;
   }
 
   @Override

@@ -7,6 +7,7 @@ import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.StoredMessage;
 import dunlin.inbox.state.Backlog;
 import dunlin.inbox.state.SessionState;
+import dunlin.model.QoS;
 import dunlin.store.RangeReader;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,6 +41,7 @@ public final class InboxPages {
     var found = new ArrayList<Found>();
     var late = new ArrayList<Long>();
     long sentBelow = inbox.sentBelow();
+    long handed = inbox.handed();
     var scan = new Scan(Math.max(1, from));
     rows.scan(
         inbox.key(scan.next),
@@ -53,7 +55,8 @@ public final class InboxPages {
           var stored = StoredMessage.read(value);
           scan.next = sequence + 1;
           // An exchange that may have begun continues whatever its expiry [MQTT-4.3.3-7, -13].
-          if (stored.expired(now) && sequence >= sentBelow) {
+          boolean begun = sequence < sentBelow || (stored.qos() == QoS.EXACTLY_ONCE && sequence <= handed);
+          if (stored.expired(now) && !begun) {
             late.add(sequence);
             return true;
           }

@@ -337,6 +337,11 @@ final class InboxRangeServer {
     ghosts.missing(connection);
   }
 
+  /** A connection that a session names is not there. */
+  void endMissing(SessionKey session, ConnectionId connection) {
+    ghosts.end(session, connection);
+  }
+
   private boolean endConnection(SessionKey session, ConnectionId connection) {
     return proposals.now(
         new SessionCommand.ConnectionGone(clock.millis(), session.tenant(), session.clientId(), connection),
@@ -361,7 +366,7 @@ final class InboxRangeServer {
                         (_, failure) -> {
                           if (failure == null) existed.complete(value);
                           else if (failure instanceof QuotaExceededException) withdraw(session, subscriptions, value, () -> existed.completeExceptionally(failure));
-                          else existed.completeExceptionally(failure);
+                          else existed.completeExceptionally(new StoreException("routes could not be announced: " + failure.getMessage(), failure));
                         });
           } else existed.completeExceptionally(Proposals.unexpected(outcome));
         });

@@ -5,6 +5,7 @@ import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.KeptConnections;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.WillPublisher;
@@ -70,8 +71,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(InboxServer.class);
 
   /**
-   * How long frontends may take to attach again after a start. It must be longer than a link is kept without a pipe. It
-   * is a constant as long as a node's only frontend is its own, which attaches at once.
+   * How long frontends may take to attach again after a start, or after their links were interrupted. It is as long as
+   * frontends keep their connections.
    */
   private static final Duration FRONTEND_LEASE = Duration.ofSeconds(30);
 
@@ -235,6 +236,52 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    */
   public CompletableFuture<Void> attach(String frontend, long incarnation, Connections connections) {
     return frontends.attach(frontend, incarnation, connections);
+  }
+
+  /**
+   * The same for a frontend that may have kept connections of this life, and that may be attached in it already: that
+   * attachment is given up. The connections that sessions name are compared with the frontend's; one that the frontend
+   * does not have is treated as lost. Completes when that is done, too. Also fails if the frontend does not answer. If it
+   * does not attach again in time after a failure, the frontend is treated as {@linkplain #detach detached}.
+   */
+  public CompletableFuture<Void> resume(String frontend, long incarnation, KeptConnections connections) {
+    return frontends.resume(
+        frontend,
+        incarnation,
+        connections,
+        () -> {
+          var sessions = ranges.stream().map(range -> range.applied().sessions.values()).toList();
+          return new Comparison(frontend, incarnation, connections, sessions, timer, this::endMissing).start();
+        });
+  }
+
+  private void endMissing(SessionKey session, ConnectionId connection) {
+    of(session.tenant(), session.clientId()).endMissing(session, connection);
+  }
+
+  /**
+   * Serves a frontend no longer over these connections. It is treated as {@linkplain #detach detached} if it does not
+   * {@linkplain #resume attach} again in time.
+   */
+  public void await(String frontend, long incarnation, KeptConnections connections) {
+    frontends.release(frontend, connections);
+    detachUnlessBack(frontend, incarnation);
+  }
+
+  private void detachUnlessBack(String frontend, long incarnation) {
+    Runnable detach =
+        () -> {
+          try {
+            frontends.detachAbsent(frontend, incarnation);
+          } catch (StoreException refused) {
+            detachUnlessBack(frontend, incarnation);
+          }
+        };
+    try {
+      var _ = timer.schedule(detach, frontendLease.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException closed) {
+      LOG.debug("Closed before frontend {} has attached again; the next leader waits for it", frontend);
+    }
   }
 
   /**

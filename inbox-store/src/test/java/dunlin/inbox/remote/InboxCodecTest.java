@@ -244,7 +244,7 @@ class InboxCodecTest {
     }
     byte[] nothing = InboxCallCodec.encode(new InboxCall.Fetch(new SessionRef("t", "c", 1), 1, 0, 9));
     assertThatThrownBy(() -> InboxCallCodec.decode(nothing)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("no messages");
-    for (byte[] frame : new byte[][] {{7}, {0, 1, 3, 1, 0}, {0, 1, 0x40, 1, 0}, {0, 1, 1, 1, 100}}) {
+    for (byte[] frame : new byte[][] {{10}, {8, 2, 1, 1}, {8, 100, 1, 1}, {0, 1, 3, 1, 0}, {0, 1, 0x40, 1, 0}, {0, 1, 1, 1, 100}}) {
       assertThatThrownBy(() -> new TierSaidCodec().read(new FrameReader(frame)))
           .as(Arrays.toString(frame)).isInstanceOf(MalformedFrameException.class);
     }
@@ -252,7 +252,7 @@ class InboxCodecTest {
 
   @Test
   void anOpeningSaysWhoTheFrontendIs() {
-    var opening = new InboxOpening("node", -4);
+    var opening = new InboxOpening("node", -4, 6);
     byte[] whole = opening.encode();
 
     assertThat(InboxOpening.decode(whole)).isEqualTo(opening);
@@ -260,7 +260,7 @@ class InboxCodecTest {
       byte[] cut = Arrays.copyOf(whole, length);
       assertThatThrownBy(() -> InboxOpening.decode(cut)).isInstanceOf(LinkRefusedException.class).hasMessageContaining("cannot be read");
     }
-    assertThatThrownBy(() -> InboxOpening.decode(new InboxOpening("", 1).encode()))
+    assertThatThrownBy(() -> InboxOpening.decode(new InboxOpening("", 1, 1).encode()))
         .isInstanceOf(LinkRefusedException.class).hasMessageContaining("no node id");
   }
 
@@ -269,11 +269,11 @@ class InboxCodecTest {
     byte[] later =
         FieldWriter.bytesOf(
             out -> {
-              out.number(2);
-              out.text("something that version 1 does not know");
+              out.number(3);
+              out.text("something that version 2 does not know");
             });
 
     assertThatThrownBy(() -> InboxOpening.decode(later))
-        .isInstanceOf(LinkRefusedException.class).hasMessage("The frontend speaks version 2 of the protocol, the session tier version 1.");
+        .isInstanceOf(LinkRefusedException.class).hasMessage("The frontend speaks version 3 of the protocol, the session tier version 2.");
   }
 }

@@ -157,6 +157,11 @@ final class InboxWires {
     dialled().tick();
   }
 
+  /** Pipes can be had again. */
+  void meetsAgain() {
+    connects = true;
+  }
+
   void drain() {
     for (int i = 0; i < 1_000_000; i++) if (!step()) return;
     throw new AssertionError("the two sides never rest");

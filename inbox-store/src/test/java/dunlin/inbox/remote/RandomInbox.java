@@ -9,6 +9,7 @@ import dunlin.inbox.InboxClient.Page;
 import dunlin.inbox.InboxClient.Statistics;
 import dunlin.inbox.InboxClient.Subscription;
 import dunlin.inbox.InboxClient.Will;
+import dunlin.inbox.KeptConnections.Owner;
 import dunlin.inbox.OtherUserException;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.SessionRef;
@@ -30,7 +31,7 @@ import java.util.function.Supplier;
 final class RandomInbox {
   private static final String[] TEXTS = {"", "a", "client", "tënant", "日本", "😀", "x".repeat(300)};
   private static final String[] FILTERS = {"a/b", "#", "+/x", "$share/g/a/#", "$oshare/group/+", "/", "ä"};
-  private static final int CALL_KINDS = 14;
+  private static final int CALL_KINDS = 15;
 
   private final Random random;
 
@@ -106,6 +107,7 @@ final class RandomInbox {
       case 11 -> new InboxCall.Acknowledge(session, random.longs(random.nextInt(10), 0, 1_000).toArray());
       case 12 -> new InboxCall.Missing(connection());
       case 13 -> new InboxCall.HasSettled(number());
+      case 14 -> new InboxCall.AreMissing(number(), random.longs(random.nextInt(10), 0, 1_000).toArray());
       default -> asking(kind, session, connection());
     };
   }
@@ -162,13 +164,16 @@ final class RandomInbox {
   }
 
   TierSaid said(int kind) {
-    return switch (kind % 7) {
+    return switch (kind % 10) {
       case 0 -> new TierSaid.Push(random.nextLong(), message());
       case 1 -> new TierSaid.Behind(random.nextLong());
       case 2 -> new TierSaid.Displaced(number());
       case 3 -> new TierSaid.Dismissed(number());
       case 4 -> new TierSaid.AskSettled(number());
       case 5 -> new TierSaid.Attached();
+      case 6 -> new TierSaid.Comparing();
+      case 7 -> new TierSaid.AskMissing(list(4, () -> new Owner(random.nextLong(), number())));
+      case 8 -> new TierSaid.Compared();
       default -> {
         byte[] bytes = new byte[random.nextInt(50)];
         random.nextBytes(bytes);

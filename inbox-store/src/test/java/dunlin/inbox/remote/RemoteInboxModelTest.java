@@ -6,6 +6,7 @@ import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxClient.Connected;
+import dunlin.inbox.KeptConnections;
 import dunlin.inbox.InboxClient.Page;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
@@ -40,7 +41,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * says arrives in its order: only pushes may be missing, and then they are counted, or a note follows.
  */
 class RemoteInboxModelTest {
-  private static final InboxOpening FRONTEND = new InboxOpening("frontend", 7);
+  private static final InboxOpening FRONTEND = new InboxOpening("frontend", 7, 1);
   private static final int CONNECTIONS = 5;
   private static final int SESSIONS = 4;
 
@@ -50,7 +51,7 @@ class RemoteInboxModelTest {
   }
 
   /** One run of both sides. */
-  private static final class Run implements InboxCalls.Tier, InboxClient, Connections {
+  private static final class Run implements InboxCalls.Tier, InboxClient, KeptConnections {
     private final Random random;
     private final RandomInbox chance;
     private final InboxWires wires;
@@ -83,7 +84,11 @@ class RemoteInboxModelTest {
     private final List<CompletableFuture<Void>> settled = new ArrayList<>();
     private int droppedQoS0;
     private int leftOut;
+    private int interrupted;
     private long sequence;
+
+    /** Whether the frontend dials again when its link is lost; else its life ends then. */
+    private boolean goesOn;
 
     Run(long seed) {
       random = new Random(seed);
@@ -91,7 +96,19 @@ class RemoteInboxModelTest {
       var settings = new Link.Settings(random.nextBoolean() ? 40 : 65_536, 64L << 20, Duration.ofSeconds(10));
       var factory = InboxCalls.factory(this::tierRuns, new RemoteConnections.Bounds(12, 6_000), this);
       wires = new InboxWires(random, settings, FRONTEND, factory);
-      inbox = new RemoteInbox(wires::dial, FRONTEND, this, wires.frontendTasks::add, new RemoteInbox.Bounds(60, 200_000, 1 << 20, 1_000), lost::add);
+      inbox =
+          new RemoteInbox(
+              FRONTEND.frontend(), FRONTEND.incarnation(), this, wires.frontendTasks::add, new RemoteInbox.Bounds(60, 200_000, 1 << 20, 1_000), this::isLost);
+      inbox.dial(wires::dial);
+    }
+
+    private void isLost(String reason) {
+      lost.add(reason);
+      wires.frontendTasks.add(
+          () -> {
+            if (goesOn) inbox.dial(wires::dial);
+            else inbox.close("the link to the session tier is lost: " + reason);
+          });
     }
 
     private void tierRuns(Runnable task) {
@@ -164,6 +181,40 @@ class RemoteInboxModelTest {
     @Override
     public void detach(InboxOpening frontend, RemoteConnections to, String reason) {
       detached.add(reason);
+      if (goesOn) connections = null;
+    }
+
+    @Override
+    public void interrupt(InboxOpening frontend, RemoteConnections to, String reason) {
+      interrupted++;
+      to.close();
+      connections = null;
+    }
+
+    @Override
+    public void comparing() {
+      heard.add("comparing");
+    }
+
+    @Override
+    public CompletableFuture<List<Long>> missing(List<Owner> owners) {
+      throw new AssertionError("nothing is asked");
+    }
+
+    @Override
+    public void compared() {
+      heard.add("compared");
+    }
+
+    private static boolean mayBeMadeTwice(InboxCall call) {
+      return !(call instanceof InboxCall.Connect || call instanceof InboxCall.AppendToGroup || call instanceof InboxCall.Statistics);
+    }
+
+    /** A failure that is answered. */
+    private RuntimeException failureOf(InboxCall call) {
+      var failure = chance.failure();
+      boolean interrupts = failure instanceof OutcomeUnknownException && mayBeMadeTwice(call);
+      return interrupts && !goesOn ? new StoreException("a failure that is answered") : failure;
     }
 
     private <T> CompletableFuture<T> answers(InboxCall call, Supplier<T> value) {
@@ -175,7 +226,7 @@ class RemoteInboxModelTest {
       Runnable gives =
           () -> {
             if (fails) {
-              var failure = chance.failure();
+              var failure = failureOf(call);
               given.set(number, failure);
               answer.completeExceptionally(failure);
             } else {
@@ -363,7 +414,7 @@ class RemoteInboxModelTest {
         else if (what < 10) answersOne();
         else wires.step();
         if (random.nextInt(breaksOneIn) == 0) wires.breaks();
-        if (restartsOneIn > 0 && lost.isEmpty() && random.nextInt(restartsOneIn) == 0) {
+        if (restartsOneIn > 0 && (goesOn || lost.isEmpty()) && random.nextInt(restartsOneIn) == 0) {
           connections = null;
           wires.tierRestarts();
         }
@@ -556,5 +607,27 @@ class RemoteInboxModelTest {
     to.push(gone, new Connections.InboxMessage(0, QoS.AT_MOST_ONCE, false, false, false, new int[0], run.chance.publication()));
     assertThat(to.dropped()).isEqualTo(dropped + 1);
     assertThat(to.settled(gone)).isDone();
+  }
+
+  @ParameterizedTest(name = "seed {0}")
+  @MethodSource("seeds")
+  void callsGoOnOverTheNextLink(long seed) {
+    var run = new Run(seed);
+    run.goesOn = true;
+
+    run.run(2_500, 60, 250);
+    run.rest();
+
+    run.nothingIsLeft();
+    assertThat(run.lost).hasSizeGreaterThanOrEqualTo(run.interrupted);
+    Set<String> arrived = run.arrived.stream().map(Run::text).collect(Collectors.toSet());
+    for (int i = 0; i < run.called.size(); i++) {
+      var call = run.called.get(i);
+      var failure = run.failures.get(i);
+      if (call instanceof InboxCall.Acknowledge || call instanceof InboxCall.Missing) continue;
+      boolean refused = failure != null && failure.getClass() == StoreException.class;
+      if (!refused && !(failure instanceof OutcomeUnknownException)) assertThat(arrived).as("%s", call).contains(Run.text(call));
+      if (Run.mayBeMadeTwice(call)) assertThat(failure instanceof OutcomeUnknownException).as("%s", call).isFalse();
+    }
   }
 }

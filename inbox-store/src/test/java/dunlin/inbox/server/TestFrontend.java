@@ -1,24 +1,40 @@
 package dunlin.inbox.server;
 
 import dunlin.inbox.ConnectionId;
-import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient.Connect;
 import dunlin.inbox.InboxClient.Connected;
 import dunlin.inbox.InboxClient.Will;
+import dunlin.inbox.KeptConnections;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** One life of a frontend of an {@link InboxNode}, beside the node's own. Records its calls. */
-final class TestFrontend implements Connections {
+final class TestFrontend implements KeptConnections {
   final String name;
   final long incarnation;
   final List<String> pushed = new CopyOnWriteArrayList<>();
   final List<Long> displaced = new CopyOnWriteArrayList<>();
   final List<Long> dismissed = new CopyOnWriteArrayList<>();
   final List<Long> behind = new CopyOnWriteArrayList<>();
+
+  /** Epochs of the connections that it has, by their numbers. */
+  final Map<Long, Long> there = new ConcurrentHashMap<>();
+
+  /** The questions for what is missing. */
+  final List<List<Owner>> questions = new CopyOnWriteArrayList<>();
+
+  /** When these are answered. */
+  volatile CompletableFuture<Void> answers = CompletableFuture.completedFuture(null);
+
+  final AtomicInteger comparisons = new AtomicInteger();
+  final AtomicInteger compared = new AtomicInteger();
 
   /** The answer to calls of {@code settled}. */
   final CompletableFuture<Void> settled = new CompletableFuture<>();
@@ -48,13 +64,31 @@ final class TestFrontend implements Connections {
     return node.server.attach(name, incarnation, this);
   }
 
+  /** Attaches with the connections that it has. */
+  CompletableFuture<Void> resume() {
+    return node.server.resume(name, incarnation, this);
+  }
+
+  /** The same life over another link. */
+  TestFrontend overAnotherLink() {
+    var next = new TestFrontend(node, name, incarnation);
+    next.there.putAll(there);
+    next.connections = connections;
+    return next;
+  }
+
   CompletableFuture<Void> detach() {
     return node.server.detach(name, incarnation);
   }
 
   /** Connects a client over its next connection, from 1 on, with an expiry of an hour. */
   CompletableFuture<Connected> connecting(String clientId, @Nullable Will will) {
-    return node.server.connect(new Connect(InboxNode.TENANT, clientId, "", connection(++connections), false, true, 3600, will));
+    long number = ++connections;
+    var connecting = node.server.connect(new Connect(InboxNode.TENANT, clientId, "", connection(number), false, true, 3600, will));
+    return connecting.whenComplete(
+        (connected, failure) -> {
+          if (failure == null) there.put(number, connected.session().epoch());
+        });
   }
 
   Connected connect(String clientId) throws Exception {
@@ -95,5 +129,21 @@ final class TestFrontend implements Connections {
   public CompletableFuture<Void> settled(ConnectionId connection) {
     mine(connection);
     return settled;
+  }
+
+  @Override
+  public void comparing() {
+    comparisons.incrementAndGet();
+  }
+
+  @Override
+  public CompletableFuture<List<Long>> missing(List<Owner> owners) {
+    questions.add(owners);
+    return answers.thenApply(_ -> owners.stream().filter(owner -> !Objects.equals(there.get(owner.connection()), owner.epoch())).map(Owner::connection).toList());
+  }
+
+  @Override
+  public void compared() {
+    compared.incrementAndGet();
   }
 }

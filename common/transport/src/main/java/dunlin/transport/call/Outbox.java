@@ -2,6 +2,8 @@ package dunlin.transport.call;
 
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.link.Link;
+import java.util.ArrayDeque;
+import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -14,7 +16,8 @@ public final class Outbox<T> {
    * Bounds: what waits is bounded by those who add it. A frame ends as soon as it has FRAME_BYTES, so it is longer than that by one item at most.
    *   Nothing is sent while the link is half full: it waits, until the link says that something is confirmed. A turn takes TURN_ITEMS, so that
    *   the thread comes to other links as well.
-   * Failure: once the link is over, what waits and what is still added is handed back.
+   * Failure: when a link is lost, what waits stays, if another link may follow; it goes behind what is said again. Once it has ended, what waits and what is
+   *   still added is handed back.
    */
   private static final int FRAME_BYTES = 64 * 1_024;
   private static final int TURN_ITEMS = 4_096;
@@ -29,7 +32,7 @@ public final class Outbox<T> {
     /** All that was written since the frame before has been given to the link. */
     default void sent() {}
 
-    /** The link is over and the item was not written. */
+    /** There will be no further link, and the item was not written. */
     void unsent(T item);
   }
 
@@ -37,6 +40,9 @@ public final class Outbox<T> {
   private final Sender<T> sender;
   private final ConcurrentLinkedQueue<T> waiting = new ConcurrentLinkedQueue<>();
   private final AtomicBoolean announced = new AtomicBoolean();
+
+  /** What is said again, in front of what waits. */
+  private final ArrayDeque<T> again = new ArrayDeque<>();
 
   private final FrameWriter out = new FrameWriter();
   private @Nullable Link link;
@@ -51,7 +57,22 @@ public final class Outbox<T> {
   /** Sends on this link from now on, also what was added before. */
   public void opens(Link opened) {
     link = opened;
-    if (!waiting.isEmpty()) announce();
+    if (anyWaits()) announce();
+  }
+
+  /** The link is lost. What waits is sent on the next one, behind what is said again. */
+  public void pauses(List<T> saidAgain) {
+    link = null;
+    for (T each : saidAgain.reversed()) again.addFirst(each);
+  }
+
+  private boolean anyWaits() {
+    return !again.isEmpty() || !waiting.isEmpty();
+  }
+
+  private @Nullable T next() {
+    T first = again.poll();
+    return first == null ? waiting.poll() : first;
   }
 
   /** Any thread. */
@@ -79,14 +100,15 @@ public final class Outbox<T> {
     var to = link;
     if (to == null) return;
     sender.begins();
-    for (int i = 0; i < TURN_ITEMS && !ended && to.hasRoom(); i++) {
-      T next = waiting.poll();
+    // Sending may lose the link.
+    for (int i = 0; i < TURN_ITEMS && !ended && to.equals(link) && to.hasRoom(); i++) {
+      T next = next();
       if (next == null) break;
       sender.write(out, next);
       if (out.size() >= FRAME_BYTES) send(to);
     }
     if (out.size() > 0 && !ended) send(to);
-    if (!waiting.isEmpty() && to.hasRoom()) announce();
+    if (anyWaits() && to.equals(link) && to.hasRoom()) announce();
   }
 
   private void send(Link to) {
@@ -94,13 +116,13 @@ public final class Outbox<T> {
     sender.sent();
   }
 
-  /** The link is over. */
+  /** The link is over, and no other follows. */
   public void end() {
     ended = true;
     handBack();
   }
 
   private void handBack() {
-    for (T item = waiting.poll(); item != null; item = waiting.poll()) sender.unsent(item);
+    for (T item = next(); item != null; item = next()) sender.unsent(item);
   }
 }

@@ -114,4 +114,59 @@ class OutboxTest {
 
     assertThat(sender.written).containsExactly(1);
   }
+
+  @Test
+  void whatWaitsStaysForTheNextLinkBehindWhatIsSaidAgain() {
+    opens();
+    outbox.add(1);
+    outbox.add(2);
+    runOne();
+    outbox.add(3);
+    outbox.pauses(List.of(1, 2));
+    runOne();
+    outbox.add(4);
+    assertThat(sender.written).containsExactly(1, 2);
+
+    opens();
+    runOne();
+    assertThat(sender.written).containsExactly(1, 2, 1, 2, 3, 4);
+    assertThat(sender.unsent).isEmpty();
+  }
+
+  @Test
+  void whatIsSaidAgainIsHandedBackFirst() {
+    outbox.add(2);
+    outbox.pauses(List.of(1));
+    outbox.end();
+
+    assertThat(sender.unsent).containsExactly(1, 2);
+  }
+
+  @Test
+  void aLinkThatIsLostInATurnTakesNothingMore() {
+    var lost = new ArrayList<String>();
+    var pausing =
+        new Link.Handler() {
+          @Override
+          public void received(byte[] frame) {}
+
+          @Override
+          public void lost(String reason) {
+            lost.add(reason);
+            outbox.pauses(List.of());
+          }
+        };
+    // Four bytes are more than the link takes, and lose it.
+    outbox.opens(Link.dialling(1, new byte[0], new Link.Settings(4, 3, Duration.ofSeconds(10)), tasks::add, () -> 0, pausing));
+    for (int i = 0; i < 4; i++) outbox.add(i);
+    runOne();
+    assertThat(lost).hasSize(1);
+    outbox.add(4);
+    runOne();
+
+    assertThat(sender.written).containsExactly(0, 1, 2, 3);
+    opens();
+    runOne();
+    assertThat(sender.written).containsExactly(0, 1, 2, 3, 4);
+  }
 }

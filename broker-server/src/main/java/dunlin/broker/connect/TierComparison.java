@@ -1,0 +1,81 @@
+package dunlin.broker.connect;
+
+import dunlin.inbox.KeptConnections.Owner;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** The connections of one event loop, when a session tier compares them with those that its sessions name: see {@link dunlin.inbox.KeptConnections}. */
+final class TierComparison {
+  /*
+   * A connection that is there with the session that the tier names is marked with the number of the comparison. At the end, one without the mark is ended: its session belongs to another
+   * connection by now, or its CONNECT was never committed. A connection that is opened has the mark of the last comparison, since the tier has answered its CONNECT after that. All of
+   * this and the answers to CONNECT come to the loop by the links' thread, in their order.
+   *
+   * Owner: the event loop.
+   * Bounds: the loop ends, or has read, SLICE connections at a time, and does its other work in between. READS_MAX inboxes are read again at a time; the others wait for PAUSE_MILLIS.
+   * Failure: when the next comparison begins, this one goes no further.
+   */
+  private static final int SLICE = 256;
+  private static final int READS_MAX = 256;
+  private static final int PAUSE_MILLIS = 10;
+
+  private final LoopConnections home;
+
+  /** The number of the last comparison. It is used again after 255 others; no mark is that old, since a connection that is not marked is ended by the first one that ends. */
+  private byte number;
+
+  TierComparison(LoopConnections home) {
+    this.home = home;
+  }
+
+  /** The mark of a connection that is known to the session tier now. */
+  byte mark() {
+    return number;
+  }
+
+  void begin() {
+    number++;
+  }
+
+  /** Marks connections, and answers which are not there. One of whose end the session tier is still to be told counts as there. */
+  List<Long> missing(List<Owner> owners) {
+    var missing = new ArrayList<Long>(0);
+    for (Owner owner : owners) {
+      Connection there = home.table().get(owner.connection());
+      if (there != null && there.isOwner(owner.epoch())) there.mark(number);
+      else if (!home.reception().isLeaving(owner.connection())) missing.add(owner.connection());
+    }
+    return missing;
+  }
+
+  void end() {
+    endOthers(home.table().copy(), 0, number);
+  }
+
+  private void endOthers(@Nullable Connection[] all, int from, byte of) {
+    if (of != number) return;
+    int end = Math.min(from + SLICE, all.length);
+    for (int i = from; i < end; i++) {
+      Connection each = all[i];
+      if (each != null && each.hasSession() && each.mark() != of) each.sessionTierLost();
+    }
+    if (end < all.length) home.loop().post(() -> endOthers(all, end, of));
+    else readAgain(all, 0, of);
+  }
+
+  private void readAgain(@Nullable Connection[] all, int from, byte of) {
+    if (of != number) return;
+    int at = from;
+    for (; at < all.length && at < from + SLICE && home.sessions().readsAgain() < READS_MAX; at++) {
+      Connection each = all[at];
+      if (each != null) each.readAgain();
+    }
+    int next = at;
+    if (next == all.length) return;
+    Runnable goesOn = () -> readAgain(all, next, of);
+    if (next < from + SLICE) home.loop().executor().schedule(goesOn, PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+    else home.loop().post(goesOn);
+  }
+}
