@@ -6,7 +6,10 @@ import dunlin.RawClient.Connect;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A publisher, a durable subscriber and an online one, each of which stays connected to its broker whatever happens to others. Publishes with each QoS in turn, and checks what arrives. */
+/**
+ * A publisher, a durable subscriber and an online one, each of which stays connected to its broker whatever happens to others. Publishes with each QoS in
+ * turn, and checks what arrives.
+ */
 final class StayingClients implements AutoCloseable {
   private static final String TOPIC = "staying";
   private static final String LAST = "last ";
@@ -30,7 +33,7 @@ final class StayingClients implements AutoCloseable {
     publisher = connected(one, Connect.of("publisher " + name).clean());
   }
 
-  /** Connects, and tries again while a CONNECT is refused that was on its way to a leader that is none any more. */
+  /** Connects. A CONNECT that was on its way to a leader when that was lost is refused, and tried again. */
   private static RawClient connected(int port, Connect connect) {
     while (true) {
       var client = new RawClient(port);

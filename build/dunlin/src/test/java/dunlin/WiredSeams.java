@@ -241,7 +241,7 @@ final class WiredSeams implements Seams {
     return sessions;
   }
 
-  /** Ends the present link between the frontend and the session tier, as a tier does whose node leads no longer. The frontend goes on with another one. */
+  /** Ends the present link between the frontend and the session tier, as a node does that leads no longer. The frontend dials another one. */
   void loseSessions() {
     lose.run();
   }

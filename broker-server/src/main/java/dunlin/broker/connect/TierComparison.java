@@ -6,15 +6,17 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** The connections of one event loop, when a session tier compares them with those that its sessions name: see {@link dunlin.inbox.KeptConnections}. */
+/** Compares the connections of one event loop with those that the sessions of a tier name, see {@link dunlin.inbox.KeptConnections}. */
 final class TierComparison {
   /*
-   * A connection that is there with the session that the tier names is marked with the number of the comparison. At the end, one without the mark is ended: its session belongs to another
-   * connection by now, or its CONNECT was never committed. A connection that is opened has the mark of the last comparison, since the tier has answered its CONNECT after that. All of
-   * this and the answers to CONNECT come to the loop by the links' thread, in their order.
+   * A connection that is there with the session that the tier names is marked with the number of the comparison. At the end, one without the mark is
+   * ended: its session belongs to another connection by now, or its CONNECT was never committed. A connection that is opened has the mark of the last
+   * comparison, since the tier has answered its CONNECT after that. All of this and the answers to CONNECT come to the loop from the links' thread, in
+   * their order.
    *
    * Owner: the event loop.
-   * Bounds: the loop ends, or has read, SLICE connections at a time, and does its other work in between. READS_MAX inboxes are read again at a time; the others wait for PAUSE_MILLIS.
+   * Bounds: the loop ends SLICE connections at a time, or has their inboxes read, and does its other work in between. READS_MAX inboxes are read again at
+   *   a time; the others wait for PAUSE_MILLIS.
    * Failure: when the next comparison begins, this one goes no further.
    */
   private static final int SLICE = 256;
@@ -23,7 +25,10 @@ final class TierComparison {
 
   private final LoopConnections home;
 
-  /** The number of the last comparison. It is used again after 255 others; no mark is that old, since a connection that is not marked is ended by the first one that ends. */
+  /**
+   * The number of the last comparison. It is used again after 255 others. No mark is that old: the first comparison that ends ends the connections that it
+   * has not marked.
+   */
   private byte number;
 
   TierComparison(LoopConnections home) {

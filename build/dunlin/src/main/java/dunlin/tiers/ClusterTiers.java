@@ -57,8 +57,8 @@ public final class ClusterTiers implements AutoCloseable {
    *
    * Owner: any thread. Each kind of link that the frontend opens has a thread of its own.
    * Bounds: those of lanes, calls and links.
-   * Failure: while a range has no leader, or its leader does not answer, links wait for ten seconds. Then the messages and calls on them fail, and clients get an
-   *   error. Calls to the sessions wait; SessionLinks says when clients are disconnected for lack of them.
+   * Failure: while a range has no leader, or its leader does not answer, links wait for ten seconds. Then the messages and calls on them fail, and
+   *   clients get an error. Calls to the sessions wait; SessionLinks says when clients are disconnected since no node leads the sessions.
    */
   /** Larger than any message can be. */
   private static final int MESSAGE_MAX = 17 << 20;

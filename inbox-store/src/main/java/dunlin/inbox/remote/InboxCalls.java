@@ -26,9 +26,10 @@ public final class InboxCalls implements Link.Handler {
    * Bounds: UNANSWERED_MAX calls that are not answered, more than a frontend makes: beyond, the link is ended. An answer of more than
    *   ANSWER_BYTES_MAX becomes a failure, and a session that was opened with one is taken from its connection again.
    * Failure: a frame that cannot be read ends the link, and so does an acknowledgement that cannot be handed on; a call that throws is answered
-   *   so. With a lost link, all connections of the frontend are lost; the answers to what it has called are let go.
-   *   A call that may be made twice is not answered when its range is led elsewhere, or when it is unknown whether it was done: the link is interrupted, so that the
-   *   frontend makes it again, at the next leader.
+   *   so. With a lost link, the tier detaches the frontend, and answers that were not sent are dropped. The frontend may keep its connections: it
+   *   compares them over its next link.
+   *   A call that may be made twice is not answered when another node leads its range, or when it is unknown whether it was done: the link is
+   *   interrupted, and the frontend makes the call again, at the next leader.
    */
   private static final Logger LOG = LoggerFactory.getLogger(InboxCalls.class);
   private static final int UNANSWERED_MAX = 1 << 20;
@@ -52,12 +53,12 @@ public final class InboxCalls implements Link.Handler {
     Attachment attach(InboxOpening frontend, RemoteConnections connections);
 
     /**
-     * That link is lost, and with it all connections of the frontend. Called once, and not when this side has {@linkplain RemoteConnections#close
-     * closed} it.
+     * That link is lost. Unless the frontend has begun a later one, its connections count as lost. Called once, and not when this side has
+     * {@linkplain RemoteConnections#close closed} it.
      */
     void detach(InboxOpening frontend, RemoteConnections connections, String reason);
 
-    /** That link is to be closed, without a loss of connections: the frontend goes on over another one. */
+    /** That link is to be closed. No connection is lost: the frontend goes on over another link. */
     void interrupt(InboxOpening frontend, RemoteConnections connections, String reason);
   }
 
@@ -150,7 +151,8 @@ public final class InboxCalls implements Link.Handler {
       case InboxCall.Settled(var displaced) -> answer(number, AnswerForm.NOTHING, () -> inbox.settled(displaced));
       case InboxCall.Append(var session, var options, var from, var retained) ->
           answer(number, AnswerForm.APPENDED, () -> inbox.append(session, options, from, retained));
-      case InboxCall.AppendToGroup(var group, var message) -> answerOnce(number, AnswerForm.FLAG, () -> inbox.appendToGroup(group, message), () -> {});
+      case InboxCall.AppendToGroup(var group, var message) ->
+          answerOnce(number, AnswerForm.FLAG, () -> inbox.appendToGroup(group, message), () -> {});
       case InboxCall.Received(var session, var sequence) -> answer(number, AnswerForm.NOTHING, () -> inbox.received(session, sequence));
       case InboxCall.Released(var session, var packetId) -> answer(number, AnswerForm.NOTHING, () -> inbox.released(session, packetId));
       case InboxCall.Fetch(var session, var from, var messagesMax, var bytesMax) ->

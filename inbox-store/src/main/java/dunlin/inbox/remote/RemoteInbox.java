@@ -31,8 +31,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The session tier of another process, as a frontend uses it in one of its lives: calls over one link after another, which also bring what the tier says to the
- * frontend's connections, in its order. Futures complete on the links' thread; those that fail at once have failed when they are returned.
+ * The session tier of another process, as a frontend uses it in one of its lives: calls over one link after another, which also bring what the tier says
+ * to the frontend's connections, in its order. Futures complete on the links' thread; those that fail at once have failed when they are returned.
  */
 public final class RemoteInbox implements InboxClient {
   /*
@@ -42,12 +42,13 @@ public final class RemoteInbox implements InboxClient {
    *   Pages have room for fetchedMax bytes: a fetch takes what it asks for and one message more, and waits in a line until there is as much, or
    *   nothing else is fetched. So it may read later than what is called behind it takes effect.
    *   Acknowledgements that wait to be sent: ACKS_MAX, where a session counts as ACKS_A_SESSION more; further ones are dropped and counted, and their
-   *   messages come again to the client's next connection, unless this one reads its inbox again. MISSING_MAX connections that are missing and wait to be said; further ones are dropped
-   *   and counted, since the next push finds them missing as well.
-   * Failure: when a link is lost, calls that may be made twice are made again over the next one, in their order, and in front of all that waits; until then they wait, within
-   *   the bounds. CONNECT, appendToGroup() and statistics() may not: those that may have been made fail with OutcomeUnknownException, and the latter two fail at once
-   *   while there is no link. Acknowledgements that were sent are forgotten: once compared, connections read their inboxes again, and acknowledge again. What the tier was to be
-   *   answered is not said over another link. A frame that cannot be read ends the link.
+   *   messages come again to the client's next connection, unless this one reads its inbox again. MISSING_MAX connections that are missing and of which
+   *   the tier is still to be told; further ones are dropped and counted, since the next push finds them missing as well.
+   * Failure: nothing is sent while the tier is not connected; it waits, within the bounds. When a link is lost, calls that were sent and may be made
+   *   twice are made again over the next one, in their order, and in front of all that waits. CONNECT, appendToGroup() and statistics() may not be made
+   *   twice: those that were sent fail with OutcomeUnknownException. The latter two fail at once between two links. Acknowledgements that were sent are
+   *   forgotten: once compared, connections read their inboxes again, and acknowledge again. Answers to the tier's questions are not sent over another
+   *   link. A frame that cannot be read ends the link.
    *   When it is closed, everything that waits fails, but for settled(), which has its answer, and so does every later call.
    *
    * Acknowledgements of one session merge while they wait, up to its next call: what is called later takes effect later.
@@ -150,6 +151,11 @@ public final class RemoteInbox implements InboxClient {
 
   private final class Stream implements Outbox.Sender<Waiting> {
     @Override
+    public boolean waitsForConnection() {
+      return true;
+    }
+
+    @Override
     public void write(FrameWriter out, Waiting item) {
       switch (item) {
         case Waiting.Acks(var acks) -> out.bytes(InboxCallCodec.encode(new InboxCall.Acknowledge(acks.session(), take(acks))));
@@ -217,6 +223,11 @@ public final class RemoteInbox implements InboxClient {
     public void confirmed() {
       outbox.turn();
     }
+
+    @Override
+    public void connected() {
+      outbox.turn();
+    }
   }
 
   private final String frontend;
@@ -235,7 +246,7 @@ public final class RemoteInbox implements InboxClient {
   private final LongAdder acksDropped = new LongAdder();
   private final LongAdder missingDropped = new LongAdder();
   private volatile @Nullable String over; // written by the link's thread
-  private volatile boolean linked; // the same
+  private volatile boolean linked; // the same; the link may not be connected yet
 
   /** Null while there is none. */
   private @Nullable Link link;
@@ -405,7 +416,7 @@ public final class RemoteInbox implements InboxClient {
     return call(call, form, 0, true);
   }
 
-  /** What does not wait for a link. */
+  /** Of a call that fails between two links. */
   private <T> CompletableFuture<T> callNow(InboxCall.Asking call, AnswerForm<T> form) {
     if (over == null && !linked) return CompletableFuture.failedFuture(new StoreException("there is no link to the session tier"));
     return call(call, form, 0, false);

@@ -21,16 +21,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The session tier of another process over one link after another, whichever node leads the sessions. The frontend keeps its connections while there is no link, as long as the next
- * tier learns of them in time. Otherwise it ends them, and the next link belongs to its next life.
+ * The session tier of another process over one link after another, whichever node leads the sessions. The frontend keeps its connections while there is no
+ * link, as long as the next tier compares them in time. Otherwise it ends them, and the next link belongs to its next life.
  */
 public final class SessionLinks implements InboxClient, AutoCloseable {
   /*
    * Owner: the links' thread begins and replaces links and lives; any thread calls the present life.
    * Bounds: one link at a time, with the bounds of RemoteInbox. The next begins AGAIN_MILLIS after the one before was lost.
-   * Failure: without a link calls wait, as RemoteInbox says. Connections of a life are given up when no tier has compared them for KEPT_MILLIS since a link was lost, and none is
-   *   connected then: that is how long a tier waits for frontends after a start. While one is connected it is waited for, a second at a time: nobody else can serve the clients. A link that
-   *   cannot be begun counts as lost.
+   * Failure: without a link calls wait, as RemoteInbox says. Connections of a life are given up when no tier has compared them for KEPT_MILLIS since a
+   *   link was lost, and none is connected then: that is how long a tier waits for frontends after a start. While a tier is connected, SessionLinks waits
+   *   for it and looks again every LOOK_AGAIN_MILLIS, since nobody else can serve the clients. A link that cannot be begun counts as lost.
    */
   private static final Logger LOG = LoggerFactory.getLogger(SessionLinks.class);
   private static final long AGAIN_MILLIS = 200;
@@ -63,7 +63,7 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
 
   private long links;
 
-  /** Counts how often connections began to wait for a tier, and how often they ceased to; odd while they wait. */
+  /** Counts how often connections began to wait for a tier, and how often they stopped waiting; odd while they wait. */
   private int waits;
 
   /**
@@ -81,7 +81,13 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
 
   /** @param keptMillis how long connections are kept without a tier */
   SessionLinks(
-      String frontend, KeptConnections connections, LongSupplier nextLife, Network network, Executor owner, RemoteInbox.Bounds bounds, long keptMillis) {
+      String frontend,
+      KeptConnections connections,
+      LongSupplier nextLife,
+      Network network,
+      Executor owner,
+      RemoteInbox.Bounds bounds,
+      long keptMillis) {
     this.frontend = frontend;
     this.connections = connections;
     this.nextLife = nextLife;

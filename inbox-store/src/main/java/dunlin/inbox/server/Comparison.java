@@ -19,11 +19,15 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** Compares the connections that sessions name with those that one life of a frontend has kept. Those that are not there are reported; the frontend ends those that no session names. */
+/**
+ * Compares the connections that sessions name with those that one life of a frontend has kept. Those that are not there are reported; the frontend ends
+ * those that no session names.
+ */
 final class Comparison {
   /*
-   * No session may get a connection of this life while it is compared. Sessions may lose theirs: to another frontend, which this one is told of as ever, or since it has ended. So
-   * each connection that a session names in the end was named when this has begun, and is found: an iterator sees all that is there all the time.
+   * No session may get a connection of this life while it is compared. Sessions may lose theirs: to another frontend, of which this one is told as always,
+   * or because it has ended. So each connection that a session names at the end was named at the beginning, and is found: the iterator returns each
+   * session that is there from the beginning to the end.
    *
    * Owner: the given thread; questions are answered on any.
    * Bounds: one question at a time, of QUESTION_MAX connections; a step looks at LOOK_MAX sessions.

@@ -10,13 +10,16 @@ import java.util.concurrent.Executor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The session tier as frontends of other processes come to it: a link is the lease of one life of a frontend, and may be followed by another one of the same life. */
+/**
+ * The session tier as frontends of other processes come to it: a link is the lease of one life of a frontend, and may be followed by another one of the same
+ * life.
+ */
 public final class FrontendLinks implements InboxCalls.Tier {
   /*
    * Owner: the links' thread.
    * Bounds: one link for each frontend: a later one ends an earlier one, and an earlier one is refused. As many frontends as InboxServer attaches.
-   * Failure: a link that is lost has its frontend detached. A life that cannot be attached has its link ended, upon which the frontend comes with another one; it is given up when it does not
-   *   come in time, and so is one whose link was interrupted.
+   * Failure: when a link is lost, its frontend is detached. When a life cannot be attached, its link is interrupted. A frontend whose link was interrupted
+   *   comes with another link; when it does not come in time, its connections are treated as lost.
    */
   private static final Logger LOG = LoggerFactory.getLogger(FrontendLinks.class);
 
@@ -39,7 +42,8 @@ public final class FrontendLinks implements InboxCalls.Tier {
     var attaches = new Attached(frontend, connections);
     var earlier = present.get(frontend.frontend());
     if (earlier != null && !frontend.isLaterThan(earlier.frontend)) {
-      throw new LinkRefusedException("The frontend has begun a later link than number %d of life %d.".formatted(frontend.link(), frontend.incarnation()));
+      String opened = "number %d of life %d".formatted(frontend.link(), frontend.incarnation());
+      throw new LinkRefusedException("The frontend has begun a later link than " + opened + ".");
     }
     present.put(frontend.frontend(), attaches);
     if (earlier != null) owner.execute(earlier.connections::close);

@@ -39,7 +39,7 @@ final class Frontends implements Connections {
     private final long incarnation;
     private final Connections connections;
 
-    /** Whether sessions may get connections of it: the range has let go of its earlier lives, and what it has kept is known. Written under the lock. */
+    /** Whether sessions may get connections of it: its earlier lives have ended, and what it has kept was compared. Written under the lock. */
     private volatile boolean attached;
 
     private Life(long incarnation, Connections connections) {

@@ -148,10 +148,15 @@ final class InboxWires {
     breaks();
   }
 
-  /** No pipe takes the place of the one that breaks, until both sides have given the other up. */
-  void partsForGood() {
+  /** The pipe in use breaks, and none takes its place. */
+  void parts() {
     connects = false;
     breaks();
+  }
+
+  /** The same, until both sides have given the other up. */
+  void partsForGood() {
+    parts();
     nanos += Duration.ofSeconds(20).toNanos();
     acceptor.tick();
     dialled().tick();

@@ -98,7 +98,8 @@ class RemoteInboxModelTest {
       wires = new InboxWires(random, settings, FRONTEND, factory);
       inbox =
           new RemoteInbox(
-              FRONTEND.frontend(), FRONTEND.incarnation(), this, wires.frontendTasks::add, new RemoteInbox.Bounds(60, 200_000, 1 << 20, 1_000), this::isLost);
+              FRONTEND.frontend(), FRONTEND.incarnation(), this, wires.frontendTasks::add,
+              new RemoteInbox.Bounds(60, 200_000, 1 << 20, 1_000), this::isLost);
       inbox.dial(wires::dial);
     }
 

@@ -390,6 +390,7 @@ class RemoteInboxTest {
   void nothingIsSentWhileTheLinkIsHalfFullAndAllOfItOnceThatHasRoom() {
     var small = new Link.Settings(4, 64L << 20, Duration.ofSeconds(10));
     var test = new Sides(RemoteInbox.Bounds.defaults(1_000), RemoteConnections.Bounds.defaults(), small);
+    test.wires.drain();
     for (int i = 1; i <= 5; i++) {
       var _ = test.inbox.received(ONE, i);
       turn(test.wires.frontendTasks);
@@ -446,6 +447,41 @@ class RemoteInboxTest {
     assertThat(receiving).isCompleted();
     assertThat(subscribing).isNotDone();
     assertThat(inbox.calls()).isEqualTo(4);
+  }
+
+  @Test
+  void nothingIsSentWhileTheTierIsNotConnected() {
+    wires.drain();
+    wires.parts();
+    var connecting = inbox.connect(request(1));
+    var receiving = inbox.received(ONE, 1);
+    inbox.acknowledge(TWO, new long[] {1});
+    var asking = inbox.statistics();
+    wires.drain();
+    assertThat(wires.dialled().unconfirmedFrames()).isZero();
+
+    wires.partsForGood();
+    wires.drain();
+    assertThat(lost).hasSize(1);
+    for (var each : List.of(connecting, receiving, asking)) assertThat(each).isNotDone();
+
+    wires.meetsAgain();
+    dialsAgain();
+    assertThat(kinds(tier.calls)).isEqualTo("Connect one:1 two[1] Statistics");
+  }
+
+  @Test
+  void whatWaitsIsSentWhenTheSameTierIsConnectedAgain() {
+    wires.drain();
+    wires.breaks();
+    var connecting = inbox.connect(request(1));
+    turn(wires.frontendTasks);
+    assertThat(wires.dialled().unconfirmedFrames()).isZero();
+
+    wires.drain();
+    assertThat(kinds(tier.calls)).isEqualTo("Connect");
+    assertThat(connecting).isNotDone();
+    assertThat(lost).isEmpty();
   }
 
   @Test

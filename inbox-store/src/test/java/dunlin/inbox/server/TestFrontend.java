@@ -139,7 +139,8 @@ final class TestFrontend implements KeptConnections {
   @Override
   public CompletableFuture<List<Long>> missing(List<Owner> owners) {
     questions.add(owners);
-    return answers.thenApply(_ -> owners.stream().filter(owner -> !Objects.equals(there.get(owner.connection()), owner.epoch())).map(Owner::connection).toList());
+    var missing = owners.stream().filter(owner -> !Objects.equals(there.get(owner.connection()), owner.epoch()));
+    return answers.thenApply(_ -> missing.map(Owner::connection).toList());
   }
 
   @Override

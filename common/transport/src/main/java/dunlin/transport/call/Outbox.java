@@ -14,9 +14,9 @@ public final class Outbox<T> {
   /*
    * Owner: the link's thread, but for add() and announce().
    * Bounds: what waits is bounded by those who add it. A frame ends as soon as it has FRAME_BYTES, so it is longer than that by one item at most.
-   *   Nothing is sent while the link is half full: it waits, until the link says that something is confirmed. A turn takes TURN_ITEMS, so that
-   *   the thread comes to other links as well.
-   * Failure: when a link is lost, what waits stays, if another link may follow; it goes behind what is said again. Once it has ended, what waits and what is
+   *   Nothing is sent while the link is half full: it waits, until the link says that something is confirmed. A sender may also have it wait until
+   *   the link is connected. A turn takes TURN_ITEMS, so that the thread comes to other links as well.
+   * Failure: when a link is lost and another one may follow, what waits stays; it is sent behind what is said again. After end(), what waits and what is
    *   still added is handed back.
    */
   private static final int FRAME_BYTES = 64 * 1_024;
@@ -24,6 +24,11 @@ public final class Outbox<T> {
 
   /** Whose things are sent. On the link's thread. */
   public interface Sender<T> {
+    /** Whether nothing is to be written while the link is not connected. The sender asks for a {@link Outbox#turn} when it is. */
+    default boolean waitsForConnection() {
+      return false;
+    }
+
     /** A turn begins; what is added now may be sent in it. */
     default void begins() {}
 
@@ -101,14 +106,18 @@ public final class Outbox<T> {
     if (to == null) return;
     sender.begins();
     // Sending may lose the link.
-    for (int i = 0; i < TURN_ITEMS && !ended && to.equals(link) && to.hasRoom(); i++) {
+    for (int i = 0; i < TURN_ITEMS && !ended && to.equals(link) && takesMore(to); i++) {
       T next = next();
       if (next == null) break;
       sender.write(out, next);
       if (out.size() >= FRAME_BYTES) send(to);
     }
     if (out.size() > 0 && !ended) send(to);
-    if (anyWaits() && to.equals(link) && to.hasRoom()) announce();
+    if (anyWaits() && to.equals(link) && takesMore(to)) announce();
+  }
+
+  private boolean takesMore(Link to) {
+    return to.hasRoom() && (to.isConnected() || !sender.waitsForConnection());
   }
 
   private void send(Link to) {

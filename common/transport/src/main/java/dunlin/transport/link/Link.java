@@ -51,6 +51,9 @@ public final class Link {
 
     /** Called on the owner's thread when the other side has confirmed frames, for senders that wait for room. */
     default void confirmed() {}
+
+    /** Called on the owner's thread when the link {@linkplain Link#isConnected is connected}, for the first time or again. */
+    default void connected() {}
   }
 
   /**
@@ -233,6 +236,7 @@ public final class Link {
   public void arrived(Pipe from, byte[] bytes) {
     if (pipe != from) return;
     long before = confirmed;
+    boolean wasGreeted = greeted;
     try {
       switch (LinkFrame.decode(bytes, settings.bytesMax())) {
         case Hello hello -> greet(hello);
@@ -254,7 +258,7 @@ public final class Link {
       from.send(new Refuse(false, requireNonNull(e.getMessage())).encode());
       giveUp("the other side has sent " + e.getMessage());
     }
-    tellConfirmed(before);
+    tell(wasGreeted, before);
   }
 
   /** Continues with the pipe on which a dialler has sent HELLO, after {@link #checkHello}. */
@@ -262,12 +266,13 @@ public final class Link {
     long before = confirmed;
     connected(next);
     goOnFrom(hello.received());
-    tellConfirmed(before);
+    tell(false, before);
   }
 
-  /** Called last, since the handler may send frames in it. */
-  private void tellConfirmed(long before) {
-    if (confirmed > before && !lost) requireNonNull(handler).confirmed();
+  /** Called last, since the handler may send frames or close the link in it. */
+  private void tell(boolean wasGreeted, long confirmedBefore) {
+    if (greeted && !wasGreeted) requireNonNull(handler).connected();
+    if (confirmed > confirmedBefore && !lost) requireNonNull(handler).confirmed();
   }
 
   private void greet(Hello hello) throws MalformedLinkFrameException {

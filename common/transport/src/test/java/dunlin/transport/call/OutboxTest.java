@@ -16,6 +16,12 @@ class OutboxTest {
     final List<Integer> written = new ArrayList<>();
     final List<Integer> unsent = new ArrayList<>();
     int frames;
+    boolean waitsForConnection;
+
+    @Override
+    public boolean waitsForConnection() {
+      return waitsForConnection;
+    }
 
     @Override
     public void write(FrameWriter out, Integer item) {
@@ -89,6 +95,19 @@ class OutboxTest {
     }
     assertThat(sender.written).containsExactly(1, 2);
     assertThat(tasks).isEmpty();
+  }
+
+  @Test
+  void aSenderMayWaitForTheConnection() {
+    sender.waitsForConnection = true;
+    opens();
+    outbox.add(1);
+    runOne();
+
+    assertThat(sender.written).isEmpty();
+    assertThat(tasks).as("no turn is asked for").isEmpty();
+    outbox.end();
+    assertThat(sender.unsent).containsExactly(1);
   }
 
   @Test

@@ -61,6 +61,7 @@ class LinkTest {
     private final List<String> received = new ArrayList<>();
     private final List<String> lost = new ArrayList<>();
     private int confirmed;
+    private int connected;
     private Runnable uponReceived = () -> {};
     private Runnable uponConfirmed = () -> {};
 
@@ -68,6 +69,11 @@ class LinkTest {
     public void received(byte[] frame) {
       received.add(new String(frame, UTF_8));
       uponReceived.run();
+    }
+
+    @Override
+    public void connected() {
+      connected++;
     }
 
     @Override
@@ -163,6 +169,40 @@ class LinkTest {
 
     assertThat(pipe.texts()).containsExactly("HELLO 11 0 0 node a", "DATA 1 0 a", "DATA 2 0 b");
     assertThat(link.isConnected()).isTrue();
+  }
+
+  @Test
+  void saysEachTimeThatItIsConnected() {
+    link.connected(pipe);
+    assertThat(ear.connected).isZero();
+    link.arrived(pipe, hello(ACCEPTOR, DIALLER, 0));
+    link.arrived(pipe, data(1, 0, "x"));
+    assertThat(ear.connected).isEqualTo(1);
+
+    link.broken(pipe);
+    var next = new Sent();
+    link.connected(next);
+    assertThat(ear.connected).isEqualTo(1);
+    link.arrived(next, hello(ACCEPTOR, DIALLER, 0));
+    assertThat(ear.connected).isEqualTo(2);
+
+    link.broken(next);
+    var third = new Sent();
+    link.connected(third);
+    link.arrived(third, hello(ACCEPTOR + 1, DIALLER, 0));
+    assertThat(ear.lost).hasSize(1);
+    assertThat(ear.connected).as("a link that is lost is not connected").isEqualTo(2);
+  }
+
+  @Test
+  void anAcceptedLinkSaysEachTimeThatItIsConnected() {
+    for (int i = 1; i <= 2; i++) {
+      var from = new Sent();
+      acceptor.connected(from);
+      acceptor.arrived(from, dialled(DIALLER, i == 1 ? 0 : opened.getFirst().identity(), 0));
+      assertThat(opened).hasSize(1);
+      assertThat(accepting.connected).isEqualTo(i);
+    }
   }
 
   @Test
