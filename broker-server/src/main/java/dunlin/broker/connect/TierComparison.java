@@ -26,8 +26,8 @@ final class TierComparison {
   private final LoopConnections home;
 
   /**
-   * The number of the last comparison. It is used again after 255 others. No mark is that old: the first comparison that ends ends the connections that it
-   * has not marked.
+   * The number of the last comparison. It is used again after 255 others. A mark would be that old only if all of these failed: the first one that succeeds
+   * ends the connections that it has not marked.
    */
   private byte number;
 

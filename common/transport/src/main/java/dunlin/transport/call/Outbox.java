@@ -16,8 +16,8 @@ public final class Outbox<T> {
    * Bounds: what waits is bounded by those who add it. A frame ends as soon as it has FRAME_BYTES, so it is longer than that by one item at most.
    *   Nothing is sent while the link is half full: it waits, until the link says that something is confirmed. A sender may also have it wait until
    *   the link is connected. A turn takes TURN_ITEMS, so that the thread comes to other links as well.
-   * Failure: when a link is lost and another one may follow, what waits stays; it is sent behind what is said again. After end(), what waits and what is
-   *   still added is handed back.
+   * Failure: when a link is lost and another one may follow, what waits stays; it is sent behind what is said again. After end(), what waits and what
+   *   is still added is handed back.
    */
   private static final int FRAME_BYTES = 64 * 1_024;
   private static final int TURN_ITEMS = 4_096;
