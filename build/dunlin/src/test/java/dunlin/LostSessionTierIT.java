@@ -94,19 +94,19 @@ class LostSessionTierIT {
         if (i % MESSAGES != MESSAGES / 2) continue;
         while (!expected.isEmpty()) {
           String next = expected.removeFirst();
-          assertThat(received(durable)).isEqualTo(next);
-          assertThat(received(online)).isEqualTo(next);
+          assertThat(StayingClients.received(durable)).isEqualTo(next);
+          assertThat(StayingClients.received(online)).isEqualTo(next);
         }
       }
       for (String next : expected) {
-        assertThat(received(durable)).isEqualTo(next);
-        assertThat(received(online)).isEqualTo(next);
+        assertThat(StayingClients.received(durable)).isEqualTo(next);
+        assertThat(StayingClients.received(online)).isEqualTo(next);
       }
       await().atMost(TestBroker.SOON).until(() -> seams.lostSessions() == LOSSES);
       for (var client : List.of(durable, online)) {
         client.subscribe("more", 1);
         assertThat(publisher.publishAndWait("more", "the last one")).isZero();
-        assertThat(received(client)).isEqualTo("the last one");
+        assertThat(StayingClients.received(client)).isEqualTo("the last one");
         client.disconnect();
       }
       assertThat(watcher.hasInput()).as("no will was sent").isFalse();
@@ -122,18 +122,6 @@ class LostSessionTierIT {
     publisher.pubrel(packetId);
     publisher.next(RawClient.PUBCOMP);
     return true;
-  }
-
-  /** The next message, whose exchange is brought to its end. */
-  private static String received(RawClient client) {
-    var publish = client.next(RawClient.PUBLISH);
-    if (publish.qos() == 1) client.puback(publish.packetId());
-    if (publish.qos() == 2) {
-      client.pubrec(publish.packetId());
-      client.next(RawClient.PUBREL);
-      client.pubcomp(publish.packetId());
-    }
-    return publish.text();
   }
 
   private static void endLives(WiredSeams seams, Path data) {

@@ -87,7 +87,8 @@ final class StayingClients implements AutoCloseable {
     for (RawClient client : List.of(publisher, durable, online)) client.ping();
   }
 
-  private static String received(RawClient subscriber) {
+  /** The text of the next message. Its exchange is completed. */
+  static String received(RawClient subscriber) {
     var publish = subscriber.next(RawClient.PUBLISH);
     if (publish.qos() == 1) subscriber.puback(publish.packetId());
     if (publish.qos() == 2) {

@@ -19,7 +19,8 @@ public final class FrontendLinks implements InboxCalls.Tier {
    * Owner: the links' thread.
    * Bounds: one link for each frontend: a later one ends an earlier one, and an earlier one is refused. As many frontends as InboxServer attaches.
    * Failure: when a link is lost, its frontend is detached. When a life cannot be attached, its link is interrupted. A frontend whose link was interrupted
-   *   comes with another link; when it does not come in time, its connections are treated as lost.
+   *   comes with another link; when it does not come in time, its connections are treated as lost. What cannot be detached is treated as lost by the next
+   *   start.
    */
   private static final Logger LOG = LoggerFactory.getLogger(FrontendLinks.class);
 
