@@ -16,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** A session tier that was lost treats all connections as lost, and so does the frontend. */
+/** A frontend that begins its next life ends all connections of the one before. */
 class LivesTest {
   private static final int LOOPS = 2;
 

@@ -5,9 +5,13 @@ import dunlin.inbox.Connections;
 import dunlin.inbox.propose.Proposals;
 import dunlin.inbox.state.SessionState;
 import dunlin.store.StoreException;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -21,7 +25,7 @@ final class Frontends implements Connections {
    *   a future completes; who only looks one up takes no lock.
    * Bounds: FRONTENDS_MAX; one more is refused. LostFrontends says how many losses are waited for.
    * Failure: what is for a frontend that is not attached, or for another life of it, is counted: with QoS 0 it is dropped, and else it waits in
-   *   its inbox. A frontend that fails to take a call is logged, and the others are served.
+   *   its inbox. A frontend that fails to take a call is logged, and the others are served. One that is awaited is detached when it does not come in time.
    */
   static final int FRONTENDS_MAX = 1_024;
 
@@ -121,10 +125,31 @@ final class Frontends implements Connections {
     lives.remove(frontend, life);
   }
 
-  /** Serves a frontend no longer by these connections, without a loss: it is to come back. */
-  synchronized void release(String frontend, Connections connections) {
+  /** See {@link InboxServer#await}. */
+  void await(String frontend, long incarnation, Connections connections, ScheduledExecutorService timer, Duration time) {
+    release(frontend, connections);
+    detachUnlessBack(frontend, incarnation, timer, time);
+  }
+
+  private synchronized void release(String frontend, Connections connections) {
     var present = lives.get(frontend);
     if (present != null && present.connections.equals(connections)) lives.remove(frontend);
+  }
+
+  private void detachUnlessBack(String frontend, long incarnation, ScheduledExecutorService timer, Duration time) {
+    Runnable detach =
+        () -> {
+          try {
+            detachAbsent(frontend, incarnation);
+          } catch (StoreException refused) {
+            detachUnlessBack(frontend, incarnation, timer, time);
+          }
+        };
+    try {
+      var _ = timer.schedule(detach, time.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException closed) {
+      LOG.debug("Closed before frontend {} has attached again; the next leader waits for it", frontend);
+    }
   }
 
   /** See {@link InboxServer#detach}. */
@@ -176,7 +201,7 @@ final class Frontends implements Connections {
   }
 
   /** Treats one frontend as gone unless it has come, in this life or a later one. */
-  void detachAbsent(String frontend, long incarnation) {
+  private void detachAbsent(String frontend, long incarnation) {
     LostFrontends.Attempt attempt;
     synchronized (this) {
       if (hasCome(frontend, incarnation)) return;

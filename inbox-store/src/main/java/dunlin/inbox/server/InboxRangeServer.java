@@ -13,6 +13,7 @@ import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.StaleSessionException;
 import dunlin.inbox.propose.BoundedRange;
+import dunlin.inbox.propose.DueWork;
 import dunlin.inbox.propose.Proposals;
 import dunlin.inbox.propose.RefusedConnections;
 import dunlin.inbox.propose.SharedSums;

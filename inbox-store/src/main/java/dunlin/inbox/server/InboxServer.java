@@ -264,24 +264,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    * {@linkplain #resume attach} again in time.
    */
   public void await(String frontend, long incarnation, KeptConnections connections) {
-    frontends.release(frontend, connections);
-    detachUnlessBack(frontend, incarnation);
-  }
-
-  private void detachUnlessBack(String frontend, long incarnation) {
-    Runnable detach =
-        () -> {
-          try {
-            frontends.detachAbsent(frontend, incarnation);
-          } catch (StoreException refused) {
-            detachUnlessBack(frontend, incarnation);
-          }
-        };
-    try {
-      var _ = timer.schedule(detach, frontendLease.toMillis(), TimeUnit.MILLISECONDS);
-    } catch (RejectedExecutionException closed) {
-      LOG.debug("Closed before frontend {} has attached again; the next leader waits for it", frontend);
-    }
+    frontends.await(frontend, incarnation, connections, timer, frontendLease);
   }
 
   /**

@@ -8,6 +8,7 @@ import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient.Connected;
 import dunlin.inbox.InboxClient.Will;
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.propose.DueWork;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;

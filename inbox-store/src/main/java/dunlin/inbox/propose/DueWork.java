@@ -1,6 +1,5 @@
-package dunlin.inbox.server;
+package dunlin.inbox.propose;
 
-import dunlin.inbox.propose.Proposals;
 import dunlin.inbox.range.SessionRange;
 import dunlin.inbox.rows.SessionCommand;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -10,13 +9,13 @@ import java.util.function.IntSupplier;
  * Makes the session range do work that is due: end expired sessions, report wills, and delete messages of ended
  * sessions.
  */
-final class DueWork {
+public final class DueWork {
   /*
    * Owner: the timer thread begins; the applying thread continues.
    * Bounds: one command at a time, of STEPS_MAX steps.
    * Failure: work that the range refuses is still due at the next turn.
    */
-  static final int STEPS_MAX = 1_000;
+  public static final int STEPS_MAX = 1_000;
 
   private final SessionRange logic;
   private final Proposals proposals;
@@ -24,14 +23,14 @@ final class DueWork {
   private final AtomicBoolean proposed = new AtomicBoolean();
 
   /** @param wills the number of wills that may still be reported */
-  DueWork(SessionRange logic, Proposals proposals, IntSupplier wills) {
+  public DueWork(SessionRange logic, Proposals proposals, IntSupplier wills) {
     this.logic = logic;
     this.proposals = proposals;
     this.wills = wills;
   }
 
   /** One turn of the timer. */
-  void turn(long now) {
+  public void turn(long now) {
     if (logic.nextWork() > now || !proposed.compareAndSet(false, true)) return;
     propose(now);
   }
