@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -189,6 +190,65 @@ class BrokerClusterIT {
     assertThat(operations.disconnect(Publisher.DEFAULT_TENANT, "operated")).isTrue();
     client.awaitClosed();
     client.close();
+  }
+
+  @Test
+  void publishersSeeNothingOfAMoveOfTheLeaderOfTheRoutes() throws JMException {
+    var clients = new SteadyClients();
+    for (int i = 0; i < NODES; i++) {
+      var clean = connected(i, Connect.of("steady-clean-" + i).clean().expiry(0));
+      clean.subscribe("steady/#", 2);
+      clients.receives("clean-" + i, 2 * NODES, clean);
+    }
+    var durable = connected(0, Connect.of("steady-durable").clean());
+    durable.subscribe("steady/#", 2);
+    clients.receives("durable", 2 * NODES, durable);
+    for (int i = 0; i < NODES; i++) {
+      for (int qos = 1; qos <= 2; qos++) {
+        String name = "steady/" + qos + "-" + i;
+        boolean newer = i != 1;
+        var publisher =
+            newer
+                ? connected(i, Connect.of(name).clean())
+                : RawClient.connected(brokers.get(i).tcpPort(), RawClient.connect(4, false, 0, name, new byte[0]));
+        clients.publishes(name, qos, publisher);
+      }
+    }
+
+    for (int move = 0; move < 2; move++) {
+      int before = clients.progress();
+      await("publishers go on").atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(5)).until(() -> clients.progress() > before + 5);
+      moveRoutes();
+    }
+    clients.check();
+    durable.disconnect();
+  }
+
+  /** Lets the node lead the routes that leads the fewest ranges, so that no other range is moved for it. */
+  private static void moveRoutes() throws JMException {
+    var beans = ManagementFactory.getPlatformMBeanServer();
+    var cluster = JMX.newMXBeanProxy(beans, beans.queryNames(new ObjectName("dunlin:type=Cluster,*"), null).iterator().next(), ClusterMXBean.class);
+    String routes = cluster.getRanges().stream().filter(range -> range.kind().equals("routes")).findFirst().orElseThrow().id();
+    var led = new HashMap<String, Integer>();
+    String leader = "";
+    for (var range : beans.queryNames(new ObjectName("dunlin:type=Range,*"), null)) {
+      boolean leads = beans.getAttribute(range, "Role").equals("leader");
+      led.merge(range.getKeyProperty("node"), leads ? 1 : 0, Integer::sum);
+      if (leads && range.getKeyProperty("range").contains("routes")) leader = range.getKeyProperty("node");
+    }
+    assertThat(leader).isNotEmpty();
+    led.remove(leader);
+    String target = led.entrySet().stream().min(Map.Entry.comparingByValue()).orElseThrow().getKey();
+    cluster.transferLeadership(routes, target);
+    await("the leader of the routes has moved").atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(10)).until(() -> leadsRoutes(target));
+  }
+
+  private static boolean leadsRoutes(String node) throws JMException {
+    var beans = ManagementFactory.getPlatformMBeanServer();
+    for (var range : beans.queryNames(new ObjectName("dunlin:type=Range,node=" + node + ",*"), null)) {
+      if (range.getKeyProperty("range").contains("routes")) return beans.getAttribute(range, "Role").equals("leader");
+    }
+    return false;
   }
 
   @Test

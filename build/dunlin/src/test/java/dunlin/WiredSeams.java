@@ -16,6 +16,7 @@ import dunlin.dist.deliver.DeliverSettings;
 import dunlin.dist.remote.RemoteDeliveries;
 import dunlin.dist.remote.RemoteDelivery;
 import dunlin.dist.remote.RemoteRoutes;
+import dunlin.dist.remote.Repetitions;
 import dunlin.dist.remote.RouteCalls;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.remote.InboxCalls;
@@ -33,8 +34,10 @@ import dunlin.transport.LaneCredit;
 import dunlin.transport.call.CallBounds;
 import dunlin.transport.call.CallLinks;
 import dunlin.transport.call.CallReceiver;
+import dunlin.transport.lane.LaneLinks;
 import dunlin.transport.lane.ReceivingStream;
 import dunlin.transport.lane.RemoteLane;
+import dunlin.transport.lane.Repeating;
 import dunlin.transport.lane.SharedWindow;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -49,6 +52,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -64,6 +68,7 @@ final class WiredSeams implements Seams {
   private static final Logger LOG = LoggerFactory.getLogger(WiredSeams.class);
 
   private static final int MESSAGE_MAX = 16 << 20;
+  private static final long GRACE_MILLIS = 1_000;
   private static final UUID ANYBODY = UUID.fromString("00000000-0000-0000-0000-000000000002");
   private static final String NODE = ANYBODY.toString();
 
@@ -85,6 +90,12 @@ final class WiredSeams implements Seams {
 
   /** What ends the present link for calls, by what is called. */
   private final Map<String, Runnable> calls = new ConcurrentHashMap<>();
+
+  /** What ends the present link of a lane to the dist tier, at once or when all is answered. */
+  private final Map<Integer, Runnable> lanes = new ConcurrentHashMap<>();
+
+  private final Map<Integer, Runnable> drains = new ConcurrentHashMap<>();
+  private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("lanes-timer").factory());
 
   private @Nullable Called routeCalls;
 
@@ -193,6 +204,18 @@ final class WiredSeams implements Seams {
     return calls.size();
   }
 
+  /** Ends the present links of all lanes to the dist tier at once, and answers how many these are. */
+  int loseLanes() {
+    lanes.values().forEach(Runnable::run);
+    return lanes.size();
+  }
+
+  /** Ends them as at the end of a leadership, which answers what it has delivered. */
+  int moveLanes() {
+    drains.values().forEach(Runnable::run);
+    return drains.size();
+  }
+
   /** Links for calls that were lost so far. */
   long lostCalls() {
     return (long) (meters.get("dunlin.retain.links.lost").functionCounters().stream().mapToDouble(FunctionCounter::count).sum()
@@ -207,7 +230,8 @@ final class WiredSeams implements Seams {
   public Deliveries onLoops(Frontend frontend, Delivery delivery) {
     return (lane, thread) -> {
       var loop = frontend.onLane(lane);
-      var wire = wire(thread, loop, (link, _) -> new ReceivingStream(link, loop, new RemoteDeliveries(delivery)));
+      var repetitions = new Repetitions();
+      var wire = wire(thread, loop, (link, _) -> new ReceivingStream(link, loop, new RemoteDeliveries(delivery, repetitions)));
       return new RemoteDelivery(wire::dial, thread, System::nanoTime);
     };
   }
@@ -267,6 +291,7 @@ final class WiredSeams implements Seams {
     for (Runnable ends : callers) ends.run();
     for (Wire wire : wires) wire.close();
     close.run();
+    timer.shutdownNow();
     for (ExecutorService thread : threads) thread.shutdownNow();
   }
 
@@ -284,8 +309,18 @@ final class WiredSeams implements Seams {
     public Lane openLane(int number, Executor thread, LaneCredit credit) {
       var there = thread("dist-lane-" + number);
       var lane = CompletableFuture.supplyAsync(() -> dist.openLane(number, there, LaneCredit.uncounted()), there);
-      var wire = wire(thread, there, (link, _) -> new ReceivingStream(link, there, RemoteLane.into(lane.join(), window)));
-      return new RemoteLane(wire::dial, thread, credit);
+      Executor grace = task -> timer.schedule(() -> there.execute(task), GRACE_MILLIS, TimeUnit.MILLISECONDS);
+      var links =
+          LaneLinks.ofCallers(
+              link -> {
+                var stream = new ReceivingStream(link, there, RemoteLane.into(lane.join(), window), grace);
+                lanes.put(number, () -> there.execute(link::close));
+                drains.put(number, stream::end);
+                return stream;
+              });
+      var wire = wire(thread, there, links::open);
+      Repeating.Later later = (task, millis) -> timer.schedule(() -> thread.execute(task), millis, TimeUnit.MILLISECONDS);
+      return new RemoteLane(wire::dial, thread, credit, new Repeating(number + 1, TestBroker.SOON, System::nanoTime, later));
     }
 
     @Override

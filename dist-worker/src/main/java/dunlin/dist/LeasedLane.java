@@ -1,6 +1,7 @@
 package dunlin.dist;
 
 import dunlin.model.Publication;
+import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
@@ -11,26 +12,42 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A lane to the dist worker of a leader. A message with an acknowledgement is acknowledged only if this node still led
- * the routes after it was matched, so that no subscription is missed that another leader has confirmed.
+ * the routes after the message had come, so that no subscription is missed that another leader has confirmed.
  */
 final class LeasedLane implements Lane {
   /*
-   * One read barrier proves that for all messages that were matched before it was asked for. One is asked for at a time;
-   * messages that are matched meanwhile wait for the next.
+   * One read barrier proves that for all messages that came before it was asked for. One is asked for at a time; messages
+   * that come meanwhile wait for the next.
+   *
+   * QoS 1 is delivered at once, and acknowledged with the proof. QoS 2 is not delivered before the proof: a repetition of
+   * it that comes to the next leader is not delivered again to those who have it, so the first delivery must have found
+   * all subscriptions.
    *
    * Owner: the lane's thread.
    * Bounds: the messages that wait are bounded by the credit of their publishers.
-   * Failure: without the proof, the message is answered SERVER_UNAVAILABLE, although it may have been delivered, and its
-   * publisher sends it again.
+   * Failure: without the proof, all messages that wait are refused, also for the next proof, and the lane's opener sends
+   * them again to whoever leads then. QoS 1 is answered SERVER_UNAVAILABLE, since it may have been delivered, and QoS 2
+   * USE_ANOTHER_SERVER, since it has not. A destination that fails does not keep the messages behind from theirs.
    */
+  private static final Logger LOG = LoggerFactory.getLogger(LeasedLane.class);
+
   private final Lane lane;
   private final Supplier<CompletableFuture<@Nullable Void>> barrier;
   private final Executor thread;
-  private List<Acknowledgement> matched = new ArrayList<>();
+  private List<Waiting> waiting = new ArrayList<>();
   private boolean asked;
+
+  /**
+   * A message that waits for the proof.
+   *
+   * @param undelivered the message, if it is delivered only then
+   */
+  private record Waiting(@Nullable Publication undelivered, @Nullable Feedback feedback, Acknowledgement acknowledgement) {}
 
   /**
    * @param barrier asks for a read barrier of the routes, as {@code Replica.readBarrier}
@@ -44,31 +61,50 @@ final class LeasedLane implements Lane {
 
   @Override
   public void append(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
-    if (acknowledgement != null) acknowledgement.expect();
-    try {
+    if (acknowledgement == null || message.qos() == QoS.AT_MOST_ONCE) {
       lane.append(message, feedback, acknowledgement);
+      return;
+    }
+    boolean holds = message.qos() == QoS.EXACTLY_ONCE;
+    acknowledgement.expect();
+    try {
+      if (!holds) lane.append(message, feedback, acknowledgement);
     } finally {
-      if (acknowledgement != null) {
-        matched.add(acknowledgement);
-        if (!asked) ask();
-      }
+      waiting.add(new Waiting(holds ? message : null, feedback, acknowledgement));
+      if (!asked) ask();
     }
   }
 
   private void ask() {
     asked = true;
-    var proved = matched;
-    matched = new ArrayList<>();
-    var _ =
-        barrier
-            .get()
-            .whenCompleteAsync(
-                (_, failure) -> {
-                  var reason = failure == null ? ReasonCode.SUCCESS : ReasonCode.SERVER_UNAVAILABLE;
-                  for (Acknowledgement each : proved) each.answer(reason);
-                  asked = false;
-                  if (!matched.isEmpty()) ask();
-                },
-                thread);
+    var proved = waiting;
+    waiting = new ArrayList<>();
+    var _ = barrier.get().whenCompleteAsync((_, failure) -> answered(proved, failure == null), thread);
+  }
+
+  private void answered(List<Waiting> messages, boolean proved) {
+    messages.forEach(proved ? this::accept : LeasedLane::refuse);
+    if (!proved) {
+      var behind = waiting;
+      waiting = new ArrayList<>();
+      behind.forEach(LeasedLane::refuse);
+    }
+    asked = false;
+    if (!waiting.isEmpty()) ask();
+  }
+
+  private void accept(Waiting message) {
+    var reason = ReasonCode.SUCCESS;
+    try {
+      if (message.undelivered != null) lane.append(message.undelivered, message.feedback, message.acknowledgement);
+    } catch (RuntimeException e) {
+      LOG.error("A message could not be delivered", e);
+      reason = ReasonCode.SERVER_UNAVAILABLE;
+    }
+    message.acknowledgement.answer(reason);
+  }
+
+  private static void refuse(Waiting message) {
+    message.acknowledgement.answer(message.undelivered == null ? ReasonCode.SERVER_UNAVAILABLE : ReasonCode.USE_ANOTHER_SERVER);
   }
 }

@@ -1,6 +1,7 @@
 package dunlin.tiers;
 
 import dunlin.links.LinkService;
+import dunlin.transport.lane.LaneLinks;
 import dunlin.transport.lane.ReceivingStream;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
@@ -11,6 +12,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.IntFunction;
+import java.util.function.Supplier;
 
 /** The links that one server of this node accepts, and its threads for them; closed together. */
 final class Accepting implements AutoCloseable {
@@ -47,16 +49,16 @@ final class Accepting implements AutoCloseable {
   }
 
   /**
-   * Accepts links with the messages of each lane.
+   * Accepts the leader's link for the messages of each lane.
    *
-   * @param receiverOf a receiver for each link: it keeps what both sides of that link have said to each other, and the
-   *     next leader's link begins anew
+   * @param receiversOf makes a receiver for each link of a lane: it keeps what both sides of that link have said to each
+   *     other, and the next leader's link begins anew
    */
-  void acceptLanes(IntFunction<String> name, IntFunction<? extends Executor> threadOf, IntFunction<ReceivingStream.Receiver> receiverOf) {
-    for (int i = 0; i < LinkNames.LANES; i++) {
-      int lane = i;
+  void acceptLanes(IntFunction<String> name, IntFunction<? extends Executor> threadOf, IntFunction<Supplier<ReceivingStream.Receiver>> receiversOf) {
+    for (int lane = 0; lane < LinkNames.LANES; lane++) {
       var owner = threadOf.apply(lane);
-      accept(name.apply(lane), owner, (link, _) -> new ReceivingStream(link, owner, receiverOf.apply(lane)));
+      var receivers = receiversOf.apply(lane);
+      accept(name.apply(lane), owner, LaneLinks.ofLeaders(link -> new ReceivingStream(link, owner, receivers.get())));
     }
   }
 

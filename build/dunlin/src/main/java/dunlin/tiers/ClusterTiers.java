@@ -4,6 +4,7 @@ import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.Frontend;
 import dunlin.cluster.Cluster;
 import dunlin.cluster.RangeKind;
+import dunlin.dist.Delivery;
 import dunlin.dist.DistClient;
 import dunlin.dist.DistSettings;
 import dunlin.dist.Route;
@@ -13,6 +14,7 @@ import dunlin.dist.RouteReplica;
 import dunlin.dist.deliver.DeliverSettings;
 import dunlin.dist.remote.RemoteDeliveries;
 import dunlin.dist.remote.RemoteRoutes;
+import dunlin.dist.remote.Repetitions;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.remote.RemoteInbox;
@@ -34,7 +36,9 @@ import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
 import dunlin.transport.call.CallLinks;
 import dunlin.transport.lane.RemoteLane;
+import dunlin.transport.lane.Repeating;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -42,9 +46,14 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Connects a broker with the other brokers of its cluster: serves the ranges that this node leads, and connects its frontend with the leaders of all ranges.
@@ -57,9 +66,12 @@ public final class ClusterTiers implements AutoCloseable {
    *
    * Owner: any thread. Each kind of link that the frontend opens has a thread of its own.
    * Bounds: those of lanes, calls and links.
-   * Failure: while a range has no leader, or its leader does not answer, links wait for ten seconds. Then the messages and calls on them fail, and
-   *   clients get an error. Calls to the sessions wait; SessionLinks says when clients are disconnected since no node leads the sessions.
+   * Failure: while a range has no leader, or its leader does not answer, links wait for ten seconds. Then calls on them fail, and clients get an error.
+   *   Messages are sent again to the next leader of the routes, for ten seconds (SendingStream). Calls to the sessions wait; SessionLinks says when clients are
+   *   disconnected since no node leads the sessions.
    */
+  private static final Logger LOG = LoggerFactory.getLogger(ClusterTiers.class);
+
   /** Larger than any message can be. */
   private static final int MESSAGE_MAX = 17 << 20;
 
@@ -85,6 +97,7 @@ public final class ClusterTiers implements AutoCloseable {
       Duration leaseChecked,
       LongAdder announced) {}
 
+  private final SecureRandom random = new SecureRandom();
   private final Parts parts;
   private final Reach reach;
   private final LedTiers led;
@@ -190,7 +203,16 @@ public final class ClusterTiers implements AutoCloseable {
 
     @Override
     public Lane openLane(int number, Executor thread, LaneCredit credit) {
-      return new RemoteLane(reach.leader(RouteReplica.KIND, LinkNames.lane(number), new byte[0], thread), thread, credit);
+      var dialler = reach.leader(RouteReplica.KIND, LinkNames.lane(number), new byte[0], thread);
+      return new RemoteLane(dialler, thread, credit, new Repeating(random.nextLong(), Patience.LIMIT, System::nanoTime, (task, millis) -> later(thread, task, millis)));
+    }
+
+    private void later(Executor thread, Runnable task, long millis) {
+      try {
+        var _ = parts.timer().schedule(() -> thread.execute(task), millis, TimeUnit.MILLISECONDS);
+      } catch (RejectedExecutionException stopped) {
+        LOG.debug("A lane does not go on: the node stops");
+      }
     }
 
     @Override
@@ -226,7 +248,16 @@ public final class ClusterTiers implements AutoCloseable {
 
   /** Accepts messages for the listeners of the embedding application. */
   public void accept(ApplicationSubscriptions application) {
-    accepting.acceptLanes(LinkNames::application, parts.frontend()::onLane, _ -> new RemoteDeliveries(application));
+    acceptLanes(LinkNames::application, application);
+  }
+
+  private void acceptLanes(IntFunction<String> name, Delivery delivery) {
+    accepting.acceptLanes(
+        name, parts.frontend()::onLane,
+        _ -> {
+          var repetitions = new Repetitions();
+          return () -> new RemoteDeliveries(delivery, repetitions);
+        });
   }
 
   /**
@@ -234,7 +265,7 @@ public final class ClusterTiers implements AutoCloseable {
    * their links.
    */
   public CompletableFuture<Void> begin() {
-    accepting.acceptLanes(LinkNames::clients, parts.frontend()::onLane, _ -> new RemoteDeliveries(parts.frontend().delivery()));
+    acceptLanes(LinkNames::clients, parts.frontend().delivery());
     lease =
         new FrontendLease(
             cluster(), parts.timer(), parts.leaseChecked(), () -> sessions.lose("this node has lost its lease in the cluster"));

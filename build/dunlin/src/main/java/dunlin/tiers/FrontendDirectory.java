@@ -40,6 +40,7 @@ final class FrontendDirectory {
   private final DistWorker worker;
   private final Reach reach;
   private final Cluster cluster;
+  private final byte[] opening;
   private final Set<UUID> attached = new HashSet<>();
   private final Set<UUID> detached = new HashSet<>();
 
@@ -48,7 +49,9 @@ final class FrontendDirectory {
   /** The last link of each node that has had one. */
   private final Map<UUID, Link> links = new HashMap<>();
 
-  FrontendDirectory(DistWorker worker, Reach reach, Cluster cluster) {
+  /** @param opening of this leader's links */
+  FrontendDirectory(DistWorker worker, Reach reach, Cluster cluster, byte[] opening) {
+    this.opening = opening;
     this.worker = worker;
     this.reach = reach;
     this.cluster = cluster;
@@ -75,8 +78,8 @@ final class FrontendDirectory {
   private void attach(UUID node) {
     if (!attached.add(node)) return;
     detached.remove(node);
-    worker.attachFrontend(node.toString(), deliveries((lane, thread) -> reach.node(node, LinkNames.clients(lane), thread)));
-    worker.attachFrontend(application(node), deliveries((lane, thread) -> reach.node(node, LinkNames.application(lane), thread)));
+    worker.attachFrontend(node.toString(), deliveries((lane, thread) -> reach.node(node, LinkNames.clients(lane), opening, thread)));
+    worker.attachFrontend(application(node), deliveries((lane, thread) -> reach.node(node, LinkNames.application(lane), opening, thread)));
   }
 
   private void detach(UUID node) {

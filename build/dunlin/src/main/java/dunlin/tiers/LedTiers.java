@@ -26,7 +26,7 @@ import dunlin.store.Replica;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
 import dunlin.transport.call.CallBounds;
-import dunlin.transport.lane.RemoteLane;
+import dunlin.transport.lane.LaneLinks;
 import dunlin.transport.lane.SharedWindow;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -40,12 +40,14 @@ import java.util.concurrent.TimeUnit;
 /** Serves the ranges that this node leads, each for one leadership. Links of all nodes lead here. */
 final class LedTiers {
   /*
-   * Owner: each range has the thread of its WhileLeading. There is a thread for each lane of this node, on which messages are matched, and another one, on which
-   *   they arrive at the sessions. Messages with many destinations are delivered by the workers of a DeliverExecutor.
+   * Owner: each range has the thread of its WhileLeading. There are as many threads as this node has event loops, on which messages are matched, and as many on
+   *   which they arrive at the sessions. The lanes of the cluster share them. Messages with many destinations are delivered by the workers of a DeliverExecutor.
    * Bounds: those of the tiers' servers, and of links.
-   * Failure: closing a server ends its links, so that their other sides look for the next leader.
+   * Failure: closing a server ends its links, so that their other sides look for the next leader. Lanes with messages have DRAIN_MILLIS to answer what they have
+   *   delivered: the rest is sent again to the next leader.
    */
   private static final long COMPARE_MILLIS = 500;
+  private static final long DRAIN_MILLIS = 1_000;
   private static final String SESSIONS = "Sessions";
   private static final String RETAINED = "RetainedMessages";
   private static final String IN_FLIGHT = "dunlin.dist.in-flight";
@@ -84,13 +86,14 @@ final class LedTiers {
         DistWorker.leading(
             routes, bounds.dist(), publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters,
             DeliverExecutor.start(bounds.deliver(), meters));
-    worker.attachInboxShards(FrontendDirectory.deliveries((lane, thread) -> reach.leader(SessionReplica.KIND, LinkNames.shards(lane), new byte[0], thread)));
+    byte[] opening = LaneLinks.opening(replica.status().term());
+    worker.attachInboxShards(FrontendDirectory.deliveries((lane, thread) -> reach.leader(SessionReplica.KIND, LinkNames.shards(lane), opening, thread)));
     var accepting = new Accepting(links);
     var threads = accepting.threads("dist", lanes);
-    var laneOf = new ArrayList<Lane>(lanes);
-    for (int i = 0; i < lanes; i++) {
+    var laneOf = new ArrayList<Lane>(LinkNames.LANES);
+    for (int i = 0; i < LinkNames.LANES; i++) {
       int number = i;
-      var thread = threads.get(i);
+      var thread = threads.get(i % lanes);
       laneOf.add(CompletableFuture.supplyAsync(() -> worker.openLane(number, thread, LaneCredit.uncounted()), thread).join());
     }
     var window = new SharedWindow(bounds.dist().inFlightMax());
@@ -99,19 +102,24 @@ final class LedTiers {
         .baseUnit("bytes")
         .register(meters);
     var calls = accepting.thread("routes");
-    var frontends = new FrontendDirectory(worker, reach, cluster);
+    var frontends = new FrontendDirectory(worker, reach, cluster, opening);
     var comparing =
         timer.scheduleWithFixedDelay(() -> calls.execute(frontends::compare), 0, COMPARE_MILLIS, TimeUnit.MILLISECONDS);
-    var opening =
+    var streams = new PublishedLanes(timer, DRAIN_MILLIS, window);
+    var ready =
         new AfterBarrier(
             replica, timer,
             () -> {
-              accepting.acceptLanes(LinkNames::lane, lane -> threads.get(lane % lanes), lane -> RemoteLane.into(laneOf.get(lane % lanes), window));
+              for (int i = 0; i < LinkNames.LANES; i++) {
+                var thread = threads.get(i % lanes);
+                accepting.accept(LinkNames.lane(i), thread, streams.into(laneOf.get(i), thread));
+              }
               accepting.accept(LinkNames.ROUTES, calls, frontends.noting(RouteCalls.receiver(calls, CALLS, worker, meters)));
             });
     return () -> {
-      opening.close();
+      ready.close();
       comparing.cancel(false);
+      streams.drain();
       accepting.end(); // first, so that nothing is appended any more
       worker.close();
       accepting.close();
@@ -150,7 +158,7 @@ final class LedTiers {
     accepting.accept(LinkNames.SESSIONS, calls, InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), new FrontendLinks(server, calls)));
     var threads = accepting.threads("shards", lanes);
     var delivery = new InboxDelivery(server);
-    accepting.acceptLanes(LinkNames::shards, lane -> threads.get(lane % lanes), _ -> new RemoteDeliveries(delivery));
+    accepting.acceptLanes(LinkNames::shards, lane -> threads.get(lane % lanes), _ -> () -> new RemoteDeliveries(delivery));
     beans.register(SESSIONS, server.operations());
     return () -> {
       beans.unregister(SESSIONS, Map.of());

@@ -1,8 +1,11 @@
 package dunlin.tiers;
 
-/** The names of links between nodes. Lane N of one node corresponds to lane N of the other, modulo the other node's number of lanes. */
+/**
+ * The names of links between nodes. What lane N of a frontend publishes is on lane N everywhere, so that it keeps its order when another node leads. A node
+ * with fewer threads has several lanes on each.
+ */
 final class LinkNames {
-  /** The number of lanes that a node accepts from another, independent of its own number. */
+  /** The number of lanes, whatever the number of a node's threads. */
   static final int LANES = 64;
 
   /** To the leader of the routes: calls that change them. */

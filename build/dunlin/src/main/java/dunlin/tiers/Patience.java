@@ -30,7 +30,8 @@ final class Patience {
    * Owner: any thread.
    * Bounds: the calls' own; each is repeated for LIMIT.
    */
-  private static final Duration LIMIT = Duration.ofSeconds(10);
+  /** How long messages of a lane are sent again, too. */
+  static final Duration LIMIT = Duration.ofSeconds(10);
   private static final Executor SOON = CompletableFuture.delayedExecutor(100, TimeUnit.MILLISECONDS);
 
   private Patience() {}

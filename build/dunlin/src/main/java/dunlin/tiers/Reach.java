@@ -55,9 +55,9 @@ final class Reach {
   }
 
   /** Dials a link to a node. */
-  SendingStream.Dialler node(UUID node, String name, Executor owner) {
+  SendingStream.Dialler node(UUID node, String name, byte[] opening, Executor owner) {
     Supplier<Optional<LinkPeer>> to = () -> peer(node);
-    return handler -> dialler.dial(to, name, new byte[0], owner, handler);
+    return handler -> dialler.dial(to, name, opening, owner, handler);
   }
 
   private Optional<UUID> leaderOf(String kind) {

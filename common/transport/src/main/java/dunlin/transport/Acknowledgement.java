@@ -54,7 +54,7 @@ public abstract class Acknowledgement {
 
   /** Gives one answer; {@link ReasonCode#SUCCESS} when the destination has the message as safely as it promises. */
   public final void answer(ReasonCode reason) {
-    if (reason.isError()) WORST.compareAndSet(this, ReasonCode.SUCCESS, reason);
+    if (reason.isError() && WORST.compareAndSet(this, ReasonCode.SUCCESS, reason)) failed(reason);
     int before = (int) PENDING.getAndAdd(this, -1);
     assert before > 0 : "more answers than expected";
     if (before == 1) complete(worst);
@@ -72,6 +72,9 @@ public abstract class Acknowledgement {
   public Terms terms() {
     return Terms.ANSWERED;
   }
+
+  /** Called with the first error, on the thread of that answer, while others may be pending. */
+  protected void failed(ReasonCode reason) {}
 
   /** Called when all answers are given, on the thread of the last one. */
   protected abstract void complete(ReasonCode reason);

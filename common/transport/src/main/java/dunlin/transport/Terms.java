@@ -1,5 +1,7 @@
 package dunlin.transport;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * A publisher's terms for the destinations of a message. They accompany the message.
  *
@@ -13,16 +15,46 @@ package dunlin.transport;
  * @param fence the unique number of the connection that is closed when the message is refused: its client then resends
  *     the message and all later ones. A destination that refuses the message must not accept the later ones first, or
  *     they would overtake it. 0 when a refusal closes nothing
+ * @param origin by which a repetition of the message is recognised; null for a message that is delivered again each time
+ *     that it is sent
  */
-public record Terms(boolean toldOfDrops, boolean storesFirst, boolean publishedOnce, long fence) {
+public record Terms(boolean toldOfDrops, boolean storesFirst, boolean publishedOnce, long fence, @Nullable Origin origin) {
   /** The terms of a publisher that gets a reason code for each message. */
   public static final Terms ANSWERED = new Terms(true, false, false, 0);
 
   /** The terms of a will, which the broker publishes. */
   public static final Terms WILL = new Terms(true, true, true, 0);
 
+  /**
+   * A message's number on the lane that it came from. A repetition of the message has the same one.
+   *
+   * @param stream the lane, a random number; another one for each run of its process
+   * @param number increasing on the lane
+   * @param settled messages with a lower number are not sent again
+   * @param repeated whether the message may have been delivered before, to some or all of its destinations
+   */
+  public record Origin(long stream, long number, long settled, boolean repeated) {
+    public Origin {
+      if (settled > number) throw new IllegalArgumentException("message " + number + " of a lane, settled up to " + settled);
+    }
+  }
+
+  public Terms(boolean toldOfDrops, boolean storesFirst, boolean publishedOnce, long fence) {
+    this(toldOfDrops, storesFirst, publishedOnce, fence, null);
+  }
+
   /** The terms of a publisher that can only be disconnected, on the connection with this number. */
   public static Terms disconnecting(long fence) {
     return new Terms(false, false, false, fence);
+  }
+
+  /** The same terms for a message of this origin. */
+  public Terms from(Origin lane) {
+    return new Terms(toldOfDrops, storesFirst, publishedOnce, fence, lane);
+  }
+
+  /** Whether the message may have been delivered before. */
+  public boolean repeated() {
+    return origin != null && origin.repeated();
   }
 }

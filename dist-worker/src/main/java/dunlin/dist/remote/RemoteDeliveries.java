@@ -10,6 +10,7 @@ import dunlin.transport.lane.Messages;
 import dunlin.transport.lane.ReceivingStream;
 import java.util.HashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The receiving end of one link from a dist worker of another process, at a frontend or the owner of inbox shards:
@@ -33,9 +34,27 @@ public final class RemoteDeliveries implements ReceivingStream.Receiver {
   /** The class of the credit that was last reported, by the group's route. */
   private final Map<Route, Integer> told = new HashMap<>();
 
-  /** @param delivery called on the lane's thread */
+  /** Null for deliveries that recognise a repetition themselves. */
+  private final @Nullable Repetitions repetitions;
+
+  /**
+   * To inbox shards, whose log recognises what comes again.
+   *
+   * @param delivery called on the lane's thread
+   */
   public RemoteDeliveries(Delivery delivery) {
+    this(delivery, null);
+  }
+
+  /**
+   * To a frontend.
+   *
+   * @param delivery called on the lane's thread
+   * @param repetitions of all links of the lane
+   */
+  public RemoteDeliveries(Delivery delivery, @Nullable Repetitions repetitions) {
     this.delivery = delivery;
+    this.repetitions = repetitions;
   }
 
   @Override
@@ -44,7 +63,9 @@ public final class RemoteDeliveries implements ReceivingStream.Receiver {
     try {
       codec.read(in, routes);
       receipt.expect();
-      delivery.deliver(sent.message(), routes, receipt, receipt);
+      var origin = sent.terms().origin();
+      if (origin == null || repetitions == null) delivery.deliver(sent.message(), routes, receipt, receipt);
+      else repetitions.deliver(delivery, sent.message(), origin, routes, receipt);
       for (int i = 0; i < routes.size(); i++) if (routes.get(i).filter().shared()) tell(routes.get(i), stream);
     } finally {
       routes.clear();

@@ -72,7 +72,7 @@ public final class RemoteDelivery implements Delivery {
   public RemoteDelivery(SendingStream.Dialler dialler, Executor thread, LongSupplier nanoTime) {
     this.thread = thread;
     credits = new GroupCredits(nanoTime);
-    stream = new SendingStream(dialler, Routes::new, thread, null);
+    stream = new SendingStream(dialler, Routes::new, thread, null, null);
   }
 
   @Override

@@ -13,6 +13,7 @@ import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
+import dunlin.transport.Terms;
 import dunlin.transport.lane.ReceivingStream;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
@@ -34,7 +35,9 @@ class RemoteDeliveryTest {
 
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final Frontend frontend = new Frontend();
+  private final Repetitions repetitions = new Repetitions();
   private long nanos;
+  private long identities = 2;
   private boolean connects = true;
   private @Nullable Link accepted;
   private final LinkAcceptor acceptor =
@@ -44,6 +47,10 @@ class RemoteDeliveryTest {
   /** Records its messages. */
   private static final class Frontend implements Delivery {
     final List<String> delivered = new ArrayList<>();
+    final List<Acknowledgement> held = new ArrayList<>();
+    boolean holds;
+    boolean fails;
+    ReasonCode reason = ReasonCode.SUCCESS;
     int credit = 5;
     int asked;
 
@@ -52,7 +59,9 @@ class RemoteDeliveryTest {
       var text = new StringBuilder(message.topic());
       for (int i = 0; i < routes.size(); i++) text.append(' ').append(routes.get(i).filter().text()).append('=').append(routes.get(i).handle());
       delivered.add(text.toString());
-      if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
+      if (fails) throw new IllegalStateException("the test has it fail");
+      if (acknowledgement != null && holds) held.add(acknowledgement);
+      else if (acknowledgement != null) acknowledgement.answer(reason);
     }
 
     @Override
@@ -64,6 +73,16 @@ class RemoteDeliveryTest {
 
   private static final class Answer extends Acknowledgement {
     @Nullable ReasonCode reason;
+    private final Terms terms;
+
+    Answer(Terms terms) {
+      this.terms = terms;
+    }
+
+    @Override
+    public Terms terms() {
+      return terms;
+    }
 
     @Override
     protected void complete(ReasonCode worst) {
@@ -73,11 +92,11 @@ class RemoteDeliveryTest {
 
   private Link.Handler accepts(Link link) {
     accepted = link;
-    return new ReceivingStream(link, tasks::add, new RemoteDeliveries(frontend));
+    return new ReceivingStream(link, tasks::add, new RemoteDeliveries(frontend, repetitions));
   }
 
   private Link dial(Link.Handler handler) {
-    var link = Link.dialling(3, new byte[0], LINK, tasks::add, () -> nanos, handler);
+    var link = Link.dialling(++identities, new byte[0], LINK, tasks::add, () -> nanos, handler);
     if (!connects) return link;
     var ends = new Pipe[2];
     ends[0] = pipe(frame -> acceptor.arrived(ends[1], frame));
@@ -109,10 +128,14 @@ class RemoteDeliveryTest {
   }
 
   private Answer deliver(QoS qos, int bytes, Route... routes) {
+    return deliver(delivery, qos, bytes, Terms.ANSWERED, routes);
+  }
+
+  private static Answer deliver(RemoteDelivery to, QoS qos, int bytes, Terms terms, Route... routes) {
     var matched = new MatchedRoutes();
     for (Route each : routes) matched.add(each);
-    var answer = new Answer();
-    delivery.deliver(Publication.of(PUBLISHER, "a/b", qos, false, 0, new byte[bytes]), matched, null, qos == QoS.AT_MOST_ONCE ? null : answer);
+    var answer = new Answer(terms);
+    to.deliver(Publication.of(PUBLISHER, "a/b", qos, false, 0, new byte[bytes]), matched, null, qos == QoS.AT_MOST_ONCE ? null : answer);
     return answer;
   }
 
@@ -126,6 +149,80 @@ class RemoteDeliveryTest {
     assertThat(frontend.delivered).containsExactly("a/b a/+=1 $share/g/a/b=2", "a/b a/+=1", "a/b #=-5");
     assertThat(one.reason).isEqualTo(ReasonCode.SUCCESS);
     assertThat(two.reason).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  /** The terms of a message of the lane 5. */
+  private static Terms from(long number, long settled, boolean repeated) {
+    return Terms.ANSWERED.from(new Terms.Origin(5, number, settled, repeated));
+  }
+
+  private Answer deliver(RemoteDelivery leader, long number, long settled, boolean repeated) {
+    return deliver(leader, QoS.EXACTLY_ONCE, 3, from(number, settled, repeated), route("a/+", 1));
+  }
+
+  @Test
+  void whatANewLeaderRepeatsIsDeliveredOnceAndGetsTheAnswerOfTheFirst() {
+    var next = new RemoteDelivery(this::dial, tasks::add, () -> nanos);
+    frontend.reason = ReasonCode.QUOTA_EXCEEDED;
+    var first = deliver(delivery, 1, 1, false);
+    run();
+    frontend.holds = true;
+    var waiting = deliver(delivery, 2, 1, false);
+    run();
+
+    var firstAgain = deliver(next, 1, 1, true);
+    var waitingAgain = deliver(next, 2, 2, true);
+    run();
+    assertThat(firstAgain.reason).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
+    assertThat(waitingAgain.reason).isNull();
+    frontend.held.getFirst().answer(ReasonCode.SUCCESS);
+    run();
+
+    assertThat(frontend.delivered).hasSize(2);
+    assertThat(first.reason).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
+    assertThat(waiting.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(waitingAgain.reason).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void whatTheLeaderBeforeHadNotDeliveredIsDelivered() {
+    deliver(delivery, 1, 1, false);
+    run();
+    deliver(delivery, 2, 1, true);
+    run();
+
+    assertThat(frontend.delivered).hasSize(2);
+  }
+
+  @Test
+  void settledMessagesAreForgotten() {
+    for (int number = 1; number <= 100; number++) deliver(delivery, number, Math.max(1, number - 9), false);
+    run();
+
+    assertThat(repetitions.size()).isEqualTo(10);
+  }
+
+  @Test
+  void lanesBeyondTheBoundAreForgotten() {
+    for (int lane = 1; lane <= 2_000; lane++) {
+      deliver(delivery, QoS.EXACTLY_ONCE, 3, Terms.ANSWERED.from(new Terms.Origin(lane, 1, 1, false)), route("a/+", 1));
+      run();
+    }
+
+    assertThat(repetitions.size()).isEqualTo(1_024);
+  }
+
+  @Test
+  void aDeliveryThatFailsIsNoFirst() {
+    frontend.fails = true;
+    deliver(delivery, 1, 1, false);
+    run();
+    frontend.fails = false;
+    var again = deliver(delivery, 1, 1, true);
+    run();
+
+    assertThat(frontend.delivered).hasSize(2);
+    assertThat(again.reason).isEqualTo(ReasonCode.SUCCESS);
   }
 
   @Test
@@ -233,7 +330,7 @@ class RemoteDeliveryTest {
 
   @Test
   void aMessageIsAnsweredWhenItsLinkIsLostDuringDialling() {
-    var answer = new Answer();
+    var answer = new Answer(Terms.ANSWERED);
     var refused =
         new RemoteDelivery(
             handler -> {

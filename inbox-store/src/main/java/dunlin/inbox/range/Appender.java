@@ -77,8 +77,9 @@ final class Appender {
     SessionState publisher = null;
     if (exchange != null) {
       publisher = state.sessions.get(new SessionKey(message.tenant(), message.publisher().clientId()));
+      // Also when the session was taken over since: the new connection is not read from while the message is on its way.
+      if (publisher != null && publisher.epoch >= exchange.epoch() && publisher.hasReceived(exchange.packetId())) return new Outcome.Repeated();
       if (publisher == null || publisher.epoch != exchange.epoch()) return new Outcome.Stale();
-      if (publisher.hasReceived(exchange.packetId())) return new Outcome.Repeated();
     }
     if (state.fences.holds(command.fence())) return new Outcome.Fenced();
     byte[] encoded = StoredMessage.bytes(message);

@@ -77,7 +77,10 @@ final class LoggedDelivery {
       case Outcome.Full _ -> proposals.refuse(fence);
       default -> {}
     }
-    if (acknowledgement != null) acknowledgement.answer(reason(result.outcome()));
+    if (acknowledgement == null) return;
+    // Of a message that a lane sends again, the exchange that is recorded is its own.
+    boolean done = result.outcome() instanceof Outcome.Repeated && acknowledgement.terms().repeated();
+    acknowledgement.answer(done ? ReasonCode.SUCCESS : reason(result.outcome()));
   }
 
   private void refused(Refusal why, ReasonCode reason, long fence, @Nullable Acknowledgement acknowledgement) {

@@ -235,6 +235,7 @@ final class InboxTest {
     h.disconnect(publisher, false, 3600);
     var again = h.connect("p");
     assertThat(again.receivedPacketIds()).containsExactly(5);
+    assertThat(h.publish(h.inExchange("p", "a", "1", publisher.epoch(), 5))).as("still on its way over the connection before").isInstanceOf(Outcome.Repeated.class);
     h.apply(new SessionCommand.Released(again.session(), 5));
     h.publish(h.inExchange("p", "a", "2", again.session().epoch(), 5));
 

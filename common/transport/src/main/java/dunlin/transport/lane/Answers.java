@@ -11,6 +11,7 @@ import dunlin.model.ReasonCode;
  *   1 WAITS      number minus the end of the previous run (signed)
  *   2 WAITS_NO_LONGER
  *   3 BESIDES      bytes for the sender's companion
+ *   4 ENDS         number of the last message that is delivered over this link
  * </pre>
  */
 final class Answers {
@@ -18,6 +19,7 @@ final class Answers {
   private static final int WAITS = 1;
   private static final int WAITS_NO_LONGER = 2;
   private static final int BESIDES = 3;
+  private static final int ENDS = 4;
 
   private Answers() {}
 
@@ -30,6 +32,9 @@ final class Answers {
     void waitsNoLonger(long number) throws MalformedFrameException;
 
     void told(byte[] besides) throws MalformedFrameException;
+
+    /** Later messages are not delivered. */
+    void ends(long last) throws MalformedFrameException;
   }
 
   /** Builds a frame. */
@@ -70,6 +75,11 @@ final class Answers {
       out.octet(BESIDES).bytes(bytes);
     }
 
+    void ends(long last) {
+      endRun();
+      out.octet(ENDS).number(last);
+    }
+
     boolean isEmpty() {
       return out.size() == 0 && run == 0;
     }
@@ -99,6 +109,7 @@ final class Answers {
         }
         case WAITS -> listener.waits(end + in.signed());
         case WAITS_NO_LONGER -> listener.waitsNoLonger(end + in.signed());
+        case ENDS -> listener.ends(in.number());
         case BESIDES -> listener.told(in.bytes());
         default -> throw new MalformedFrameException("kind " + kind + " of an answer");
       }

@@ -16,6 +16,7 @@ import dunlin.transport.Terms;
  *   expiry          seconds and offset, with HAS_EXPIRY
  *   exchange        epoch and packet identifier, with IN_EXCHANGE
  *   fence           with FENCED
+ *   origin          stream (not with SAME_STREAM), number, how many of the lane's last are not settled; with NUMBERED
  *   topic length, properties length, body
  * </pre>
  *
@@ -30,16 +31,23 @@ public final class Messages {
   private static final int STORES_FIRST = 0x40;
   private static final int PUBLISHED_ONCE = 0x80;
   private static final int FENCED = 0x100;
-  private static final int BESIDES = 0x200;
+  private static final int NUMBERED = 0x200;
+  private static final int SAME_STREAM = 0x400;
+  private static final int REPEATED = 0x800;
+  private static final int BESIDES = 0x1000;
 
   private final ValueDictionary<Publisher> publishers = new ValueDictionary<>();
   private long acceptedBefore;
+
+  /** The lane of the last message that has one. */
+  private long streamBefore;
 
   /** A received message. */
   public record Sent(Publication message, Terms terms) {}
 
   public void write(FrameWriter out, Publication message, Terms terms) {
     var exchange = message.exchange();
+    var origin = terms.origin();
     boolean expires = message.expiryOffset() >= 0;
     int flags =
         message.qos().code()
@@ -49,7 +57,8 @@ public final class Messages {
             | (terms.toldOfDrops() ? TOLD_OF_DROPS : 0)
             | (terms.storesFirst() ? STORES_FIRST : 0)
             | (terms.publishedOnce() ? PUBLISHED_ONCE : 0)
-            | (terms.fence() != 0 ? FENCED : 0);
+            | (terms.fence() != 0 ? FENCED : 0)
+            | (origin == null ? 0 : NUMBERED | (origin.stream() == streamBefore ? SAME_STREAM : 0) | (origin.repeated() ? REPEATED : 0));
     out.number(flags);
     publishers.write(out, message.publisher(), (to, publisher) -> to.text(publisher.tenant()).text(publisher.clientId()));
     out.signed(message.acceptedAtMillis() - acceptedBefore);
@@ -57,6 +66,11 @@ public final class Messages {
     if (expires) out.number(Integer.toUnsignedLong(message.expirySeconds())).number(message.expiryOffset());
     if (exchange != null) out.number(exchange.epoch()).number(exchange.packetId());
     if (terms.fence() != 0) out.number(terms.fence());
+    if (origin != null) {
+      if (origin.stream() != streamBefore) out.number(origin.stream());
+      streamBefore = origin.stream();
+      out.number(origin.number()).number(origin.number() - origin.settled());
+    }
     out.number(message.topicLength()).number(message.propertiesLength()).bytes(message.body());
   }
 
@@ -71,7 +85,7 @@ public final class Messages {
   }
 
   public Sent read(FrameReader in) throws MalformedFrameException {
-    int flags = in.count((FENCED << 1) - 1);
+    int flags = in.count(BESIDES - 1);
     if ((flags & QOS) == QOS) throw new MalformedFrameException("QoS 3");
     var publisher = publishers.read(in, from -> new Publisher(from.text(), from.text()));
     long acceptedAt = acceptedBefore + in.signed();
@@ -88,10 +102,11 @@ public final class Messages {
       if (exchange.packetId() == 0) throw new MalformedFrameException("packet identifier 0");
     }
     long fence = (flags & FENCED) != 0 ? in.number() : 0;
+    var origin = (flags & NUMBERED) != 0 ? readOrigin(flags, in) : null;
     int topicLength = in.count(65_535);
     int propertiesLength = in.count(Integer.MAX_VALUE);
     byte[] body = in.bytes();
-    var terms = new Terms((flags & TOLD_OF_DROPS) != 0, (flags & STORES_FIRST) != 0, (flags & PUBLISHED_ONCE) != 0, fence);
+    var terms = new Terms((flags & TOLD_OF_DROPS) != 0, (flags & STORES_FIRST) != 0, (flags & PUBLISHED_ONCE) != 0, fence, origin);
     try {
       var message =
           new Publication(
@@ -100,5 +115,13 @@ public final class Messages {
     } catch (IllegalArgumentException e) {
       throw new MalformedFrameException(String.valueOf(e.getMessage()));
     }
+  }
+
+  private Terms.Origin readOrigin(int flags, FrameReader in) throws MalformedFrameException {
+    if ((flags & SAME_STREAM) == 0) streamBefore = in.number();
+    long number = in.number();
+    long unsettled = in.number();
+    if (number < 0 || unsettled < 0 || unsettled > number) throw new MalformedFrameException("message " + number + " of a lane, of which the last " + unsettled + " are not settled");
+    return new Terms.Origin(streamBefore, number, number - unsettled, (flags & REPEATED) != 0);
   }
 }

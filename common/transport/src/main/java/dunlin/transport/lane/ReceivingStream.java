@@ -6,11 +6,13 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Terms;
 import dunlin.transport.link.Link;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,6 +24,12 @@ public final class ReceivingStream implements Link.Handler {
    * Bounds: UNANSWERED_MAX unanswered messages, more than a sender's credit allows: beyond that, the link is closed.
    * Failure: a malformed frame closes the link, and so does a receiver that fails: the sender then treats the outcome
    * as unknown. Messages being delivered when the link ends are still delivered; their answers are dropped.
+   *
+   * A stream whose sender repeats does not answer SERVER_UNAVAILABLE, which says that the outcome is unknown: it ends its
+   * link instead, and the sender sends the message again to whoever leads then. Nothing later may be delivered before
+   * that, so from the first such answer on, also of one of several destinations, no message is delivered, and the sender
+   * is told which was the last. The link ends once the others are answered and the sender has the answers, or after a
+   * grace period.
    */
   private static final Logger LOG = LoggerFactory.getLogger(ReceivingStream.class);
   private static final int UNANSWERED_MAX = 1 << 20;
@@ -56,17 +64,24 @@ public final class ReceivingStream implements Link.Handler {
     private final long number;
     private final int size;
     private final Terms terms;
+    private final QoS qos;
     private volatile ReasonCode reason = ReasonCode.SUCCESS;
 
-    private Receipt(long number, int size, Terms terms) {
+    private Receipt(long number, Messages.Sent sent) {
       this.number = number;
-      this.size = size;
-      this.terms = terms;
+      this.size = sent.message().body().length;
+      this.terms = sent.terms();
+      this.qos = sent.message().qos();
     }
 
     @Override
     public Terms terms() {
       return terms;
+    }
+
+    @Override
+    protected void failed(ReasonCode why) {
+      if (grace != null && qos != QoS.AT_MOST_ONCE && (why == ReasonCode.SERVER_UNAVAILABLE || why == ReasonCode.USE_ANOTHER_SERVER)) end();
     }
 
     @Override
@@ -76,14 +91,19 @@ public final class ReceivingStream implements Link.Handler {
       goOnSoon();
     }
 
+    /** Whether the sender learns the outcome only by the end of the link. */
+    private boolean leavesOpen() {
+      return grace != null && qos != QoS.AT_MOST_ONCE && reason == ReasonCode.SERVER_UNAVAILABLE;
+    }
+
     @Override
-    public void waits(QoS qos, int size) {
+    public void waits(QoS of, int size) {
       answers.waits(number, true);
       goOnSoon();
     }
 
     @Override
-    public void waitsNoLonger(QoS qos, int size) {
+    public void waitsNoLonger(QoS of, int size) {
       answers.waits(number, false);
       goOnSoon();
     }
@@ -97,6 +117,15 @@ public final class ReceivingStream implements Link.Handler {
   private final ConcurrentLinkedQueue<Receipt> answered = new ConcurrentLinkedQueue<>();
   private final AtomicBoolean goesOn = new AtomicBoolean();
 
+  /** Runs tasks on the lane's thread after the grace period; null when the sender does not repeat. */
+  private final @Nullable Executor grace;
+
+  private final CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
+
+  /** Whether no message is delivered any more. Set by any thread. */
+  private final AtomicBoolean ending = new AtomicBoolean();
+
+  private boolean endSaid;
   private long next = 1;
   private long unanswered;
 
@@ -105,9 +134,19 @@ public final class ReceivingStream implements Link.Handler {
 
   /** @param thread runs tasks on the lane's thread, soon */
   public ReceivingStream(Link link, Executor thread, Receiver receiver) {
+    this(link, thread, receiver, null);
+  }
+
+  /**
+   * A stream whose sender repeats.
+   *
+   * @param grace runs tasks on the lane's thread after the time that an ending link may take to answer what it has
+   */
+  public ReceivingStream(Link link, Executor thread, Receiver receiver, @Nullable Executor grace) {
     this.link = link;
     this.thread = thread;
     this.receiver = receiver;
+    this.grace = grace;
     receiver.begun(this);
   }
 
@@ -115,40 +154,64 @@ public final class ReceivingStream implements Link.Handler {
   public void received(byte[] frame) {
     var in = new FrameReader(frame);
     try {
-      while (in.hasMore() && !link.isLost()) {
+      while (in.hasMore() && !ending.get() && !link.isLost()) {
         if (Messages.isBesides(in)) {
           receiver.hear(in, this);
           continue;
         }
         var sent = messages.read(in);
         if (unanswered == UNANSWERED_MAX) throw new MalformedFrameException(UNANSWERED_MAX + " messages are not answered");
-        int size = sent.message().body().length;
         unanswered++;
-        unansweredBytes.setOpaque(unansweredBytes.getPlain() + size);
-        var receipt = new Receipt(next++, size, sent.terms());
+        var receipt = new Receipt(next++, sent);
+        unansweredBytes.setOpaque(unansweredBytes.getPlain() + receipt.size);
         receiver.take(sent, in, receipt, this);
         receipt.answer(ReasonCode.SUCCESS);
       }
     } catch (MalformedFrameException e) {
       LOG.error("The other side of a lane has sent a malformed frame: {}", e.getMessage());
-      end();
+      close();
     } catch (RuntimeException e) {
       LOG.error("A message from another process could not be delivered; its lane is closed", e);
-      end();
+      close();
     }
-  }
-
-  private void end() {
-    if (link.isLost()) return;
-    link.close();
-    receiver.ended(this);
   }
 
   /** Nothing is kept for a lost link. */
   @Override
   public void lost(String reason) {
     LOG.info("A lane from another process has ended with {} unanswered messages: {}", unanswered, reason);
+    ended();
+  }
+
+  /**
+   * Ends the link of a sender that repeats: delivers nothing more, and answers what it has. Any thread.
+   *
+   * @return {@link #over}
+   */
+  public CompletableFuture<@Nullable Void> end() {
+    var after = grace;
+    if (after == null) throw new IllegalStateException("the sender does not repeat");
+    if (ending.compareAndSet(false, true)) {
+      goOnSoon();
+      after.execute(this::close);
+    }
+    return over;
+  }
+
+  /** Completes when the link has ended, on the lane's thread. */
+  public CompletableFuture<@Nullable Void> over() {
+    return over;
+  }
+
+  private void close() {
+    if (link.isLost()) return;
+    link.close();
+    ended();
+  }
+
+  private void ended() {
     receiver.ended(this);
+    over.complete(null);
   }
 
   /** Sends data other than answers to the sender's companion. Called on the owner's thread. */
@@ -175,9 +238,24 @@ public final class ReceivingStream implements Link.Handler {
     for (Receipt receipt = answered.poll(); receipt != null; receipt = answered.poll()) {
       unanswered--;
       unansweredBytes.setOpaque(unansweredBytes.getPlain() - receipt.size);
+      if (receipt.leavesOpen()) continue;
       answers.answered(receipt.number, receipt.reason, receipt.matched());
     }
+    if (ending.get() && !endSaid) {
+      endSaid = true;
+      answers.ends(next - 1);
+    }
     if (!answers.isEmpty()) link.send(answers.take());
+    closeWhenAnswered();
+  }
+
+  @Override
+  public void confirmed() {
+    closeWhenAnswered();
+  }
+
+  private void closeWhenAnswered() {
+    if (endSaid && unanswered == 0 && link.unconfirmedFrames() == 0) close();
   }
 
   /** Unanswered messages. */

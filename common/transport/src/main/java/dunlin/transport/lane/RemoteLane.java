@@ -8,7 +8,10 @@ import dunlin.transport.LaneCredit;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
-/** A lane to the dist tier of another process. Messages of QoS 0 hold credit until the other side has delivered them. */
+/**
+ * A lane to the dist tier of another process, which sends again what a link leaves unanswered. Messages of QoS 0 hold
+ * credit until the other side has delivered them.
+ */
 public final class RemoteLane implements Lane {
   /*
    * The other side says how many bytes it takes from this lane, in a SharedWindow. Until it has, on each link, that is
@@ -19,9 +22,12 @@ public final class RemoteLane implements Lane {
    */
   private final SendingStream stream;
 
-  /** @param thread runs tasks on the lane's thread, soon */
-  public RemoteLane(SendingStream.Dialler dialler, Executor thread, LaneCredit credit) {
-    stream = new SendingStream(dialler, () -> new Window(credit), thread, credit);
+  /**
+   * @param thread runs tasks on the lane's thread, soon
+   * @param repeating null for a lane that sends nothing again
+   */
+  public RemoteLane(SendingStream.Dialler dialler, Executor thread, LaneCredit credit, @Nullable Repeating repeating) {
+    stream = new SendingStream(dialler, () -> new Window(credit), thread, credit, repeating);
     credit.allow(SharedWindow.SHARE_MIN);
   }
 

@@ -8,29 +8,62 @@ import dunlin.transport.Feedback;
 import dunlin.transport.LaneCredit;
 import dunlin.transport.Terms;
 import dunlin.transport.link.Link;
-import java.util.Arrays;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Sends the messages of one lane to another process, in order, and receives the answers. */
+/**
+ * Sends the messages of one lane to another process, in order, and receives the answers. A stream that {@linkplain
+ * Repeating repeats} sends what was not answered again over its next link, whoever is at the other side then.
+ */
 public final class SendingStream {
   /*
    * Messages are numbered from 1 on each link, and batched: the messages of one round of the lane's thread are one
    * frame, or several of FRAME_BYTES. Each gets an answer, also with QoS 0.
    *
+   * Without repeating, the unanswered messages of a lost link are lost, too: QoS 1 and 2 are answered
+   * SERVER_UNAVAILABLE, since it is unknown whether they have arrived, and their publishers resend them; QoS 0 is
+   * counted. The next message begins another link.
+   *
+   * With repeating, the next link begins with the messages that the last one left, in their order, and before newer ones:
+   *
+   *   surely not delivered   any QoS. Either the message was never handed to a pipe, or the other side has said so
+   *                          (USE_ANOTHER_SERVER, or the end of its link), as it does when it no longer leads.
+   *   QoS 1                  It may come twice.
+   *   QoS 2, recorded        Its exchange is recorded in the log of the session tier, which stores it once. Frontends
+   *                          recognise a repetition by its origin. So each subscriber gets it once.
+   *   QoS 2, not recorded    Nobody could recognise a repetition: it is answered SERVER_UNAVAILABLE, as without
+   *                          repeating.
+   *   QoS 0                  It must not come twice: it is counted as lost.
+   *
+   * A message is repeated until its deadline, then it is answered SERVER_UNAVAILABLE. A message that the other side has
+   * over a live link has no deadline: it may wait for a slow disk, or a group. When a message is refused whose publisher
+   * is then disconnected (Terms.fence), the later ones of that connection are not repeated: they would overtake it.
+   *
+   * Between two links there is a pause, which grows while links are lost soon after they began, so that a message that
+   * cannot be delivered is not repeated all the time.
+   *
    * Owner: the lane's thread.
    * Bounds: PENDING_MAX unanswered messages, which is more than the publishers' credit; further ones are answered
-   * SERVER_BUSY. The link bounds the bytes in flight. A message is forgotten when it is answered or lost with its link.
-   * Failure: when a link is lost, its unanswered messages are, too. QoS 1 and 2 are answered SERVER_UNAVAILABLE, since
-   * it is unknown whether they have arrived, and their publishers resend them; QoS 0 is counted. The next message
-   * begins another link.
+   * SERVER_BUSY. The link bounds the bytes in flight. A message is forgotten when it is answered or lost.
+   * Failure: a malformed answer ends the link. Feedback of a link is undone when it is lost.
    */
   private static final Logger LOG = LoggerFactory.getLogger(SendingStream.class);
   private static final int FRAME_BYTES = 64 * 1_024;
   private static final int PENDING_MAX = 1 << 20;
+  private static final long CHECK_MILLIS = 250;
+  private static final long PAUSE_MILLIS = 25;
+  private static final long PAUSE_MAX_MILLIS = 2_000;
+
+  /** The frame of a message that is not sent on its link. */
+  private static final long UNSENT = Long.MAX_VALUE;
 
   /** Opens links to the other side. */
   @FunctionalInterface
@@ -61,14 +94,61 @@ public final class SendingStream {
     final @Nullable Feedback feedback;
     final @Nullable Acknowledgement acknowledgement;
 
+    /** The message, if it may have to be sent again; and until when, in nanoseconds. */
+    final @Nullable Publication message;
+
+    final Terms terms;
+    final long deadline;
+
+    /** The message's number on the lane, over all links. */
+    final long number;
+
+    /** The frame of the present link that has the message. */
+    long frame = UNSENT;
+
+    /** Whether the other side has said that it has not delivered the message. */
+    boolean returned;
+
+    /** Whether the message may have been delivered over an earlier link. */
+    boolean repeated;
+
     /** The number of its copies that wait for a group. */
     int waiting;
 
-    Pending(QoS qos, int size, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
-      this.qos = qos;
-      this.size = size;
+    Pending(
+        Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement, long number, @Nullable Repeating repeating) {
+      this.qos = message.qos();
+      this.size = message.body().length;
       this.feedback = feedback;
       this.acknowledgement = acknowledgement;
+      this.terms = acknowledgement == null ? Terms.ANSWERED : acknowledgement.terms();
+      this.number = number;
+      this.message = repeating == null ? null : message;
+      this.deadline = repeating == null ? 0 : repeating.nanoTime().getAsLong() + repeating.patience().toNanos();
+    }
+
+    void waits() {
+      waiting++;
+      if (feedback != null) feedback.waits(qos, size);
+    }
+
+    void waitsNoLonger() {
+      waiting--;
+      if (feedback != null) feedback.waitsNoLonger(qos, size);
+    }
+
+    /** Undoes the feedback of its link. */
+    void waitsNowhere() {
+      while (waiting > 0) waitsNoLonger();
+    }
+
+    /** Whether it is allowed to arrive once more if it has arrived. */
+    boolean mayComeAgain() {
+      return switch (qos) {
+        case AT_MOST_ONCE -> false;
+        case AT_LEAST_ONCE -> true;
+        case EXACTLY_ONCE -> message != null && message.exchange() != null;
+      };
     }
   }
 
@@ -76,9 +156,22 @@ public final class SendingStream {
   private final Supplier<Companion> companions;
   private final Executor thread;
   private final @Nullable LaneCredit credit;
+  private final @Nullable Repeating repeating;
   private final FrameWriter out = new FrameWriter();
 
   private @Nullable Connected connected;
+
+  /** Messages for the next link, while there is a pause before it. */
+  private ArrayDeque<Pending> waiting = new ArrayDeque<>();
+
+  private boolean paused;
+
+  /** Links that were lost soon, in a row. */
+  private int soonLost;
+
+  /** The number of the last message. */
+  private long number;
+
   private boolean flushDue;
   private boolean closed;
   private long lostUnacknowledged;
@@ -95,6 +188,14 @@ public final class SendingStream {
     private long next = 1;
     private @Nullable Link link;
 
+    /** Frames sent. */
+    private long frames;
+
+    /** Whether the other side has said that it ends the link: then no more messages are sent over it. */
+    private boolean ends;
+
+    private final long since = repeating == null ? 0 : repeating.nanoTime().getAsLong();
+
     int pending() {
       return (int) (next - base);
     }
@@ -108,6 +209,21 @@ public final class SendingStream {
       @Nullable Pending[] larger = new @Nullable Pending[ring.length * 2];
       for (long number = base; number < next; number++) larger[(int) number & larger.length - 1] = ring[(int) number & ring.length - 1];
       ring = larger;
+    }
+
+    /** The first unanswered message; there must be one. */
+    Pending oldest() {
+      return Objects.requireNonNull(ring[(int) base & ring.length - 1]);
+    }
+
+    /** The unanswered messages, in order. */
+    List<Pending> unanswered() {
+      var all = new ArrayList<Pending>(pending());
+      for (long number = base; number < next; number++) {
+        Pending message = ring[(int) number & ring.length - 1];
+        if (message != null) all.add(message);
+      }
+      return all;
     }
 
     private Pending of(long number) throws MalformedFrameException {
@@ -130,6 +246,10 @@ public final class SendingStream {
     @Override
     public void answered(long number, ReasonCode reason, boolean matched) throws MalformedFrameException {
       Pending message = of(number);
+      if (reason == ReasonCode.USE_ANOTHER_SERVER && repeating != null) {
+        message.returned = true;
+        return;
+      }
       ring[(int) number & ring.length - 1] = null;
       while (base < next && ring[(int) base & ring.length - 1] == null) base++;
       if (matched && message.acknowledgement != null) message.acknowledgement.markMatched();
@@ -138,22 +258,26 @@ public final class SendingStream {
 
     @Override
     public void waits(long number) throws MalformedFrameException {
-      Pending message = of(number);
-      message.waiting++;
-      if (message.feedback != null) message.feedback.waits(message.qos, message.size);
+      of(number).waits();
     }
 
     @Override
     public void waitsNoLonger(long number) throws MalformedFrameException {
       Pending message = of(number);
       if (message.waiting == 0) throw new MalformedFrameException("message " + number + " does not wait");
-      message.waiting--;
-      if (message.feedback != null) message.feedback.waitsNoLonger(message.qos, message.size);
+      message.waitsNoLonger();
     }
 
     @Override
     public void told(byte[] besides) throws MalformedFrameException {
       companion.told(new FrameReader(besides));
+    }
+
+    @Override
+    public void ends(long last) throws MalformedFrameException {
+      if (repeating == null || last < 0 || last >= next) throw new MalformedFrameException("an end behind message " + last);
+      ends = true;
+      for (long number = Math.max(base, last + 1); number < next; number++) of(number).returned = true;
     }
 
     @Override
@@ -163,24 +287,24 @@ public final class SendingStream {
       connected = null;
       out.take();
       companion.lost();
-      @Nullable Pending[] all = Arrays.copyOf(ring, ring.length);
-      int mask = all.length - 1;
-      for (long number = base; number < next; number++) {
-        Pending message = all[(int) number & mask];
-        if (message != null) lose(message);
-      }
+      var all = unanswered();
+      if (repeating == null || closed) all.forEach(SendingStream.this::lose);
+      else goOnLater(this, all, repeating);
     }
   }
 
   /**
    * @param thread runs tasks on the lane's thread, soon
    * @param credit where a message without an acknowledgement holds credit until it is answered; null for none
+   * @param repeating null for a stream that sends nothing again; only streams without a companion send again
    */
-  public SendingStream(Dialler dialler, Supplier<Companion> companions, Executor thread, @Nullable LaneCredit credit) {
+  public SendingStream(
+      Dialler dialler, Supplier<Companion> companions, Executor thread, @Nullable LaneCredit credit, @Nullable Repeating repeating) {
     this.dialler = dialler;
     this.companions = companions;
     this.thread = thread;
     this.credit = credit;
+    this.repeating = repeating;
   }
 
   /**
@@ -189,33 +313,108 @@ public final class SendingStream {
    * @param acknowledgement expects one answer from this stream; null for none
    */
   public void send(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
-    var terms = acknowledgement == null ? Terms.ANSWERED : acknowledgement.terms();
-    var pending = new Pending(message.qos(), message.body().length, feedback, acknowledgement);
+    var pending = new Pending(message, feedback, acknowledgement, ++number, repeating);
     if (acknowledgement == null && credit != null) credit.take(pending.size);
     if (closed) {
       lose(pending);
       return;
     }
-    var to = connected();
-    if (to.pending() == PENDING_MAX) {
+    if (pending() == PENDING_MAX) {
       settle(pending, ReasonCode.SERVER_BUSY);
       return;
     }
-    if (connected == null) { // lost during dialling
+    var to = paused ? null : connected();
+    if (to != null && connected == to) {
+      put(to, pending, message);
+    } else if (repeating == null) { // lost during dialling
       lose(pending);
-      return;
+    } else {
+      waiting.add(pending);
     }
+  }
+
+  private void put(Connected to, Pending pending, Publication message) {
     to.add(pending);
-    to.messages.write(out, message, terms);
+    if (to.ends) return;
+    pending.frame = to.frames + 1;
+    to.messages.write(out, message, terms(to, pending));
     to.companion.write(out);
     flushSoon();
   }
+
+  private Terms terms(Connected to, Pending pending) {
+    if (repeating == null || pending.message == null || pending.message.exchange() == null) return pending.terms;
+    return pending.terms.from(new Terms.Origin(repeating.stream(), pending.number, to.oldest().number, pending.repeated));
+  }
+
+  // -------------------------------------------------------------------------------------------------------- from one link to the next
+
+  /** Keeps what a link has left and may be sent again, in front of what has come since. */
+  private void goOnLater(Connected gone, List<Pending> left, Repeating by) {
+    paused = true; // what is sent while messages are answered comes behind those that are kept
+    long handed = gone.link == null ? 0 : gone.link.handed();
+    for (Pending each : left) {
+      each.waitsNowhere();
+      if (!each.returned && each.frame <= handed) each.repeated = true;
+      each.returned = false;
+      each.frame = UNSENT;
+    }
+    left.addAll(waiting);
+    refuseSome(left, by);
+    if (by.nanoTime().getAsLong() - gone.since >= by.patience().toNanos()) soonLost = 0;
+    by.later().run(() -> goOn(by), Math.min(PAUSE_MAX_MILLIS, PAUSE_MILLIS << Math.min(soonLost++, 10)));
+  }
+
+  /** Has those messages wait that may still be sent, and answers the others. */
+  private void refuseSome(Iterable<Pending> messages, Repeating by) {
+    long now = by.nanoTime().getAsLong();
+    var kept = new ArrayDeque<Pending>();
+    var refused = new ArrayList<Pending>();
+    var fences = new HashSet<Long>();
+    for (Pending each : messages) {
+      boolean keeps = (!each.repeated || each.mayComeAgain()) && now - each.deadline < 0 && !fences.contains(each.terms.fence());
+      if (keeps) {
+        kept.add(each);
+      } else {
+        refused.add(each);
+        if (each.terms.fence() != 0) fences.add(each.terms.fence());
+      }
+    }
+    waiting = kept;
+    refused.forEach(this::lose);
+  }
+
+  private void goOn(Repeating by) {
+    if (closed) return;
+    refuseSome(waiting, by);
+    paused = false;
+    if (waiting.isEmpty()) return;
+    var to = connected();
+    while (connected == to && !waiting.isEmpty()) {
+      var next = waiting.remove();
+      put(to, next, Objects.requireNonNull(next.message));
+    }
+  }
+
+  /** Looks at a link that has not begun yet, until it has: messages do not wait for it beyond their deadline. */
+  private void check(Connected present, Repeating by) {
+    if (connected != present || present.link == null || present.link.handed() > 0) return;
+    boolean overdue = present.pending() > 0 && by.nanoTime().getAsLong() - present.oldest().deadline >= 0;
+    if (overdue && !present.link.isConnected()) {
+      present.link.close();
+      present.lost("nobody has taken the lane in time");
+    } else {
+      by.later().run(() -> check(present, by), CHECK_MILLIS);
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------------ frames
 
   /** Lets the companion write data to the receiver, in order with the messages. It is not answered, and may be lost with the link. */
   public void say() {
     if (closed) return;
     var to = connected();
-    if (connected == null) return; // lost during dialling
+    if (connected != to) return; // lost during dialling
     Messages.beginBesides(out);
     to.companion.say(out);
     flushSoon();
@@ -236,6 +435,7 @@ public final class SendingStream {
     var begun = new Connected();
     connected = begun;
     begun.link = dialler.dial(begun);
+    if (repeating != null && connected == begun) repeating.later().run(() -> check(begun, repeating), CHECK_MILLIS);
     return begun;
   }
 
@@ -246,13 +446,12 @@ public final class SendingStream {
 
   private void flush() {
     if (out.size() == 0 || connected == null || connected.link == null) return;
+    connected.frames++;
     connected.link.send(out.take());
   }
 
   private void lose(Pending message) {
-    for (; message.waiting > 0; message.waiting--) {
-      if (message.feedback != null) message.feedback.waitsNoLonger(message.qos, message.size);
-    }
+    message.waitsNowhere();
     if (message.acknowledgement == null) lostUnacknowledged++;
     settle(message, ReasonCode.SERVER_UNAVAILABLE);
   }
@@ -269,7 +468,7 @@ public final class SendingStream {
 
   /** The number of unanswered messages. */
   public int pending() {
-    return connected == null ? 0 : connected.pending();
+    return (connected == null ? 0 : connected.pending()) + waiting.size();
   }
 
   /** QoS 0 messages that were lost with their links. */
@@ -281,9 +480,11 @@ public final class SendingStream {
   public void close() {
     closed = true;
     var present = connected;
-    if (present == null) return;
-    flush();
-    if (present.link != null) present.link.close();
-    present.lost("closed by this side");
+    if (present != null) {
+      flush();
+      if (present.link != null) present.link.close();
+      present.lost("closed by this side");
+    }
+    while (!waiting.isEmpty()) lose(waiting.remove());
   }
 }

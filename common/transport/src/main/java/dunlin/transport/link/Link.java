@@ -135,6 +135,9 @@ public final class Link {
 
   private boolean confirmPending;
 
+  /** The number of the last frame that was handed to a pipe. */
+  private long handed;
+
   /** Since when no pipe is greeted, in nanoseconds; without meaning while one is. */
   private long awaySince;
 
@@ -207,6 +210,7 @@ public final class Link {
 
   private void sendData(long number, byte[] frame) {
     told = received;
+    handed = Math.max(handed, number);
     requireNonNull(pipe).send(new Data(number, received, frame).encode());
   }
 
@@ -420,6 +424,11 @@ public final class Link {
   /** Whether the link is lost or was closed. */
   public boolean isLost() {
     return lost;
+  }
+
+  /** The number of the last frame, counted from 1, that may have reached the other side; also after loss. */
+  public long handed() {
+    return handed;
   }
 
   /** Unconfirmed bytes of payload; 0 after loss. Any thread. */

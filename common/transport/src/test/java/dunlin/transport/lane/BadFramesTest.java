@@ -104,6 +104,9 @@ class BadFramesTest {
 
   private static final class Ignoring implements Answers.Listener {
     @Override
+    public void ends(long last) {}
+
+    @Override
     public void answered(long number, ReasonCode reason, boolean matched) {}
 
     @Override

@@ -102,7 +102,7 @@ class RemoteLaneModelTest {
     Run(long seed) {
       random = new Random(seed);
       wires = new Wires(random, link -> new ReceivingStream(link, this::runSoon, RemoteLane.into(this::take, window)));
-      lane = new RemoteLane(wires::dial, wires.senderTasks::add, credit);
+      lane = new RemoteLane(wires::dial, wires.senderTasks::add, credit, null);
     }
 
     private void runSoon(Runnable task) {

@@ -1,0 +1,206 @@
+package dunlin.transport.lane;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.transport.Acknowledgement;
+import dunlin.transport.LaneCredit;
+import dunlin.transport.Terms;
+import dunlin.transport.link.Link;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Random;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** When a lane gives up what it sends again. */
+class RepeatingLaneTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  private record Timed(long at, Runnable task) {}
+
+  private final List<Timed> timers = new ArrayList<>();
+  private final List<String> taken = new ArrayList<>();
+
+  /** What a leader answers to a topic; null for nothing. */
+  private Function<String, @Nullable ReasonCode> answers = _ -> ReasonCode.SUCCESS;
+
+  private boolean reachable = true;
+  private long nanos;
+  private final SharedWindow window = new SharedWindow(1 << 20);
+  private LaneLinks links = leader();
+  private final Wires wires = new Wires(new Random(1), Link.Settings.defaults(), (link, opening) -> links.open(link, opening));
+  private final RemoteLane lane =
+      new RemoteLane(this::dial, task -> wires.senderTasks.add(task), LaneCredit.uncounted(), new Repeating(1, PATIENCE, () -> nanos, this::later));
+
+  private static final class Answer extends Acknowledgement {
+    private final Terms terms;
+    @Nullable ReasonCode reason;
+
+    Answer(Terms terms) {
+      this.terms = terms;
+    }
+
+    @Override
+    public Terms terms() {
+      return terms;
+    }
+
+    @Override
+    protected void complete(ReasonCode worst) {
+      reason = worst;
+    }
+  }
+
+  private LaneLinks leader() {
+    return LaneLinks.ofCallers(
+        link ->
+            new ReceivingStream(
+                link, task -> wires.receiverTasks.add(task),
+                RemoteLane.into(
+                    (message, _, acknowledgement) -> {
+                      taken.add(message.topic());
+                      var answer = answers.apply(message.topic());
+                      if (acknowledgement == null) return;
+                      acknowledgement.expect();
+                      if (answer != null) acknowledgement.answer(answer);
+                    },
+                    window),
+                task -> later(() -> wires.receiverTasks.add(task), 1_000)));
+  }
+
+  private Link dial(Link.Handler handler) {
+    if (reachable) return wires.dial(handler);
+    return Link.dialling(5, new byte[0], Link.Settings.defaults(), Runnable::run, () -> nanos, handler);
+  }
+
+  private void later(Runnable task, long millis) {
+    timers.add(new Timed(nanos + Duration.ofMillis(millis).toNanos(), task));
+  }
+
+  private void pass(Duration time) {
+    for (long left = time.toMillis(); left > 0; left -= 50) {
+      nanos += Duration.ofMillis(50).toNanos();
+      var due = timers.stream().filter(each -> each.at <= nanos).sorted(Comparator.comparingLong(Timed::at)).toList();
+      timers.removeAll(due);
+      due.forEach(each -> each.task.run());
+      wires.drain();
+    }
+  }
+
+  private Answer append(String topic, QoS qos, Terms terms) {
+    var answer = new Answer(terms);
+    lane.append(Publication.of(new Publisher("t", "client"), topic, qos, false, 0, new byte[0]), null, qos == QoS.AT_MOST_ONCE ? null : answer);
+    if (qos != QoS.AT_MOST_ONCE) answer.answer(ReasonCode.SUCCESS);
+    return answer;
+  }
+
+  private Answer append(String topic, QoS qos) {
+    return append(topic, qos, Terms.ANSWERED);
+  }
+
+  private void crash() {
+    links = leader();
+    wires.receiverRestarts();
+  }
+
+  @Test
+  void messagesThatNobodyTakesAreAnsweredAtTheirDeadline() {
+    reachable = false;
+    var first = append("first", QoS.AT_LEAST_ONCE);
+    append("zero", QoS.AT_MOST_ONCE);
+    pass(Duration.ofSeconds(5));
+    var second = append("second", QoS.AT_LEAST_ONCE);
+    pass(Duration.ofMillis(4_900));
+    assertThat(first.reason).isNull();
+
+    pass(Duration.ofSeconds(1));
+    assertThat(first.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(second.reason).isNull();
+    assertThat(lane.stream().lostUnacknowledged()).isEqualTo(1);
+
+    reachable = true;
+    append("third", QoS.AT_LEAST_ONCE);
+    pass(Duration.ofSeconds(6));
+    assertThat(second.reason).as("the link that it waited for has not begun").isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(taken).containsExactly("third");
+  }
+
+  @Test
+  void whatALiveLeaderHasHasNoDeadline() {
+    answers = _ -> null;
+    var waits = append("waits", QoS.AT_LEAST_ONCE);
+    pass(Duration.ofMinutes(2));
+    assertThat(waits.reason).isNull();
+
+    crash();
+    pass(Duration.ofSeconds(1));
+    assertThat(waits.reason).as("too old to be sent again").isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+  }
+
+  @Test
+  void whatComesBehindARefusedMessageOfAClientThatIsDisconnectedIsRefused() {
+    answers = _ -> null;
+    append("unrecorded", QoS.EXACTLY_ONCE, Terms.disconnecting(7));
+    var behind = append("behind", QoS.AT_LEAST_ONCE, Terms.disconnecting(7));
+    var other = append("other", QoS.AT_LEAST_ONCE, Terms.disconnecting(8));
+    pass(Duration.ofSeconds(1));
+
+    crash();
+    answers = _ -> ReasonCode.SUCCESS;
+    pass(Duration.ofSeconds(1));
+
+    assertThat(behind.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(other.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(taken).containsExactly("unrecorded", "behind", "other", "other");
+  }
+
+  @Test
+  void aMessageThatCannotBeDeliveredIsSentAgainAFewTimes() {
+    answers = topic -> topic.equals("bad") ? ReasonCode.SERVER_UNAVAILABLE : ReasonCode.SUCCESS;
+    var bad = append("bad", QoS.AT_LEAST_ONCE);
+    pass(PATIENCE.plusSeconds(3));
+    var good = append("good", QoS.AT_LEAST_ONCE);
+    pass(Duration.ofSeconds(3));
+
+    assertThat(bad.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(good.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(taken.stream().filter("bad"::equals)).hasSizeBetween(5, 15);
+  }
+
+  @Test
+  void qos0DoesNotEndALink() {
+    answers = _ -> ReasonCode.SERVER_UNAVAILABLE;
+    append("zero", QoS.AT_MOST_ONCE);
+    pass(Duration.ofSeconds(1));
+    answers = _ -> ReasonCode.SUCCESS;
+    append("one", QoS.AT_LEAST_ONCE);
+    pass(Duration.ofSeconds(1));
+
+    assertThat(taken).containsExactly("zero", "one");
+    assertThat(lane.stream().lostUnacknowledged()).isZero();
+  }
+
+  @Test
+  void whatWaitsForTheNextLinkIsAnsweredWhenTheLaneIsClosed() {
+    answers = _ -> null;
+    var waits = append("waits", QoS.AT_LEAST_ONCE);
+    pass(Duration.ofMillis(100));
+    crash();
+    wires.drain();
+    assertThat(lane.stream().pending()).isEqualTo(1);
+
+    lane.stream().close();
+
+    assertThat(waits.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(lane.stream().pending()).isZero();
+    pass(Duration.ofSeconds(1));
+    assertThat(taken).containsExactly("waits");
+  }
+}

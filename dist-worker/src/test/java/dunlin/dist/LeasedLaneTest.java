@@ -1,0 +1,117 @@
+package dunlin.dist;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.transport.Acknowledgement;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** A leader's lane, whose proofs the test gives. */
+class LeasedLaneTest {
+  private final List<String> delivered = new ArrayList<>();
+  private final ArrayDeque<CompletableFuture<@Nullable Void>> barriers = new ArrayDeque<>();
+  private boolean fails;
+  private final LeasedLane lane =
+      new LeasedLane(
+          (message, _, _) -> {
+            delivered.add(message.topic());
+            if (fails) throw new IllegalStateException("the test has it fail");
+          },
+          () -> {
+            var barrier = new CompletableFuture<@Nullable Void>();
+            barriers.add(barrier);
+            return barrier;
+          },
+          Runnable::run);
+
+  private static final class Answer extends Acknowledgement {
+    @Nullable ReasonCode reason;
+
+    @Override
+    protected void complete(ReasonCode worst) {
+      reason = worst;
+    }
+  }
+
+  private Answer append(String topic, QoS qos) {
+    var answer = new Answer();
+    lane.append(Publication.of(new Publisher("t", "client"), topic, qos, false, 0, new byte[0]), null, qos == QoS.AT_MOST_ONCE ? null : answer);
+    if (qos != QoS.AT_MOST_ONCE) answer.answer(ReasonCode.SUCCESS);
+    return answer;
+  }
+
+  private void proved() {
+    barriers.remove().complete(null);
+  }
+
+  private void notProved() {
+    barriers.remove().completeExceptionally(new IllegalStateException("not the leader"));
+  }
+
+  @Test
+  void qos1IsDeliveredAtOnceAndAcknowledgedWithTheProof() {
+    var answer = append("one", QoS.AT_LEAST_ONCE);
+    assertThat(delivered).containsExactly("one");
+    assertThat(answer.reason).isNull();
+
+    proved();
+    assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void qos2IsNotDeliveredBeforeTheProof() {
+    var one = append("one", QoS.EXACTLY_ONCE);
+    var two = append("two", QoS.EXACTLY_ONCE);
+    append("zero", QoS.AT_MOST_ONCE);
+    assertThat(delivered).containsExactly("zero");
+
+    proved();
+    assertThat(delivered).containsExactly("zero", "one");
+    assertThat(one.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(two.reason).isNull();
+    proved();
+    assertThat(delivered).containsExactly("zero", "one", "two");
+    assertThat(two.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(barriers).isEmpty();
+  }
+
+  @Test
+  void withoutTheProofAllThatWaitsIsRefusedAndQos2IsNotDelivered() {
+    var one = append("one", QoS.AT_LEAST_ONCE);
+    var two = append("two", QoS.EXACTLY_ONCE);
+    var three = append("three", QoS.AT_LEAST_ONCE);
+
+    notProved();
+
+    assertThat(delivered).containsExactly("one", "three");
+    assertThat(one.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(two.reason).isEqualTo(ReasonCode.USE_ANOTHER_SERVER);
+    assertThat(three.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(barriers).isEmpty();
+    append("four", QoS.EXACTLY_ONCE);
+    proved();
+    assertThat(delivered).endsWith("four");
+  }
+
+  @Test
+  void aDestinationThatFailsKeepsNothingBehindFromItsDelivery() {
+    append("first", QoS.AT_LEAST_ONCE);
+    var one = append("one", QoS.EXACTLY_ONCE);
+    var two = append("two", QoS.EXACTLY_ONCE);
+    proved();
+    fails = true;
+    proved();
+
+    assertThat(delivered).containsExactly("first", "one", "two");
+    assertThat(one.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(two.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+  }
+}
