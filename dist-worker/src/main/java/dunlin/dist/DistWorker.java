@@ -190,7 +190,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
 
   @Override
   public Lane openLane(int number, Executor thread, LaneCredit credit) {
-    var lane = new LocalLane(this, home, number, thread);
+    var lane = new LocalLane(this, home, number, thread, barrier != null);
     lanes.add(lane);
     return barrier == null ? lane : new LeasedLane(lane, barrier, thread);
   }

@@ -3,13 +3,17 @@ package dunlin.dist;
 import dunlin.dist.DistWorker.Destination;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
+import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.ShardId;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
+import dunlin.transport.Terms;
+import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.SplittableRandom;
+import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -19,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /** A lane to the dist worker of the same process: matches a message and delivers it to its destinations. */
 final class LocalLane implements Lane {
   /*
-   * Nothing is allocated for a message: matches are gathered in one MatchedRoutes for each destination.
+   * Nothing is allocated for a message in one process: matches are gathered in one MatchedRoutes for each destination.
    *
    * DeliveryThreads decides where destinations are served. In one process that is here, before append returns: the
    * destinations are calls that never block, and copies for other threads would cost more than they save. Between
@@ -29,6 +33,10 @@ final class LocalLane implements Lane {
    * recorded the exchange: see RecordedDelivery. Such messages keep their order, since answers come in the order of the
    * log. All inbox shards are one destination, with one log, so the home is the only destination that stores anything.
    *
+   * In a cluster, a frontend may have lost the last member of a group while a message for the group was on its way. It
+   * returns a message of QoS 1 and 2 then, which goes to another frontend of the group. So that it is known which group
+   * an answer is for, such a message goes to a frontend once for each group and once for all plain routes.
+   *
    * Owner: the thread that opened it.
    * Bounds: the scratch grows to the widest match so far. No queue: a destination that cannot take more refuses the
    * message.
@@ -36,9 +44,6 @@ final class LocalLane implements Lane {
    * matches a route to a frontend that was neither attached nor detached is delivered to the others and answered
    * SERVER_UNAVAILABLE: there may be a subscriber.
    */
-  /** The credit of a shard that accepts a message only to keep it. */
-  private static final int KEEPS = 1;
-
   /** Stands for a detached destination, which no message is delivered to. */
   private static final Delivery DETACHED =
       new Delivery() {
@@ -62,7 +67,8 @@ final class LocalLane implements Lane {
   private final Function<Publisher, ShardId> home;
   private final Executor thread;
   private final DeliveryThreads.OfLane threads;
-  private final SplittableRandom random = new SplittableRandom();
+  private final boolean returns;
+  private final GroupPick groups = new GroupPick(this::credit);
   private final Consumer<FilterRoutes> gatherer = this::gather;
 
   // Written by the owner only, read by metrics.
@@ -74,16 +80,24 @@ final class LocalLane implements Lane {
   private Destination[] destinations = {};
   private Delivery[] deliveries = {};
   private MatchedRoutes[] matched = {};
+
+  /** Where the groups of the message get it whose frontend may return it. */
+  private final List<AtFrontend> atFrontends = new ArrayList<>();
+
   private Publisher publisher = new Publisher("", "");
+  private boolean acknowledged;
   private boolean appending;
+  private boolean closed;
   private boolean unknown; // the message matches a route to a shard that was never attached
 
-  LocalLane(DistWorker worker, Function<Publisher, ShardId> home, int number, Executor thread) {
+  /** @param returns whether frontends return what they have no member of a group for */
+  LocalLane(DistWorker worker, Function<Publisher, ShardId> home, int number, Executor thread, boolean returns) {
     this.worker = worker;
     this.ranges = worker.ranges().new Search();
     this.home = home;
     this.thread = thread;
     threads = worker.threads().open(number, thread);
+    this.returns = returns;
   }
 
   @Override
@@ -92,11 +106,13 @@ final class LocalLane implements Lane {
     appending = true;
     attachNew();
     publisher = message.publisher();
+    acknowledged = acknowledgement != null && message.qos() != QoS.AT_MOST_ONCE;
     try {
       match(message);
       hand(message, feedback, acknowledgement);
     } finally {
       for (MatchedRoutes of : matched) of.clear();
+      atFrontends.clear();
       unknown = false;
       appending = false;
     }
@@ -125,6 +141,7 @@ final class LocalLane implements Lane {
   void close() {
     thread.execute(
         () -> {
+          closed = true;
           try {
             for (Delivery delivery : deliveries) delivery.close();
           } finally {
@@ -146,7 +163,7 @@ final class LocalLane implements Lane {
     int copies = 0;
     for (MatchedRoutes of : matched) if (of.size() > 0) copies++;
     count(published, 1);
-    if (copies > 0) count(matchedMessages, 1);
+    if (copies > 0 || !atFrontends.isEmpty()) count(matchedMessages, 1);
     if (copies > 0 && acknowledgement != null) acknowledgement.markMatched();
     if (unknown && acknowledgement != null) {
       acknowledgement.expect();
@@ -156,11 +173,16 @@ final class LocalLane implements Lane {
       record(message, feedback, acknowledgement);
       return;
     }
-    threads.copies(copies);
+    threads.copies(copies + atFrontends.size());
     for (int i = 0; i < matched.length; i++) {
       if (matched[i].size() == 0) continue;
       if (acknowledgement != null) acknowledgement.expect();
       deliveries[i].deliver(message, matched[i], feedback, acknowledgement);
+    }
+    if (acknowledgement == null) return;
+    for (AtFrontend group : atFrontends) {
+      acknowledgement.expect();
+      group.deliver(message, feedback, acknowledgement);
     }
   }
 
@@ -178,12 +200,15 @@ final class LocalLane implements Lane {
       acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
       return;
     }
-    RecordedDelivery held = null;
+    RecordedDelivery held = atFrontends.isEmpty() ? null : new RecordedDelivery(message, feedback, acknowledgement, thread, threads);
     for (int i = 0; i < matched.length; i++) {
       if (i == recorder || matched[i].size() == 0) continue;
       if (held == null) held = new RecordedDelivery(message, feedback, acknowledgement, thread, threads);
-      held.hold(deliveries[i], matched[i].copy());
+      var delivery = deliveries[i];
+      var routes = matched[i].copy();
+      held.hold((to, back, answer) -> delivery.deliver(to, routes, back, answer));
     }
+    for (AtFrontend group : atFrontends) Objects.requireNonNull(held).hold(group);
     threads.copies(1);
     deliveries[recorder].deliver(message, matched[recorder], feedback, held == null ? acknowledgement : held);
   }
@@ -192,7 +217,9 @@ final class LocalLane implements Lane {
     for (Route route : of.plain()) add(route);
     for (FilterRoutes.Group group : of.groups()) {
       Route[] shards = group.routes();
-      add(shards.length == 1 ? shards[0] : group.ordered() ? sticky(shards) : ready(shards));
+      Route picked = groups.of(shards, group.ordered(), publisher);
+      if (returns && acknowledged && isAtFrontend(picked)) atFrontends.add(new AtFrontend(shards, group.ordered(), picked));
+      else add(picked);
     }
   }
 
@@ -206,61 +233,14 @@ final class LocalLane implements Lane {
     }
   }
 
-  /**
-   * One of two random shards, picked in proportion to their credit: a shard with three times the members gets three
-   * times the messages, and one whose members fall behind gets fewer. If one of the two has no members that can take
-   * the message now, the best shard of all. If none has any credit, still one of them: its destination decides between
-   * waiting and refusing. All shards are local, so none is preferred for that.
-   */
-  private Route ready(Route[] shards) {
-    int one = random.nextInt(shards.length);
-    int two = random.nextInt(shards.length - 1);
-    if (two >= one) two++;
-    int creditOfOne = credit(shards[one]);
-    int creditOfTwo = credit(shards[two]);
-    if (creditOfOne > KEEPS && creditOfTwo > KEEPS)
-      return shards[random.nextLong((long) creditOfOne + creditOfTwo) < creditOfOne ? one : two];
-    int best = creditOfTwo > creditOfOne ? two : one;
-    int most = Math.max(creditOfOne, creditOfTwo);
-    for (int i = 1; most <= KEEPS && i < shards.length; i++) {
-      int next = (one + i) % shards.length;
-      int credit = credit(shards[next]);
-      if (credit > most) {
-        most = credit;
-        best = next;
-      }
-    }
-    return shards[best];
-  }
-
   /** Credit of a group's route, -1 when no destination serves its shard. */
   private int credit(Route route) {
     int destination = destinationOf(route.shard());
     return destination < 0 ? -1 : Math.max(0, deliveries[destination].groupCredit(route));
   }
 
-  /** Rendezvous hashing: a publisher changes its shard only when that one is removed or a better one is added. */
-  private Route sticky(Route[] shards) {
-    long publisherHash = mix(31L * publisher.tenant().hashCode() + publisher.clientId().hashCode());
-    Route best = shards[0];
-    long highest = Long.MIN_VALUE;
-    for (Route route : shards) {
-      if (destinationOf(route.shard()) < 0) continue;
-      // Not ShardId.hashCode(), since an enum's hash code differs between JVMs.
-      long shardHash = 31L * route.shard().name().hashCode() + route.shard().kind().code();
-      long score = mix(publisherHash ^ mix(shardHash));
-      if (score > highest) {
-        highest = score;
-        best = route;
-      }
-    }
-    return best;
-  }
-
-  private static long mix(long value) {
-    long z = (value + 0x9E3779B97F4A7C15L) * 0xBF58476D1CE4E5B9L;
-    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
-    return z ^ (z >>> 31);
+  private boolean isAtFrontend(Route route) {
+    return route.shard().kind() == ShardId.Kind.FRONTEND && destinationOf(route.shard()) >= 0;
   }
 
   private int destinationOf(ShardId shard) {
@@ -271,6 +251,87 @@ final class LocalLane implements Lane {
   private boolean isDetached(ShardId shard) {
     for (Destination destination : destinations) if (destination.isDetached(shard)) return true;
     return false;
+  }
+
+  /** A message for one member of a group: at one frontend after another, until one of them does not return it. */
+  private final class AtFrontend implements RecordedDelivery.Copy {
+    /*
+     * Without any other frontend the group has no member any more: that is a message without subscribers. Members that
+     * have come since the message was matched are not among them.
+     *
+     * Owner: the lane's thread; answers come on any thread.
+     */
+    private final boolean ordered;
+
+    /** Those that have not returned it. */
+    private Route[] shards;
+
+    private Route picked;
+
+    AtFrontend(Route[] shards, boolean ordered, Route picked) {
+      this.shards = shards;
+      this.ordered = ordered;
+      this.picked = picked;
+    }
+
+    @Override
+    public void deliver(Publication message, @Nullable Feedback feedback, Acknowledgement acknowledgement) {
+      int destination = destinationOf(picked.shard());
+      if (destination < 0) {
+        goOn(message, feedback, acknowledgement);
+        return;
+      }
+      var routes = new MatchedRoutes();
+      routes.add(picked);
+      deliveries[destination].deliver(message, routes, feedback, new Answer(message, feedback, acknowledgement));
+    }
+
+    private void goOn(Publication message, @Nullable Feedback feedback, Acknowledgement acknowledgement) {
+      if (closed) {
+        acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
+        return;
+      }
+      attachNew();
+      var without = picked.shard();
+      shards = Arrays.stream(shards).filter(each -> !each.shard().equals(without)).toArray(Route[]::new);
+      Route[] candidates = Arrays.stream(shards).filter(LocalLane.this::isAtFrontend).toArray(Route[]::new);
+      if (candidates.length > 0) {
+        picked = groups.of(candidates, ordered, message.publisher());
+        threads.copies(1);
+        deliver(message, feedback, acknowledgement);
+        return;
+      }
+      boolean mayHaveMembers =
+          Arrays.stream(shards).anyMatch(each -> each.shard().kind() == ShardId.Kind.FRONTEND && !isDetached(each.shard()));
+      acknowledgement.answer(mayHaveMembers ? ReasonCode.SERVER_UNAVAILABLE : ReasonCode.SUCCESS);
+    }
+
+    private final class Answer extends Acknowledgement {
+      private final Publication message;
+      private final @Nullable Feedback feedback;
+      private final Acknowledgement to;
+
+      Answer(Publication message, @Nullable Feedback feedback, Acknowledgement to) {
+        this.message = message;
+        this.feedback = feedback;
+        this.to = to;
+      }
+
+      @Override
+      public Terms terms() {
+        return to.terms();
+      }
+
+      @Override
+      protected void complete(ReasonCode reason) {
+        if (reason == ReasonCode.USE_ANOTHER_SERVER) {
+          thread.execute(() -> goOn(message, feedback, to));
+          return;
+        }
+        to.markMatched();
+        to.answer(reason);
+      }
+    }
   }
 
   private static void count(AtomicLong counter, long more) {

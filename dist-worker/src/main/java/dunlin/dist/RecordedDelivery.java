@@ -35,12 +35,17 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   private final Acknowledgement acknowledgement;
   private final Executor thread;
   private final DeliveryThreads.OfLane threads;
-  private final List<Held> held = new ArrayList<>(1);
+  private final List<Copy> held = new ArrayList<>(1);
 
   /** Written before the lane's thread is asked to deliver. */
   private ReasonCode recorded = ReasonCode.SUCCESS;
 
-  private record Held(Delivery destination, MatchedRoutes routes) {}
+  /** Delivers the message to some of its subscribers. */
+  @FunctionalInterface
+  interface Copy {
+    /** @param acknowledgement expects one answer for this */
+    void deliver(Publication message, @Nullable Feedback feedback, Acknowledgement acknowledgement);
+  }
 
   /**
    * @param acknowledgement expects one answer from this object, beside those of the destinations
@@ -54,8 +59,8 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
     this.threads = threads;
   }
 
-  void hold(Delivery destination, MatchedRoutes routes) {
-    held.add(new Held(destination, routes));
+  void hold(Copy copy) {
+    held.add(copy);
   }
 
   @Override
@@ -74,9 +79,9 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   @Override
   public void run() {
     threads.copies(held.size());
-    for (Held each : held) {
+    for (Copy each : held) {
       acknowledgement.expect();
-      each.destination().deliver(message, each.routes(), feedback, acknowledgement);
+      each.deliver(message, feedback, acknowledgement);
     }
     acknowledgement.answer(recorded);
   }

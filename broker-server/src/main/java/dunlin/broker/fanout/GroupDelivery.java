@@ -221,8 +221,8 @@ public final class GroupDelivery {
   // of a copy
 
   /**
-   * To the publisher this is a message without subscribers, unless there are other frontends. They may have members, so it is not
-   * acknowledged: the publisher sends it again, and by then the group has no route to here.
+   * To the publisher this is a message without subscribers, unless there are other frontends. They may have members, so it is returned
+   * to the dist tier, which looks for another one.
    */
   private void lastMemberLeft(GroupCopy copy) {
     if (loop.tiers().alone() || copy.acknowledgement == null || !copy.acknowledged()) {
@@ -230,7 +230,7 @@ public final class GroupDelivery {
       return;
     }
     settle(copy);
-    copy.acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
+    copy.acknowledgement.answer(ReasonCode.USE_ANOTHER_SERVER);
   }
 
   private void taken(GroupCopy copy) {

@@ -42,7 +42,10 @@ public abstract class Acknowledgement {
     assert before > 0 : "an answer expected after the last one was given";
   }
 
-  /** Notes that the message has a subscriber; without this, a success is "no matching subscribers". Called by the lane's thread. */
+  /**
+   * Notes that the message has a subscriber; without this, a success is "no matching subscribers". Called by the lane's
+   * thread, or by the holder of an answer that was not given yet.
+   */
   public final void markMatched() {
     matched = true;
   }

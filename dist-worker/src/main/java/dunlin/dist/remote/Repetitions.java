@@ -25,14 +25,35 @@ public final class Repetitions {
    * Lane N of the publisher's frontend is lane N of every leader and lane N here. So what comes again comes on the same
    * thread, and the links of a lane share this object.
    *
+   * In a cluster, a leader sends the frontend a message once for all plain routes, and once for each group that has been
+   * picked here. These are told apart by the group.
+   *
    * Owner: the lane's thread. Answers come from any thread.
    * Bounds: of each publishing lane, the messages that it has not settled, which hold its credit: at most those between
-   * the oldest of them and the newest. LANES_MAX lanes; then the one that was silent for longest is forgotten.
-   * Failure: a delivery that fails leaves nothing: a repetition is delivered.
+   * the oldest of them and the newest, each once for each of its groups. LANES_MAX lanes; then the one that was silent
+   * for longest is forgotten.
+   * Failure: a delivery that fails, or that was returned, leaves nothing: a repetition is delivered.
    */
   private static final int LANES_MAX = 1_024;
 
-  private final LinkedHashMap<Long, TreeMap<Long, First>> lanes = new LinkedHashMap<>(16, 0.75f, true);
+  private final LinkedHashMap<Long, TreeMap<Copy, First>> lanes = new LinkedHashMap<>(16, 0.75f, true);
+
+  /**
+   * A message for its plain routes here, or for a group.
+   *
+   * @param group the group's filter; empty for the plain routes
+   */
+  private record Copy(long number, String group) implements Comparable<Copy> {
+    static Copy of(long number, MatchedRoutes routes) {
+      boolean ofGroup = routes.size() == 1 && routes.get(0).filter().shared();
+      return new Copy(number, ofGroup ? routes.get(0).filter().text() : "");
+    }
+
+    @Override
+    public int compareTo(Copy other) {
+      return number == other.number ? group.compareTo(other.group) : Long.compare(number, other.number);
+    }
+  }
 
   /** A message that was delivered, and who is to be answered. */
   private static final class First extends Acknowledgement {
@@ -65,6 +86,11 @@ public final class Repetitions {
       for (Acknowledgement each : all) each.answer(worst);
     }
 
+    /** Whether it is surely not delivered: its group had no member here any more. */
+    synchronized boolean isReturned() {
+      return asking == null && reason == ReasonCode.USE_ANOTHER_SERVER;
+    }
+
     void answerTo(Acknowledgement receipt) {
       synchronized (this) {
         if (asking != null) {
@@ -80,23 +106,24 @@ public final class Repetitions {
   void deliver(Delivery delivery, Publication message, Terms.Origin origin, MatchedRoutes routes, ReceivingStream.Receipt receipt) {
     var lane = lanes.computeIfAbsent(origin.stream(), _ -> new TreeMap<>());
     if (lanes.size() > LANES_MAX) lanes.remove(lanes.firstEntry().getKey());
-    lane.headMap(origin.settled()).clear();
-    var before = lane.get(origin.number());
-    if (before != null) {
+    lane.headMap(new Copy(origin.settled(), "")).clear();
+    var copy = Copy.of(origin.number(), routes);
+    var before = lane.get(copy);
+    if (before != null && !before.isReturned()) {
       before.answerTo(receipt);
       return;
     }
     var first = new First(receipt);
-    lane.put(origin.number(), first);
+    lane.put(copy, first);
     try {
       delivery.deliver(message, routes, receipt, first);
     } catch (RuntimeException e) {
-      lane.remove(origin.number());
+      lane.remove(copy);
       throw e;
     }
   }
 
-  /** The messages that may still be recognised. */
+  /** The copies that may still be recognised. */
   int size() {
     return lanes.values().stream().mapToInt(TreeMap::size).sum();
   }

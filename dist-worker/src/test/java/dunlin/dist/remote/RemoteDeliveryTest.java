@@ -194,6 +194,23 @@ class RemoteDeliveryTest {
     assertThat(frontend.delivered).hasSize(2);
   }
 
+  /** A leader sends a message for each group, and for all plain routes. */
+  @Test
+  void theGroupsOfAMessageAreToldApart() {
+    for (int i = 0; i < 2; i++) {
+      var terms = from(1, 1, i > 0);
+      deliver(delivery, QoS.EXACTLY_ONCE, 3, terms, route("a/+", 1), route("#", 2));
+      deliver(delivery, QoS.EXACTLY_ONCE, 3, terms, route("$share/g/a/b", 3));
+      deliver(delivery, QoS.EXACTLY_ONCE, 3, terms, route("$share/h/a/b", 4));
+      run();
+    }
+
+    assertThat(frontend.delivered).containsExactly("a/b a/+=1 #=2", "a/b $share/g/a/b=3", "a/b $share/h/a/b=4");
+    deliver(delivery, 2, 2, false);
+    run();
+    assertThat(repetitions.size()).as("they are forgotten together").isEqualTo(1);
+  }
+
   @Test
   void settledMessagesAreForgotten() {
     for (int number = 1; number <= 100; number++) deliver(delivery, number, Math.max(1, number - 9), false);
@@ -222,6 +239,20 @@ class RemoteDeliveryTest {
     run();
 
     assertThat(frontend.delivered).hasSize(2);
+    assertThat(again.reason).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void whatWasReturnedIsNoFirst() {
+    frontend.reason = ReasonCode.USE_ANOTHER_SERVER;
+    var first = deliver(delivery, QoS.EXACTLY_ONCE, 3, from(1, 1, false), route("$share/g/a/b", 3));
+    run();
+    frontend.reason = ReasonCode.SUCCESS;
+    var again = deliver(delivery, QoS.EXACTLY_ONCE, 3, from(1, 1, true), route("$share/g/a/b", 3));
+    run();
+
+    assertThat(frontend.delivered).hasSize(2);
+    assertThat(first.reason).isEqualTo(ReasonCode.USE_ANOTHER_SERVER);
     assertThat(again.reason).isEqualTo(ReasonCode.SUCCESS);
   }
 

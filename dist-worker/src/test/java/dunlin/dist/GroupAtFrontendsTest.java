@@ -1,0 +1,252 @@
+package dunlin.dist;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
+import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A message for a group that comes to a frontend of a cluster which has no member of it any more. */
+class GroupAtFrontendsTest {
+  private static final Publisher PUBLISHER = new Publisher("t", "client");
+  private static final ShardId HOME = ShardId.inbox(5);
+
+  private final AtomicReference<@Nullable InMemoryRange<RouteCommand, RouteResult>> made = new AtomicReference<>();
+  private final DistWorker worker =
+      new DistWorker(
+          (_, codec, logic) -> {
+            var range = new InMemoryRange<>(codec, logic);
+            made.set(range);
+            return range;
+          },
+          List.of(),
+          DistSettings.defaults(Runtime.getRuntime().maxMemory()),
+          _ -> HOME,
+          new SimpleMeterRegistry());
+  private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
+  private final LocalLane lane = new LocalLane(worker, _ -> HOME, 0, tasks::add, true);
+  private final Frontend first = new Frontend(100);
+  private final Frontend second = new Frontend(1);
+  private final Frontend third = new Frontend(0);
+  private final Frontend inboxes = new Frontend(0);
+
+  /** Returns the messages of some groups. A frontend with more credit is picked first. */
+  private static final class Frontend implements Delivery {
+    private final int credit;
+    final List<String> delivered = new ArrayList<>();
+    final List<String> left = new ArrayList<>();
+    @Nullable Acknowledgement held;
+    boolean holds;
+
+    Frontend(int credit) {
+      this.credit = credit;
+    }
+
+    @Override
+    public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+      var filters = new ArrayList<String>();
+      for (int i = 0; i < routes.size(); i++) filters.add(routes.get(i).filter().text());
+      delivered.add(String.join(" ", filters));
+      if (holds) held = acknowledgement;
+      else if (acknowledgement != null)
+        acknowledgement.answer(filters.stream().anyMatch(left::contains) ? ReasonCode.USE_ANOTHER_SERVER : ReasonCode.SUCCESS);
+    }
+
+    @Override
+    public int groupCredit(Route route) {
+      return credit;
+    }
+  }
+
+  private static final class Answer extends Acknowledgement {
+    @Nullable ReasonCode reason;
+
+    @Override
+    protected void complete(ReasonCode worst) {
+      reason = worst;
+    }
+  }
+
+  GroupAtFrontendsTest() {
+    worker.attachInboxShards(Deliveries.of(inboxes));
+    worker.attachFrontend("1", Deliveries.of(first));
+    worker.attachFrontend("2", Deliveries.of(second));
+    worker.attachFrontend("3", Deliveries.of(third));
+  }
+
+  private void add(String filter, ShardId... shards) {
+    for (ShardId shard : shards) {
+      var added = worker.addRoute(new Route("t", TopicFilter.parse(filter).orElseThrow(), shard, 1, 0));
+      Objects.requireNonNull(made.get()).applyAll();
+      assertThat(added).isCompleted();
+    }
+  }
+
+  private void add(String filter, int... frontends) {
+    for (int frontend : frontends) add(filter, ShardId.frontend(Integer.toString(frontend)));
+  }
+
+  private Answer publish(QoS qos, boolean inExchange) {
+    byte[] topic = "a".getBytes(StandardCharsets.UTF_8);
+    var answer = new Answer();
+    var exchange = inExchange ? new Publication.Exchange(1, 9) : null;
+    lane.append(new Publication(PUBLISHER, qos, false, 0, -1, -1, topic.length, 0, topic, exchange), null, answer);
+    answer.answer(ReasonCode.SUCCESS);
+    return answer;
+  }
+
+  private void run() {
+    while (!tasks.isEmpty()) tasks.remove().run();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void whatAFrontendReturnsGoesToAnother(boolean inExchange) {
+    add("$share/g/a", 1, 2, 3);
+    first.left.add("$share/g/a");
+
+    var answer = publish(QoS.EXACTLY_ONCE, inExchange);
+    assertThat(answer.reason).as("while it is on its way").isNull();
+    run();
+
+    assertThat(first.delivered).hasSize(1);
+    assertThat(second.delivered).containsExactly("$share/g/a");
+    assertThat(third.delivered).isEmpty();
+    assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(answer.matched()).isTrue();
+  }
+
+  @Test
+  void eachFrontendIsAskedOnceAndThenThereIsNoSubscriber() {
+    add("$share/g/a", 1, 2, 3);
+    for (var frontend : List.of(first, second, third)) frontend.left.add("$share/g/a");
+
+    var answer = publish(QoS.AT_LEAST_ONCE, false);
+    run();
+
+    for (var frontend : List.of(first, second, third)) assertThat(frontend.delivered).hasSize(1);
+    assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(answer.matched()).isFalse();
+  }
+
+  @Test
+  void theOnlyFrontendOfAGroupMayReturnItsMessage() {
+    add("$share/g/a", 1);
+    add("a", 2);
+    first.left.add("$share/g/a");
+
+    var answer = publish(QoS.AT_LEAST_ONCE, false);
+    run();
+
+    assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(answer.matched()).as("there is another subscriber").isTrue();
+  }
+
+  @Test
+  void onlyTheGroupThatIsReturnedGoesElsewhere() {
+    add("a", 1, 2);
+    add("+", 1);
+    add("$share/g/a", 1, 2);
+    add("$share/h/a", 1, 2);
+    first.left.add("$share/h/a");
+
+    var answer = publish(QoS.AT_LEAST_ONCE, false);
+    run();
+
+    assertThat(first.delivered).hasSize(3);
+    assertThat(first.delivered).contains("$share/g/a", "$share/h/a");
+    assertThat(second.delivered).containsExactly("a", "$share/h/a");
+    assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void anOrderedGroupGoesElsewhereToo() {
+    add("$oshare/g/a", 1, 2, 3);
+    first.left.add("$oshare/g/a");
+    second.left.add("$oshare/g/a");
+
+    var answer = publish(QoS.AT_LEAST_ONCE, false);
+    run();
+
+    assertThat(third.delivered).hasSize(1);
+    assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void aFrontendThatWasNeverAttachedMayHaveMembers() {
+    add("$share/g/a", 1, 4);
+    first.left.add("$share/g/a");
+
+    var answer = publish(QoS.AT_LEAST_ONCE, false);
+    run();
+
+    assertThat(answer.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+  }
+
+  @Test
+  void aFrontendThatIsDetachedMeanwhileHasNone() {
+    add("$share/g/a", 1, 2);
+    first.holds = true;
+    var answer = publish(QoS.AT_LEAST_ONCE, false);
+    worker.detachFrontend("2");
+    Objects.requireNonNull(first.held).answer(ReasonCode.USE_ANOTHER_SERVER);
+    run();
+
+    assertThat(second.delivered).isEmpty();
+    assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void otherErrorsAreAnswers() {
+    add("$share/g/a", 1, 2);
+    first.holds = true;
+    var answer = publish(QoS.AT_LEAST_ONCE, false);
+    Objects.requireNonNull(first.held).answer(ReasonCode.QUOTA_EXCEEDED);
+    run();
+
+    assertThat(second.delivered).isEmpty();
+    assertThat(answer.reason).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
+  }
+
+  @Test
+  void anExchangeIsRecordedBeforeAFrontendIsAsked() {
+    add("$share/g/a", 1, 2);
+    inboxes.holds = true;
+    first.left.add("$share/g/a");
+    publish(QoS.EXACTLY_ONCE, true);
+    run();
+    assertThat(first.delivered).isEmpty();
+
+    Objects.requireNonNull(inboxes.held).answer(ReasonCode.SUCCESS);
+    run();
+    assertThat(second.delivered).hasSize(1);
+  }
+
+  /** Frontends do not return it. */
+  @Test
+  void qos0ComesToAFrontendOnce() {
+    add("a", 1);
+    add("$share/g/a", 1, 2);
+
+    publish(QoS.AT_MOST_ONCE, false);
+
+    assertThat(first.delivered).hasSize(1);
+    assertThat(tasks).isEmpty();
+  }
+}
