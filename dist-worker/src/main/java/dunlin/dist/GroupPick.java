@@ -1,12 +1,23 @@
 package dunlin.dist;
 
 import dunlin.model.Publisher;
+import dunlin.model.ShardId;
+import dunlin.transport.Terms;
+import java.util.Arrays;
+import java.util.List;
 import java.util.SplittableRandom;
+import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
 
 /** Picks the shard of a group that gets a message. */
 final class GroupPick {
   /*
+   * A repetition of a recorded QoS 2 exchange goes to the shard that was picked first: the message may be there, and must
+   * not come to a second member. The lane that it comes from was told that pick, unless the leader crashed in the moment
+   * of it. Then a frontend is picked, if there is one: the record of the exchange would keep the message from inbox
+   * shards, so nobody might get it.
+   *
    * Owner: the lane's thread.
    */
 
@@ -15,15 +26,56 @@ final class GroupPick {
 
   private final SplittableRandom random = new SplittableRandom();
   private final ToIntFunction<Route> credits;
+  private final Predicate<ShardId> detached;
 
-  /** @param credits the credit of a group's route, -1 when no destination serves its shard */
-  GroupPick(ToIntFunction<Route> credits) {
+  /**
+   * @param credits the credit of a group's route, -1 when no destination serves its shard
+   * @param detached whether a shard has ended with its frontend
+   */
+  GroupPick(ToIntFunction<Route> credits, Predicate<ShardId> detached) {
     this.credits = credits;
+    this.detached = detached;
   }
 
-  /** One of some routes of a group; there must be one. */
-  Route of(Route[] shards, boolean ordered, Publisher publisher) {
+  /**
+   * One of some routes of a group; there must be one.
+   *
+   * @param origin of a message that is delivered to one member even if it comes again; null for others
+   */
+  Route of(Route[] shards, boolean ordered, Publisher publisher, Terms.@Nullable Origin origin) {
+    if (shards.length == 1) return shards[0];
+    if (origin == null) return anew(shards, ordered, publisher);
+    Route before = before(shards, origin.picked());
+    if (before != null) return before;
+    if (!origin.repeated() || ordered) return anew(shards, ordered, publisher);
+    Route[] frontends = Arrays.stream(shards).filter(this::isAtFrontend).toArray(Route[]::new);
+    return anew(frontends.length > 0 ? frontends : shards, false, publisher);
+  }
+
+  private boolean isAtFrontend(Route route) {
+    return route.shard().kind() == ShardId.Kind.FRONTEND && credits.applyAsInt(route) >= 0;
+  }
+
+  private @Nullable Route before(Route[] shards, List<Long> picked) {
+    for (int i = picked.size() - 1; i >= 0; i--) {
+      long number = picked.get(i);
+      for (Route route : shards) if (number == numberOf(route) && !detached.test(route.shard())) return route;
+    }
+    return null;
+  }
+
+  private Route anew(Route[] shards, boolean ordered, Publisher publisher) {
     return shards.length == 1 ? shards[0] : ordered ? sticky(shards, publisher) : ready(shards);
+  }
+
+  /** A number for a group at a shard, the same in all processes. Two groups of a message hardly ever have the same. */
+  static long numberOf(Route route) {
+    return mix(mix(route.filter().text().hashCode()) ^ hash(route.shard()));
+  }
+
+  /** Not ShardId.hashCode(), since an enum's hash code differs between JVMs. */
+  private static long hash(ShardId shard) {
+    return 31L * shard.name().hashCode() + shard.kind().code();
   }
 
   /**
@@ -60,9 +112,7 @@ final class GroupPick {
     long highest = Long.MIN_VALUE;
     for (Route route : shards) {
       if (credits.applyAsInt(route) < 0) continue;
-      // Not ShardId.hashCode(), since an enum's hash code differs between JVMs.
-      long shardHash = 31L * route.shard().name().hashCode() + route.shard().kind().code();
-      long score = mix(publisherHash ^ mix(shardHash));
+      long score = mix(publisherHash ^ mix(hash(route.shard())));
       if (score > highest) {
         highest = score;
         best = route;

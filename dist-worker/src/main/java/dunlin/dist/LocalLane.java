@@ -68,7 +68,7 @@ final class LocalLane implements Lane {
   private final Executor thread;
   private final DeliveryThreads.OfLane threads;
   private final boolean returns;
-  private final GroupPick groups = new GroupPick(this::credit);
+  private final GroupPick groups = new GroupPick(this::credit, this::isDetached);
   private final Consumer<FilterRoutes> gatherer = this::gather;
 
   // Written by the owner only, read by metrics.
@@ -85,7 +85,11 @@ final class LocalLane implements Lane {
   private final List<AtFrontend> atFrontends = new ArrayList<>();
 
   private Publisher publisher = new Publisher("", "");
-  private boolean acknowledged;
+
+  /** Of the message that is being appended; null with QoS 0, which no frontend returns. */
+  private @Nullable Acknowledgement acknowledging;
+
+  private Terms.@Nullable Origin origin;
   private boolean appending;
   private boolean closed;
   private boolean unknown; // the message matches a route to a shard that was never attached
@@ -106,13 +110,15 @@ final class LocalLane implements Lane {
     appending = true;
     attachNew();
     publisher = message.publisher();
-    acknowledged = acknowledgement != null && message.qos() != QoS.AT_MOST_ONCE;
+    acknowledging = message.qos() == QoS.AT_MOST_ONCE ? null : acknowledgement;
+    origin = acknowledgement == null ? null : acknowledgement.terms().origin();
     try {
       match(message);
       hand(message, feedback, acknowledgement);
     } finally {
       for (MatchedRoutes of : matched) of.clear();
       atFrontends.clear();
+      acknowledging = null;
       unknown = false;
       appending = false;
     }
@@ -217,8 +223,9 @@ final class LocalLane implements Lane {
     for (Route route : of.plain()) add(route);
     for (FilterRoutes.Group group : of.groups()) {
       Route[] shards = group.routes();
-      Route picked = groups.of(shards, group.ordered(), publisher);
-      if (returns && acknowledged && isAtFrontend(picked)) atFrontends.add(new AtFrontend(shards, group.ordered(), picked));
+      Route picked = groups.of(shards, group.ordered(), publisher, origin);
+      if (origin != null && acknowledging != null) acknowledging.picked(GroupPick.numberOf(picked));
+      if (returns && acknowledging != null && isAtFrontend(picked)) atFrontends.add(new AtFrontend(shards, group.ordered(), picked));
       else add(picked);
     }
   }
@@ -296,7 +303,8 @@ final class LocalLane implements Lane {
       shards = Arrays.stream(shards).filter(each -> !each.shard().equals(without)).toArray(Route[]::new);
       Route[] candidates = Arrays.stream(shards).filter(LocalLane.this::isAtFrontend).toArray(Route[]::new);
       if (candidates.length > 0) {
-        picked = groups.of(candidates, ordered, message.publisher());
+        picked = groups.of(candidates, ordered, message.publisher(), null);
+        if (acknowledgement.terms().origin() != null) acknowledgement.picked(GroupPick.numberOf(picked));
         threads.copies(1);
         deliver(message, feedback, acknowledgement);
         return;

@@ -10,6 +10,7 @@ import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
+import dunlin.transport.Terms;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
@@ -75,7 +76,23 @@ class GroupAtFrontendsTest {
   }
 
   private static final class Answer extends Acknowledgement {
+    private final Terms terms;
+    final List<Long> picked = new ArrayList<>();
     @Nullable ReasonCode reason;
+
+    Answer(Terms terms) {
+      this.terms = terms;
+    }
+
+    @Override
+    public Terms terms() {
+      return terms;
+    }
+
+    @Override
+    public void picked(long shard) {
+      picked.add(shard);
+    }
 
     @Override
     protected void complete(ReasonCode worst) {
@@ -102,9 +119,17 @@ class GroupAtFrontendsTest {
     for (int frontend : frontends) add(filter, ShardId.frontend(Integer.toString(frontend)));
   }
 
+  private static Route route(String filter, int frontend) {
+    return new Route("t", TopicFilter.parse(filter).orElseThrow(), ShardId.frontend(Integer.toString(frontend)), 1, 0);
+  }
+
   private Answer publish(QoS qos, boolean inExchange) {
+    return publish(qos, inExchange, Terms.ANSWERED);
+  }
+
+  private Answer publish(QoS qos, boolean inExchange, Terms terms) {
     byte[] topic = "a".getBytes(StandardCharsets.UTF_8);
-    var answer = new Answer();
+    var answer = new Answer(terms);
     var exchange = inExchange ? new Publication.Exchange(1, 9) : null;
     lane.append(new Publication(PUBLISHER, qos, false, 0, -1, -1, topic.length, 0, topic, exchange), null, answer);
     answer.answer(ReasonCode.SUCCESS);
@@ -236,6 +261,32 @@ class GroupAtFrontendsTest {
     Objects.requireNonNull(inboxes.held).answer(ReasonCode.SUCCESS);
     run();
     assertThat(second.delivered).hasSize(1);
+  }
+
+  @Test
+  void theLaneOfARecordedMessageIsToldWhatIsPicked() {
+    add("$share/g/a", 1, 2);
+    add("$oshare/h/a", 3);
+    first.left.add("$share/g/a");
+
+    var answer = publish(QoS.EXACTLY_ONCE, true, Terms.ANSWERED.from(new Terms.Origin(5, 1, 1, false)));
+    run();
+
+    assertThat(answer.picked).hasSize(3).endsWith(GroupPick.numberOf(route("$share/g/a", 2)));
+    assertThat(answer.picked).contains(GroupPick.numberOf(route("$share/g/a", 1)), GroupPick.numberOf(route("$oshare/h/a", 3)));
+    assertThat(publish(QoS.EXACTLY_ONCE, true).picked).as("its lane does not repeat").isEmpty();
+  }
+
+  @Test
+  void aRepetitionGoesWhereItWent() {
+    add("$share/g/a", 1, 2, 3);
+    var picked = List.of(GroupPick.numberOf(route("$share/g/a", 3)));
+
+    publish(QoS.EXACTLY_ONCE, true, Terms.ANSWERED.from(new Terms.Origin(5, 1, 1, true, picked)));
+    run();
+
+    assertThat(third.delivered).hasSize(1);
+    assertThat(first.delivered).isEmpty();
   }
 
   /** Frontends do not return it. */

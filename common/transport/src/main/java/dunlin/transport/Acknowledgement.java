@@ -76,6 +76,12 @@ public abstract class Acknowledgement {
     return Terms.ANSWERED;
   }
 
+  /**
+   * Notes what was picked for one of the message's groups, as a number. A repetition {@linkplain Terms.Origin#picked
+   * brings} it, so that it goes there again. Called by the lane's thread, before the message is delivered there.
+   */
+  public void picked(long shard) {}
+
   /** Called with the first error, on the thread of that answer, while others may be pending. */
   protected void failed(ReasonCode reason) {}
 

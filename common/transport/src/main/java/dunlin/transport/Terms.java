@@ -1,5 +1,6 @@
 package dunlin.transport;
 
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,10 +33,21 @@ public record Terms(boolean toldOfDrops, boolean storesFirst, boolean publishedO
    * @param number increasing on the lane
    * @param settled messages with a lower number are not sent again
    * @param repeated whether the message may have been delivered before, to some or all of its destinations
+   * @param picked what was {@linkplain Acknowledgement#picked picked} for the message's groups, the last one last; at
+   *     most PICKED_MAX
    */
-  public record Origin(long stream, long number, long settled, boolean repeated) {
+  public record Origin(long stream, long number, long settled, boolean repeated, List<Long> picked) {
+    /** Groups of one message whose picks are remembered. */
+    public static final int PICKED_MAX = 64;
+
     public Origin {
       if (settled > number) throw new IllegalArgumentException("message " + number + " of a lane, settled up to " + settled);
+      if (picked.size() > PICKED_MAX) throw new IllegalArgumentException(picked.size() + " shards are picked");
+      picked = List.copyOf(picked);
+    }
+
+    public Origin(long stream, long number, long settled, boolean repeated) {
+      this(stream, number, settled, repeated, List.of());
     }
   }
 

@@ -4,7 +4,8 @@ import dunlin.model.ReasonCode;
 
 /**
  * The answers to the messages of a stream, which both sides count from 1. Consecutive messages with the same answer are
- * one run, so that "all up to here" is short. Also reports which messages wait for a group.
+ * one run, so that "all up to here" is short. Also reports which messages wait for a group, and what
+ * was picked for the groups of a message.
  *
  * <pre>
  *   0 ANSWERED   first minus the end of the previous run (signed), count, reason code, whether there were subscribers
@@ -12,6 +13,7 @@ import dunlin.model.ReasonCode;
  *   2 WAITS_NO_LONGER
  *   3 BESIDES      bytes for the sender's companion
  *   4 ENDS         number of the last message that is delivered over this link
+ *   5 PICKED       number minus the end of the previous run (signed), what was picked
  * </pre>
  */
 final class Answers {
@@ -20,6 +22,7 @@ final class Answers {
   private static final int WAITS_NO_LONGER = 2;
   private static final int BESIDES = 3;
   private static final int ENDS = 4;
+  private static final int PICKED = 5;
 
   private Answers() {}
 
@@ -35,6 +38,8 @@ final class Answers {
 
     /** Later messages are not delivered. */
     void ends(long last) throws MalformedFrameException;
+
+    void picked(long number, long shard) throws MalformedFrameException;
   }
 
   /** Builds a frame. */
@@ -80,6 +85,11 @@ final class Answers {
       out.octet(ENDS).number(last);
     }
 
+    void picked(long number, long shard) {
+      endRun();
+      out.octet(PICKED).signed(number - end).number(shard);
+    }
+
     boolean isEmpty() {
       return out.size() == 0 && run == 0;
     }
@@ -110,6 +120,7 @@ final class Answers {
         case WAITS -> listener.waits(end + in.signed());
         case WAITS_NO_LONGER -> listener.waitsNoLonger(end + in.signed());
         case ENDS -> listener.ends(in.number());
+        case PICKED -> listener.picked(end + in.signed(), in.number());
         case BESIDES -> listener.told(in.bytes());
         default -> throw new MalformedFrameException("kind " + kind + " of an answer");
       }

@@ -4,6 +4,7 @@ import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.transport.Terms;
+import java.util.ArrayList;
 
 /**
  * Encodes messages with their terms in the frames of one stream. The body is copied; a publisher is written once and
@@ -17,6 +18,7 @@ import dunlin.transport.Terms;
  *   exchange        epoch and packet identifier, with IN_EXCHANGE
  *   fence           with FENCED
  *   origin          stream (not with SAME_STREAM), number, how many of the lane's last are not settled; with NUMBERED
+ *   picked          count, what was picked for the message's groups; with PICKED
  *   topic length, properties length, body
  * </pre>
  *
@@ -34,7 +36,8 @@ public final class Messages {
   private static final int NUMBERED = 0x200;
   private static final int SAME_STREAM = 0x400;
   private static final int REPEATED = 0x800;
-  private static final int BESIDES = 0x1000;
+  private static final int PICKED = 0x1000;
+  private static final int BESIDES = 0x2000;
 
   private final ValueDictionary<Publisher> publishers = new ValueDictionary<>();
   private long acceptedBefore;
@@ -58,7 +61,7 @@ public final class Messages {
             | (terms.storesFirst() ? STORES_FIRST : 0)
             | (terms.publishedOnce() ? PUBLISHED_ONCE : 0)
             | (terms.fence() != 0 ? FENCED : 0)
-            | (origin == null ? 0 : NUMBERED | (origin.stream() == streamBefore ? SAME_STREAM : 0) | (origin.repeated() ? REPEATED : 0));
+            | (origin == null ? 0 : flags(origin));
     out.number(flags);
     publishers.write(out, message.publisher(), (to, publisher) -> to.text(publisher.tenant()).text(publisher.clientId()));
     out.signed(message.acceptedAtMillis() - acceptedBefore);
@@ -70,8 +73,19 @@ public final class Messages {
       if (origin.stream() != streamBefore) out.number(origin.stream());
       streamBefore = origin.stream();
       out.number(origin.number()).number(origin.number() - origin.settled());
+      if (!origin.picked().isEmpty()) {
+        out.number(origin.picked().size());
+        for (long shard : origin.picked()) out.number(shard);
+      }
     }
     out.number(message.topicLength()).number(message.propertiesLength()).bytes(message.body());
+  }
+
+  private int flags(Terms.Origin origin) {
+    return NUMBERED
+        | (origin.stream() == streamBefore ? SAME_STREAM : 0)
+        | (origin.repeated() ? REPEATED : 0)
+        | (origin.picked().isEmpty() ? 0 : PICKED);
   }
 
   /** Begins data other than a message. */
@@ -122,6 +136,11 @@ public final class Messages {
     long number = in.number();
     long unsettled = in.number();
     if (number < 0 || unsettled < 0 || unsettled > number) throw new MalformedFrameException("message " + number + " of a lane, of which the last " + unsettled + " are not settled");
-    return new Terms.Origin(streamBefore, number, number - unsettled, (flags & REPEATED) != 0);
+    boolean repeated = (flags & REPEATED) != 0;
+    if ((flags & PICKED) == 0) return new Terms.Origin(streamBefore, number, number - unsettled, repeated);
+    int count = in.count(Terms.Origin.PICKED_MAX);
+    var picked = new ArrayList<Long>(count);
+    for (int i = 0; i < count; i++) picked.add(in.number());
+    return new Terms.Origin(streamBefore, number, number - unsettled, repeated, picked);
   }
 }

@@ -79,6 +79,14 @@ public final class ReceivingStream implements Link.Handler {
       return terms;
     }
 
+    /** A sender that does not repeat need not know. */
+    @Override
+    public void picked(long shard) {
+      if (grace == null) return;
+      answers.picked(number, shard);
+      goOnSoon();
+    }
+
     @Override
     protected void failed(ReasonCode why) {
       if (grace != null && qos != QoS.AT_MOST_ONCE && (why == ReasonCode.SERVER_UNAVAILABLE || why == ReasonCode.USE_ANOTHER_SERVER)) end();

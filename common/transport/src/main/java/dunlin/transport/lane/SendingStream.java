@@ -38,7 +38,8 @@ public final class SendingStream {
    *                          (USE_ANOTHER_SERVER, or the end of its link), as it does when it no longer leads.
    *   QoS 1                  It may come twice.
    *   QoS 2, recorded        Its exchange is recorded in the log of the session tier, which stores it once. Frontends
-   *                          recognise a repetition by its origin. So each subscriber gets it once.
+   *                          recognise a repetition by its origin, and it brings along what was picked for its groups. So
+   *                          each subscriber gets it once.
    *   QoS 2, not recorded    Nobody could recognise a repetition: it is answered SERVER_UNAVAILABLE, as without
    *                          repeating.
    *   QoS 0                  It must not come twice: it is counted as lost.
@@ -112,6 +113,9 @@ public final class SendingStream {
     /** Whether the message may have been delivered over an earlier link. */
     boolean repeated;
 
+    /** What was picked for its groups. */
+    List<Long> picked = List.of();
+
     /** The number of its copies that wait for a group. */
     int waiting;
 
@@ -125,6 +129,14 @@ public final class SendingStream {
       this.number = number;
       this.message = repeating == null ? null : message;
       this.deadline = repeating == null ? 0 : repeating.nanoTime().getAsLong() + repeating.patience().toNanos();
+    }
+
+    /** Beyond the bound, the earliest is forgotten. */
+    void picks(long shard) {
+      if (picked.isEmpty()) picked = new ArrayList<>(1);
+      picked.remove(Long.valueOf(shard));
+      if (picked.size() == Terms.Origin.PICKED_MAX) picked.removeFirst();
+      picked.add(shard);
     }
 
     void waits() {
@@ -281,6 +293,11 @@ public final class SendingStream {
     }
 
     @Override
+    public void picked(long number, long shard) throws MalformedFrameException {
+      of(number).picks(shard);
+    }
+
+    @Override
     public void lost(String reason) {
       if (connected != this) return;
       LOG.warn("A lane has lost its link with {} unanswered messages: {}", pending(), reason);
@@ -344,7 +361,7 @@ public final class SendingStream {
 
   private Terms terms(Connected to, Pending pending) {
     if (repeating == null || pending.message == null || pending.message.exchange() == null) return pending.terms;
-    return pending.terms.from(new Terms.Origin(repeating.stream(), pending.number, to.oldest().number, pending.repeated));
+    return pending.terms.from(new Terms.Origin(repeating.stream(), pending.number, to.oldest().number, pending.repeated, pending.picked));
   }
 
   // -------------------------------------------------------------------------------------------------------- from one link to the next

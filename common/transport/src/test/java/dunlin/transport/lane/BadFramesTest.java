@@ -11,6 +11,7 @@ import dunlin.transport.Terms;
 import dunlin.transport.link.Link;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -20,9 +21,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 class BadFramesTest {
   private static final Publication MESSAGE = Publication.of(new Publisher("t", "client"), "a/b", QoS.AT_LEAST_ONCE, true, 7, new byte[20]);
 
+  private static final Terms TERMS = Terms.disconnecting(9).from(new Terms.Origin(3, 9, 4, true, List.of(-1L, 5L)));
+
   private static byte[] frame() {
     var out = new FrameWriter();
-    new Messages().write(out, MESSAGE, Terms.disconnecting(9));
+    new Messages().write(out, MESSAGE, TERMS);
     return out.take();
   }
 
@@ -31,7 +34,7 @@ class BadFramesTest {
     var sent = new Messages().read(new FrameReader(frame()));
 
     assertThat(sent.message().body()).isEqualTo(MESSAGE.body());
-    assertThat(sent.terms()).isEqualTo(Terms.disconnecting(9));
+    assertThat(sent.terms()).isEqualTo(TERMS);
   }
 
   @Test
@@ -73,7 +76,7 @@ class BadFramesTest {
 
   @Test
   void answersOfUnknownKindCodeOrLengthAreRefused() {
-    for (int[] bytes : new int[][] {{4}, {0, 2, 1, 3, 0}, {0, 2, 9, 0, 0}, {0, 2}, {3, 5, 1}}) {
+    for (int[] bytes : new int[][] {{4}, {0, 2, 1, 3, 0}, {0, 2, 9, 0, 0}, {0, 2}, {3, 5, 1}, {5}, {5, 2}}) {
       byte[] frame = new byte[bytes.length];
       for (int i = 0; i < bytes.length; i++) frame[i] = (byte) bytes[i];
       assertThatThrownBy(() -> Answers.read(frame, 8, new Ignoring())).as(Arrays.toString(bytes)).isInstanceOf(MalformedFrameException.class);
@@ -105,6 +108,9 @@ class BadFramesTest {
   private static final class Ignoring implements Answers.Listener {
     @Override
     public void ends(long last) {}
+
+    @Override
+    public void picked(long number, long shard) {}
 
     @Override
     public void answered(long number, ReasonCode reason, boolean matched) {}

@@ -111,6 +111,9 @@ class RepeatingLaneModelTest {
 
     private final Map<Message, Terms.Origin> origins = new HashMap<>();
 
+    /** What was picked for the groups of a message. */
+    private final Map<Message, List<Long>> picked = new HashMap<>();
+
     private final List<Runnable> later = new ArrayList<>();
     private final List<Timed> timers = new ArrayList<>();
     private final List<ReceivingStream> streams = new ArrayList<>();
@@ -163,6 +166,11 @@ class RepeatingLaneModelTest {
       taken.add(of);
       of.deliveries++;
       checkOrigin(of, acknowledgement.terms().origin());
+      for (int picks = random.nextInt(3); picks > 0; picks--) {
+        long shard = random.nextLong();
+        acknowledgement.picked(shard);
+        picked.computeIfAbsent(of, _ -> new ArrayList<>()).add(shard);
+      }
       int answers = 1 + random.nextInt(2);
       for (int i = 0; i < answers; i++) {
         acknowledgement.expect();
@@ -186,6 +194,7 @@ class RepeatingLaneModelTest {
       if (origin == null) return;
       assertThat(origin.stream()).isEqualTo(STREAM);
       if (of.deliveries > 1) assertThat(origin.repeated()).as("message %d comes again", of.number).isTrue();
+      if (!origin.picked().isEmpty()) assertThat(picked.get(of)).as("picks of message %d", of.number).containsSubsequence(origin.picked());
       var before = origins.put(of, origin);
       if (before != null) assertThat(origin.number()).isEqualTo(before.number());
       for (var each : origins.entrySet()) {

@@ -10,12 +10,14 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.LaneCredit;
 import dunlin.transport.Terms;
 import dunlin.transport.link.Link;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Function;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -31,6 +33,10 @@ class RepeatingLaneTest {
   /** What a leader answers to a topic; null for nothing. */
   private Function<String, @Nullable ReasonCode> answers = _ -> ReasonCode.SUCCESS;
 
+  /** What a leader picks for the groups of a recorded message, and what such messages brought along. */
+  private List<Long> picks = List.of();
+
+  private final List<List<Long>> brought = new ArrayList<>();
   private boolean reachable = true;
   private long nanos;
   private final SharedWindow window = new SharedWindow(1 << 20);
@@ -69,10 +75,18 @@ class RepeatingLaneTest {
                       var answer = answers.apply(message.topic());
                       if (acknowledgement == null) return;
                       acknowledgement.expect();
+                      pick(acknowledgement);
                       if (answer != null) acknowledgement.answer(answer);
                     },
                     window),
                 task -> later(() -> wires.receiverTasks.add(task), 1_000)));
+  }
+
+  private void pick(Acknowledgement acknowledgement) {
+    var origin = acknowledgement.terms().origin();
+    if (origin == null) return;
+    brought.add(origin.picked());
+    picks.forEach(acknowledgement::picked);
   }
 
   private Link dial(Link.Handler handler) {
@@ -103,6 +117,15 @@ class RepeatingLaneTest {
 
   private Answer append(String topic, QoS qos) {
     return append(topic, qos, Terms.ANSWERED);
+  }
+
+  private void appendInExchange() {
+    byte[] topic = "recorded".getBytes(StandardCharsets.UTF_8);
+    var answer = new Answer(Terms.ANSWERED);
+    var exchange = new Publication.Exchange(1, 7);
+    lane.append(
+        new Publication(new Publisher("t", "client"), QoS.EXACTLY_ONCE, false, 0, Publication.NEVER_EXPIRES, -1, topic.length, 0, topic, exchange), null, answer);
+    answer.answer(ReasonCode.SUCCESS);
   }
 
   private void crash() {
@@ -172,6 +195,31 @@ class RepeatingLaneTest {
     assertThat(bad.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
     assertThat(good.reason).isEqualTo(ReasonCode.SUCCESS);
     assertThat(taken.stream().filter("bad"::equals)).hasSizeBetween(5, 15);
+  }
+
+  @Test
+  void aRepetitionBringsAlongWhatWasPickedForItsGroups() {
+    answers = _ -> null;
+    for (var each : List.of(List.of(-5L, 6L), List.of(7L, -5L), List.<Long>of())) {
+      picks = each;
+      if (brought.isEmpty()) appendInExchange();
+      else crash();
+      pass(Duration.ofSeconds(1));
+    }
+
+    assertThat(brought).as("the last pick is last").containsExactly(List.of(), List.of(-5L, 6L), List.of(6L, 7L, -5L));
+  }
+
+  @Test
+  void theLastPicksOfAMessageAreRemembered() {
+    answers = _ -> null;
+    picks = LongStream.range(0, 1_000).boxed().toList();
+    appendInExchange();
+    pass(Duration.ofSeconds(1));
+    crash();
+    pass(Duration.ofSeconds(1));
+
+    assertThat(brought).containsExactly(List.of(), picks.subList(1_000 - Terms.Origin.PICKED_MAX, 1_000));
   }
 
   @Test
