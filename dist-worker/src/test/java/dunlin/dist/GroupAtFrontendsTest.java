@@ -39,7 +39,8 @@ class GroupAtFrontendsTest {
           List.of(),
           DistSettings.defaults(Runtime.getRuntime().maxMemory()),
           _ -> HOME,
-          new SimpleMeterRegistry());
+          new SimpleMeterRegistry(),
+          DeliveryThreads.inline());
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final LocalLane lane = new LocalLane(worker, _ -> HOME, 0, tasks::add, true);
   private final Frontend first = new Frontend(100);
