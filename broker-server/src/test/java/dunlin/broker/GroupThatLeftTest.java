@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.loop.FrontendSettings;
 import dunlin.dist.MatchedRoutes;
-import dunlin.dist.Route;
+import dunlin.dist.route.Route;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;

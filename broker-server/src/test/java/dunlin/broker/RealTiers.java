@@ -9,7 +9,7 @@ import dunlin.dist.Delivery;
 import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
 import dunlin.dist.MatchedRoutes;
-import dunlin.dist.Route;
+import dunlin.dist.route.Route;
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.server.InboxServer;

@@ -5,7 +5,7 @@ import dunlin.dist.Deliveries;
 import dunlin.dist.Delivery;
 import dunlin.dist.DeliveryThreads;
 import dunlin.dist.DistClient;
-import dunlin.dist.RouteClient;
+import dunlin.dist.route.RouteClient;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.server.InboxServer;
 import dunlin.retain.RetainClient;

@@ -5,8 +5,8 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
-import dunlin.dist.Route;
-import dunlin.dist.RoutePage;
+import dunlin.dist.route.Route;
+import dunlin.dist.route.RoutePage;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient;

@@ -1,5 +1,6 @@
 package dunlin.dist;
 
+import dunlin.dist.route.Route;
 import dunlin.model.Publication;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;

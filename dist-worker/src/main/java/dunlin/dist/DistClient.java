@@ -1,5 +1,6 @@
 package dunlin.dist;
 
+import dunlin.dist.route.RouteClient;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
 import java.util.concurrent.Executor;

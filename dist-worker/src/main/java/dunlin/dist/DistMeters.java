@@ -1,5 +1,8 @@
 package dunlin.dist;
 
+import dunlin.dist.route.RouteQuota;
+import dunlin.dist.route.RouteQuotaException;
+import dunlin.dist.route.RouteServer;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;

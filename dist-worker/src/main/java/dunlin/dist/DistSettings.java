@@ -1,5 +1,6 @@
 package dunlin.dist;
 
+import dunlin.dist.route.RouteRange;
 import dunlin.runtime.Setting;
 import dunlin.runtime.Settings;
 import java.util.List;

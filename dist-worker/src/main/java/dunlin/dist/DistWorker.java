@@ -1,5 +1,16 @@
 package dunlin.dist;
 
+import dunlin.dist.route.FilterRanges;
+import dunlin.dist.route.Route;
+import dunlin.dist.route.RouteCodec;
+import dunlin.dist.route.RouteCommand;
+import dunlin.dist.route.RoutePage;
+import dunlin.dist.route.RouteQuota;
+import dunlin.dist.route.RouteRange;
+import dunlin.dist.route.RouteReplica;
+import dunlin.dist.route.RouteResult;
+import dunlin.dist.route.RouteRows;
+import dunlin.dist.route.RouteServer;
 import dunlin.model.Publisher;
 import dunlin.model.ShardId;
 import dunlin.store.CommandCodec;
@@ -127,7 +138,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
     this.ranges = ranges;
     this.threads = threads;
     this.home = home;
-    var quota = new RouteQuota(settings, () -> sum(server -> server.applied().memory()));
+    var quota = new RouteQuota(settings.memoryMax(), settings.groupsMax(), () -> sum(server -> server.applied().memory()));
     servers = new RouteServer[replicas.size()];
     for (int i = 0; i < servers.length; i++) servers[i] = new RouteServer(name(i), replicas.get(i), quota);
     barrier = replicas.getFirst().barrier();

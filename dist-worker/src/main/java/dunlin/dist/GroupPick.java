@@ -1,5 +1,6 @@
 package dunlin.dist;
 
+import dunlin.dist.route.Route;
 import dunlin.model.Publisher;
 import dunlin.model.ShardId;
 import dunlin.transport.Terms;

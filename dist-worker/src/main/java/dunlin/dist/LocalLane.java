@@ -1,6 +1,9 @@
 package dunlin.dist;
 
 import dunlin.dist.DistWorker.Destination;
+import dunlin.dist.route.FilterRanges;
+import dunlin.dist.route.FilterRoutes;
+import dunlin.dist.route.Route;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;

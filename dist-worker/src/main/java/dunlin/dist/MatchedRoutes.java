@@ -1,5 +1,6 @@
 package dunlin.dist;
 
+import dunlin.dist.route.Route;
 import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;

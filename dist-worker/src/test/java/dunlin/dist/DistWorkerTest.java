@@ -3,6 +3,12 @@ package dunlin.dist;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dunlin.dist.route.InMemoryRange;
+import dunlin.dist.route.Route;
+import dunlin.dist.route.RouteCommand;
+import dunlin.dist.route.RoutePage;
+import dunlin.dist.route.RouteResult;
+import dunlin.dist.route.RouteRows;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;

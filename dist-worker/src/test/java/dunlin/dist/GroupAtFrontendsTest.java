@@ -2,6 +2,10 @@ package dunlin.dist;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.dist.route.InMemoryRange;
+import dunlin.dist.route.Route;
+import dunlin.dist.route.RouteCommand;
+import dunlin.dist.route.RouteResult;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;

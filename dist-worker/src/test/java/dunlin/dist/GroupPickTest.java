@@ -2,6 +2,7 @@ package dunlin.dist;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.dist.route.Route;
 import dunlin.model.Publisher;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.cluster.RangeKind;
+import dunlin.dist.route.Route;
+import dunlin.dist.route.RouteReplica;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;

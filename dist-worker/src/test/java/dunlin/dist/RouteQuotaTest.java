@@ -2,6 +2,16 @@ package dunlin.dist;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.dist.DeliveryThreads;
+import dunlin.dist.DistSettings;
+import dunlin.dist.DistWorker;
+import dunlin.dist.route.InMemoryRange;
+import dunlin.dist.route.Route;
+import dunlin.dist.route.RouteCommand;
+import dunlin.dist.route.RouteQuotaException;
+import dunlin.dist.route.RouteRange;
+import dunlin.dist.route.RouteResult;
+import dunlin.dist.route.RouteRows;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -12,7 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** Routes are bounded in memory, and groups of a topic filter in number, over all ranges of a worker. */
-class RouteQuotaTest {
+public class RouteQuotaTest {
   private static final String TENANT = "t";
   private static final ShardId ONE = ShardId.frontend("one");
   private static final ShardId TWO = ShardId.frontend("two");

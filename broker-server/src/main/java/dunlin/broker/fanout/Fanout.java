@@ -5,7 +5,7 @@ import dunlin.broker.loop.LoopThread;
 import dunlin.broker.loop.Loops;
 import dunlin.dist.Delivery;
 import dunlin.dist.MatchedRoutes;
-import dunlin.dist.Route;
+import dunlin.dist.route.Route;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.model.ShardId;

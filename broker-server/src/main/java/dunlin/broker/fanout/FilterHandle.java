@@ -1,6 +1,6 @@
 package dunlin.broker.fanout;
 
-import dunlin.dist.Route;
+import dunlin.dist.route.Route;
 import dunlin.model.TopicFilter;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;

@@ -2,7 +2,7 @@ package dunlin.broker.fanout;
 
 import dunlin.broker.loop.Loop;
 import dunlin.dist.DistClient;
-import dunlin.dist.Route;
+import dunlin.dist.route.Route;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.runtime.LogText;

@@ -9,7 +9,7 @@ import dunlin.broker.fanout.RouteTable;
 import dunlin.broker.fanout.ShareGroup;
 import dunlin.broker.fanout.Subscriber;
 import dunlin.broker.loop.Loop;
-import dunlin.dist.RouteQuotaException;
+import dunlin.dist.route.RouteQuotaException;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.model.ReasonCode;

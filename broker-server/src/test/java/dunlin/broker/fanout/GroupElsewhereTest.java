@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.broker.OpenFrontend;
 import dunlin.dist.MatchedRoutes;
-import dunlin.dist.Route;
+import dunlin.dist.route.Route;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.OpenFrontend;
-import dunlin.dist.Route;
+import dunlin.dist.route.Route;
 import dunlin.model.Publisher;
 import dunlin.model.TopicFilter;
 import dunlin.store.StoreException;

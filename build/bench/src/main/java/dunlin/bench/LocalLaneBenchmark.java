@@ -5,7 +5,7 @@ import dunlin.dist.Delivery;
 import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
 import dunlin.dist.MatchedRoutes;
-import dunlin.dist.Route;
+import dunlin.dist.route.Route;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;

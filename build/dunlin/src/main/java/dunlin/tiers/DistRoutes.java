@@ -1,8 +1,8 @@
 package dunlin.tiers;
 
-import dunlin.dist.Route;
-import dunlin.dist.RouteClient;
-import dunlin.dist.RouteQuotaException;
+import dunlin.dist.route.Route;
+import dunlin.dist.route.RouteClient;
+import dunlin.dist.route.RouteQuotaException;
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.model.ShardId;

@@ -2,7 +2,7 @@ package dunlin.tiers;
 
 import dunlin.dist.Delivery;
 import dunlin.dist.MatchedRoutes;
-import dunlin.dist.Route;
+import dunlin.dist.route.Route;
 import dunlin.inbox.server.InboxServer;
 import dunlin.model.Publication;
 import dunlin.model.TopicFilter;

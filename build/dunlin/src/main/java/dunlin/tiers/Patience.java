@@ -1,8 +1,8 @@
 package dunlin.tiers;
 
-import dunlin.dist.Route;
-import dunlin.dist.RouteClient;
-import dunlin.dist.RoutePage;
+import dunlin.dist.route.Route;
+import dunlin.dist.route.RouteClient;
+import dunlin.dist.route.RoutePage;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.model.ShardId;

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.dist.Delivery;
 import dunlin.dist.MatchedRoutes;
-import dunlin.dist.Route;
 import dunlin.dist.remote.RemoteDeliveries;
 import dunlin.dist.remote.RemoteDelivery;
+import dunlin.dist.route.Route;
 import dunlin.links.LinkDialler;
 import dunlin.links.LinkPeer;
 import dunlin.links.LinkService;

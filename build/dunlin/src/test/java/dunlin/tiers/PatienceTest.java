@@ -3,9 +3,9 @@ package dunlin.tiers;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.dist.Route;
-import dunlin.dist.RouteClient;
-import dunlin.dist.RoutePage;
+import dunlin.dist.route.Route;
+import dunlin.dist.route.RouteClient;
+import dunlin.dist.route.RoutePage;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.store.OutcomeUnknownException;

@@ -1,6 +1,6 @@
 package dunlin.dist.remote;
 
-import dunlin.dist.Route;
+import dunlin.dist.route.Route;
 import dunlin.model.ShardId;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;

@@ -1,7 +1,7 @@
 package dunlin.dist.remote;
 
 import dunlin.dist.MatchedRoutes;
-import dunlin.dist.Route;
+import dunlin.dist.route.Route;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.transport.lane.FrameReader;

@@ -2,7 +2,7 @@ package dunlin.dist.remote;
 
 import dunlin.dist.Delivery;
 import dunlin.dist.MatchedRoutes;
-import dunlin.dist.Route;
+import dunlin.dist.route.Route;
 import dunlin.transport.lane.FrameReader;
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;

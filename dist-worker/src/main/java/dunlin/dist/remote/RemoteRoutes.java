@@ -1,8 +1,8 @@
 package dunlin.dist.remote;
 
-import dunlin.dist.Route;
-import dunlin.dist.RouteClient;
-import dunlin.dist.RoutePage;
+import dunlin.dist.route.Route;
+import dunlin.dist.route.RouteClient;
+import dunlin.dist.route.RoutePage;
 import dunlin.model.ShardId;
 import dunlin.transport.call.CallBounds;
 import dunlin.transport.call.CallLinks;

@@ -1,10 +1,10 @@
 package dunlin.dist.remote;
 
-import dunlin.dist.Route;
+import dunlin.dist.route.Route;
 import dunlin.model.ShardId;
 import org.jspecify.annotations.Nullable;
 
-/** What is asked of the dist tier: the calls of {@link dunlin.dist.RouteClient}. */
+/** What is asked of the dist tier: the calls of {@link dunlin.dist.route.RouteClient}. */
 sealed interface RouteCall {
   record Add(Route route) implements RouteCall {}
 

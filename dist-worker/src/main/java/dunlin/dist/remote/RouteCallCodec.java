@@ -1,8 +1,8 @@
 package dunlin.dist.remote;
 
-import dunlin.dist.Route;
-import dunlin.dist.RoutePage;
-import dunlin.dist.RouteQuotaException;
+import dunlin.dist.route.Route;
+import dunlin.dist.route.RoutePage;
+import dunlin.dist.route.RouteQuotaException;
 import dunlin.model.ShardId;
 import dunlin.store.NotLeaderException;
 import dunlin.store.OutcomeUnknownException;

@@ -1,6 +1,6 @@
 package dunlin.dist.remote;
 
-import dunlin.dist.RouteClient;
+import dunlin.dist.route.RouteClient;
 import dunlin.transport.call.CallBounds;
 import dunlin.transport.call.CallReceiver;
 import dunlin.transport.lane.MalformedFrameException;

@@ -2,7 +2,7 @@ package dunlin.dist.deliver;
 
 import dunlin.dist.Delivery;
 import dunlin.dist.MatchedRoutes;
-import dunlin.dist.Route;
+import dunlin.dist.route.Route;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;

@@ -1,9 +1,9 @@
 package dunlin.dist.remote;
 
-import dunlin.dist.Route;
-import dunlin.dist.RouteClient;
-import dunlin.dist.RoutePage;
-import dunlin.dist.RouteQuotaException;
+import dunlin.dist.route.Route;
+import dunlin.dist.route.RouteClient;
+import dunlin.dist.route.RoutePage;
+import dunlin.dist.route.RouteQuotaException;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.store.OutcomeUnknownException;

@@ -2,10 +2,10 @@ package dunlin.dist.remote;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dunlin.dist.Route;
-import dunlin.dist.RouteClient;
-import dunlin.dist.RoutePage;
-import dunlin.dist.RouteQuotaException;
+import dunlin.dist.route.Route;
+import dunlin.dist.route.RouteClient;
+import dunlin.dist.route.RoutePage;
+import dunlin.dist.route.RouteQuotaException;
 import dunlin.model.ShardId;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;

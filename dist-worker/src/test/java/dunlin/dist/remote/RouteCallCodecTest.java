@@ -3,9 +3,9 @@ package dunlin.dist.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dunlin.dist.Route;
-import dunlin.dist.RoutePage;
-import dunlin.dist.RouteQuotaException;
+import dunlin.dist.route.Route;
+import dunlin.dist.route.RoutePage;
+import dunlin.dist.route.RouteQuotaException;
 import dunlin.model.ShardId;
 import dunlin.store.StoreException;
 import dunlin.transport.lane.MalformedFrameException;

@@ -2,7 +2,7 @@ package dunlin.bench.start;
 
 import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
-import dunlin.dist.Route;
+import dunlin.dist.route.Route;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient.Connect;

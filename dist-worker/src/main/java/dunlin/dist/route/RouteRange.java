@@ -1,8 +1,8 @@
-package dunlin.dist;
+package dunlin.dist.route;
 
-import dunlin.dist.RouteCommand.Add;
-import dunlin.dist.RouteCommand.PurgeBefore;
-import dunlin.dist.RouteCommand.Remove;
+import dunlin.dist.route.RouteCommand.Add;
+import dunlin.dist.route.RouteCommand.PurgeBefore;
+import dunlin.dist.route.RouteCommand.Remove;
 import dunlin.model.FilterIndex;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
@@ -20,7 +20,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The state machine of a range of routes: rows of routes, and the index of their filters that lanes match with. */
-final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
+public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   /*
    * The index has the contents of the rows, so changing a route reads no row. Lanes read the index and never a row.
    *
@@ -46,22 +46,22 @@ final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   private final Map<ShardId, ShardId> knownShards = new HashMap<>();
 
   /** The filters with their routes. Any thread. */
-  FilterIndex<FilterRoutes> index() {
+  public FilterIndex<FilterRoutes> index() {
     return index;
   }
 
   /** The number of routes. Any thread. */
-  long size() {
+  public long size() {
     return size;
   }
 
   /** Memory of the routes, by {@link #memoryOf}. Any thread. */
-  long memory() {
+  public long memory() {
     return memory;
   }
 
   /** The approximate bytes of a route in the index. */
-  static long memoryOf(Route route) {
+  public static long memoryOf(Route route) {
     return ROUTE_BYTES + 2L * route.filter().text().length();
   }
 

@@ -1,8 +1,8 @@
-package dunlin.dist;
+package dunlin.dist.route;
 
-import dunlin.dist.RouteCommand.Add;
-import dunlin.dist.RouteCommand.PurgeBefore;
-import dunlin.dist.RouteCommand.Remove;
+import dunlin.dist.route.RouteCommand.Add;
+import dunlin.dist.route.RouteCommand.PurgeBefore;
+import dunlin.dist.route.RouteCommand.Remove;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.store.Completion;
@@ -19,7 +19,7 @@ import java.util.function.Consumer;
  *
  * <p>Its futures complete on the range's applying thread: dependent stages must be quick.
  */
-final class RouteServer {
+public final class RouteServer {
   /*
    * Owner: any thread calls it.
    * Bounds: a page of routes visits PAGE_ROWS rows, on a reader of the range. Changes in progress are in the range's
@@ -55,7 +55,7 @@ final class RouteServer {
   private final AtomicLong settledFailures = new AtomicLong();
 
   /** @param name the range's name in messages */
-  RouteServer(String name, RouteReplica replica, RouteQuota quota) {
+  public RouteServer(String name, RouteReplica replica, RouteQuota quota) {
     this.name = name;
     this.quota = quota;
     routes = replica.routes();
@@ -63,17 +63,17 @@ final class RouteServer {
   }
 
   /** The applied routes. Any thread. */
-  RouteRange applied() {
+  public RouteRange applied() {
     return routes;
   }
 
   /** Routes with a change in the range's queue. */
-  long changing() {
+  public long changing() {
     return changing.mappingCount();
   }
 
   /** {@link RouteClient#addRoute} for a valid route of this range. */
-  CompletableFuture<Void> addRoute(Route route) {
+  public CompletableFuture<Void> addRoute(Route route) {
     var id = new RouteId(route.tenant(), route.filter(), route.shard());
     // In this order: a change that is no longer in progress is in the index.
     boolean underWay = changing.containsKey(id) || purging.containsKey(route.shard());
@@ -109,7 +109,7 @@ final class RouteServer {
   }
 
   /** {@link RouteClient#removeRoute} for a valid route of this range. */
-  CompletableFuture<Void> removeRoute(Route route) {
+  public CompletableFuture<Void> removeRoute(Route route) {
     var future = new CompletableFuture<Void>();
     propose(
         new Remove(route.tenant(), route.filter(), route.shard(), route.incarnation()),
@@ -121,7 +121,7 @@ final class RouteServer {
   }
 
   /** {@link RouteClient#removeRoutesBefore} in this range. */
-  CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation) {
+  public CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation) {
     var future = new CompletableFuture<Long>();
     purge(new PurgeBefore(shard, incarnation, new byte[0], PURGE_STEP), 0, future);
     return future;
@@ -148,7 +148,7 @@ final class RouteServer {
   }
 
   /** A page of this range's routes. */
-  CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte[] from) {
+  public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte[] from) {
     var page = new CompletableFuture<RoutePage>();
     try {
       range

@@ -1,4 +1,4 @@
-package dunlin.dist;
+package dunlin.dist.route;
 
 import java.util.Arrays;
 import java.util.Optional;

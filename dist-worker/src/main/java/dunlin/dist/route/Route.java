@@ -1,4 +1,4 @@
-package dunlin.dist;
+package dunlin.dist.route;
 
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;

@@ -1,4 +1,4 @@
-package dunlin.dist;
+package dunlin.dist.route;
 
 import dunlin.model.FilterIndex;
 import dunlin.model.ShardId;
@@ -12,7 +12,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Routes as rows: one for each tenant, filter and shard. */
-final class RouteRows {
+public final class RouteRows {
   /*
    * Key:   tenant | topic filter | mode (1) | group, unless plain | shard kind (1) | shard name, to the end
    *        texts in UTF-8: the tenant after a length of two bytes, filter and group ended by U+0000, which MQTT allows in neither;
@@ -40,7 +40,7 @@ final class RouteRows {
    * Why a route is not possible; empty when it is. Checked before a change is proposed and again when it is applied:
    * the log may have entries of an earlier version with other limits.
    */
-  static Optional<String> problem(String tenant, TopicFilter filter, ShardId shard) {
+  public static Optional<String> problem(String tenant, TopicFilter filter, ShardId shard) {
     for (String text : new String[] {tenant, filter.filter(), filter.group(), shard.name()}) {
       if (utf8(text).length > TEXT_MAX) return Optional.of("a text of " + text.length() + " characters");
     }
@@ -49,7 +49,7 @@ final class RouteRows {
     return levels > FilterIndex.LEVELS_MAX ? Optional.of("a filter of " + levels + " levels") : Optional.empty();
   }
 
-  static byte[] key(Route route) {
+  public static byte[] key(Route route) {
     return key(route.tenant(), route.filter(), route.shard());
   }
 
@@ -68,7 +68,7 @@ final class RouteRows {
     return key.array();
   }
 
-  static byte[] value(Route route) {
+  public static byte[] value(Route route) {
     return ByteBuffer.allocate(VALUE).put(FORMAT).putLong(route.incarnation()).putInt(route.handle()).array();
   }
 
@@ -140,7 +140,7 @@ final class RouteRows {
   }
 
   /** The prefix of the keys of all routes of a tenant whose filters begin with these bytes. */
-  static byte[] prefix(String tenant, byte[] filter, int length) {
+  public static byte[] prefix(String tenant, byte[] filter, int length) {
     byte[] name = utf8(tenant);
     return ByteBuffer.allocate(2 + name.length + length).putShort((short) name.length).put(name).put(filter, 0, length).array();
   }

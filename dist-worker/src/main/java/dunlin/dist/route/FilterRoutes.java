@@ -1,4 +1,4 @@
-package dunlin.dist;
+package dunlin.dist.route;
 
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
@@ -6,7 +6,7 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** All routes of one topic filter: the plain ones, and those of each group of shared subscriptions. */
-final class FilterRoutes {
+public final class FilterRoutes {
   /*
    * Owner: the range's applying thread changes it, lanes read it. The arrays are never modified once they are set.
    * Bounds: an array has at most one route for each shard, however many sessions the shard has, so copying it for a
@@ -19,7 +19,7 @@ final class FilterRoutes {
   private volatile Group[] groups = NO_GROUPS;
 
   /** The shards in which a group of shared subscriptions has members. */
-  static final class Group {
+  public static final class Group {
     private final String name;
     private final boolean ordered;
     private volatile Route[] routes = NO_ROUTES;
@@ -29,23 +29,23 @@ final class FilterRoutes {
       this.ordered = ordered;
     }
 
-    boolean ordered() {
+    public boolean ordered() {
       return ordered;
     }
 
     /** Must not be modified. */
-    Route[] routes() {
+    public Route[] routes() {
       return routes;
     }
   }
 
   /** Must not be modified. */
-  Route[] plain() {
+  public Route[] plain() {
     return plain;
   }
 
   /** Must not be modified. */
-  Group[] groups() {
+  public Group[] groups() {
     return groups;
   }
 

@@ -1,4 +1,4 @@
-package dunlin.dist;
+package dunlin.dist.route;
 
 import dunlin.cluster.RangeKind;
 import dunlin.store.Range;
@@ -8,7 +8,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** A replica of a range of routes on this node. A {@link DistWorker} serves it while the node leads it. */
+/** A replica of a range of routes on this node. A {@link RouteServer} serves it while the node leads it. */
 public final class RouteReplica {
   /** The kind of these ranges. */
   public static final String KIND = "routes";
@@ -18,7 +18,7 @@ public final class RouteReplica {
   private final @Nullable Supplier<CompletableFuture<@Nullable Void>> barrier;
 
   /** The only replica of its range. */
-  RouteReplica(Range<RouteCommand, RouteResult> range, RouteRange routes) {
+  public RouteReplica(Range<RouteCommand, RouteResult> range, RouteRange routes) {
     this(range, routes, null);
   }
 
@@ -48,7 +48,7 @@ public final class RouteReplica {
   }
 
   /** Asks for a read barrier; null for the only replica of its range, which needs none. */
-  @Nullable Supplier<CompletableFuture<@Nullable Void>> barrier() {
+  public @Nullable Supplier<CompletableFuture<@Nullable Void>> barrier() {
     return barrier;
   }
 

@@ -1,10 +1,10 @@
-package dunlin.dist;
+package dunlin.dist.route;
 
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 
 /** A change of the routes, as logged. */
-sealed interface RouteCommand {
+public sealed interface RouteCommand {
   /** Sets a route, unless a later incarnation of its shard has set one. */
   record Add(Route route) implements RouteCommand {}
 

@@ -1,11 +1,12 @@
-package dunlin.dist;
+package dunlin.dist.route;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dunlin.dist.RouteCommand.Add;
-import dunlin.dist.RouteCommand.PurgeBefore;
-import dunlin.dist.RouteCommand.Remove;
+import dunlin.dist.route.InMemoryRange;
+import dunlin.dist.route.RouteCommand.Add;
+import dunlin.dist.route.RouteCommand.PurgeBefore;
+import dunlin.dist.route.RouteCommand.Remove;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import java.nio.ByteBuffer;
@@ -17,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-class RouteCodecTest {
+public class RouteCodecTest {
   private static final ShardId SHARD = ShardId.frontend("nöde");
   private static final TopicFilter FILTER = new TopicFilter("ä/+/#", "group", true);
   private final RouteCodec codec = new RouteCodec();

@@ -1,4 +1,4 @@
-package dunlin.dist;
+package dunlin.dist.route;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** The heap used by a route, compared with {@link RouteRange#memoryOf}. */
-class RouteHeapTest {
+public class RouteHeapTest {
   private static final int ROUTES = 100_000;
 
   private record Rows(IntFunction<String> filterOf) implements RangeReader {

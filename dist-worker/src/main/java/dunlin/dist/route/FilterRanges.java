@@ -1,4 +1,4 @@
-package dunlin.dist;
+package dunlin.dist.route;
 
 import java.util.Arrays;
 import java.util.List;
@@ -10,7 +10,7 @@ import java.util.List;
  * the order of keys. So the levels of the topic are walked: a prefix that lies in one range as a whole gives that
  * range; otherwise the next level is looked at.
  */
-final class FilterRanges {
+public final class FilterRanges {
   /*
    * Owner: immutable; any thread. A search has a Search of its own.
    * Costs: nothing with one range. Otherwise a comparison of keys for each prefix that lies in several ranges: at most
@@ -24,7 +24,7 @@ final class FilterRanges {
   /**
    * @param cuts the first keys of all ranges but the first, ascending; each between two filters, see {@link RouteRows#together}
    */
-  FilterRanges(List<byte[]> cuts) {
+  public FilterRanges(List<byte[]> cuts) {
     this.cuts = cuts.toArray(byte[][]::new);
     for (int i = 1; i < this.cuts.length; i++) {
       if (Arrays.compareUnsigned(this.cuts[i - 1], this.cuts[i]) >= 0) throw new IllegalArgumentException("cut " + i + " is not behind the one before");
@@ -36,14 +36,14 @@ final class FilterRanges {
   }
 
   /** The range of a key. */
-  int of(byte[] key) {
+  public int of(byte[] key) {
     int range = 0;
     while (range < cuts.length && Arrays.compareUnsigned(cuts[range], key) <= 0) range++;
     return range;
   }
 
   /** A reusable search; belongs to one thread. */
-  final class Search {
+  public final class Search {
     private final boolean[] found = new boolean[count()];
     private byte[] topic = {};
     private int topicEnd;
@@ -54,7 +54,7 @@ final class FilterRanges {
      *
      * @param name a buffer that begins with the topic name
      */
-    boolean[] in(String tenant, byte[] name, int length) {
+    public boolean[] in(String tenant, byte[] name, int length) {
       Arrays.fill(found, cuts.length == 0);
       if (cuts.length == 0) return found;
       topic = name;

@@ -1,4 +1,4 @@
-package dunlin.dist;
+package dunlin.dist.route;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The ranges in which filters may match a topic, checked against all possible filters of a few short levels. */
-class FilterRangesTest {
+public class FilterRangesTest {
   private static final ShardId SHARD = ShardId.inbox(1);
   private static final String[] LEVELS = {"", "a", "b", "aa", "$a", "!", "z"};
 

@@ -1,4 +1,4 @@
-package dunlin.dist;
+package dunlin.dist.route;
 
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -9,7 +9,7 @@ import java.util.function.LongSupplier;
  * The limits of routes over all ranges of a process. A new route reserves its share before it is proposed, and releases
  * it when the change has ended.
  */
-final class RouteQuota {
+public final class RouteQuota {
   /*
    * Only the leader of the ranges refuses, so a command has the same effect on each replica, and a logged command is
    * applied whatever the limits are. A route that is being set counts twice for a moment, as reserved and as applied.
@@ -20,7 +20,8 @@ final class RouteQuota {
    * Bounds: an entry for each topic filter with a pending new group; these are commands in the ranges' queues.
    * Failure: none; refusals are counted.
    */
-  private final DistSettings limits;
+  private final long memoryMax;
+  private final int groupsMax;
   private final LongSupplier applied;
   private final AtomicLong taken = new AtomicLong();
   private final ConcurrentHashMap<FilterId, Integer> groupsTaken = new ConcurrentHashMap<>();
@@ -35,9 +36,14 @@ final class RouteQuota {
     }
   }
 
-  /** @param applied memory of the applied routes */
-  RouteQuota(DistSettings limits, LongSupplier applied) {
-    this.limits = limits;
+  /**
+   * @param memoryMax bytes of all routes
+   * @param groupsMax groups of one topic filter
+   * @param applied memory of the applied routes
+   */
+  public RouteQuota(long memoryMax, int groupsMax, LongSupplier applied) {
+    this.memoryMax = memoryMax;
+    this.groupsMax = groupsMax;
     this.applied = applied;
   }
 
@@ -50,10 +56,10 @@ final class RouteQuota {
    */
   Runnable take(Route route, int groups) {
     long memory = RouteRange.memoryOf(route);
-    if (applied.getAsLong() + taken.addAndGet(memory) > limits.memoryMax()) {
+    if (applied.getAsLong() + taken.addAndGet(memory) > memoryMax) {
       taken.addAndGet(-memory);
       refusedForMemory.increment();
-      throw new RouteQuotaException(RouteQuotaException.Kind.MEMORY, limits.memoryMax());
+      throw new RouteQuotaException(RouteQuotaException.Kind.MEMORY, memoryMax);
     }
     if (groups < 0) return () -> taken.addAndGet(-memory);
     var filter = new FilterId(route.tenant(), route.filter().filter());
@@ -63,13 +69,13 @@ final class RouteQuota {
           groupsTaken.computeIfPresent(filter, (_, count) -> count == 1 ? null : count - 1);
         };
     int more = groupsTaken.merge(filter, 1, Integer::sum);
-    if (groups + more <= limits.groupsMax()) return giveBack;
+    if (groups + more <= groupsMax) return giveBack;
     giveBack.run();
     refusedForGroups.increment();
-    throw new RouteQuotaException(RouteQuotaException.Kind.GROUPS, limits.groupsMax());
+    throw new RouteQuotaException(RouteQuotaException.Kind.GROUPS, groupsMax);
   }
 
-  long refused(RouteQuotaException.Kind kind) {
+  public long refused(RouteQuotaException.Kind kind) {
     return (kind == RouteQuotaException.Kind.MEMORY ? refusedForMemory : refusedForGroups).sum();
   }
 }

@@ -1,4 +1,4 @@
-package dunlin.dist;
+package dunlin.dist.route;
 
 import dunlin.store.CommandCodec;
 import dunlin.store.Completion;
@@ -18,24 +18,24 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /** A range whose log is a queue that the test applies; commands go through their codec. */
-final class InMemoryRange<C, R> implements Range<C, R> {
+public final class InMemoryRange<C, R> implements Range<C, R> {
   private record Proposed<R>(byte[] command, Completion<R> completion) {}
 
   private final CommandCodec<C> codec;
   private final RangeLogic<C, R> logic;
   private final ArrayDeque<Proposed<R>> queue = new ArrayDeque<>();
-  final Rows rows = new Rows();
-  int queueMax = Integer.MAX_VALUE;
-  int applied;
+  public final Rows rows = new Rows();
+  public int queueMax = Integer.MAX_VALUE;
+  public int applied;
 
-  InMemoryRange(CommandCodec<C> codec, RangeLogic<C, R> logic) {
+  public InMemoryRange(CommandCodec<C> codec, RangeLogic<C, R> logic) {
     this.codec = codec;
     this.logic = logic;
     logic.open(rows);
   }
 
-  static final class Rows implements RangeWriter {
-    final TreeMap<byte[], byte[]> map = new TreeMap<>(Arrays::compareUnsigned);
+  public static final class Rows implements RangeWriter {
+    public final TreeMap<byte[], byte[]> map = new TreeMap<>(Arrays::compareUnsigned);
 
     @Override
     public byte @Nullable [] get(byte[] key) {
@@ -73,7 +73,7 @@ final class InMemoryRange<C, R> implements Range<C, R> {
     throw new UnsupportedOperationException();
   }
 
-  static <C> byte[] bytes(CommandCodec<C> codec, C command) {
+  public static <C> byte[] bytes(CommandCodec<C> codec, C command) {
     var out = ByteBuffer.allocate(codec.encodedLength(command));
     codec.encode(command, out);
     if (out.hasRemaining()) throw new AssertionError(out.remaining() + " bytes fewer than said");
@@ -81,16 +81,16 @@ final class InMemoryRange<C, R> implements Range<C, R> {
   }
 
   /** Opens the logic again on the same rows. */
-  void reopen() {
+  public void reopen() {
     logic.open(rows);
   }
 
-  int queued() {
+  public int queued() {
     return queue.size();
   }
 
   /** Applies the queued commands as one entry, and those that completions propose. */
-  void applyAll() {
+  public void applyAll() {
     while (!queue.isEmpty()) {
       List<Proposed<R>> entry = new ArrayList<>(queue);
       queue.clear();
@@ -101,13 +101,13 @@ final class InMemoryRange<C, R> implements Range<C, R> {
   }
 
   /** Fails the oldest command; it takes effect only if it is passed to {@link #applyLate}. */
-  C failNext() {
+  public C failNext() {
     Proposed<R> next = queue.remove();
     next.completion.failed(new StoreException("leader lost"));
     return codec.decode(ByteBuffer.wrap(next.command));
   }
 
-  void applyLate(C command) {
+  public void applyLate(C command) {
     List<R> ignored = logic.apply(List.of(command), rows);
     if (ignored.size() != 1) throw new AssertionError("results: " + ignored);
   }

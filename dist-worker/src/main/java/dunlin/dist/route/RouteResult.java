@@ -1,9 +1,9 @@
-package dunlin.dist;
+package dunlin.dist.route;
 
 import org.jspecify.annotations.Nullable;
 
 /** The result of a route command. */
-sealed interface RouteResult {
+public sealed interface RouteResult {
   /** The route is set. */
   record Added() implements RouteResult {}
 

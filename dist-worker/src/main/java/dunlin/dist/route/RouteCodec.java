@@ -1,8 +1,8 @@
-package dunlin.dist;
+package dunlin.dist.route;
 
-import dunlin.dist.RouteCommand.Add;
-import dunlin.dist.RouteCommand.PurgeBefore;
-import dunlin.dist.RouteCommand.Remove;
+import dunlin.dist.route.RouteCommand.Add;
+import dunlin.dist.route.RouteCommand.PurgeBefore;
+import dunlin.dist.route.RouteCommand.Remove;
 import dunlin.model.ShardId;
 import dunlin.store.CommandCodec;
 import dunlin.store.CommandKind;
@@ -10,7 +10,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /** The encoding of route commands in the log. */
-final class RouteCodec implements CommandCodec<RouteCommand> {
+public final class RouteCodec implements CommandCodec<RouteCommand> {
   /*
    * 1 Add:    incarnation (8) | handle (4) | key of the row
    * 2 Remove: incarnation (8) | key of the row
