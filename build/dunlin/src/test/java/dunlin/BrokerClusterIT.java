@@ -264,8 +264,12 @@ class BrokerClusterIT {
   /** Has another broker lead the range of a kind, and waits for it. */
   private static void moveLeader(String kind) {
     try {
-      await("a leader of " + kind).atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(20)).until(() -> leader(kind).isPresent());
-      var leader = leader(kind).orElseThrow();
+      var leader =
+          await("a leader of " + kind)
+              .atMost(TestBroker.SOON)
+              .pollInterval(Duration.ofMillis(20))
+              .until(() -> leader(kind), Optional::isPresent)
+              .orElseThrow();
       var next = replicas(kind).stream().filter(each -> !each.equals(leader)).findFirst().orElseThrow();
       var node = new ObjectName("dunlin:type=Cluster,node=" + next.getKeyProperty("node"));
       replica(leader).transferLeadership(bean(node, ClusterMXBean.class).getNode());

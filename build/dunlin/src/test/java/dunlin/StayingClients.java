@@ -72,7 +72,7 @@ final class StayingClients implements AutoCloseable {
     return reason;
   }
 
-  /** Publishes until a message is accepted, and checks that everything that was accepted arrives once and in its order. */
+  /** Publishes until a message is accepted, and checks that everything that was accepted arrives in its order, and only once unless its QoS is 1. */
   void check() {
     int tries = 1;
     while (publisher.publishAndWait(TOPIC, LAST + tries) >= 0x80) tries++;
@@ -80,8 +80,10 @@ final class StayingClients implements AutoCloseable {
     for (RawClient subscriber : List.of(durable, online)) {
       var received = new ArrayList<String>();
       for (String text = received(subscriber); !text.equals(end); text = received(subscriber)) if (!text.startsWith(LAST)) received.add(text);
-      assertThat(received).doesNotHaveDuplicates().containsSubsequence(accepted);
-      assertThat(received).map(text -> Integer.parseInt(text.substring("message ".length()))).filteredOn(number -> number % 3 != 0).isSorted();
+      assertThat(received).containsSubsequence(accepted);
+      var numbers = assertThat(received).map(text -> Integer.parseInt(text.substring("message ".length())));
+      numbers.filteredOn(number -> number % 3 != 1).doesNotHaveDuplicates(); // QoS 1 may come twice
+      numbers.filteredOn(number -> number % 3 != 0).isSorted();
     }
     accepted.clear();
     for (RawClient client : List.of(publisher, durable, online)) client.ping();
