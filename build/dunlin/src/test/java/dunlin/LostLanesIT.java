@@ -51,6 +51,8 @@ class LostLanesIT {
       var clients = new SteadyClients();
       clients.receives("clean", topics, subscribed(broker, Connect.of("clean").clean().expiry(0)));
       clients.receives("durable", topics, subscribed(broker, Connect.of("durable").clean()));
+      clients.receivesAtMostOnce("zero", subscribed(broker, Connect.of("zero").clean().expiry(0), 0));
+      clients.receivesAtMostOnce("durable zero", subscribed(broker, Connect.of("durable-zero").clean(), 0));
       clients.publishes("steady/1-v5", 1, RawClient.connected(broker.port(), Connect.of("1-v5").clean().expiry(0)));
       clients.publishes("steady/1-v3", 1, RawClient.connected3(broker, "1-v3"));
       clients.publishes("steady/2-v5", 2, RawClient.connected(broker.port(), Connect.of("2-v5").clean()));
@@ -65,12 +67,17 @@ class LostLanesIT {
         assertThat(ends.applyAsInt(seams)).isPositive();
       }
       clients.check();
+      clients.checkAtMostOnce(RawClient.connected(broker.port(), Connect.of("over").clean().expiry(0)));
     }
   }
 
   private static RawClient subscribed(TestBroker broker, Connect connect) {
+    return subscribed(broker, connect, 2);
+  }
+
+  private static RawClient subscribed(TestBroker broker, Connect connect, int qos) {
     var client = RawClient.connected(broker.port(), connect);
-    client.subscribe("steady/#", 2);
+    client.subscribe("steady/#", qos);
     return client;
   }
 }

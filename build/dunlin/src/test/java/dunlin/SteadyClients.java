@@ -19,6 +19,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class SteadyClients {
   private static final int WINDOW = 10;
   private static final String END = "end";
+  private static final String OVER = "steady/over";
   private static final Executor THREADS = Executors.newVirtualThreadPerTaskExecutor();
 
   /** A topic that is published to, and how many messages were in the end. */
@@ -26,6 +27,7 @@ final class SteadyClients {
 
   private final List<Publishing> publishing = new ArrayList<>();
   private final Map<String, CompletableFuture<Map<String, List<String>>>> receiving = new LinkedHashMap<>();
+  private final Map<String, CompletableFuture<List<String>>> receivingAtMostOnce = new LinkedHashMap<>();
   private volatile boolean stopped;
   private final AtomicInteger windows = new AtomicInteger();
 
@@ -74,6 +76,23 @@ final class SteadyClients {
       else received.computeIfAbsent(message.topic(), _ -> new ArrayList<>()).add(message.text());
     }
     return received;
+  }
+
+  /** Receives from now on, over a subscription with QoS 0: what comes may have gaps, and comes once. */
+  void receivesAtMostOnce(String name, RawClient client) {
+    receivingAtMostOnce.put(name, CompletableFuture.supplyAsync(() -> receiveUntilOver(client), THREADS));
+  }
+
+  private static List<String> receiveUntilOver(RawClient client) {
+    var received = new ArrayList<String>();
+    for (var message = client.take(); !message.topic().equals(OVER); message = client.take()) received.add(message.topic() + " " + message.text());
+    return received;
+  }
+
+  /** Ends those that receive at most once, and checks what they have received. Called after {@link #check}. */
+  void checkAtMostOnce(RawClient publisher) {
+    assertThat(publisher.publishAndWait(OVER, OVER)).isZero();
+    receivingAtMostOnce.forEach((name, all) -> assertThat(soon(name, all)).as(name).isNotEmpty().doesNotHaveDuplicates());
   }
 
   /** A number that grows while any publisher goes on. */

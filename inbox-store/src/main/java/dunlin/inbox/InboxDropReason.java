@@ -20,7 +20,9 @@ public enum InboxDropReason {
   /**
    * QoS 0 to a session without a connection. Such a message was never in an inbox, so it does not count as appended.
    */
-  OFFLINE(DropReason.OFFLINE);
+  OFFLINE(DropReason.OFFLINE),
+  /** QoS 0 of a message that is sent again inside the broker. It does not count as appended either. */
+  REPEATED(DropReason.REPEATED);
 
   private final DropReason common;
 

@@ -107,7 +107,9 @@ public final class Outbound {
 
   void sendQoS0(Publication message, boolean retain, int[] identifiers) {
     counts.copies().received();
-    if (!connection.takesQoS0(message.body().length)) {
+    if (message.isRepetition()) {
+      counts.copies().dropped(DropReason.REPEATED);
+    } else if (!connection.takesQoS0(message.body().length)) {
       counts.copies().dropped(DropReason.NOT_WRITABLE);
     } else {
       write(message, QoS.AT_MOST_ONCE, false, retain, 0, identifiers);

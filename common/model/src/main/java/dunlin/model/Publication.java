@@ -31,6 +31,7 @@ public final class Publication {
   private final int propertiesLength;
   private final byte[] body;
   private final @Nullable Exchange exchange;
+  private final boolean repetition;
 
   /**
    * The QoS 2 exchange of a message from a durable session. The packet identifier must be recorded atomically with the
@@ -66,6 +67,21 @@ public final class Publication {
       int propertiesLength,
       byte[] body,
       @Nullable Exchange exchange) {
+    this(publisher, qos, retain, acceptedAtMillis, expirySeconds, expiryOffset, topicLength, propertiesLength, body, exchange, false);
+  }
+
+  private Publication(
+      Publisher publisher,
+      QoS qos,
+      boolean retain,
+      long acceptedAtMillis,
+      int expirySeconds,
+      int expiryOffset,
+      int topicLength,
+      int propertiesLength,
+      byte[] body,
+      @Nullable Exchange exchange,
+      boolean repetition) {
     if (topicLength < 1 || topicLength > 65_535 || propertiesLength < 0 || propertiesLength > body.length - topicLength) {
       throw new IllegalArgumentException(
           "topic " + topicLength + " and properties " + propertiesLength + " in a body of " + body.length + " bytes");
@@ -83,6 +99,7 @@ public final class Publication {
     this.propertiesLength = propertiesLength;
     this.body = body;
     this.exchange = exchange;
+    this.repetition = repetition;
   }
 
   /** A message without properties, as the broker itself or an MQTT 3 client sends it. */
@@ -98,7 +115,21 @@ public final class Publication {
   /** The same message accepted at another time: a will's expiry counts from when it is published. */
   public Publication acceptedAt(long nowMillis) {
     return new Publication(
-        publisher, qos, retain, nowMillis, expirySeconds, expiryOffset, topicLength, propertiesLength, body, exchange);
+        publisher, qos, retain, nowMillis, expirySeconds, expiryOffset, topicLength, propertiesLength, body, exchange, repetition);
+  }
+
+  /** The same message, sent again inside the broker. */
+  public Publication asRepetition() {
+    return new Publication(
+        publisher, qos, retain, acceptedAtMillis, expirySeconds, expiryOffset, topicLength, propertiesLength, body, exchange, true);
+  }
+
+  /**
+   * Whether it is sent again inside the broker, and may have been delivered before. Then it is not delivered with QoS 0,
+   * which must not come twice. Not part of the stored form.
+   */
+  public boolean isRepetition() {
+    return repetition;
   }
 
   /** The QoS 2 exchange with the durable session that published it, or null. */

@@ -16,6 +16,8 @@ public enum DropReason {
   SESSION_ENDED,
   /** QoS 0 to a session that is not connected. */
   OFFLINE,
+  /** QoS 0 of a message that is sent again inside the broker: it may have been delivered before. */
+  REPEATED,
   /** The node sheds load: a lane or a range accepts no more. */
   OVERLOADED,
   /** The message could not be stored durably; the publisher got an error. */

@@ -159,6 +159,10 @@ final class Appender {
       change.effects().drop(InboxDropReason.OFFLINE);
       return;
     }
+    if (message.isRepetition()) {
+      change.effects().drop(InboxDropReason.REPEATED);
+      return;
+    }
     change
         .effects()
         .push(

@@ -47,7 +47,6 @@ import dunlin.store.CommandKind;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import java.nio.ByteBuffer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Encodes session commands for the log: a kind byte, then the fields in the order in which the records declare them.
@@ -80,6 +79,10 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int END_TRANSFER = 26;
   private static final int FORGET_TRANSFER = 27;
   private static final int END_GROUP = 28;
+
+  // Marks of a message that is appended.
+  private static final int WITH_EXCHANGE = 1;
+  private static final int REPETITION = 2;
 
   @Override
   public CommandKind kind(SessionCommand command) {
@@ -287,7 +290,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
     out.octet(fence != 0 ? APPEND_FENCED : append.once() ? APPEND_ONCE : APPEND);
     out.number(append.now());
     writePublication(out, append.message());
-    out.flag(exchange != null);
+    out.octet((exchange != null ? WITH_EXCHANGE : 0) | (append.message().isRepetition() ? REPETITION : 0));
     if (exchange != null) {
       out.number(exchange.epoch());
       out.number(exchange.packetId());
@@ -334,10 +337,14 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   }
 
   private static Append readAppend(FieldReader in, int kind) {
+    long now = in.number();
+    var message = readPublication(in);
+    int marks = in.octet();
+    if ((marks & ~(WITH_EXCHANGE | REPETITION)) != 0) throw new IllegalStateException("a message with marks " + marks);
     return new Append(
-        in.number(),
-        readPublication(in),
-        readExchange(in),
+        now,
+        (marks & REPETITION) != 0 ? message.asRepetition() : message,
+        (marks & WITH_EXCHANGE) != 0 ? readExchange(in) : null,
         in.list(SessionFields::readFilter),
         kind == APPEND_ONCE,
         kind == APPEND_FENCED ? readFence(in) : 0);
@@ -357,8 +364,8 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
     return packetId;
   }
 
-  private static Publication.@Nullable Exchange readExchange(FieldReader in) {
-    return in.flag() ? new Publication.Exchange(in.number(), readPacketId(in)) : null;
+  private static Publication.Exchange readExchange(FieldReader in) {
+    return new Publication.Exchange(in.number(), readPacketId(in));
   }
 
   private static long readFence(FieldReader in) {

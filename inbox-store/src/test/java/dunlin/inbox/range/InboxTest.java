@@ -118,6 +118,23 @@ final class InboxTest {
     assertThat(h.dropped).containsEntry(InboxDropReason.OFFLINE, 1);
   }
 
+  @Test
+  void aRepetitionIsAppendedAgainButNotPushedToASubscriptionWithQos0() {
+    var zero = h.connect("zero").session();
+    h.subscribe(zero, "a", QoS.AT_MOST_ONCE);
+    var one = h.connect("one").session();
+    h.subscribe(one, "a", QoS.AT_LEAST_ONCE);
+    var message = h.message("publisher", "a", QoS.AT_LEAST_ONCE, "again");
+    h.publish(message);
+    assertThat(h.pushed()).containsExactlyInAnyOrder("zero:again", "one:again");
+
+    h.publish(message.asRepetition());
+    assertThat(h.pushed()).containsExactly("one:again");
+    assertThat(h.dropped).containsEntry(InboxDropReason.REPEATED, 1);
+    assertThat(h.inbox(one)).containsExactly("again", "again");
+    h.assertBalance();
+  }
+
   /** Otherwise a range could not be split between any two shards. */
   @Test
   void aMessageForInboxesOfSeveralShardsIsStoredInEachOfThem() {

@@ -46,6 +46,8 @@ final class SessionCommandCodecTest {
         new SessionCommand.Append(
             5, message, new Publication.Exchange(9, 65_535), List.of(RangeHarness.filter("$share/g/a")), false, 0),
         new SessionCommand.Append(5, message, null, List.of(), true, 0),
+        new SessionCommand.Append(5, message.asRepetition(), null, List.of(), false, 0),
+        new SessionCommand.Append(5, message.asRepetition(), new Publication.Exchange(9, 1), List.of(), false, 0),
         new SessionCommand.Append(5, message, new Publication.Exchange(9, 1), List.of(), false, Long.MIN_VALUE),
         new SessionCommand.AppendTo(5, session, options, 17, List.of(message, message)),
         new SessionCommand.AppendToGroup(5, RangeHarness.filter("$share/g/a"), message),

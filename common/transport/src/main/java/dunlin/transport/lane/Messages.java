@@ -37,7 +37,8 @@ public final class Messages {
   private static final int SAME_STREAM = 0x400;
   private static final int REPEATED = 0x800;
   private static final int PICKED = 0x1000;
-  private static final int BESIDES = 0x2000;
+  private static final int REPETITION = 0x2000;
+  private static final int BESIDES = 0x4000;
 
   private final ValueDictionary<Publisher> publishers = new ValueDictionary<>();
   private long acceptedBefore;
@@ -57,6 +58,7 @@ public final class Messages {
             | (message.retain() ? RETAIN : 0)
             | (expires ? HAS_EXPIRY : 0)
             | (exchange != null ? IN_EXCHANGE : 0)
+            | (message.isRepetition() ? REPETITION : 0)
             | (terms.toldOfDrops() ? TOLD_OF_DROPS : 0)
             | (terms.storesFirst() ? STORES_FIRST : 0)
             | (terms.publishedOnce() ? PUBLISHED_ONCE : 0)
@@ -125,7 +127,7 @@ public final class Messages {
       var message =
           new Publication(
               publisher, QoS.of(flags & QOS), (flags & RETAIN) != 0, acceptedAt, expirySeconds, expiryOffset, topicLength, propertiesLength, body, exchange);
-      return new Sent(message, terms);
+      return new Sent((flags & REPETITION) != 0 ? message.asRepetition() : message, terms);
     } catch (IllegalArgumentException e) {
       throw new MalformedFrameException(String.valueOf(e.getMessage()));
     }

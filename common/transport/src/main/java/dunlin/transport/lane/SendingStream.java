@@ -36,7 +36,7 @@ public final class SendingStream {
    *
    *   surely not delivered   any QoS. Either the message was never handed to a pipe, or the other side has said so
    *                          (USE_ANOTHER_SERVER, or the end of its link), as it does when it no longer leads.
-   *   QoS 1                  It may come twice.
+   *   QoS 1                  It may come twice, but not to subscriptions with QoS 0: it is marked as a repetition.
    *   QoS 2, recorded        Its exchange is recorded in the log of the session tier, which stores it once. Frontends
    *                          recognise a repetition by its origin, and it brings along what was picked for its groups. So
    *                          each subscriber gets it once.
@@ -354,7 +354,8 @@ public final class SendingStream {
     to.add(pending);
     if (to.ends) return;
     pending.frame = to.frames + 1;
-    to.messages.write(out, message, terms(to, pending));
+    boolean marked = pending.repeated && message.exchange() == null;
+    to.messages.write(out, marked ? message.asRepetition() : message, terms(to, pending));
     to.companion.write(out);
     flushSoon();
   }

@@ -29,6 +29,7 @@ class RepeatingLaneTest {
 
   private final List<Timed> timers = new ArrayList<>();
   private final List<String> taken = new ArrayList<>();
+  private final List<String> marked = new ArrayList<>();
 
   /** What a leader answers to a topic; null for nothing. */
   private Function<String, @Nullable ReasonCode> answers = _ -> ReasonCode.SUCCESS;
@@ -72,6 +73,7 @@ class RepeatingLaneTest {
                 RemoteLane.into(
                     (message, _, acknowledgement) -> {
                       taken.add(message.topic());
+                      if (message.isRepetition()) marked.add(message.topic());
                       var answer = answers.apply(message.topic());
                       if (acknowledgement == null) return;
                       acknowledgement.expect();
@@ -220,6 +222,20 @@ class RepeatingLaneTest {
     pass(Duration.ofSeconds(1));
 
     assertThat(brought).containsExactly(List.of(), picks.subList(1_000 - Terms.Origin.PICKED_MAX, 1_000));
+  }
+
+  @Test
+  void qos1IsMarkedWhenItMayHaveComeBefore() {
+    answers = _ -> null;
+    append("sent", QoS.AT_LEAST_ONCE);
+    appendInExchange();
+    pass(Duration.ofSeconds(1));
+    crash();
+    append("waiting", QoS.AT_LEAST_ONCE);
+    pass(Duration.ofSeconds(1));
+
+    assertThat(taken).containsExactly("sent", "recorded", "sent", "recorded", "waiting");
+    assertThat(marked).as("others recognise what is recorded").containsExactly("sent");
   }
 
   @Test
