@@ -73,6 +73,25 @@ final class MqttCheckerTest {
   }
 
   @Test
+  void aClusterMaySendQos1AgainAfterAFault() {
+    bad(twice(cluster(1), 1, 1), "D4", "doubled");
+    bad(twice(cluster(1).deed(Deed.STRUCK).deed(Deed.HEALED).later(20), 1, 1), "D4", "doubled");
+    bad(twice(subscribed().deed(Deed.STRUCK).deed(Deed.HEALED), 1, 1), "D4", "doubled");
+    good(twice(cluster(1).deed(Deed.STRUCK).deed(Deed.HEALED), 1, 1));
+    bad(twice(cluster(1).deed(Deed.STRUCK).deed(Deed.HEALED), 1, 1).receive("sub", "pub", 1, "d/1", 1), "D4", "doubled");
+    bad(twice(cluster(0).deed(Deed.STRUCK).deed(Deed.HEALED), 1, 0), "D4", "doubled");
+    bad(twice(cluster(2).deed(Deed.STRUCK).deed(Deed.HEALED), 2, 2), "D5", "doubled");
+  }
+
+  private static TestHistory cluster(int qos) {
+    return subscribed(qos).deed(Deed.STARTED, 1).deed(Deed.STARTED, 2);
+  }
+
+  private static TestHistory twice(TestHistory history, int qos, int withQos) {
+    return history.safe("pub", 1, "d/1", qos).receive("sub", "pub", 1, "d/1", withQos).receive("sub", "pub", 1, "d/1", withQos);
+  }
+
+  @Test
   void orderIsThatOfTheFirstDeliveries() {
     var history = subscribed().safe("pub", 1, "d/1", 1).safe("pub", 2, "d/1", 1);
     bad(history.receive("sub", "pub", 2, "d/1", 1).receive("sub", "pub", 1, "d/1", 1), "D4", "out of order");
@@ -259,6 +278,8 @@ final class MqttCheckerTest {
     good(history.end("m1", End.BY_BROKER).deed(Deed.HEALED));
     history = group(FOREVER).deed(Deed.STRUCK).safe("pub", 1, "s/1", 2).hold("m1", "pub", 1, "s/1", 2).receive("m2", "pub", 1, "s/1", 2);
     bad(history.deed(Deed.HEALED), "D9", "with two members at a time");
+    history = group(FOREVER).deed(Deed.STARTED, 1).deed(Deed.STARTED, 2).deed(Deed.STRUCK).deed(Deed.HEALED);
+    good(history.safe("pub", 1, "s/1", 1).receive("m1", "pub", 1, "s/1", 1).receive("m2", "pub", 1, "s/1", 1));
   }
 
   private static TestHistory cut() {

@@ -14,7 +14,8 @@ import java.util.Set;
 public final class DeliveryRules {
   /*
    * A delivery is a PUBLISH without DUP that is not part of an exchange in progress. A QoS 1 message may be delivered
-   * as often as its publisher has sent it, a QoS 2 or QoS 0 message once.
+   * as often as its publisher has sent it, and with QoS 1 once more for each fault of a cluster meanwhile, whose nodes send
+   * it again; a QoS 2 or QoS 0 message once.
    *
    * A message must arrive if it was first sent after SUBACK and before UNSUBSCRIBE, was acknowledged with success and
    * cannot have expired, in each session that lasted until the drain. Sessions that ended earlier are not checked. As
@@ -146,6 +147,7 @@ public final class DeliveryRules {
       var message = facts.sent.get(each.id());
       if (message == null) continue;
       int most = message.first.qos() == 1 ? message.sends : 1;
+      if (message.first.qos() == 1 && each.qos() == 1) most += facts.resendsBetween(message.first.nanos(), each.nanos());
       if (count > most) {
         violations.add(
             new Violation(message.first.qos() == 2 ? "D5" : "D4", "doubled", "%s, sent %d times".formatted(each, message.sends)));

@@ -16,6 +16,8 @@ public final class Facts {
   /*
    * Owner: the thread of the check.
    */
+  /** For how long after a fault leaders move, until they are spread again. */
+  private static final long SPREAD_NANOS = 15_000_000_000L;
 
   /** All that the publisher of a message knows about it. */
   public static final class Sent {
@@ -46,12 +48,14 @@ public final class Facts {
   public final long drainedNanos;
   private final List<Event.Broker> deeds = new ArrayList<>();
   private final List<Disturbance> disturbances;
+  private final long nodes;
   private final Map<String, Session> open = new HashMap<>();
 
   public Facts(List<Event> events) {
     this.events = events;
     events.forEach(this::take);
     disturbances = disturbances();
+    nodes = deeds.stream().filter(deed -> deed.deed() == Deed.STARTED).map(Event.Broker::node).distinct().count();
     drainedNanos =
         deeds.stream().filter(deed -> deed.deed() == Deed.DRAINED).mapToLong(Event.Broker::nanos).findFirst().orElse(Long.MAX_VALUE - 1);
   }
@@ -136,6 +140,15 @@ public final class Facts {
   /** Whether a fault was active at any time in between, so that no time limits apply. */
   public boolean disturbedBetween(long fromNanos, long untilNanos) {
     return disturbances.stream().anyMatch(each -> each.fromNanos <= untilNanos && each.untilNanos >= fromNanos);
+  }
+
+  /**
+   * How many faults of a cluster may each have had a message of QoS 1 sent again inside it, between two times. Leaders also
+   * move for a while after a fault, until they are spread again.
+   */
+  int resendsBetween(long fromNanos, long untilNanos) {
+    if (nodes < 2) return 0;
+    return (int) disturbances.stream().filter(each -> each.fromNanos <= untilNanos && each.untilNanos + SPREAD_NANOS >= fromNanos).count();
   }
 
   /** The first time, from a time on, after which no fault is active for a while. */

@@ -16,7 +16,7 @@ import java.util.Set;
 public final class GroupRules {
   /*
    * A second delivery is allowed when the first member's connection has ended in between, when a broker was killed in
-   * between, or when the publisher has resent a QoS 1 message. Messages given to members that are not durable may be
+   * between, or when the publisher, or a cluster after a fault, has resent a QoS 1 message. Messages given to members that are not durable may be
    * lost with the broker.
    */
   private record Delivery(Session session, Received received) {}
@@ -92,6 +92,7 @@ public final class GroupRules {
         first.session.connections.stream().anyMatch(each -> each.connection() > connection && each.askedNanos() < second.received.nanos());
     if (sameSession && second.received.dup() && (ended || superseded)) return;
     if (ended || superseded || facts.killedBetween(first.received.nanos(), second.received.nanos())) return;
+    if (message.first.qos() == 1 && facts.resendsBetween(message.first.nanos(), second.received.nanos()) > 0) return;
     // The broker may count a connection as ended before its client can notice.
     if (end != null && facts.disturbedBetween(first.received.nanos(), second.received.nanos()) && facts.disturbedBetween(second.received.nanos(), end.nanos()))
       return;
