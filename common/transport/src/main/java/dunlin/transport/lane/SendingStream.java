@@ -10,7 +10,7 @@ import dunlin.transport.Terms;
 import dunlin.transport.link.Link;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
@@ -46,7 +46,8 @@ public final class SendingStream {
    *
    * A message is repeated until its deadline, then it is answered SERVER_UNAVAILABLE. A message that the other side has
    * over a live link has no deadline: it may wait for a slow disk, or a group. When a message is refused whose publisher
-   * is then disconnected (Terms.fence), the later ones of that connection are not repeated: they would overtake it.
+   * is then disconnected (Terms.fence), by the other side or here, the later ones of that connection are not repeated:
+   * they would overtake it. The last REFUSED_MAX such connections are remembered.
    *
    * Between two links there is a pause, which grows while links are lost soon after they began, so that a message that
    * cannot be delivered is not repeated all the time.
@@ -59,6 +60,7 @@ public final class SendingStream {
   private static final Logger LOG = LoggerFactory.getLogger(SendingStream.class);
   private static final int FRAME_BYTES = 64 * 1_024;
   private static final int PENDING_MAX = 1 << 20;
+  private static final int REFUSED_MAX = 4_096;
   private static final long CHECK_MILLIS = 250;
   private static final long PAUSE_MILLIS = 25;
   private static final long PAUSE_MAX_MILLIS = 2_000;
@@ -178,6 +180,9 @@ public final class SendingStream {
 
   private boolean paused;
 
+  /** Fences of connections of which a message was refused, the last one last. */
+  private final LinkedHashSet<Long> refused = new LinkedHashSet<>(2);
+
   /** Links that were lost soon, in a row. */
   private int soonLost;
 
@@ -265,6 +270,7 @@ public final class SendingStream {
       ring[(int) number & ring.length - 1] = null;
       while (base < next && ring[(int) base & ring.length - 1] == null) base++;
       if (matched && message.acknowledgement != null) message.acknowledgement.markMatched();
+      if (reason.isError() && repeating != null) refuse(message.terms.fence());
       settle(message, reason);
     }
 
@@ -387,19 +393,23 @@ public final class SendingStream {
   private void refuseSome(Iterable<Pending> messages, Repeating by) {
     long now = by.nanoTime().getAsLong();
     var kept = new ArrayDeque<Pending>();
-    var refused = new ArrayList<Pending>();
-    var fences = new HashSet<Long>();
+    var lost = new ArrayList<Pending>();
     for (Pending each : messages) {
-      boolean keeps = (!each.repeated || each.mayComeAgain()) && now - each.deadline < 0 && !fences.contains(each.terms.fence());
+      boolean keeps = (!each.repeated || each.mayComeAgain()) && now - each.deadline < 0 && !refused.contains(each.terms.fence());
       if (keeps) {
         kept.add(each);
       } else {
-        refused.add(each);
-        if (each.terms.fence() != 0) fences.add(each.terms.fence());
+        lost.add(each);
+        refuse(each.terms.fence());
       }
     }
     waiting = kept;
-    refused.forEach(this::lose);
+    lost.forEach(this::lose);
+  }
+
+  private void refuse(long fence) {
+    if (fence == 0 || !refused.add(fence)) return;
+    if (refused.size() > REFUSED_MAX) refused.removeFirst();
   }
 
   private void goOn(Repeating by) {

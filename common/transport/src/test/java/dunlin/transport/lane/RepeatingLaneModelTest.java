@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -293,7 +294,11 @@ class RepeatingLaneModelTest {
     run.everythingIsAnsweredOnce();
     run.onlyWhatMayComesAgain();
     run.whatComesFirstIsInOrder();
+    var refused = new HashSet<Long>();
     for (Message each : run.sent) {
+      long fence = each.terms.fence();
+      if (fence != 0 && each.reason.isError()) refused.add(fence);
+      if (refused.contains(fence)) continue;
       assertThat(each.deliveries).as("deliveries of message %d", each.number).isPositive();
       assertThat(each.reason).as("message %d", each.number).isNotEqualTo(ReasonCode.SERVER_UNAVAILABLE);
     }

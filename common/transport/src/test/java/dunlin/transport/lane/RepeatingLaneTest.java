@@ -187,6 +187,23 @@ class RepeatingLaneTest {
   }
 
   @Test
+  void whatComesBehindAMessageThatTheLeaderHasRefusedIsNotSentAgain() {
+    answers = topic -> topic.equals("full") ? ReasonCode.QUOTA_EXCEEDED : null;
+    var full = append("full", QoS.AT_LEAST_ONCE, Terms.disconnecting(9));
+    var behind = append("behind", QoS.AT_LEAST_ONCE, Terms.disconnecting(9));
+    var other = append("other", QoS.AT_LEAST_ONCE, Terms.disconnecting(10));
+    pass(Duration.ofSeconds(1));
+    answers = _ -> ReasonCode.SUCCESS;
+    crash();
+    pass(Duration.ofSeconds(1));
+
+    assertThat(full.reason).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
+    assertThat(behind.reason).as("its client sends both again").isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(other.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(taken).containsExactly("full", "behind", "other", "other");
+  }
+
+  @Test
   void aMessageThatCannotBeDeliveredIsSentAgainAFewTimes() {
     answers = topic -> topic.equals("bad") ? ReasonCode.SERVER_UNAVAILABLE : ReasonCode.SUCCESS;
     var bad = append("bad", QoS.AT_LEAST_ONCE);
