@@ -77,9 +77,11 @@ final class Appender {
     SessionState publisher = null;
     if (exchange != null) {
       publisher = state.sessions.get(new SessionKey(message.tenant(), message.publisher().clientId()));
+      if (publisher == null) return new Outcome.Stale();
       // Also when the session was taken over since: the new connection is not read from while the message is on its way.
-      if (publisher != null && publisher.epoch >= exchange.epoch() && publisher.hasReceived(exchange.packetId())) return new Outcome.Repeated();
-      if (publisher == null || publisher.epoch != exchange.epoch()) return new Outcome.Stale();
+      boolean isIts = publisher.birth <= exchange.epoch() && exchange.epoch() <= publisher.epoch;
+      if (isIts && publisher.hasReceived(exchange.packetId())) return new Outcome.Repeated();
+      if (publisher.epoch != exchange.epoch()) return new Outcome.Stale();
     }
     if (state.fences.holds(command.fence())) return new Outcome.Fenced();
     byte[] encoded = StoredMessage.bytes(message);
