@@ -30,7 +30,7 @@ public interface Connections {
 
   /**
    * Completes when all packets that came over a connection have been processed, and at once for an unknown connection;
-   * never with a failure. A client that has moved to another connection is not read from before that.
+   * fails when the frontend cannot be asked. A client that has moved to another connection is not read from before that.
    */
   CompletableFuture<Void> settled(ConnectionId connection);
 

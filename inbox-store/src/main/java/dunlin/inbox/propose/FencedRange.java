@@ -12,9 +12,9 @@ import dunlin.store.RangeReader;
 import java.util.concurrent.Executor;
 
 /**
- * Proposes messages to the session range. It refuses messages of connections that are being closed because a message of
- * theirs was refused. Otherwise later messages, some of which are already in flight, would be stored in front of the
- * refused one, which the client sends again.
+ * Proposes messages to the session range. It refuses messages of connections of which an earlier message was refused, or
+ * was left open. Otherwise later messages, some of which are already in flight, would be stored in front of that one,
+ * which the client, or the lane, sends again.
  */
 final class FencedRange implements Range<SessionCommand, SessionResult> {
   /*
@@ -33,8 +33,10 @@ final class FencedRange implements Range<SessionCommand, SessionResult> {
 
   @Override
   public boolean propose(SessionCommand command, Completion<SessionResult> completion) {
-    if (!refused.holds(fence(command))) return range.propose(command, completion);
-    completion.done(new SessionResult(new Outcome.Fenced(), new Effects()));
+    var why = refused.find(fence(command));
+    if (why == null) return range.propose(command, completion);
+    if (why.open() != null) completion.failed(why.open());
+    else completion.done(new SessionResult(new Outcome.Fenced(), new Effects()));
     return true;
   }
 

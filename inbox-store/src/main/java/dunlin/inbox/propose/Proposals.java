@@ -95,7 +95,12 @@ public final class Proposals {
 
   /** Refuses all further messages of the connection with this fence. */
   public void refuse(long fence) {
-    refused.add(fence);
+    refused.add(fence, new RefusedConnections.Reason(null));
+  }
+
+  /** Lets all further messages of the connection with this fence fail as one has failed that comes again, with them behind it. */
+  public void leaveOpen(long fence, StoreException failure) {
+    refused.add(fence, new RefusedConnections.Reason(failure));
   }
 
   /** Proposes a command whose only answer is that it was done. */

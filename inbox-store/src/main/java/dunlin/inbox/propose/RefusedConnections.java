@@ -1,12 +1,12 @@
 package dunlin.inbox.propose;
 
-import java.util.Iterator;
-import java.util.LinkedHashSet;
-import java.util.Set;
+import dunlin.store.StoreException;
+import java.util.LinkedHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Connections that are being closed because a message of theirs was refused. Shared by all ranges of a node: whichever
- * range refused the message, no range accepts later ones.
+ * Connections of which a message was refused: they are being closed, or the message comes again. Shared by all ranges of
+ * a node: whichever range refused the message, no range accepts later ones.
  */
 public final class RefusedConnections {
   /*
@@ -17,28 +17,35 @@ public final class RefusedConnections {
    */
   static final int MAX = 65_536;
 
-  private final Set<Long> refused = new LinkedHashSet<>(); // guarded by itself
+  /**
+   * Why later messages are refused.
+   *
+   * @param open the failure that has left the message open: it comes again, and later ones behind it; null when the
+   *     connection is being closed
+   */
+  record Reason(@Nullable StoreException open) {}
+
+  /** By fence; guarded by itself. */
+  private final LinkedHashMap<Long, Reason> refused = new LinkedHashMap<>();
 
   /** Whether the set is not empty. While it is empty, a proposal takes no lock. */
   private volatile boolean any;
 
   /** Refuses all further messages of the connection with this fence. */
-  void add(long fence) {
+  void add(long fence, Reason reason) {
     if (fence == 0) return;
     synchronized (refused) {
-      if (!refused.add(fence)) return;
+      if (refused.putIfAbsent(fence, reason) != null) return;
       any = true;
-      if (refused.size() <= MAX) return;
-      Iterator<Long> oldest = refused.iterator();
-      oldest.next();
-      oldest.remove();
+      if (refused.size() > MAX) refused.pollFirstEntry();
     }
   }
 
-  boolean holds(long fence) {
-    if (!any || fence == 0) return false;
+  /** Why a message is refused; null when it is not. */
+  @Nullable Reason find(long fence) {
+    if (!any || fence == 0) return null;
     synchronized (refused) {
-      return refused.contains(fence);
+      return refused.get(fence);
     }
   }
 }

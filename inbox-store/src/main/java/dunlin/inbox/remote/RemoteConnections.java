@@ -137,7 +137,7 @@ public final class RemoteConnections implements KeptConnections {
           if (push.message().sequence() == 0) dropped.increment();
           release(1, size);
         }
-        case Waiting.Asked(_, var settled) -> settled.complete(null);
+        case Waiting.Asked(_, var settled) -> settled.completeExceptionally(isOver());
         case Waiting.AskedMissing(_, var missing) -> missing.completeExceptionally(isOver());
         case Waiting.Noted _, Waiting.Told _, Waiting.Answered _ -> {}
       }
@@ -251,10 +251,11 @@ public final class RemoteConnections implements KeptConnections {
     if (isHere(connection)) outbox.add(new Waiting.Told(new TierSaid.Dismissed(connection.number())));
   }
 
-  /** Completes on the link's thread, also when the link is lost. */
+  /** Completes on the link's thread; fails when the link is lost. */
   @Override
   public CompletableFuture<Void> settled(ConnectionId connection) {
-    if (over || !isHere(connection)) return CompletableFuture.completedFuture(null);
+    if (!isHere(connection)) return CompletableFuture.completedFuture(null);
+    if (over) return CompletableFuture.failedFuture(isOver());
     var settled = new CompletableFuture<Void>();
     outbox.add(new Waiting.Asked(connection.number(), settled));
     return settled;
@@ -338,7 +339,7 @@ public final class RemoteConnections implements KeptConnections {
     asked.clear();
     for (var question : left) {
       switch (question) {
-        case Question.Settles(var settled) -> settled.complete(null);
+        case Question.Settles(var settled) -> settled.completeExceptionally(isOver());
         case Question.Misses(_, var missing) -> missing.completeExceptionally(isOver());
       }
     }

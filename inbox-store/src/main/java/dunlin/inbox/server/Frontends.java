@@ -29,6 +29,9 @@ final class Frontends implements Connections {
    */
   static final int FRONTENDS_MAX = 1_024;
 
+  /** How long a client that has moved is not listened to while its former frontend has not come to this leader yet. */
+  static final Duration COMES_WITHIN = Duration.ofSeconds(2);
+
   private static final Logger LOG = LoggerFactory.getLogger(Frontends.class);
 
   private final CompletableFuture<Void> started;
@@ -37,6 +40,9 @@ final class Frontends implements Connections {
 
   /** Changed under the lock. */
   private final ConcurrentHashMap<String, Life> lives = new ConcurrentHashMap<>();
+
+  /** Completes when a frontend comes whose connections are to be settled, or in time; FRONTENDS_MAX of them. Under the lock. */
+  private final HashMap<String, CompletableFuture<Void>> coming = new HashMap<>();
 
   /** One life of a frontend. */
   private static final class Life {
@@ -100,7 +106,13 @@ final class Frontends implements Connections {
               }
             });
     lost.propose(earlier.loss());
+    var awaited = awaited(frontend);
+    if (awaited != null) awaited.complete(null);
     return attached;
+  }
+
+  private synchronized @Nullable CompletableFuture<Void> awaited(String frontend) {
+    return coming.remove(frontend);
   }
 
   /** @param again whether it may be attached already, in the same life */
@@ -276,9 +288,38 @@ final class Frontends implements Connections {
     }
   }
 
+  /** Waits for a frontend that has not come to this leader yet, and for one whose link was lost meanwhile, but not for long. */
   @Override
   public CompletableFuture<Void> settled(ConnectionId connection) {
     var frontend = of(connection);
-    return frontend == null ? CompletableFuture.completedFuture(null) : frontend.settled(connection);
+    if (frontend == null) return settledOnceBack(connection, null);
+    return frontend.settled(connection).exceptionallyCompose(_ -> settledOnceBack(connection, frontend));
+  }
+
+  /** @param gone over which it could not be asked; null for none */
+  private CompletableFuture<Void> settledOnceBack(ConnectionId connection, @Nullable Connections gone) {
+    return comes(connection, gone).thenCompose(
+        _ -> {
+          var frontend = of(connection);
+          return frontend == null ? CompletableFuture.completedFuture(null) : frontend.settled(connection).exceptionally(_ -> null);
+        });
+  }
+
+  /** Completes when a frontend has come, in the life of a connection or a later one, or does not come in time. */
+  private synchronized CompletableFuture<Void> comes(ConnectionId connection, @Nullable Connections gone) {
+    String frontend = connection.frontend();
+    boolean here = hasCome(frontend, connection.incarnation()) && (gone == null || !gone.equals(of(connection)));
+    if (here) return CompletableFuture.completedFuture(null);
+    var present = coming.get(frontend);
+    if (present != null) return present;
+    if (coming.size() == FRONTENDS_MAX) return CompletableFuture.completedFuture(null);
+    var comes = new CompletableFuture<Void>();
+    coming.put(frontend, comes);
+    comes.completeOnTimeout(null, COMES_WITHIN.toMillis(), TimeUnit.MILLISECONDS).whenComplete((_, _) -> forget(frontend, comes));
+    return comes;
+  }
+
+  private synchronized void forget(String frontend, CompletableFuture<Void> comes) {
+    coming.remove(frontend, comes);
   }
 }

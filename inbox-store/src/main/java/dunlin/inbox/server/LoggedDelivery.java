@@ -8,6 +8,9 @@ import dunlin.inbox.server.InboxMeters.Refusal;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.model.TopicFilter;
+import dunlin.store.NotLeaderException;
+import dunlin.store.OutcomeUnknownException;
+import dunlin.store.StoreException;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Terms;
 import java.time.InstantSource;
@@ -20,7 +23,9 @@ final class LoggedDelivery {
    * Owner: any thread; messages of one thread keep their order.
    * Bounds: stateless: a message waits in its line of Proposals, with credit of its publisher's lane.
    * Failure: a message that is not stored is answered with an error and counted. If the client will send it again,
-   * later messages of its connection are refused, too.
+   * later messages of its connection are refused, too. When this node does not lead the range any more, or does not know
+   * the outcome, the answer is SERVER_UNAVAILABLE, also for later messages of the connection: the publisher's lane sends
+   * them again to the next leader.
    */
   private final Proposals proposals;
   private final InstantSource clock;
@@ -63,9 +68,9 @@ final class LoggedDelivery {
         proposals.inLine(
             command,
             result -> stored(result, fence, acknowledgement),
-            _ -> {
+            failure -> {
               unknown.run();
-              refused(Refusal.FAILED, ReasonCode.UNSPECIFIED_ERROR, fence, acknowledgement);
+              failed(failure, fence, acknowledgement);
             });
     if (!queued) refused(Refusal.BUSY, ReasonCode.SERVER_BUSY, fence, acknowledgement);
   }
@@ -81,6 +86,12 @@ final class LoggedDelivery {
     // Of a message that a lane sends again, the exchange that is recorded is its own.
     boolean done = result.outcome() instanceof Outcome.Repeated && acknowledgement.terms().repeated();
     acknowledgement.answer(done ? ReasonCode.SUCCESS : reason(result.outcome()));
+  }
+
+  private void failed(StoreException failure, long fence, @Nullable Acknowledgement acknowledgement) {
+    boolean open = failure instanceof NotLeaderException || failure instanceof OutcomeUnknownException;
+    if (open) proposals.leaveOpen(fence, failure);
+    refused(Refusal.FAILED, open ? ReasonCode.SERVER_UNAVAILABLE : ReasonCode.UNSPECIFIED_ERROR, fence, acknowledgement);
   }
 
   private void refused(Refusal why, ReasonCode reason, long fence, @Nullable Acknowledgement acknowledgement) {

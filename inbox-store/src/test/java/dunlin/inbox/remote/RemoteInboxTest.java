@@ -691,7 +691,7 @@ class RemoteInboxTest {
     connections().close();
     wires.drain();
 
-    assertThat(settled).isCompletedWithValue(null);
+    assertThat(settled).isCompletedExceptionally();
     assertThat(detached).isEmpty();
     assertThat(lost).containsExactly("the other side has ended the link");
   }

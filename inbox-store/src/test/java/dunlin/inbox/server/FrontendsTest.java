@@ -173,7 +173,7 @@ final class FrontendsTest {
     assertThat(node.count("dunlin.inbox.dropped", "reason", "offline")).isEqualTo(1);
     assertThat(one.pushed).isEmpty();
     assertThat(detached).isNotDone();
-    assertThat(node.server.settled(one.connection(1))).as("it is not asked").isCompleted();
+    InboxNode.get(node.server.settled(one.connection(1))); // it is not asked
     node.local().refusing = null;
     InboxNode.get(detached);
     var again = node.connect("c");
@@ -383,6 +383,41 @@ final class FrontendsTest {
   }
 
   @Test
+  void connectionsOfAFrontendThatHasNotComeYetAreSettledOnceItHas() throws Exception {
+    var lost = new LostFrontends((_, _, ended) -> ended.done(false));
+    var frontends = new Frontends(CompletableFuture.completedFuture(null), lost, new InboxMeters(new SimpleMeterRegistry()));
+    var one = new TestFrontend(node, "one", 7);
+    var settled = frontends.settled(one.connection(1));
+    var never = frontends.settled(new ConnectionId("two", 1, 1));
+    assertThat(settled).isNotDone();
+
+    InboxNode.get(frontends.attach("one", 7, one));
+    assertThat(settled).as("it is asked").isNotDone();
+    one.settled.complete(null);
+
+    assertThat(settled).isCompleted();
+    assertThat(frontends.settled(new ConnectionId("one", 6, 1))).as("of an earlier life").isCompleted();
+    InboxNode.get(never);
+  }
+
+  @Test
+  void aFrontendWhoseLinkIsLostIsAskedAgainOnceItIsBack() throws Exception {
+    var lost = new LostFrontends((_, _, ended) -> ended.done(false));
+    var frontends = new Frontends(CompletableFuture.completedFuture(null), lost, new InboxMeters(new SimpleMeterRegistry()));
+    var one = new TestFrontend(node, "one", 7);
+    InboxNode.get(frontends.attach("one", 7, one));
+    var settled = frontends.settled(one.connection(1));
+    one.settled.completeExceptionally(new StoreException("the link is lost"));
+    assertThat(settled).isNotDone();
+
+    var back = new TestFrontend(node, "one", 7);
+    InboxNode.get(frontends.resume("one", 7, back, () -> CompletableFuture.completedFuture(null)));
+    back.settled.complete(null);
+
+    assertThat(settled).isCompleted();
+  }
+
+  @Test
   void whatIsNoPushGoesToTheLifeThatTheConnectionNamesOrNowhere() throws Exception {
     var lost = new LostFrontends((_, _, ended) -> ended.done(false));
     var frontends = new Frontends(CompletableFuture.completedFuture(null), lost, new InboxMeters(new SimpleMeterRegistry()));
@@ -393,7 +428,7 @@ final class FrontendsTest {
       frontends.behind(connection);
       frontends.displaced(connection);
       frontends.dismissed(connection);
-      assertThat(frontends.settled(connection).isDone()).isEqualTo(!connection.equals(one.connection(1)));
+      assertThat(frontends.settled(connection).isDone()).as("whether that life is over").isEqualTo(connection.incarnation() == 6);
       assertThat(frontends.isAttached(connection)).isEqualTo(connection.equals(one.connection(1)));
     }
 
