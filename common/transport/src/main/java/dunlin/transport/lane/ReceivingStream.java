@@ -230,15 +230,20 @@ public final class ReceivingStream implements Link.Handler {
 
   /** The same from any thread; nothing is sent when the lane's thread has ended. */
   void tellSoon(byte[] besides) {
-    try {
-      thread.execute(() -> tell(besides));
-    } catch (RejectedExecutionException over) {
-      LOG.debug("The thread of a lane has ended");
-    }
+    execute(() -> tell(besides));
   }
 
   private void goOnSoon() {
-    if (!goesOn.get() && goesOn.compareAndSet(false, true)) thread.execute(this::goOn);
+    if (!goesOn.get() && goesOn.compareAndSet(false, true)) execute(this::goOn);
+  }
+
+  /** Does nothing when the lane's thread has ended, and the link with it. */
+  private void execute(Runnable task) {
+    try {
+      thread.execute(task);
+    } catch (RejectedExecutionException over) {
+      LOG.debug("The thread of a lane has ended");
+    }
   }
 
   private void goOn() {
