@@ -83,6 +83,20 @@ final class MqttCheckerTest {
     bad(twice(cluster(2).deed(Deed.STRUCK).deed(Deed.HEALED), 2, 2), "D5", "doubled");
   }
 
+  @Test
+  void aClusterKeepsTheOrderOfQos0OverOneConnection() {
+    bad(overtaken(cluster(1), 0, false), "D4", "out of order");
+    good(overtaken(cluster(1), 0, true));
+    bad(overtaken(cluster(1), 1, true), "D4", "out of order");
+    bad(overtaken(subscribed(), 0, true), "D4", "out of order");
+  }
+
+  private static TestHistory overtaken(TestHistory history, int qos, boolean moves) {
+    history.connect("pub", 0, false).publish("pub", 1, "d/1", qos);
+    if (moves) history.end("pub", End.ABANDONED).connect("pub", 0, false);
+    return history.publish("pub", 2, "d/1", qos).receive("sub", "pub", 2, "d/1", qos).receive("sub", "pub", 1, "d/1", qos);
+  }
+
   private static TestHistory cluster(int qos) {
     return subscribed(qos).deed(Deed.STARTED, 1).deed(Deed.STARTED, 2);
   }

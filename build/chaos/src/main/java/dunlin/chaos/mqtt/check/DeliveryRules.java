@@ -17,6 +17,8 @@ public final class DeliveryRules {
    * as often as its publisher has sent it, and with QoS 1 once more for each fault of a cluster meanwhile, whose nodes send
    * it again; a QoS 2 or QoS 0 message once.
    *
+   * The order of QoS 0 is that of a connection of the publisher in a cluster, and else of all its connections.
+   *
    * A message must arrive if it was first sent after SUBACK and before UNSUBSCRIBE, was acknowledged with success and
    * cannot have expired, in each session that lasted until the drain. Sessions that ended earlier are not checked. As
    * many may be missing as the broker has counted drops.
@@ -25,7 +27,8 @@ public final class DeliveryRules {
   /** The tolerance between the broker's and the client's clock, on a busy machine. */
   private static final long EXPIRY_SLACK = 2 * SECOND;
 
-  private record Stream(String publisher, String topic, int qos) {}
+  /** @param connection the publisher's, with QoS 0 in a cluster; else 0 */
+  private record Stream(String publisher, String topic, int qos, int connection) {}
 
   private record Repetition(int connection, Stream stream) {}
 
@@ -111,7 +114,8 @@ public final class DeliveryRules {
     for (var each : session.received) {
       var message = facts.sent.get(each.id());
       if (message == null || each.retain()) continue;
-      var stream = new Stream(each.id().publisher(), each.topic(), message.first.qos());
+      int connection = message.first.qos() == 0 && facts.isCluster() ? message.first.connection() : 0;
+      var stream = new Stream(each.id().publisher(), each.topic(), message.first.qos(), connection);
       if (seen.add(each.id())) {
         if (grows(last, stream, each.id().number()) || (message.sends > 1 && firstMayBeLost(session, each, message))) continue;
         violations.add(new Violation("D4", "out of order", "%s after %d to %s".formatted(each, last.get(stream), session.client())));

@@ -142,12 +142,16 @@ public final class Facts {
     return disturbances.stream().anyMatch(each -> each.fromNanos <= untilNanos && each.untilNanos >= fromNanos);
   }
 
+  boolean isCluster() {
+    return nodes > 1;
+  }
+
   /**
    * How many faults of a cluster may each have had a message of QoS 1 sent again inside it, between two times. Leaders also
    * move for a while after a fault, until they are spread again.
    */
   int resendsBetween(long fromNanos, long untilNanos) {
-    if (nodes < 2) return 0;
+    if (!isCluster()) return 0;
     return (int) disturbances.stream().filter(each -> each.fromNanos <= untilNanos && each.untilNanos + SPREAD_NANOS >= fromNanos).count();
   }
 
