@@ -21,7 +21,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -41,23 +40,18 @@ public final class RemoteInbox implements InboxClient {
    *   settled() do not count: they cannot fail, and each connection that opens has one at most.
    *   Pages have room for fetchedMax bytes: a fetch takes what it asks for and one message more, and waits in a line until there is as much, or
    *   nothing else is fetched. So it may read later than what is called behind it takes effect.
-   *   Acknowledgements that wait to be sent: ACKS_MAX, where a session counts as ACKS_A_SESSION more; further ones are dropped and counted, and their
-   *   messages come again to the client's next connection, unless this one reads its inbox again. MISSING_MAX connections that are missing and of which
-   *   the tier is still to be told; further ones are dropped and counted, since the next push finds them missing as well.
+   *   Acknowledgements that wait to be sent: see WaitingAcks. MISSING_MAX connections that are missing and of which the tier does not know yet; further
+   *   ones are dropped and counted, since the next push finds them missing as well.
    * Failure: nothing is sent while the tier is not connected; it waits, within the bounds. When a link is lost, calls that were sent and may be made
    *   twice are made again over the next one, in their order, and in front of all that waits. CONNECT, appendToGroup() and statistics() may not be made
    *   twice: those that were sent fail with OutcomeUnknownException. The latter two fail at once between two links. Acknowledgements that were sent are
    *   forgotten: once compared, connections read their inboxes again, and acknowledge again. Answers to the tier's questions are not sent over another
    *   link. A frame that cannot be read ends the link.
    *   When it is closed, everything that waits fails, but for settled(), which has its answer, and so does every later call.
-   *
-   * Acknowledgements of one session merge while they wait, up to its next call: what is called later takes effect later.
    */
   private static final Logger LOG = LoggerFactory.getLogger(RemoteInbox.class);
   private static final int CALL_BYTES = 64;
   private static final int CALL_BYTES_MAX = 16 << 20;
-  private static final int ACKS_MAX = 1 << 20;
-  private static final int ACKS_A_SESSION = 16;
   private static final int MISSING_MAX = 4_096;
 
   /**
@@ -158,7 +152,7 @@ public final class RemoteInbox implements InboxClient {
     @Override
     public void write(FrameWriter out, Waiting item) {
       switch (item) {
-        case Waiting.Acks(var acks) -> out.bytes(InboxCallCodec.encode(new InboxCall.Acknowledge(acks.session(), take(acks))));
+        case Waiting.Acks(var acks) -> out.bytes(InboxCallCodec.encode(new InboxCall.Acknowledge(acks.session(), waitingAcks.take(acks))));
         case Waiting.Missing(var call) -> {
           missingWaiting.decrementAndGet();
           out.bytes(call);
@@ -173,7 +167,7 @@ public final class RemoteInbox implements InboxClient {
     @Override
     public void unsent(Waiting item) {
       switch (item) {
-        case Waiting.Acks(var acks) -> take(acks);
+        case Waiting.Acks(var acks) -> waitingAcks.take(acks);
         case Waiting.Missing _ -> missingWaiting.decrementAndGet();
         case Waiting.Replies _ -> {}
         case Waiting.Asking<?> asking -> fail(asking, String.valueOf(over));
@@ -239,11 +233,9 @@ public final class RemoteInbox implements InboxClient {
 
   private final AtomicInteger calls = new AtomicInteger();
   private final AtomicLong bytes = new AtomicLong();
-  private final Map<SessionRef, MergedAcks> merging = new ConcurrentHashMap<>();
-  private final AtomicInteger acksWaiting = new AtomicInteger();
+  private final WaitingAcks waitingAcks = new WaitingAcks();
   private final AtomicInteger missingWaiting = new AtomicInteger();
   private final LongAdder refused = new LongAdder();
-  private final LongAdder acksDropped = new LongAdder();
   private final LongAdder missingDropped = new LongAdder();
   private volatile @Nullable String over; // written by the link's thread
   private volatile boolean linked; // the same; the link may not be connected yet
@@ -367,7 +359,7 @@ public final class RemoteInbox implements InboxClient {
 
   @Override
   public CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
-    merging.remove(session);
+    waitingAcks.mergeNoMore(session);
     return call(new InboxCall.Fetch(session, fromSequence, messagesMax, bytesMax), AnswerForm.PAGE, (long) bytesMax + bounds.messageMax(), true);
   }
 
@@ -398,21 +390,12 @@ public final class RemoteInbox implements InboxClient {
   @Override
   public void acknowledge(SessionRef session, long[] sequences) {
     if (over != null || sequences.length == 0) return;
-    if (acksWaiting.addAndGet(sequences.length) > ACKS_MAX) {
-      acksWaiting.addAndGet(-sequences.length);
-      acksDropped.add(sequences.length);
-      return;
-    }
-    var present = merging.get(session);
-    if (present != null && present.add(sequences)) return;
-    acksWaiting.addAndGet(ACKS_A_SESSION);
-    var first = new MergedAcks(session, sequences);
-    merging.put(session, first);
-    outbox.add(new Waiting.Acks(first));
+    var begun = waitingAcks.add(session, sequences);
+    if (begun != null) outbox.add(new Waiting.Acks(begun));
   }
 
   private <T> CompletableFuture<T> call(SessionRef session, InboxCall.Asking call, AnswerForm<T> form) {
-    merging.remove(session);
+    waitingAcks.mergeNoMore(session);
     return call(call, form, 0, true);
   }
 
@@ -451,13 +434,6 @@ public final class RemoteInbox implements InboxClient {
   }
 
   // -------------------------------------------------------------------------------------------------------- on the link's thread
-
-  private long[] take(MergedAcks acks) {
-    merging.remove(acks.session(), acks);
-    long[] sequences = acks.take();
-    acksWaiting.addAndGet(-sequences.length - ACKS_A_SESSION);
-    return sequences;
-  }
 
   private void ask(FrameWriter out, Waiting.Asking<?> asking) {
     if (asking.page > 0 && !asking.hasRoom) {
@@ -597,12 +573,12 @@ public final class RemoteInbox implements InboxClient {
 
   /** Acknowledged sequences that wait to be sent, and 16 for each session; any thread. */
   public int acknowledgementsWaiting() {
-    return acksWaiting.get();
+    return waitingAcks.waiting();
   }
 
   /** Sessions whose acknowledgements wait to be sent and may merge with further ones; any thread. */
   public int sessionsAcknowledging() {
-    return merging.size();
+    return waitingAcks.sessionsMerging();
   }
 
   /** Calls that failed since too many waited; any thread. */
@@ -612,7 +588,7 @@ public final class RemoteInbox implements InboxClient {
 
   /** Acknowledged sequences that were dropped since too many waited; any thread. */
   public long acknowledgementsDropped() {
-    return acksDropped.sum();
+    return waitingAcks.dropped();
   }
 
   /** Connections that were missing and not said to be, since too many waited; any thread. */
