@@ -67,21 +67,6 @@ public final class Publication {
       int propertiesLength,
       byte[] body,
       @Nullable Exchange exchange) {
-    this(publisher, qos, retain, acceptedAtMillis, expirySeconds, expiryOffset, topicLength, propertiesLength, body, exchange, false);
-  }
-
-  private Publication(
-      Publisher publisher,
-      QoS qos,
-      boolean retain,
-      long acceptedAtMillis,
-      int expirySeconds,
-      int expiryOffset,
-      int topicLength,
-      int propertiesLength,
-      byte[] body,
-      @Nullable Exchange exchange,
-      boolean repetition) {
     if (topicLength < 1 || topicLength > 65_535 || propertiesLength < 0 || propertiesLength > body.length - topicLength) {
       throw new IllegalArgumentException(
           "topic " + topicLength + " and properties " + propertiesLength + " in a body of " + body.length + " bytes");
@@ -99,6 +84,21 @@ public final class Publication {
     this.propertiesLength = propertiesLength;
     this.body = body;
     this.exchange = exchange;
+    repetition = false;
+  }
+
+  /** The same message, apart from what is given. */
+  private Publication(Publication of, long acceptedAtMillis, boolean repetition) {
+    publisher = of.publisher;
+    qos = of.qos;
+    retain = of.retain;
+    this.acceptedAtMillis = acceptedAtMillis;
+    expirySeconds = of.expirySeconds;
+    expiryOffset = of.expiryOffset;
+    topicLength = of.topicLength;
+    propertiesLength = of.propertiesLength;
+    body = of.body;
+    exchange = of.exchange;
     this.repetition = repetition;
   }
 
@@ -114,14 +114,12 @@ public final class Publication {
 
   /** The same message accepted at another time: a will's expiry counts from when it is published. */
   public Publication acceptedAt(long nowMillis) {
-    return new Publication(
-        publisher, qos, retain, nowMillis, expirySeconds, expiryOffset, topicLength, propertiesLength, body, exchange, repetition);
+    return new Publication(this, nowMillis, repetition);
   }
 
   /** The same message, sent again inside the broker. */
   public Publication asRepetition() {
-    return new Publication(
-        publisher, qos, retain, acceptedAtMillis, expirySeconds, expiryOffset, topicLength, propertiesLength, body, exchange, true);
+    return new Publication(this, acceptedAtMillis, true);
   }
 
   /**
