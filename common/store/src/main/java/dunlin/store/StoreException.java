@@ -15,4 +15,12 @@ public sealed class StoreException extends RuntimeException
   public StoreException(String message, Throwable cause) {
     super(message, cause);
   }
+
+  /**
+   * Whether the next leader of the range may be asked: this replica does not lead it, or does not know the outcome. What
+   * was asked may then be done twice.
+   */
+  public static boolean isForNextLeader(Throwable failure) {
+    return failure instanceof NotLeaderException || failure instanceof OutcomeUnknownException;
+  }
 }

@@ -4,7 +4,6 @@ import dunlin.dist.route.Route;
 import dunlin.dist.route.RoutePage;
 import dunlin.dist.route.RouteQuotaException;
 import dunlin.model.ShardId;
-import dunlin.store.NotLeaderException;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import dunlin.transport.call.CallProtocol;
@@ -26,7 +25,7 @@ final class RouteCallCodec {
           "dist tier",
           StoreException::new,
           why -> new OutcomeUnknownException(why, new StoreException("the answer of the dist tier is not known")),
-          failure -> failure instanceof OutcomeUnknownException || failure instanceof NotLeaderException, // the next leader may be asked
+          StoreException::isForNextLeader,
           new Quotas());
 
   private static final int ADD = 1;

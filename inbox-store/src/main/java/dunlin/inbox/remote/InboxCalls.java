@@ -1,8 +1,7 @@
 package dunlin.inbox.remote;
 
 import dunlin.inbox.InboxClient;
-import dunlin.store.NotLeaderException;
-import dunlin.store.OutcomeUnknownException;
+import dunlin.runtime.Failures;
 import dunlin.store.StoreException;
 import dunlin.transport.lane.FrameReader;
 import dunlin.transport.lane.MalformedFrameException;
@@ -10,7 +9,6 @@ import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import dunlin.transport.link.LinkRefusedException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -167,7 +165,8 @@ public final class InboxCalls implements Link.Handler {
         made(call)
             .whenComplete(
                 (value, failure) -> {
-                  if (isOver(failure)) owner.execute(() -> interrupt(String.valueOf(failure.getMessage())));
+                  if (failure != null && StoreException.isForNextLeader(Failures.unwrapped(failure)))
+                    owner.execute(() -> interrupt(String.valueOf(failure.getMessage())));
                   else answer(number, failure, () -> form.encode(value), () -> {});
                 });
   }
@@ -187,12 +186,6 @@ public final class InboxCalls implements Link.Handler {
     } catch (RuntimeException e) {
       return CompletableFuture.failedFuture(e);
     }
-  }
-
-  /** Whether this node leads the range no longer, as far as a failure tells. */
-  private static boolean isOver(@Nullable Throwable failure) {
-    var cause = failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
-    return cause instanceof NotLeaderException || cause instanceof OutcomeUnknownException;
   }
 
   private void interrupt(String reason) {

@@ -8,8 +8,6 @@ import dunlin.inbox.server.InboxMeters.Refusal;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.model.TopicFilter;
-import dunlin.store.NotLeaderException;
-import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Terms;
@@ -89,7 +87,7 @@ final class LoggedDelivery {
   }
 
   private void failed(StoreException failure, long fence, @Nullable Acknowledgement acknowledgement) {
-    boolean open = failure instanceof NotLeaderException || failure instanceof OutcomeUnknownException;
+    boolean open = StoreException.isForNextLeader(failure);
     if (open) proposals.leaveOpen(fence, failure);
     refused(Refusal.FAILED, open ? ReasonCode.SERVER_UNAVAILABLE : ReasonCode.UNSPECIFIED_ERROR, fence, acknowledgement);
   }

@@ -6,7 +6,6 @@ import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
-import dunlin.store.NotLeaderException;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import dunlin.transport.call.CallProtocol;
@@ -25,7 +24,7 @@ final class RetainCallCodec {
           "retain tier",
           StoreException::new,
           why -> new OutcomeUnknownException(why, new StoreException("the answer of the retain tier is not known")),
-          failure -> failure instanceof OutcomeUnknownException || failure instanceof NotLeaderException, // the next leader may be asked
+          StoreException::isForNextLeader,
           CallProtocol.Kinds.none());
 
   private static final int SET = 1;
