@@ -47,12 +47,6 @@ final class FrontendsTest {
     return new Will(node.message(QoS.AT_LEAST_ONCE, payload), 0);
   }
 
-  private Connected subscribed(TestFrontend frontend, String clientId) throws Exception {
-    var connected = frontend.connect(clientId);
-    node.subscribe(connected.session(), "a", QoS.AT_LEAST_ONCE);
-    return connected;
-  }
-
   private void publishQos0(String payload) {
     node.deliver(node.message(QoS.AT_MOST_ONCE, payload), List.of(), null);
   }
@@ -77,9 +71,9 @@ final class FrontendsTest {
   void eachGetsWhatIsForItsOwnConnections() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
     var two = TestFrontend.attached(node, "two", 1);
-    subscribed(one, "c1");
-    subscribed(two, "c2");
-    subscribed(two, "c3");
+    one.subscribed("c1");
+    two.subscribed("c2");
+    two.subscribed("c3");
 
     assertThat(node.publish("m")).isEqualTo(ReasonCode.SUCCESS);
     publishQos0("q");
@@ -94,7 +88,7 @@ final class FrontendsTest {
   void aTakeOverComesToTheFrontendThatHadTheSession() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
     var two = TestFrontend.attached(node, "two", 1);
-    subscribed(one, "c");
+    one.subscribed("c");
 
     var taken = two.connect("c");
 
@@ -127,7 +121,7 @@ final class FrontendsTest {
     var one = TestFrontend.attached(node, "one", 7);
     var two = TestFrontend.attached(node, "two", 1);
     InboxNode.get(one.connecting("c1", will("will")));
-    var other = subscribed(two, "c2");
+    var other = two.subscribed("c2");
 
     InboxNode.get(one.detach());
 
@@ -160,7 +154,7 @@ final class FrontendsTest {
   @Test
   void whatIsForOneThatIsGoneIsCountedAndIfStoredWaits() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
-    subscribed(one, "c");
+    one.subscribed("c");
     node.local().refusing = SessionCommand.FrontendGone.class;
     var detached = one.detach();
 
@@ -204,7 +198,7 @@ final class FrontendsTest {
   @Test
   void anEarlierLifeThatIsDetachedChangesNothing() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
-    subscribed(one, "c");
+    one.subscribed("c");
 
     InboxNode.get(node.server.detach("one", 6));
 
@@ -217,7 +211,7 @@ final class FrontendsTest {
   void aLaterLifeTakesThePlaceOfAnEarlierOne() throws Exception {
     var before = TestFrontend.attached(node, "one", 7);
     InboxNode.get(before.connecting("c1", will("will")));
-    subscribed(before, "c2");
+    before.subscribed("c2");
 
     var after = TestFrontend.attached(node, "one", 8);
 
@@ -226,7 +220,7 @@ final class FrontendsTest {
     assertRefused(before.connecting("c1", null), "not attached in life 7");
     assertRefused(before.attach(), "is attached in life 8");
     InboxNode.get(before.detach());
-    subscribed(after, "c2");
+    after.subscribed("c2");
     node.publish("m");
     assertThat(after.pushed).containsExactly("1 m");
     assertThat(before.pushed).isEmpty();
@@ -235,7 +229,7 @@ final class FrontendsTest {
   @Test
   void oneLifeIsAttachedOnceAtATime() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
-    subscribed(one, "c");
+    one.subscribed("c");
     var again = new TestFrontend(node, "one", 7);
 
     assertRefused(again.attach(), "is attached in life 7");
@@ -337,7 +331,7 @@ final class FrontendsTest {
     node.connect("c2");
     var two = TestFrontend.attached(node, "two", 1);
     node.lease = Duration.ofMillis(1);
-    subscribed(two, "c3");
+    two.subscribed("c3");
     InboxNode.get(node.reopenWithoutFrontend());
 
     await().untilAsserted(() -> assertThat(online()).isZero());
@@ -352,7 +346,7 @@ final class FrontendsTest {
   @Test
   void oneThatComesBackWithinItsLeaseKeepsItsConnections() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
-    var session = subscribed(one, "c").session();
+    var session = one.subscribed("c").session();
     InboxNode.get(node.reopenWithoutFrontend());
     assertThat(node.publish("m1")).isEqualTo(ReasonCode.SUCCESS);
     assertThat(one.pushed).isEmpty();
@@ -371,8 +365,8 @@ final class FrontendsTest {
   void oneThatFailsToTakeACallHoldsUpNoOther() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
     var two = TestFrontend.attached(node, "two", 1);
-    subscribed(one, "c1");
-    subscribed(two, "c2");
+    one.subscribed("c1");
+    two.subscribed("c2");
     one.broken = true;
 
     assertThat(node.publish("m")).isEqualTo(ReasonCode.SUCCESS);

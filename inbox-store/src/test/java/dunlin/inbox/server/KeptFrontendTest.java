@@ -40,12 +40,6 @@ final class KeptFrontendTest {
     node.close();
   }
 
-  private Connected subscribed(TestFrontend frontend, String clientId) throws Exception {
-    var connected = frontend.connect(clientId);
-    node.subscribe(connected.session(), "a", QoS.AT_LEAST_ONCE);
-    return connected;
-  }
-
   private double online() {
     return node.gauge("dunlin.inbox.online");
   }
@@ -62,8 +56,8 @@ final class KeptFrontendTest {
   @Test
   void theNextLeaderServesTheConnectionsThatItHasKept() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
-    subscribed(one, "c1");
-    var session = subscribed(one, "c2").session();
+    one.subscribed("c1");
+    var session = one.subscribed("c2").session();
     nextLeader();
     var next = one.overAnotherLink();
 
@@ -83,7 +77,7 @@ final class KeptFrontendTest {
   @Test
   void aConnectionThatItDoesNotHaveIsLost() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
-    subscribed(one, "c1");
+    one.subscribed("c1");
     InboxNode.get(one.connecting("c2", new Will(node.message(QoS.AT_LEAST_ONCE, "will"), 0)));
     nextLeader();
     var next = one.overAnotherLink();
@@ -99,7 +93,7 @@ final class KeptFrontendTest {
   @Test
   void aConnectionWithAnotherEpochIsLost() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
-    subscribed(one, "c1");
+    one.subscribed("c1");
     nextLeader();
     var next = one.overAnotherLink();
     next.there.computeIfPresent(1L, (_, epoch) -> epoch + 1);
@@ -112,8 +106,8 @@ final class KeptFrontendTest {
   @Test
   void aSessionThatWasTakenOverBeforeIsNotAskedFor() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
-    subscribed(one, "c1");
-    subscribed(one, "c2");
+    one.subscribed("c1");
+    one.subscribed("c2");
     nextLeader();
     var two = TestFrontend.attached(node, "two", 1);
     two.connect("c1");
@@ -131,7 +125,7 @@ final class KeptFrontendTest {
   @Test
   void aSessionThatIsTakenOverWhileItIsComparedIsSaidToBe() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
-    subscribed(one, "c1");
+    one.subscribed("c1");
     nextLeader();
     var two = TestFrontend.attached(node, "two", 1);
     var next = one.overAnotherLink();
@@ -152,7 +146,7 @@ final class KeptFrontendTest {
   @Test
   void noSessionGetsAConnectionOfItBeforeItIsCompared() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
-    subscribed(one, "c1");
+    one.subscribed("c1");
     nextLeader();
     var next = one.overAnotherLink();
     next.answers = new CompletableFuture<>();
@@ -190,7 +184,7 @@ final class KeptFrontendTest {
   void theSameLeaderTakesALaterLinkInPlaceOfAnEarlierOne() throws Exception {
     var one = new TestFrontend(node, "one", 7);
     InboxNode.get(one.resume());
-    subscribed(one, "c1");
+    one.subscribed("c1");
     var next = one.overAnotherLink();
 
     InboxNode.get(next.resume());
@@ -221,7 +215,7 @@ final class KeptFrontendTest {
   @Test
   void afterItWasDetachedNothingIsLeftToCompare() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
-    subscribed(one, "c1");
+    one.subscribed("c1");
     InboxNode.get(one.detach());
     var next = one.overAnotherLink();
 
@@ -235,7 +229,7 @@ final class KeptFrontendTest {
   @Test
   void oneThatDoesNotAnswerIsNotAttachedAndMayComeAgain() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
-    subscribed(one, "c1");
+    one.subscribed("c1");
     nextLeader();
     var silent = one.overAnotherLink();
     silent.answers = CompletableFuture.failedFuture(new StoreException("the link is lost"));
@@ -252,7 +246,7 @@ final class KeptFrontendTest {
   @Test
   void aRangeThatRefusesDoesNotLoseConnections() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
-    subscribed(one, "c1");
+    one.subscribed("c1");
     nextLeader();
     node.local().refusing = SessionCommand.FrontendGone.class;
     var next = one.overAnotherLink();
@@ -271,7 +265,7 @@ final class KeptFrontendTest {
     nextLeader();
     var one = new TestFrontend(node, "one", 7);
     InboxNode.get(one.resume());
-    subscribed(one, "c1");
+    one.subscribed("c1");
 
     node.server.await("one", 7, one);
 
@@ -285,7 +279,7 @@ final class KeptFrontendTest {
     nextLeader();
     var one = new TestFrontend(node, "one", 7);
     InboxNode.get(one.resume());
-    subscribed(one, "c1");
+    one.subscribed("c1");
     var next = one.overAnotherLink();
     InboxNode.get(next.resume());
 
@@ -300,7 +294,7 @@ final class KeptFrontendTest {
   void anEarlierLifeIsRefusedAndALaterOneLosesItsConnections() throws Exception {
     var one = new TestFrontend(node, "one", 7);
     InboxNode.get(one.resume());
-    subscribed(one, "c1");
+    one.subscribed("c1");
 
     assertRefused(new TestFrontend(node, "one", 6).resume(), "is attached in life 7");
     var later = new TestFrontend(node, "one", 8);

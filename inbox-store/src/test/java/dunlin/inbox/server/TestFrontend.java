@@ -5,6 +5,7 @@ import dunlin.inbox.InboxClient.Connect;
 import dunlin.inbox.InboxClient.Connected;
 import dunlin.inbox.InboxClient.Will;
 import dunlin.inbox.KeptConnections;
+import dunlin.model.QoS;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
@@ -75,6 +76,13 @@ final class TestFrontend implements KeptConnections {
     next.there.putAll(there);
     next.connections = connections;
     return next;
+  }
+
+  /** A connection with a session that is subscribed to {@code a} with QoS 1. */
+  Connected subscribed(String clientId) throws Exception {
+    var connected = connect(clientId);
+    node.subscribe(connected.session(), "a", QoS.AT_LEAST_ONCE);
+    return connected;
   }
 
   CompletableFuture<Void> detach() {

@@ -8,7 +8,6 @@ import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
-import dunlin.transport.LaneCredit;
 import dunlin.transport.Terms;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -68,33 +67,13 @@ class RemoteLaneModelTest {
     }
   }
 
-  private static final class Credit implements LaneCredit {
-    int messages;
-    long bytes;
-
-    @Override
-    public void take(int size) {
-      messages++;
-      bytes += size;
-    }
-
-    @Override
-    public void give(int count, long size) {
-      messages -= count;
-      bytes -= size;
-    }
-
-    @Override
-    public void allow(long bytesMax) {}
-  }
-
   /** One run of both sides. */
   private static final class Run {
     private final Random random;
     private final List<Message> sent = new ArrayList<>();
     private final List<Publication> arrived = new ArrayList<>();
     private final List<Runnable> later = new ArrayList<>();
-    private final Credit credit = new Credit();
+    private final CountedCredit credit = new CountedCredit();
     private final SharedWindow window = new SharedWindow(1 << 20);
     private final Wires wires;
     private final RemoteLane lane;

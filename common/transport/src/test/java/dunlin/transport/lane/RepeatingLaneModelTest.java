@@ -8,7 +8,6 @@ import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
-import dunlin.transport.LaneCredit;
 import dunlin.transport.Terms;
 import dunlin.transport.link.Link;
 import java.nio.charset.StandardCharsets;
@@ -83,23 +82,6 @@ class RepeatingLaneModelTest {
     }
   }
 
-  private static final class Credit implements LaneCredit {
-    int messages;
-
-    @Override
-    public void take(int size) {
-      messages++;
-    }
-
-    @Override
-    public void give(int count, long size) {
-      messages -= count;
-    }
-
-    @Override
-    public void allow(long bytesMax) {}
-  }
-
   private record Timed(long at, Runnable task) {}
 
   /** One run: the lane, and one leader after the other. */
@@ -118,7 +100,7 @@ class RepeatingLaneModelTest {
     private final List<Runnable> later = new ArrayList<>();
     private final List<Timed> timers = new ArrayList<>();
     private final List<ReceivingStream> streams = new ArrayList<>();
-    private final Credit credit = new Credit();
+    private final CountedCredit credit = new CountedCredit();
     private final SharedWindow window = new SharedWindow(1 << 20);
     private final Wires wires;
     private final RemoteLane lane;
