@@ -17,7 +17,7 @@ final class GroupPick {
    * A repetition of a recorded QoS 2 exchange goes to the shard that was picked first: the message may be there, and must
    * not come to a second member. The lane that it comes from was told that pick, unless the leader crashed in the moment
    * of it. Then a frontend is picked, if there is one: the record of the exchange would keep the message from inbox
-   * shards, so nobody might get it.
+   * shards, so no member might get it.
    *
    * Owner: the lane's thread.
    */

@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
 final class LeasedLane implements Lane {
   /*
    * One read barrier proves that for all messages that came before it was asked for. One is asked for at a time; messages
-   * that come meanwhile wait for the next.
+   * that come before it is answered wait for the next.
    *
    * QoS 1 is delivered at once, and acknowledged with the proof. QoS 2 is not delivered before the proof: a repetition of
    * it that comes to the next leader is not delivered again to those who have it, so the first delivery must have found
@@ -31,7 +31,7 @@ final class LeasedLane implements Lane {
    * Owner: the lane's thread.
    * Bounds: the messages that wait are bounded by the credit of their publishers.
    * Failure: without the proof, all messages that wait are refused, also for the next proof, and the lane's opener sends
-   * them again to whoever leads then. QoS 1 is answered SERVER_UNAVAILABLE, since it may have been delivered, and QoS 2
+   * them again to the leader at that time. QoS 1 is answered SERVER_UNAVAILABLE, since it may have been delivered, and QoS 2
    * USE_ANOTHER_SERVER, since it has not. A destination that fails does not keep the messages behind from theirs.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LeasedLane.class);

@@ -15,7 +15,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Delivers each message of a recorded QoS 2 exchange to a frontend's connected sessions once, whoever led the routes when it
+ * Delivers each message of a recorded QoS 2 exchange to a frontend's connected sessions once, whichever node led the routes when it
  * was sent first: a {@linkplain Terms.Origin repetition} gets the answer of the first.
  */
 public final class Repetitions {

@@ -30,7 +30,7 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
    * Bounds: one link at a time, with the bounds of RemoteInbox. The next begins AGAIN_MILLIS after the one before was lost.
    * Failure: without a link calls wait, as RemoteInbox says. Connections of a life are given up when no tier has compared them for KEPT_MILLIS since a
    *   link was lost, and none is connected then: that is how long a tier waits for frontends after a start. While a tier is connected, SessionLinks waits
-   *   for it and looks again every LOOK_AGAIN_MILLIS, since nobody else can serve the clients. A link that cannot be begun counts as lost.
+   *   for it and looks again every LOOK_AGAIN_MILLIS, since no other node can serve the clients. A link that cannot be begun counts as lost.
    */
   private static final Logger LOG = LoggerFactory.getLogger(SessionLinks.class);
   private static final long AGAIN_MILLIS = 200;

@@ -288,7 +288,7 @@ final class Frontends implements Connections {
     }
   }
 
-  /** Waits for a frontend that has not come to this leader yet, and for one whose link was lost meanwhile, but not for long. */
+  /** Waits for a frontend that has not come to this leader yet, and for one whose link has been lost, for COMES_WITHIN. */
   @Override
   public CompletableFuture<Void> settled(ConnectionId connection) {
     var frontend = of(connection);

@@ -67,7 +67,7 @@ class SessionLinksTest {
               return link;
             };
     return new SessionLinks(
-        "one", new Nobody(), () -> FIRST_LIFE + lives.incrementAndGet(), network, owner, RemoteInbox.Bounds.defaults(1_000), keptMillis);
+        "one", new NoConnections(), () -> FIRST_LIFE + lives.incrementAndGet(), network, owner, RemoteInbox.Bounds.defaults(1_000), keptMillis);
   }
 
   private void connect(Link link) {
@@ -227,7 +227,7 @@ class SessionLinksTest {
               return link;
             };
     var links =
-        new SessionLinks("one", new Nobody(), () -> FIRST_LIFE + lives.incrementAndGet(), network, owner, RemoteInbox.Bounds.defaults(1_000));
+        new SessionLinks("one", new NoConnections(), () -> FIRST_LIFE + lives.incrementAndGet(), network, owner, RemoteInbox.Bounds.defaults(1_000));
     var _ = links.begin(FIRST_LIFE);
 
     assertThat(awaitLink(1).opening()).isEqualTo(new InboxOpening("one", FIRST_LIFE, 3));
@@ -238,7 +238,7 @@ class SessionLinksTest {
   }
 
   /** A frontend without connections. */
-  private static final class Nobody implements KeptConnections {
+  private static final class NoConnections implements KeptConnections {
     @Override
     public void comparing() {}
 

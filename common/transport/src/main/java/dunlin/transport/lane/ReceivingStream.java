@@ -26,9 +26,9 @@ public final class ReceivingStream implements Link.Handler {
    * as unknown. Messages being delivered when the link ends are still delivered; their answers are dropped.
    *
    * A stream whose sender repeats does not answer SERVER_UNAVAILABLE, which says that the outcome is unknown: it ends its
-   * link instead, and the sender sends the message again to whoever leads then. Nothing later may be delivered before
+   * link instead, and the sender sends the message again to the leader at that time. Nothing later may be delivered before
    * that, so from the first such answer on, also of one of several destinations, no message is delivered, and the sender
-   * is told which was the last. The link ends once the others are answered and the sender has the answers, or after a
+   * learns which was the last. The link ends once the others are answered and the sender has the answers, or after a
    * grace period.
    */
   private static final Logger LOG = LoggerFactory.getLogger(ReceivingStream.class);

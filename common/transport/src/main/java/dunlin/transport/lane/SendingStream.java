@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Sends the messages of one lane to another process, in order, and receives the answers. A stream that {@linkplain
- * Repeating repeats} sends what was not answered again over its next link, whoever is at the other side then.
+ * Repeating repeats} sends what was not answered again over its next link, also to another process.
  */
 public final class SendingStream {
   /*
@@ -40,7 +40,7 @@ public final class SendingStream {
    *   QoS 2, recorded        Its exchange is recorded in the log of the session tier, which stores it once. Frontends
    *                          recognise a repetition by its origin, and it brings along what was picked for its groups. So
    *                          each subscriber gets it once.
-   *   QoS 2, not recorded    Nobody could recognise a repetition: it is answered SERVER_UNAVAILABLE, as without
+   *   QoS 2, not recorded    No receiver could recognise a repetition: it is answered SERVER_UNAVAILABLE, as without
    *                          repeating.
    *   QoS 0                  It must not come twice: it is counted as lost.
    *
@@ -430,7 +430,7 @@ public final class SendingStream {
     boolean overdue = present.pending() > 0 && by.nanoTime().getAsLong() - present.oldest().deadline >= 0;
     if (overdue && !present.link.isConnected()) {
       present.link.close();
-      present.lost("nobody has taken the lane in time");
+      present.lost("no node has accepted the lane in time");
     } else {
       by.later().run(() -> check(present, by), CHECK_MILLIS);
     }

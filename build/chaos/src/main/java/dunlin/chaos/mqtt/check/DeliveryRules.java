@@ -14,7 +14,7 @@ import java.util.Set;
 public final class DeliveryRules {
   /*
    * A delivery is a PUBLISH without DUP that is not part of an exchange in progress. A QoS 1 message may be delivered
-   * as often as its publisher has sent it, and with QoS 1 once more for each fault of a cluster meanwhile, whose nodes send
+   * as often as its publisher has sent it, and with QoS 1 once more for each fault of a cluster in between, whose nodes send
    * it again; a QoS 2 or QoS 0 message once.
    *
    * The order of QoS 0 is that of a connection of the publisher in a cluster, and else of all its connections.
