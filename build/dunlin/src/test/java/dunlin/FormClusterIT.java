@@ -3,7 +3,11 @@ package dunlin;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.RawClient.Connect;
+import dunlin.harness.BrokerProcess;
+import dunlin.harness.FreePort;
+import dunlin.harness.MovingClient;
+import dunlin.harness.RawClient.Connect;
+import dunlin.harness.RawClient;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -29,7 +33,7 @@ class FormClusterIT {
   private static final List<String> MESSAGES = List.of("1", "2", "3", "4", "5");
 
   @TempDir Path directory;
-  private final int[] ports = IntStream.generate(StoreClusterIT::freePort).limit(6).toArray();
+  private final int[] ports = IntStream.generate(FreePort::any).limit(6).toArray();
   private final List<BrokerProcess> brokers = new CopyOnWriteArrayList<>();
 
   private record Ended(int code, String out, String err) {}

@@ -3,6 +3,7 @@ package dunlin;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.harness.RawClient;
 import dunlin.store.StoreException;
 import dunlin.store.disk.StoredRows;
 import java.io.ByteArrayOutputStream;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.auth.PasswordFile;
+import dunlin.harness.RawClient;
 import dunlin.runtime.SettingException;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -39,7 +40,7 @@ class SessionOwnerIT {
   }
 
   private static byte[] as(String user, int level, boolean clean, String clientId) {
-    byte[] properties = level == 5 ? RawClient.properties(RawClient.sessionExpiry(3_600)) : RawClient.NO_PROPERTIES;
+    byte[] properties = level == 5 ? RawClient.properties(RawClient.sessionExpiry(3_600)) : RawClient.noProperties();
     if (user.isEmpty()) return RawClient.connect(level, clean, 0, clientId, properties);
     return RawClient.connect(level, (clean ? CLEAN : 0) | USER_AND_PASSWORD, 0, properties, clientId, user, user);
   }
@@ -90,7 +91,7 @@ class SessionOwnerIT {
   @Test
   void aConnectedClientIsNotDisplacedByAnotherUsers() throws IOException {
     try (var broker = broker(Map.of()); var alice = new RawClient(broker.port())) {
-      alice.connect(RawClient.connect(5, CLEAN | USER_AND_PASSWORD, 0, RawClient.NO_PROPERTIES, "sensor", "alice", "alice"));
+      alice.connect(RawClient.connect(5, CLEAN | USER_AND_PASSWORD, 0, RawClient.noProperties(), "sensor", "alice", "alice"));
       alice.subscribe("topic", 1);
 
       assertThat(refusal(broker, as("bob", 5, true, "sensor"))).isEqualTo(0x87);
@@ -109,7 +110,7 @@ class SessionOwnerIT {
         assertThat(refusal(broker, as("bob", 5, true, "sensor"))).isEqualTo(0x87);
       }
       try (var alice = new RawClient(broker.port())) { // ends the session, which its owner may do
-        alice.connect(RawClient.connect(5, CLEAN | USER_AND_PASSWORD, 0, RawClient.NO_PROPERTIES, "sensor", "alice", "alice"));
+        alice.connect(RawClient.connect(5, CLEAN | USER_AND_PASSWORD, 0, RawClient.noProperties(), "sensor", "alice", "alice"));
         alice.send(RawClient.DISCONNECT, 0);
         alice.expectClosed();
       }

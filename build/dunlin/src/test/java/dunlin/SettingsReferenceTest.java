@@ -3,6 +3,7 @@ package dunlin;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dunlin.broker.codec.Limit;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.SettingSource;
@@ -70,5 +71,11 @@ class SettingsReferenceTest {
 
   private static void check(String key, String value) {
     NodeSettings.check(Settings.load(NodeSettings.ALL, SettingSource.map("test", Map.of(key, value))));
+  }
+
+  @Test
+  void everyLimitNamesAnExistingSetting() {
+    assertThat(Limit.values())
+        .allSatisfy(limit -> assertThat(NodeSettings.ALL).anyMatch(setting -> setting.key().equals(limit.setting())));
   }
 }

@@ -2,14 +2,15 @@ package dunlin;
 
 import static org.awaitility.Awaitility.await;
 
+import dunlin.broker.Frontend;
 import dunlin.runtime.HopLedger;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 
 /** An embedded node for one test, on a free port; on close it checks that every lost message was counted. */
-final class TestBroker implements AutoCloseable {
-  static final Duration SOON = Duration.ofMinutes(2);
+public final class TestBroker implements AutoCloseable {
+  public static final Duration SOON = Duration.ofMinutes(2);
 
   private final Dunlin node;
 
@@ -17,7 +18,7 @@ final class TestBroker implements AutoCloseable {
     this.node = node;
   }
 
-  static TestBroker on(Path dataDirectory, Map<String, String> settings) {
+  public static TestBroker on(Path dataDirectory, Map<String, String> settings) {
     var builder = builder().dataDirectory(dataDirectory);
     settings.forEach(builder::set);
     return new TestBroker(builder.build());
@@ -39,33 +40,41 @@ final class TestBroker implements AutoCloseable {
     };
   }
 
-  static TestBroker over(Seams seams, Path dataDirectory) {
+  public static TestBroker over(Seams seams, Path dataDirectory) {
     return new TestBroker(builder().dataDirectory(dataDirectory).seams(seams).build());
   }
 
-  static TestBroker on(Path dataDirectory) {
+  public static TestBroker on(Path dataDirectory) {
     return on(dataDirectory, Map.of());
   }
 
-  static TestBroker inMemory() {
+  public static TestBroker inMemory() {
     return new TestBroker(builder().inMemory().build());
   }
 
-  Dunlin node() {
+  public Dunlin node() {
     return node;
   }
 
-  int port() {
+  public Frontend frontend() {
+    return frontend(node);
+  }
+
+  public static Frontend frontend(Dunlin node) {
+    return node.node().frontend();
+  }
+
+  public int port() {
     return node.tcpPort();
   }
 
-  String uri() {
+  public String uri() {
     return "tcp://127.0.0.1:" + port();
   }
 
   /** received = delivered + returned + dropped + in flight, at both hops of the frontend, at rest. */
-  void awaitBalance() {
-    for (HopLedger hop : new HopLedger[] {node.node().frontend().publishes(), node.node().frontend().copies()}) {
+  public void awaitBalance() {
+    for (HopLedger hop : new HopLedger[] {frontend().publishes(), frontend().copies()}) {
       await("the books of a hop balance")
           .atMost(SOON)
           .untilAsserted(

@@ -64,7 +64,7 @@ import org.slf4j.LoggerFactory;
  * tier for. The dist tier has a thread for each lane, and workers that deliver: over queues the messages with more than one destination, so that deliveries pass
  * to and fro between the threads, and over gRPC all messages.
  */
-final class WiredSeams implements Seams {
+public final class WiredSeams implements Seams {
   private static final Logger LOG = LoggerFactory.getLogger(WiredSeams.class);
 
   private static final int MESSAGE_MAX = 16 << 20;
@@ -109,14 +109,14 @@ final class WiredSeams implements Seams {
   }
 
   /** Uses queues that delay frames and break. */
-  static WiredSeams overQueues(long seed) {
+  public static WiredSeams overQueues(long seed) {
     LOG.warn("wires with -Ddunlin.test.seed={}", seed);
     var random = new Random(seed);
     return new WiredSeams((_, near, far, accepting) -> new TestWire(random.nextLong(), near, far, accepting), 1, () -> {});
   }
 
   /** Uses gRPC on loopback. */
-  static WiredSeams overGrpc() {
+  public static WiredSeams overGrpc() {
     var grpc = new GrpcWires();
     return new WiredSeams(grpc::wire, 0, grpc::close);
   }
@@ -199,25 +199,25 @@ final class WiredSeams implements Seams {
   }
 
   /** Ends the present links for calls to the retain tier and the dist tier, and answers how many these are. */
-  int loseCalls() {
+  public int loseCalls() {
     calls.values().forEach(Runnable::run);
     return calls.size();
   }
 
   /** Ends the present links of all lanes to the dist tier at once, and answers how many these are. */
-  int loseLanes() {
+  public int loseLanes() {
     lanes.values().forEach(Runnable::run);
     return lanes.size();
   }
 
   /** Ends them as at the end of a leadership, which answers what it has delivered. */
-  int moveLanes() {
+  public int moveLanes() {
     drains.values().forEach(Runnable::run);
     return drains.size();
   }
 
   /** Links for calls that were lost so far. */
-  long lostCalls() {
+  public long lostCalls() {
     return (long) (meters.get("dunlin.retain.links.lost").functionCounters().stream().mapToDouble(FunctionCounter::count).sum()
         + meters.get("dunlin.dist.links.lost").functionCounters().stream().mapToDouble(FunctionCounter::count).sum());
   }
@@ -266,17 +266,17 @@ final class WiredSeams implements Seams {
   }
 
   /** Ends the present link between the frontend and the session tier, as a node does that leads no longer. The frontend dials another one. */
-  void loseSessions() {
+  public void loseSessions() {
     lose.run();
   }
 
   /** Links between them that were lost so far. */
-  long lostSessions() {
+  public long lostSessions() {
     return requireNonNull(sessions).lost();
   }
 
   /** Ends the frontend's present life, as when no session tier has been there for too long. */
-  void endLife() {
+  public void endLife() {
     requireNonNull(sessions).lose("the test says so");
   }
 

@@ -1,0 +1,305 @@
+package dunlin.clustered;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.Dunlin;
+import dunlin.TestBroker;
+import dunlin.cluster.ClusterMXBean;
+import dunlin.harness.FreePort;
+import dunlin.harness.RawClient.Connect;
+import dunlin.harness.RawClient;
+import dunlin.harness.StayingClients;
+import dunlin.harness.SteadyClients;
+import dunlin.inbox.SessionsMXBean;
+import dunlin.model.Publisher;
+import dunlin.store.raft.RangeMXBean;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import javax.management.JMException;
+import javax.management.JMX;
+import javax.management.ObjectName;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
+
+/** Three brokers with the same seeds are one: a client may connect to any of them. */
+@Isolated // whole nodes, whose leases run out when too much else is busy
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class BrokerClusterIT {
+  private static final int NODES = 3;
+
+  private final List<Dunlin> brokers = new ArrayList<>();
+
+  @BeforeAll
+  void startAll(@TempDir Path directory) {
+    int[] ports = IntStream.generate(FreePort::any).limit(2 * NODES).toArray();
+    String seeds = IntStream.range(0, NODES).mapToObj(i -> "127.0.0.1:" + ports[i]).collect(Collectors.joining(","));
+    try (var starting = Executors.newFixedThreadPool(NODES)) {
+      var started = new ArrayList<CompletableFuture<Dunlin>>();
+      for (int i = 0; i < NODES; i++) {
+        int node = i;
+        started.add(CompletableFuture.supplyAsync(() -> start(directory.resolve("node-" + node), ports[node], ports[NODES + node], seeds), starting));
+      }
+      started.forEach(each -> brokers.add(each.join()));
+    }
+    // Leaders are spread soon after a cluster was founded, which makes clients wait.
+    await("leaders are spread").atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(100)).until(BrokerClusterIT::areLeadersSpread);
+  }
+
+  /** Whether all four ranges have a leader, and no broker leads more than two of them. */
+  private static boolean areLeadersSpread() throws JMException {
+    var beans = ManagementFactory.getPlatformMBeanServer();
+    var led = new HashMap<String, Integer>();
+    for (var range : beans.queryNames(new ObjectName("dunlin:type=Range,*"), null)) {
+      if (beans.getAttribute(range, "Role").equals("leader")) led.merge(range.getKeyProperty("node"), 1, Integer::sum);
+    }
+    return led.values().stream().mapToInt(Integer::intValue).sum() == 4 && led.values().stream().allMatch(count -> count <= 2);
+  }
+
+  private static Dunlin start(Path data, int service, int raft, String seeds) {
+    return Dunlin.builder()
+        .tcpPort(0)
+        .dataDirectory(data)
+        .set("dunlin.cluster.service-port", Integer.toString(service))
+        .set("dunlin.cluster.port", Integer.toString(raft))
+        .set("dunlin.cluster.seeds", seeds)
+        .set("dunlin.cluster.bootstrap-expect", Integer.toString(NODES))
+        .set("dunlin.dist.deliver-workers", "2") // also on a machine of few cores
+        .set("dunlin.dist.inline-fanout-threshold", "1")
+        .set("dunlin.cluster.heartbeat", "200ms")
+        .set("dunlin.cluster.election-timeout", "1s")
+        .build();
+  }
+
+  @AfterAll
+  void stopAll() {
+    brokers.forEach(Dunlin::close);
+  }
+
+  private RawClient connected(int broker, Connect connect) {
+    return RawClient.connected(brokers.get(broker).tcpPort(), connect);
+  }
+
+  private static String received(RawClient client) {
+    var publish = client.next(RawClient.PUBLISH);
+    if (publish.qos() > 0) client.puback(publish.packetId());
+    return publish.text();
+  }
+
+  @Test
+  void messagesReachSubscribersOfAllBrokers() {
+    var subscribers = new ArrayList<RawClient>();
+    for (int i = 0; i < NODES; i++) {
+      var clean = connected(i, Connect.of("clean-" + i).clean().expiry(0));
+      clean.subscribe("t/#", 1);
+      subscribers.add(clean);
+      var durable = connected(i, Connect.of("durable-" + i).clean());
+      durable.subscribe("t/+", 1);
+      subscribers.add(durable);
+    }
+    for (int i = 0; i < NODES; i++) {
+      var publisher = connected(i, Connect.of("publisher-" + i).clean().expiry(0));
+      assertThat(publisher.publishAndWait("t/" + i, "message " + i)).isZero();
+      for (RawClient subscriber : subscribers) assertThat(received(subscriber)).isEqualTo("message " + i);
+      publisher.disconnect();
+    }
+    subscribers.forEach(RawClient::disconnect);
+  }
+
+  @Test
+  void aSessionIsFoundOnAnotherBroker() {
+    var first = connected(0, Connect.of("moving").clean());
+    first.subscribe("t", 1);
+    first.disconnect();
+    var publisher = connected(1, Connect.of("publisher").clean().expiry(0));
+    for (int i = 0; i < 10; i++) assertThat(publisher.publishAndWait("t", "message " + i)).isZero();
+    var second = connected(2, Connect.of("moving"));
+    for (int i = 0; i < 10; i++) assertThat(received(second)).isEqualTo("message " + i);
+
+    var third = connected(1, Connect.of("moving"));
+    assertThat(second.next(RawClient.DISCONNECT).reason()).isEqualTo(0x8E);
+    second.awaitClosed();
+    assertThat(publisher.publishAndWait("t", "one more")).isZero();
+    String last = received(third);
+    while (last.startsWith("message")) last = received(third); // its acknowledgement had not arrived
+    assertThat(last).isEqualTo("one more");
+    third.disconnect();
+    publisher.disconnect();
+  }
+
+  @Test
+  void retainedMessagesAreFoundOnAllBrokers() {
+    var publisher = connected(0, Connect.of("retains").clean().expiry(0));
+    assertThat(publisher.publishAndWait("kept/1", "one", true)).isLessThan(0x80);
+    for (int i = 0; i < NODES; i++) {
+      var reader = connected(i, Connect.of("reader-" + i).clean().expiry(0));
+      reader.subscribe("kept/#", 1);
+      assertThat(received(reader)).isEqualTo("one");
+      reader.disconnect();
+    }
+    publisher.disconnect();
+  }
+
+  @Test
+  void aSharedSubscriptionHasMembersOnAllBrokers() {
+    var members = new ArrayList<RawClient>();
+    for (int i = 0; i < NODES; i++) {
+      var member = connected(i, Connect.of("member-" + i).clean().expiry(0));
+      member.subscribe("$share/group/work", 1);
+      members.add(member);
+    }
+    var publisher = connected(0, Connect.of("work").clean().expiry(0));
+    var received = new TreeSet<String>();
+    var seen = new TreeSet<Integer>();
+    for (int i = 0; i < 300; i++) {
+      assertThat(publisher.publishAndWait("work", "job " + i)).isZero();
+      int number = i;
+      await("job " + i).atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(1)).until(
+          () -> {
+            for (int member = 0; member < NODES; member++) {
+              if (!members.get(member).hasInput()) continue;
+              received.add(received(members.get(member)));
+              seen.add(member);
+            }
+            return received.contains("job " + number);
+          });
+    }
+    assertThat(received).hasSize(300);
+    assertThat(seen).containsExactly(0, 1, 2);
+    members.forEach(RawClient::disconnect);
+    publisher.disconnect();
+  }
+
+  @Test
+  void sessionsAreOperatedAtTheirLeader() throws JMException {
+    var client = connected(1, Connect.of("operated").clean());
+    var beans = ManagementFactory.getPlatformMBeanServer();
+    var sessions = beans.queryNames(new ObjectName("dunlin:type=Sessions,*"), null);
+    assertThat(sessions).hasSize(1);
+    var operations = JMX.newMXBeanProxy(beans, sessions.iterator().next(), SessionsMXBean.class);
+    assertThat(operations.disconnect(Publisher.DEFAULT_TENANT, "operated")).isTrue();
+    client.awaitClosed();
+    client.close();
+  }
+
+  @Test
+  void publishersSeeNothingOfAMoveOfTheLeaderOfTheRoutes() {
+    var clients = new SteadyClients();
+    for (int i = 0; i < NODES; i++) {
+      var clean = connected(i, Connect.of("steady-clean-" + i).clean().expiry(0));
+      clean.subscribe("steady/#", 2);
+      clients.receives("clean-" + i, 2 * NODES, clean);
+    }
+    var durable = connected(0, Connect.of("steady-durable").clean());
+    durable.subscribe("steady/#", 2);
+    clients.receives("durable", 2 * NODES, durable);
+    for (int i = 0; i < NODES; i++) {
+      for (int qos = 1; qos <= 2; qos++) {
+        String name = "steady/" + qos + "-" + i;
+        boolean newer = i != 1;
+        var publisher =
+            newer
+                ? connected(i, Connect.of(name).clean())
+                : RawClient.connected(brokers.get(i).tcpPort(), RawClient.connect(4, false, 0, name, new byte[0]));
+        clients.publishes(name, qos, publisher);
+      }
+    }
+
+    for (int move = 0; move < 2; move++) {
+      int before = clients.progress();
+      await("publishers go on").atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(5)).until(() -> clients.progress() > before + 5);
+      moveLeader("routes");
+    }
+    clients.check();
+    durable.disconnect();
+  }
+
+  @Test
+  void exactlyOnceHoldsBetweenBrokers() {
+    var subscriber = connected(2, Connect.of("exact").clean());
+    subscriber.subscribe("exact", 2);
+    var publisher = connected(1, Connect.of("exact-publisher").clean());
+    for (int i = 1; i <= 20; i++) {
+      publisher.publish("exact", "message " + i, 2, i, false, false);
+      assertThat(publisher.next(RawClient.PUBREC).reason()).isZero();
+      publisher.pubrel(i);
+      publisher.next(RawClient.PUBCOMP);
+      var publish = subscriber.next(RawClient.PUBLISH);
+      assertThat(publish.text()).isEqualTo("message " + i);
+      subscriber.pubrec(publish.packetId());
+      subscriber.next(RawClient.PUBREL);
+      subscriber.pubcomp(publish.packetId());
+    }
+    subscriber.disconnect();
+    publisher.disconnect();
+  }
+
+  private static <T> T bean(ObjectName name, Class<T> type) {
+    return JMX.newMXBeanProxy(ManagementFactory.getPlatformMBeanServer(), name, type);
+  }
+
+  private static RangeMXBean replica(ObjectName name) {
+    return bean(name, RangeMXBean.class);
+  }
+
+  /** The beans of all replicas of the range of a kind. */
+  private static Set<ObjectName> replicas(String kind) throws JMException {
+    return ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("dunlin:type=Range,range=" + kind + "*,*"), null);
+  }
+
+  private static Optional<ObjectName> leader(String kind) throws JMException {
+    for (var each : replicas(kind)) if (replica(each).getRole().equals("leader")) return Optional.of(each);
+    return Optional.empty();
+  }
+
+  /** Has another broker lead the range of a kind, and waits for it. */
+  private static void moveLeader(String kind) {
+    try {
+      var leader =
+          await("a leader of " + kind)
+              .atMost(TestBroker.SOON)
+              .pollInterval(Duration.ofMillis(20))
+              .until(() -> leader(kind), Optional::isPresent)
+              .orElseThrow();
+      var next = replicas(kind).stream().filter(each -> !each.equals(leader)).findFirst().orElseThrow();
+      var node = new ObjectName("dunlin:type=Cluster,node=" + next.getKeyProperty("node"));
+      replica(leader).transferLeadership(bean(node, ClusterMXBean.class).getNode());
+      await("another leader of " + kind)
+          .atMost(TestBroker.SOON)
+          .pollInterval(Duration.ofMillis(10))
+          .until(() -> leader(kind).filter(each -> !each.equals(leader)).isPresent());
+    } catch (JMException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
+  void clientsStayConnectedWhenTheLeaderOfTheSessionsMoves() {
+    try (var clients = new StayingClients("moves", brokers.get(0).tcpPort(), brokers.get(1).tcpPort())) {
+      for (int move = 0; move < 3; move++) {
+        for (int i = 0; i < 10; i++) clients.publish();
+        var moved = CompletableFuture.runAsync(() -> moveLeader("sessions"));
+        do clients.publish();
+        while (!moved.isDone());
+        moved.join();
+        for (int i = 0; i < 10; i++) clients.publish();
+        clients.check();
+      }
+    }
+  }
+}

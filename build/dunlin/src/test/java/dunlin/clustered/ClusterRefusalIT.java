@@ -1,0 +1,134 @@
+package dunlin.clustered;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.sun.net.httpserver.HttpServer;
+import dunlin.harness.BrokerProcess;
+import dunlin.harness.Certificates;
+import dunlin.harness.FreePort;
+import dunlin.harness.RawClient.Connect;
+import dunlin.harness.RawClient;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
+
+/** Brokers that do not fit into a cluster end with one sentence; the cluster's broker logs it, too, where it is asked, and goes on. */
+@Isolated // whole nodes, whose leases run out when too much else is busy
+class ClusterRefusalIT {
+  private static final Duration LONG = Duration.ofMinutes(2);
+
+  @TempDir Path directory;
+  private final Certificates authority = new Certificates();
+  private final int service = FreePort.any();
+  private BrokerProcess member;
+
+  @BeforeEach
+  void startTheFirst() throws IOException {
+    member = BrokerProcess.launch(directory.resolve("first"), settings(service, authority, service)).awaitStarted(LONG);
+  }
+
+  @AfterEach
+  void stopIt() {
+    member.close();
+  }
+
+  private String[] settings(int own, Certificates issuer, int seed, String... more) throws IOException {
+    Path tls = Files.createTempDirectory(directory, "tls");
+    var issued = issuer.server();
+    var settings =
+        new ArrayList<>(
+            List.of(
+                "dunlin.cluster.service-port=" + own,
+                "dunlin.cluster.port=" + FreePort.any(),
+                "dunlin.cluster.seeds=127.0.0.1:" + seed,
+                "dunlin.cluster.tls.certificate=" + Files.writeString(tls.resolve("node.pem"), issued.certificatePem()),
+                "dunlin.cluster.tls.key=" + Files.writeString(tls.resolve("node.key"), issued.keyPem()),
+                "dunlin.cluster.tls.ca=" + Files.writeString(tls.resolve("ca.pem"), issuer.rootPem()),
+                "dunlin.cluster.join-timeout=5s"));
+    settings.addAll(List.of(more));
+    return settings.toArray(new String[0]);
+  }
+
+  private void refused(Path data, String[] settings, String... saying) {
+    try (var joining = BrokerProcess.launch(data, settings)) {
+      assertThat(joining.awaitExit(LONG)).as("exit code; %s", joining).isEqualTo(1);
+      assertThat(joining.err()).as("standard error").singleElement().asString().startsWith("dunlin: ").contains(saying);
+    }
+  }
+
+  /** The member has logged this, and still serves. */
+  private void goesOn(String... logged) {
+    for (String words : logged) await(words).atMost(LONG).until(() -> member.out().stream().anyMatch(line -> line.contains(words)));
+    try (var client = RawClient.connected(member.port(), Connect.of("client").clean())) {
+      client.subscribe("t", 1);
+      assertThat(client.publishAndWait("t", "still here")).isZero();
+    }
+  }
+
+  @Test
+  void settingsThatMustBeTheSame() throws IOException {
+    Path data = directory.resolve("second");
+    int own = FreePort.any();
+    refused(data, settings(own, authority, service, "dunlin.inbox.shards=32"), "dunlin.inbox.shards is 16 in cluster", "and 32 on node", "127.0.0.1:" + own);
+    assertThat(data.resolve("cluster/identity")).doesNotExist();
+    refused(directory.resolve("third"), settings(own, authority, service, "dunlin.roles=store"), "dunlin.roles is those of a broker in cluster");
+    refused(
+        directory.resolve("fourth"), settings(own, authority, service, "dunlin.cluster.lease=40s", "dunlin.cluster.down-after=1m"),
+        "dunlin.cluster.lease and two heartbeats are 42000 ms", "dunlin.cluster.down-after is 30000 ms");
+    goesOn("is refused: dunlin.inbox.shards is 16");
+  }
+
+  @Test
+  void aCopyOfItsDataDirectory() throws IOException {
+    Path copy = directory.resolve("copy");
+    try (var files = Files.walk(directory.resolve("first"))) {
+      for (Path file : files.toList()) Files.copy(file, copy.resolve(directory.resolve("first").relativize(file).toString()));
+    }
+    refused(copy, settings(FreePort.any(), authority, service), "from a copy of its data directory");
+    goesOn("from a copy of its data directory");
+  }
+
+  @Test
+  void theDataDirectoryOfAnotherCluster() throws IOException {
+    Path data = directory.resolve("other");
+    int own = FreePort.any();
+    BrokerProcess.launch(data, settings(own, authority, own)).awaitStarted(LONG).close();
+    refused(data, settings(own, authority, service), "belongs to cluster", "this node to cluster");
+    goesOn();
+  }
+
+  @Test
+  void theCertificateOfAnotherCluster() throws IOException {
+    refused(
+        directory.resolve("second"), settings(FreePort.any(), new Certificates(), service), "no cluster in time",
+        "seed 127.0.0.1:" + service + " does not answer as a node does", "certificate");
+    goesOn();
+  }
+
+  @Test
+  void seedsThatAreNoNodes() throws IOException {
+    var http = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    http.start();
+    try (var silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      for (int port : new int[] {http.getAddress().getPort(), silent.getLocalPort(), member.port()})
+        refused(
+            directory.resolve("second-" + port), settings(FreePort.any(), authority, port), "no cluster in time",
+            "seed 127.0.0.1:" + port + " does not answer as a node does");
+    } finally {
+      http.stop(0);
+    }
+    goesOn();
+  }
+}

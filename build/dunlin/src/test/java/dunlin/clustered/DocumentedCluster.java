@@ -1,0 +1,105 @@
+package dunlin.clustered;
+
+import dunlin.harness.BrokerProcess;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+
+/** Brokers on this machine that are started by the commands of a document, as they stand there. If the ports there are in use, all of them are replaced by others. */
+final class DocumentedCluster implements AutoCloseable {
+  private static final int MQTT = 1_883;
+  private static final int SERVICE = 7_100;
+
+  /** The ports of MQTT and of calls, which are spaced so that each broker has the next one for Raft. */
+  private static final Pattern PORT = Pattern.compile("(?<=[=:])(188[3-7]|71[0-4]0)\\b");
+
+  private final Path directory;
+  private final List<String> commands;
+  private final int shift;
+  private final List<BrokerProcess> brokers = new CopyOnWriteArrayList<>();
+
+  private DocumentedCluster(Path directory, List<String> commands, int shift) {
+    this.directory = directory;
+    this.commands = commands;
+    this.shift = shift;
+  }
+
+  /**
+   * @param heading of the section that has the commands
+   * @param script how the commands call {@code bin/dunlin}
+   * @param directory in which the commands are run
+   */
+  static DocumentedCluster of(Path document, String heading, String script, Path directory) {
+    try {
+      Path link = directory.resolve(script);
+      Files.createDirectories(directory.resolve(script.substring(0, script.lastIndexOf('/'))));
+      Files.createSymbolicLink(link, Path.of(System.getProperty("dist.directory"), "bin/dunlin").toAbsolutePath());
+      String text = Files.readString(document);
+      String section = text.substring(text.indexOf("\n" + heading + "\n") + 1);
+      int end = section.indexOf("\n#");
+      var commands = section.substring(0, end < 0 ? section.length() : end).lines().filter(line -> line.startsWith("    " + script)).map(String::strip).toList();
+      return new DocumentedCluster(directory, commands, shift(commands.size()));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** What must be added to the ports so that all are free: 0 where nothing else uses them. */
+  private static int shift(int brokers) {
+    return IntStream.iterate(0, shift -> shift < 20_000, shift -> shift + 50)
+        .filter(shift -> IntStream.range(0, brokers).allMatch(i -> isFree(MQTT + shift + i) && isFree(SERVICE + shift + 10 * i) && isFree(SERVICE + 1 + shift + 10 * i)))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static boolean isFree(int port) {
+    try (var _ = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+      return true;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  int size() {
+    return commands.size();
+  }
+
+  /** The port for clients that the document gives to a broker, or the one in its place. */
+  int port(int broker) {
+    return MQTT + shift + broker;
+  }
+
+  /** Those that have been launched. */
+  List<BrokerProcess> brokers() {
+    return brokers;
+  }
+
+  /** Launches the next broker, without waiting for its start. */
+  BrokerProcess launch(String... more) {
+    var command = new ArrayList<>(List.of(shifted(commands.get(brokers.size()))));
+    for (String setting : more) command.add("-D" + setting);
+    brokers.add(BrokerProcess.ofCommand(directory, String.join(" ", command)));
+    return brokers.getLast();
+  }
+
+  private String shifted(String command) {
+    if (shift == 0) return command;
+    String moved = PORT.matcher(command).replaceAll((MatchResult port) -> String.valueOf(Integer.parseInt(port.group()) + shift));
+    if (!command.contains("tcp.port=")) moved += " -Ddunlin.listeners.tcp.port=" + (MQTT + shift);
+    return command.contains("service-port=") ? moved : moved + " -Ddunlin.cluster.service-port=" + (SERVICE + shift);
+  }
+
+  @Override
+  public void close() {
+    brokers.forEach(BrokerProcess::close);
+  }
+}

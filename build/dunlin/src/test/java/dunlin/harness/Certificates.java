@@ -1,0 +1,226 @@
+package dunlin.harness;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.KeyPair;
+import java.security.KeyPairGenerator;
+import java.security.KeyStore;
+import java.security.Signature;
+import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
+import java.security.spec.ECGenParameterSpec;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.concurrent.atomic.AtomicLong;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+import javax.security.auth.x500.X500Principal;
+
+/** A certificate authority for one test, and its certificates; as much of RFC 5280 as the tests need. */
+public final class Certificates {
+  private static final AtomicLong SERIALS = new AtomicLong(System.nanoTime());
+  private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyyMMddHHmmss'Z'").withZone(ZoneOffset.UTC);
+  private static final byte[] SHA256_WITH_RSA = oid(0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x0B);
+  private static final byte[] BASIC_CONSTRAINTS = oid(0x55, 0x1D, 0x13);
+  private static final byte[] ALTERNATIVE_NAME = oid(0x55, 0x1D, 0x11);
+  public static final int EMAIL = 0x81;
+  public static final int DNS = 0x82;
+  public static final int URI = 0x86;
+
+  /** A certificate with its key. */
+  public record Issued(X509Certificate certificate, KeyPair keys) {
+    public String certificatePem() {
+      try {
+        return pem("CERTIFICATE", certificate.getEncoded());
+      } catch (GeneralSecurityException e) {
+        throw new AssertionError(e);
+      }
+    }
+
+    public String keyPem() {
+      return pem("PRIVATE KEY", keys.getPrivate().getEncoded());
+    }
+  }
+
+  private final KeyPair rootKeys = rsa();
+  private final X509Certificate root = sign("CN=root", "CN=root", rootKeys, true, new byte[0], Duration.ofDays(30)).certificate();
+
+  public String rootPem() {
+    return new Issued(root, rootKeys).certificatePem();
+  }
+
+  /** A certificate for the broker: 127.0.0.1 and localhost. */
+  public Issued server() {
+    return server(rsa(), Duration.ofDays(9));
+  }
+
+  public Issued server(KeyPair keys, Duration valid) {
+    byte[] names = concatenated(tagged(DNS, ascii("localhost")), tagged(0x87, new byte[] {127, 0, 0, 1}));
+    return sign("CN=localhost", "CN=root", keys, false, names, valid);
+  }
+
+  /** A certificate for a client; names are values of the types above. */
+  public Issued client(String subject, byte[]... names) {
+    return sign(subject, "CN=root", rsa(), false, concatenated(names), Duration.ofDays(9));
+  }
+
+  public static byte[] name(int type, String text) {
+    return tagged(type, ascii(text));
+  }
+
+  /** The context of a client that trusts this authority, with or without a certificate of its own. */
+  public SSLContext context(Issued... own) {
+    try {
+      SSLContext context = SSLContext.getInstance("TLS");
+      context.init(keys(own).getKeyManagers(), trust().getTrustManagers(), null);
+      return context;
+    } catch (GeneralSecurityException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  public TrustManagerFactory trust() {
+    try {
+      KeyStore trusted = KeyStore.getInstance("PKCS12");
+      trusted.load(null, null);
+      trusted.setCertificateEntry("root", root);
+      TrustManagerFactory trust = TrustManagerFactory.getInstance("PKIX");
+      trust.init(trusted);
+      return trust;
+    } catch (GeneralSecurityException | IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  public static KeyManagerFactory keys(Issued... own) {
+    try {
+      KeyStore store = KeyStore.getInstance("PKCS12");
+      store.load(null, null);
+      for (Issued one : own) {
+        store.setKeyEntry("own", one.keys().getPrivate(), new char[0], new X509Certificate[] {one.certificate()});
+      }
+      KeyManagerFactory keys = KeyManagerFactory.getInstance("PKIX");
+      keys.init(store, new char[0]);
+      return keys;
+    } catch (GeneralSecurityException | IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  public static KeyPair rsa() {
+    try {
+      KeyPairGenerator generator = KeyPairGenerator.getInstance("RSA");
+      generator.initialize(2_048);
+      return generator.generateKeyPair();
+    } catch (GeneralSecurityException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  public static KeyPair ec() {
+    try {
+      KeyPairGenerator generator = KeyPairGenerator.getInstance("EC");
+      generator.initialize(new ECGenParameterSpec("secp256r1"));
+      return generator.generateKeyPair();
+    } catch (GeneralSecurityException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** The older form of a key, which is the octet string at the end of PKCS#8. */
+  public static String oldKeyPem(KeyPair keys) {
+    byte[] pkcs8 = keys.getPrivate().getEncoded();
+    int at = content(pkcs8, 0); // the version
+    for (int i = 0; i < 2; i++) at = content(pkcs8, at) + length(pkcs8, at); // then the algorithm, then the key
+    byte[] old = Arrays.copyOfRange(pkcs8, content(pkcs8, at), content(pkcs8, at) + length(pkcs8, at));
+    return pem(keys.getPrivate().getAlgorithm() + " PRIVATE KEY", old);
+  }
+
+  public static String pem(String what, byte[] der) {
+    String text = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(der);
+    return "-----BEGIN " + what + "-----\n" + text + "\n-----END " + what + "-----\n";
+  }
+
+  private Issued sign(String subject, String issuer, KeyPair keys, boolean authority, byte[] names, Duration valid) {
+    try {
+      byte[] algorithm = sequence(SHA256_WITH_RSA, new byte[] {0x05, 0x00});
+      Instant now = Instant.now();
+      byte[] extensions = new byte[0];
+      if (authority) extensions = sequence(BASIC_CONSTRAINTS, tagged(0x01, new byte[] {-1}), tagged(0x04, sequence(tagged(0x01, new byte[] {-1}))));
+      else if (names.length > 0) extensions = sequence(ALTERNATIVE_NAME, tagged(0x04, sequence(names)));
+      byte[] toSign =
+          sequence(
+              tagged(0xA0, new byte[] {0x02, 0x01, 0x02}),
+              tagged(0x02, BigInteger.valueOf(SERIALS.incrementAndGet()).toByteArray()),
+              algorithm,
+              new X500Principal(issuer).getEncoded(),
+              sequence(time(now.minusSeconds(3_600)), time(now.plus(valid))),
+              new X500Principal(subject).getEncoded(),
+              keys.getPublic().getEncoded(),
+              extensions.length == 0 ? extensions : tagged(0xA3, sequence(extensions)));
+      Signature signature = Signature.getInstance("SHA256withRSA");
+      signature.initSign(rootKeys.getPrivate());
+      signature.update(toSign);
+      byte[] der = sequence(toSign, algorithm, tagged(0x03, concatenated(new byte[1], signature.sign())));
+      var certificate = CertificateFactory.getInstance("X.509").generateCertificate(new ByteArrayInputStream(der));
+      return new Issued((X509Certificate) certificate, keys);
+    } catch (GeneralSecurityException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static byte[] time(Instant time) {
+    return tagged(0x18, ascii(TIME.format(time)));
+  }
+
+  private static byte[] oid(int... bytes) {
+    byte[] content = new byte[bytes.length];
+    for (int i = 0; i < bytes.length; i++) content[i] = (byte) bytes[i];
+    return tagged(0x06, content);
+  }
+
+  private static byte[] sequence(byte[]... parts) {
+    return tagged(0x30, concatenated(parts));
+  }
+
+  private static byte[] tagged(int tag, byte[] content) {
+    int n = content.length;
+    byte[] head;
+    if (n < 0x80) head = new byte[] {(byte) tag, (byte) n};
+    else if (n < 0x100) head = new byte[] {(byte) tag, (byte) 0x81, (byte) n};
+    else head = new byte[] {(byte) tag, (byte) 0x82, (byte) (n >> 8), (byte) n};
+    return concatenated(head, content);
+  }
+
+  private static byte[] concatenated(byte[]... parts) {
+    var out = new ByteArrayOutputStream();
+    for (byte[] part : parts) out.writeBytes(part);
+    return out.toByteArray();
+  }
+
+  private static int content(byte[] der, int index) {
+    int first = der[index + 1] & 0xFF;
+    return index + 2 + (first < 0x80 ? 0 : first & 0x7F);
+  }
+
+  private static int length(byte[] der, int index) {
+    int end = content(der, index);
+    if (end == index + 2) return der[index + 1];
+    int length = 0;
+    for (int i = index + 2; i < end; i++) length = length << 8 | (der[i] & 0xFF);
+    return length;
+  }
+
+  private static byte[] ascii(String text) {
+    return text.getBytes(StandardCharsets.US_ASCII);
+  }
+}
