@@ -167,6 +167,18 @@ final class TestHistory {
     return this;
   }
 
+  /** Packets that have come before come with DUP; the history's first packet has identifier 1, the next one 2, and so on. */
+  TestHistory receiveAgain(String client, int... packetIds) {
+    for (int id : packetIds) {
+      var first = events.stream().filter(each -> each instanceof Event.Received it && it.client().equals(client) && it.packetId() == id).findFirst();
+      var it = (Event.Received) first.orElseThrow();
+      events.add(
+          new Event.Received(
+              tick(), client, connection(client), it.id(), it.topic(), it.qos(), true, it.retain(), it.delete(), id, it.repeated(), it.expirySeconds()));
+    }
+    return this;
+  }
+
   /** A bit of everything, as a broker does it that keeps all promises. */
   static TestHistory good() {
     var history = new TestHistory();

@@ -14,10 +14,14 @@ import java.util.Set;
 public final class DeliveryRules {
   /*
    * A delivery is a PUBLISH without DUP that is not part of an exchange in progress. A QoS 1 message may be delivered
-   * as often as its publisher has sent it, and with QoS 1 once more for each fault of a cluster in between, whose nodes send
-   * it again; a QoS 2 or QoS 0 message once.
+   * as often as its publisher has sent it, and with QoS 1 some times more for each fault of a cluster in between, whose nodes
+   * send it again; a QoS 2 or QoS 0 message once.
    *
-   * The order of QoS 0 is that of a connection of the publisher in a cluster, and else of all its connections.
+   * The order of QoS 0 is that of a connection of the publisher in a cluster, and else of all its connections. Over a later
+   * connection of the subscriber, copies with DUP come in the order in which they came before. That need not be the order
+   * of publishing: a message of QoS 1 may have two copies, and the second one comes behind later messages.
+   *
+   * A message that has expired may be sent with DUP, since it was sent in time before.
    *
    * A message must arrive if it was first sent after SUBACK and before UNSUBSCRIBE, was acknowledged with success and
    * cannot have expired, in each session that lasted until the drain. Sessions that ended earlier are not checked. As
@@ -27,10 +31,13 @@ public final class DeliveryRules {
   /** The tolerance between the broker's and the client's clock, on a busy machine. */
   private static final long EXPIRY_SLACK = 2 * SECOND;
 
-  /** @param connection the publisher's, with QoS 0 in a cluster; else 0 */
+  /** @param connection as {@link Facts#orderedWithin} */
   private record Stream(String publisher, String topic, int qos, int connection) {}
 
   private record Repetition(int connection, Stream stream) {}
+
+  /** A message under one packet identifier. */
+  private record Copy(MessageId id, int packetId) {}
 
   private final Facts facts;
   private final Drops drops;
@@ -102,7 +109,7 @@ public final class DeliveryRules {
     long seconds = message.first.expirySeconds();
     if (seconds < 0 || message.acknowledged == null) return;
     long deadline = message.acknowledged.nanos() + seconds * SECOND + EXPIRY_SLACK;
-    if (received.nanos() > deadline && !facts.disturbedBetween(deadline - EXPIRY_SLACK, received.nanos()))
+    if (received.nanos() > deadline && !received.dup() && !facts.disturbedBetween(deadline - EXPIRY_SLACK, received.nanos()))
       violations.add(new Violation("D12", "expired", received.toString()));
     if (received.expirySeconds() > seconds) violations.add(new Violation("D12", "lives longer", received.toString()));
   }
@@ -110,16 +117,17 @@ public final class DeliveryRules {
   private void order(Session session) {
     Map<Stream, Long> last = new HashMap<>();
     Map<Repetition, Long> again = new HashMap<>();
+    Map<Copy, Long> copies = new HashMap<>();
     Set<MessageId> seen = new HashSet<>();
     for (var each : session.received) {
       var message = facts.sent.get(each.id());
       if (message == null || each.retain()) continue;
-      int connection = message.first.qos() == 0 && facts.isCluster() ? message.first.connection() : 0;
-      var stream = new Stream(each.id().publisher(), each.topic(), message.first.qos(), connection);
+      var stream = new Stream(each.id().publisher(), each.topic(), message.first.qos(), facts.orderedWithin(message));
+      long place = copies.computeIfAbsent(new Copy(each.id(), each.packetId()), _ -> (long) copies.size() + 1);
       if (seen.add(each.id())) {
         if (grows(last, stream, each.id().number()) || (message.sends > 1 && firstMayBeLost(session, each, message))) continue;
         violations.add(new Violation("D4", "out of order", "%s after %d to %s".formatted(each, last.get(stream), session.client())));
-      } else if (each.dup() && message.sends == 1 && !grows(again, new Repetition(each.connection(), stream), each.id().number())) {
+      } else if (each.dup() && message.sends == 1 && !grows(again, new Repetition(each.connection(), stream), place)) {
         violations.add(new Violation("D4", "sent again out of order", "%s to %s".formatted(each, session.client())));
       }
     }

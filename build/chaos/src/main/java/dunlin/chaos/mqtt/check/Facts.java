@@ -18,6 +18,7 @@ public final class Facts {
    */
   /** For how long after a fault leaders move, until they are spread again. */
   private static final long SPREAD_NANOS = 15_000_000_000L;
+  private static final int RESENDS_OF_A_FAULT = 3;
 
   /** All that the publisher of a message knows about it. */
   public static final class Sent {
@@ -147,12 +148,18 @@ public final class Facts {
   }
 
   /**
-   * How many faults of a cluster may each have had a message of QoS 1 sent again inside it, between two times. Leaders also
-   * move for a while after a fault, until they are spread again.
+   * How often the nodes of a cluster may have sent a message of QoS 1 to each other again, between two times: when a fault
+   * changes the leader of the routes and that of the sessions, and when leaders are spread again for a while after it.
    */
   int resendsBetween(long fromNanos, long untilNanos) {
     if (!isCluster()) return 0;
-    return (int) disturbances.stream().filter(each -> each.fromNanos <= untilNanos && each.untilNanos + SPREAD_NANOS >= fromNanos).count();
+    long faults = disturbances.stream().filter(each -> each.fromNanos <= untilNanos && each.untilNanos + SPREAD_NANOS >= fromNanos).count();
+    return (int) faults * RESENDS_OF_A_FAULT;
+  }
+
+  /** The connection within which the order of a message holds; 0 when it holds over all connections of its publisher. */
+  int orderedWithin(Sent message) {
+    return isCluster() && message.first.qos() == 0 ? message.first.connection() : 0;
   }
 
   /** The first time, from a time on, after which no fault is active for a while. */

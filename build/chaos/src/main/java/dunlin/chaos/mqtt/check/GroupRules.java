@@ -106,7 +106,7 @@ public final class GroupRules {
     for (var each : member.received) {
       var message = facts.sent.get(each.id());
       if (message == null || each.retain() || !seen.add(each.id())) continue;
-      var before = last.put(each.id().publisher() + " " + each.topic() + " " + message.first.qos(), each);
+      var before = last.put("%s %s %d %d".formatted(each.id().publisher(), each.topic(), message.first.qos(), facts.orderedWithin(message)), each);
       if (before == null || before.id().number() < each.id().number()) continue;
       boolean stable = facts.sessions.stream().allMatch(session -> unmoved(session, before.nanos(), each.nanos()));
       if (stable) violations.add(new Violation("D9", "out of order in an ordered group", before + " then " + each));
