@@ -34,8 +34,8 @@ public final class LoopConnections implements Loop.Resident {
   private final PushQueue pushes = new PushQueue(this, PushQueue.MESSAGES_MAX, PushQueue.BYTES_MAX);
 
   /**
-   * Durable sessions whose connections have ended before their publishes were answered, by the connections' numbers,
-   * the earliest first.
+   * Sessions whose connections have ended before their publishes were answered, by the connections' numbers, the earliest
+   * first.
    */
   private final LinkedHashMap<Long, Unsettled> unsettled = new LinkedHashMap<>();
 

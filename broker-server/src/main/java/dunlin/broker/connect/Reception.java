@@ -216,8 +216,9 @@ public final class Reception implements KeptConnections {
   }
 
   /**
-   * Reports the end of a connection to the session tier, repeatedly until it succeeds. With a durable session, this
-   * waits until the connection's publishes are answered, for a limited time.
+   * Reports the end of a connection to the session tier, repeatedly until it succeeds. This waits until the connection's
+   * publishes are answered, for a limited time: its will, and what its client publishes over its next connection, come
+   * after them.
    *
    * @param part the connections of the session's loop
    * @return completes, on the session's loop, after the first report; a connect that is called afterwards takes effect
@@ -232,9 +233,8 @@ public final class Reception implements KeptConnections {
           leaving.tell(connection);
           told.complete(null);
         };
-    // If another connection resumes the session before that, it displaces this one and waits for its publishes.
-    if (session.durable()) part.afterPublishes(session, tell);
-    else tell.run();
+    // Another connection of the client before that displaces this one, and waits for its publishes.
+    part.afterPublishes(session, tell);
     return told;
   }
 
