@@ -4,11 +4,13 @@ import dunlin.broker.codec.MalformedPacketException;
 import dunlin.broker.codec.TopicNames;
 import dunlin.broker.loop.Loop;
 import dunlin.broker.loop.ServersTopics;
+import dunlin.broker.session.RetainLine;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -38,6 +40,10 @@ public final class ApplicationPublisher {
   private final AtomicInteger messages = new AtomicInteger();
   private final AtomicLong bytes = new AtomicLong();
   private final Set<Underway> waiting = ConcurrentHashMap.newKeySet();
+
+  /** In a cluster, one for each loop that has published; else none. */
+  private final Map<Loop, RetainLine> lines = new ConcurrentHashMap<>();
+
   private volatile boolean closed;
 
   /** A message in flight. */
@@ -113,7 +119,12 @@ public final class ApplicationPublisher {
   /** Hands a message on; on the loop's thread. */
   private void hand(Loop loop, Publication message, CompletableFuture<ReasonCode> answer) {
     loop.counts().publishes().received();
+    var line = loop.tiers().alone() ? null : lines.computeIfAbsent(loop, each -> new RetainLine(each, null, () -> null, () -> {}));
     if (message.qos() == QoS.AT_MOST_ONCE) {
+      if (line != null) {
+        line.passUnacknowledged(message, () -> answer.complete(ReasonCode.SUCCESS));
+        return;
+      }
       if (message.retain()) frontend.retain().set(message, _ -> {});
       loop.lane().append(message, null, null);
       loop.counts().publishes().delivered();
@@ -132,6 +143,10 @@ public final class ApplicationPublisher {
                       loop.counts().publishAnswered(reason);
                       answer.complete(reason);
                     }));
+    if (line != null) {
+      line.pass(message, pending);
+      return;
+    }
     if (message.retain()) {
       pending.expect();
       frontend.retain().set(message, pending::answer);

@@ -21,7 +21,8 @@ final class SendingWill implements Sending {
    * publish in flight.
    * Failure: the two parts are repeated separately, until each is accepted or refused by a rule. Durable subscribers
    * are served before the others: if their store does not accept the will now, no subscriber has received it, so a
-   * further attempt never delivers the will twice to connected sessions.
+   * further attempt never delivers the will twice to connected sessions. In a cluster, a will to be retained goes to
+   * subscribers only once it is retained, or cannot be: see RetainLine.
    */
   private final Loop loop;
   private final Publication will;
@@ -66,18 +67,25 @@ final class SendingWill implements Sending {
         left++;
         loop.tiers().retain().set(will, reason -> loop.post(() -> retained(Outcome.of(reason))));
       }
-      if (subscribers == null) {
-        left++;
-        var answer = new Answer(reason -> loop.post(() -> subscribers(Outcome.of(reason))));
-        loop.lane().append(will, null, answer);
-        answer.answer(ReasonCode.SUCCESS);
-      }
+      if (retained != null || loop.tiers().alone()) send();
       oneDone();
     }
 
+    private void send() {
+      if (subscribers != null) return;
+      left++;
+      var answer = new Answer(reason -> loop.post(() -> subscribers(Outcome.of(reason))));
+      loop.lane().append(will, null, answer);
+      answer.answer(ReasonCode.SUCCESS);
+    }
+
     private void retained(Outcome outcome) {
-      if (outcome instanceof Outcome.NotNow) notNow = outcome;
-      else retained = outcome;
+      if (outcome instanceof Outcome.NotNow) {
+        notNow = outcome;
+      } else {
+        retained = outcome;
+        if (!loop.tiers().alone()) send();
+      }
       oneDone();
     }
 

@@ -68,6 +68,12 @@ public final class LoopClient {
     return "%02x%02x000174%04x00".formatted(first, 6 + text.length, packetId) + HexFormat.of().formatHex(text);
   }
 
+  /** A PUBLISH of QoS 0 to topic "t" whose payload is text. */
+  public static String publish(int first, String payload) {
+    byte[] text = payload.getBytes(StandardCharsets.UTF_8);
+    return "%02x%02x00017400".formatted(first, 4 + text.length) + HexFormat.of().formatHex(text);
+  }
+
   /** Sends bytes; if called on the loop, they are processed before anything else. */
   public void send(String hex) {
     on(loop, () -> channel.writeInbound(Unpooled.buffer().writeBytes(HexFormat.of().parseHex(hex))));

@@ -121,4 +121,26 @@ final class SendingWillTest {
     assertThat(outcome(attempt)).isEqualTo(new Outcome.Published());
     assertThat(open.retain.answers).isEmpty();
   }
+
+  @Test
+  void inAClusterAWillGoesToSubscribersOnceItIsRetained() throws Exception {
+    try (var cluster = new OpenFrontend(1, false)) {
+      cluster.dist.answersLater = true;
+      byte[] payload = "will".getBytes(StandardCharsets.UTF_8);
+      var will =
+          cluster.frontend().prepare(Publication.of(new Publisher(Publisher.DEFAULT_TENANT, "c"), "wills", QoS.AT_LEAST_ONCE, true, 0, payload));
+      var first = will.attempt();
+      cluster.on(0, () -> null);
+      cluster.retain.answers.getFirst().accept(ReasonCode.UNSPECIFIED_ERROR);
+      assertThat(outcome(first)).isEqualTo(new Outcome.NotNow(ReasonCode.UNSPECIFIED_ERROR));
+      assertThat(cluster.dist.published).isEmpty();
+
+      var second = will.attempt();
+      cluster.on(0, () -> null);
+      cluster.retain.answers.get(1).accept(ReasonCode.QUOTA_EXCEEDED);
+      cluster.on(0, () -> null);
+      cluster.dist.published.getFirst().answer(ReasonCode.SUCCESS);
+      assertThat(outcome(second)).as("a rule keeps it from being retained, not from subscribers").isEqualTo(new Outcome.Refused(ReasonCode.QUOTA_EXCEEDED));
+    }
+  }
 }

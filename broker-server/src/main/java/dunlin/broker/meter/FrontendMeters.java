@@ -36,6 +36,7 @@ public final class FrontendMeters implements AutoCloseable {
   private final Traffic traffic;
   private final Violations violations;
   private final AtomicInteger connections = new AtomicInteger();
+  private final AtomicInteger behindRetained = new AtomicInteger();
   private final Counter connectionsOpened;
   private final Counter storeFailures;
   private final Counter leavesRefused;
@@ -65,6 +66,9 @@ public final class FrontendMeters implements AutoCloseable {
     pushesAstray = counter("dunlin.frontend.pushes-astray", "Pushed messages for connections that no longer exist");
     connectionsOpened = counter("dunlin.connections.opened", "Client connections opened since the start");
     unexpected = counter("dunlin.frontend.unexpected", "Failures that only a bug in Dunlin can cause; each is logged");
+    Gauge.builder("dunlin.publish.behind-retained", behindRetained, AtomicInteger::get)
+        .description("Messages in a cluster that wait until one of their publisher is stored as the retained message of its topic, including that one")
+        .register(registry);
     Gauge.builder("dunlin.connections", connections, AtomicInteger::get).description("Open client connections").register(registry);
   }
 
@@ -133,6 +137,11 @@ public final class FrontendMeters implements AutoCloseable {
   public void unexpected(String what, Throwable cause) {
     unexpected.increment();
     log.error(what, cause);
+  }
+
+  /** Changes the number of messages in {@code RetainLine}s. */
+  public void behindRetained(int change) {
+    behindRetained.addAndGet(change);
   }
 
   /** Counts a client's request that failed because a store failed. */

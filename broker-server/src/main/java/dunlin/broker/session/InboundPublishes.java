@@ -48,6 +48,12 @@ public final class InboundPublishes implements Feedback {
   /** Packet identifiers of QoS 2 publishes that were received and not released. */
   private final BitSet received = new BitSet();
 
+  /** Whether all messages go through the line, as in a cluster; else only those of recorded exchanges. */
+  private final boolean inLine;
+
+  /** The way to the lane; null until there is a message to be retained. */
+  private @Nullable RetainLine line;
+
   /** The part for a durable session; null until it is needed. */
   private @Nullable RecordedPublishes recorded;
 
@@ -74,6 +80,7 @@ public final class InboundPublishes implements Feedback {
     this.session = session;
     this.receiveMaximum = receiveMaximum;
     this.checkPayloadFormat = session.settings().features().payloadFormatCheck();
+    this.inLine = !session.tiers().alone();
     this.terms = session.version().hasProperties() ? Terms.ANSWERED : Terms.disconnecting(session.fence());
     for (int packetId : receivedPacketIds) markReceived(packetId);
   }
@@ -110,10 +117,15 @@ public final class InboundPublishes implements Feedback {
       return;
     }
     loop.counts().publishes().received();
+    boolean lined = (inLine || inExchange) && (line != null || message.retain());
     if (qos == QoS.AT_MOST_ONCE) {
-      if (message.retain()) retainUnacknowledged(message);
-      loop.lane().append(message, this, null);
-      loop.counts().publishes().delivered();
+      if (lined) {
+        line().passUnacknowledged(message, RetainLine.NOTHING);
+      } else {
+        if (message.retain()) retainUnacknowledged(message);
+        loop.lane().append(message, this, null);
+        loop.counts().publishes().delivered();
+      }
     } else {
       PendingPublish publish = new PendingPublish(session, terms, packet.packetId(), qos, message.body().length);
       if (qos == QoS.EXACTLY_ONCE) {
@@ -126,8 +138,8 @@ public final class InboundPublishes implements Feedback {
       loop.window().take(publish.size());
       unanswered++;
       unansweredBytes += publish.size();
-      if (inExchange) {
-        recorded().publish(message, publish);
+      if (lined) {
+        line().pass(message, publish);
       } else {
         if (message.retain()) {
           publish.expect();
@@ -238,7 +250,7 @@ public final class InboundPublishes implements Feedback {
     loop.window().give(1, publish.size());
     loop.counts().publishAnswered(publish.reason());
     if (publish.reason().isError() && !session.version().hasProperties() && failure == null) failure = publish.reason();
-    if (recorded != null && recorded.mayHaveRecord(publish)) recorded.forget(publish);
+    if (publish.qos() == QoS.EXACTLY_ONCE && session.durable() && recorded().mayHaveRecord(publish)) recorded().forget(publish);
     else finished(publish);
   }
 
@@ -254,7 +266,22 @@ public final class InboundPublishes implements Feedback {
   void finished(PendingPublish publish) {
     publish.finish();
     acknowledgeFinished();
+    settles();
+  }
+
+  private void settles() {
     if (recorded != null) recorded.finished();
+  }
+
+  private RetainLine line() {
+    RetainLine present = line;
+    if (present == null) line = present = new RetainLine(session.loop(), this, this::failure, this::settles);
+    return present;
+  }
+
+  /** Whether a QoS 2 publish waits for its turn to be passed on. */
+  boolean waitsInLine(int packetId) {
+    return line != null && line.holds(each -> each instanceof PendingPublish publish && publish.qos() == QoS.EXACTLY_ONCE && publish.packetId() == packetId);
   }
 
   private RecordedPublishes recorded() {
@@ -263,9 +290,9 @@ public final class InboundPublishes implements Feedback {
     return present;
   }
 
-  /** Whether all publishes over this connection and the previous one are answered by all destinations. */
+  /** Whether all publishes over this connection and the previous one are passed on, and answered by all destinations. */
   boolean settled() {
-    return pending.isEmpty() && (recorded == null || !recorded.follows());
+    return pending.isEmpty() && (line == null || line.isEmpty()) && (recorded == null || !recorded.follows());
   }
 
   /** Runs a task on this loop as soon as it is {@link #settled}. */

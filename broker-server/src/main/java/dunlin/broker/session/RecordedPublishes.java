@@ -1,11 +1,9 @@
 package dunlin.broker.session;
 
 import dunlin.broker.loop.FrontendSettings;
-import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import io.netty.util.concurrent.ScheduledFuture;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -22,8 +20,7 @@ public final class RecordedPublishes {
   /*
    * An exchange is recorded in the log entry that appends its message to all inboxes. From then on, a repeated PUBLISH is
    * only answered with PUBREC. So everything that must survive a crash is done before or in that entry:
-   *   1. A message to be retained is set as the retained message first, and goes no further if that fails. Later QoS 2
-   *      messages wait until then, to keep their order.
+   *   1. A message to be retained is set as the retained message first, and goes no further if that fails (RetainLine).
    *   2. It is recorded and appended.
    *   3. It is delivered to connected sessions without expiry, which a crash ends anyway (see RecordedDelivery in the dist
    *      tier).
@@ -33,8 +30,7 @@ public final class RecordedPublishes {
    * answered at once if it is recorded, and later ones must not overtake it.
    *
    * Owner: the connection's event loop.
-   * Bounds: waiting publishes are within Receive Maximum and hold credit of their lane; releases in progress are
-   * operations of the session.
+   * Bounds: releases in progress are operations of the session.
    * Failure: publishes behind a refused message of an MQTT 3 client are not recorded. A release that fails ends the
    * connection; the client then continues from the session tier's record. A displaced connection that is not settled is
    * waited for until FOLLOW_MILLIS beyond the longest wait of a message.
@@ -44,9 +40,6 @@ public final class RecordedPublishes {
   private final LiveSession session;
   private final InboundPublishes inbound;
 
-  /** Exchanges that wait until their message is retained, or behind such an exchange. */
-  private final ArrayDeque<Waiting> waiting = new ArrayDeque<>(2);
-
   /** Packet identifiers whose release is not answered yet, and how many PUBRELs are to be answered with it. */
   private final Map<Integer, Integer> releasing = new HashMap<>(2);
 
@@ -55,19 +48,6 @@ public final class RecordedPublishes {
   /** The timeout of the wait for the displaced connection; null when there is no such wait. */
   private @Nullable ScheduledFuture<?> following;
 
-  private static final class Waiting {
-    final Publication message;
-    final PendingPublish publish;
-
-    /** The result of retaining it; null while that is unknown. */
-    @Nullable ReasonCode retained;
-
-    Waiting(Publication message, PendingPublish publish) {
-      this.message = message;
-      this.publish = publish;
-    }
-  }
-
   RecordedPublishes(LiveSession session, InboundPublishes inbound) {
     this.session = session;
     this.inbound = inbound;
@@ -75,39 +55,9 @@ public final class RecordedPublishes {
 
   // ------------------------------------------------------------------------------------------------------------- QoS 2 exchanges
 
-  /** Hands on the message of a new exchange. */
-  void publish(Publication message, PendingPublish publish) {
-    if (!message.retain() && waiting.isEmpty()) {
-      append(message, publish);
-      return;
-    }
-    Waiting next = new Waiting(message, publish);
-    waiting.add(next);
-    if (message.retain()) {
-      session.tiers().retain().set(message, reason -> session.loop().post(() -> retained(next, reason)));
-    } else {
-      next.retained = ReasonCode.SUCCESS;
-    }
-  }
-
-  private void retained(Waiting message, ReasonCode reason) {
-    message.retained = reason;
-    for (Waiting head = waiting.peek(); head != null && head.retained != null; head = waiting.peek()) {
-      waiting.remove();
-      ReasonCode refusal = head.retained.isError() ? head.retained : inbound.failure();
-      if (refusal != null) head.publish.answer(refusal);
-      else append(head.message, head.publish);
-    }
-  }
-
-  private void append(Publication message, PendingPublish publish) {
-    session.loop().lane().append(message, inbound, publish);
-    publish.answer(ReasonCode.SUCCESS);
-  }
-
-  /** Whether a publish must be acknowledged with an error although its exchange is or may be recorded. */
+  /** Whether a publish of QoS 2 must be acknowledged with an error although its exchange is or may be recorded. */
   boolean mayHaveRecord(PendingPublish publish) {
-    if (publish.qos() != QoS.EXACTLY_ONCE || session.ended() || !session.version().hasProperties()) return false;
+    if (session.ended() || !session.version().hasProperties()) return false;
     ReasonCode reason = publish.reason();
     return switch (reason) {
       case SERVER_BUSY, SESSION_TAKEN_OVER -> false;
@@ -127,8 +77,7 @@ public final class RecordedPublishes {
 
   /** Handles PUBREL: the identifier is free again once the release is as durable as the session [MQTT-4.3.3-11]. */
   void release(int packetId) {
-    for (Waiting each : waiting) {
-      if (each.publish.packetId() != packetId) continue;
+    if (inbound.waitsInLine(packetId)) {
       session.connection().violated(ReasonCode.PROTOCOL_ERROR, null, "PUBREL of packet " + packetId + " before its PUBREC");
       return;
     }
