@@ -125,6 +125,19 @@ final class MqttCheckerTest {
   }
 
   @Test
+  void whoSubscribesBeforeAClusterSendsAgainMayGetAnOldMessageLate() {
+    good(subscribesLate(true));
+    bad(subscribesLate(false), "D4", "out of order");
+  }
+
+  private static TestHistory subscribesLate(boolean fault) {
+    var history = new TestHistory().deed(Deed.STARTED, 1).deed(Deed.STARTED, 2).connect("pub", FOREVER, false).connect("late", 0, false);
+    history.publish("pub", 1, "d/1", 1).subscribe("late", "d/#", 1).publish("pub", 2, "d/1", 1).receive("late", "pub", 2, "d/1", 1);
+    if (fault) history.deed(Deed.STRUCK).deed(Deed.HEALED);
+    return history.receive("late", "pub", 1, "d/1", 1);
+  }
+
+  @Test
   void resentMessagesKeepTheirOrder() {
     var history = subscribed().safe("pub", 1, "d/1", 1).safe("pub", 2, "d/1", 1).hold("sub", "pub", 1, "d/1", 1).hold("sub", "pub", 2, "d/1", 1);
     history.end("sub", End.ABANDONED).connect("sub", FOREVER, true);

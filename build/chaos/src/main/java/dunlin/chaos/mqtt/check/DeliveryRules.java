@@ -125,7 +125,7 @@ public final class DeliveryRules {
       var stream = new Stream(each.id().publisher(), each.topic(), message.first.qos(), facts.orderedWithin(message));
       long place = copies.computeIfAbsent(new Copy(each.id(), each.packetId()), _ -> (long) copies.size() + 1);
       if (seen.add(each.id())) {
-        if (grows(last, stream, each.id().number()) || (message.sends > 1 && firstMayBeLost(session, each, message))) continue;
+        if (grows(last, stream, each.id().number()) || secondMayComeFirst(session, each, message)) continue;
         violations.add(new Violation("D4", "out of order", "%s after %d to %s".formatted(each, last.get(stream), session.client())));
       } else if (each.dup() && message.sends == 1 && !grows(again, new Repetition(each.connection(), stream), place)) {
         violations.add(new Violation("D4", "sent again out of order", "%s to %s".formatted(each, session.client())));
@@ -134,8 +134,10 @@ public final class DeliveryRules {
   }
 
   /** Whether a session may see the second sending of a message as its first, after later messages. */
-  private static boolean firstMayBeLost(Session session, Received each, Sent message) {
-    return each.qos() == 0 || !coveredSince(session, message);
+  private boolean secondMayComeFirst(Session session, Received each, Sent message) {
+    boolean missedFirst = !coveredSince(session, message);
+    if (message.sends > 1 && (each.qos() == 0 || missedFirst)) return true;
+    return each.qos() == 1 && message.first.qos() == 1 && missedFirst && facts.resendsBetween(message.first.nanos(), each.nanos()) > 0;
   }
 
   /** Whether the session was subscribed when the message was first sent. */
