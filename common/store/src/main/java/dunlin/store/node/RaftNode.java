@@ -31,6 +31,7 @@ import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.server.storage.RaftStorage;
 import org.apache.ratis.statemachine.StateMachine;
+import org.apache.ratis.util.ExitUtils;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,6 +46,7 @@ public final class RaftNode {
 
   private final RaftServer server;
   private final PeerCallsOnly peerCalls;
+  private final ClusterSettings cluster;
   private final @Nullable PeerTls tls;
   private final @Nullable PeerConnections connections; // null without peers
   private final ClientId clientId = ClientId.randomId();
@@ -55,9 +57,14 @@ public final class RaftNode {
   private long tlsReadNanos = System.nanoTime(); // used by the upkeep thread only
 
   private RaftNode(
-      RaftServer server, PeerCallsOnly peerCalls, @Nullable PeerTls tls, @Nullable PeerConnections connections) {
+      RaftServer server,
+      PeerCallsOnly peerCalls,
+      ClusterSettings cluster,
+      @Nullable PeerTls tls,
+      @Nullable PeerConnections connections) {
     this.server = server;
     this.peerCalls = peerCalls;
+    this.cluster = cluster;
     this.tls = tls;
     this.connections = connections;
   }
@@ -67,6 +74,7 @@ public final class RaftNode {
       throws IOException {
     requireSafe(settings.cluster());
     requireFreePort(settings.cluster());
+    ProcessExit.forbid();
     var tls =
         settings.cluster().hasPeers() && settings.cluster().security() instanceof PeerSecurity.MutualTls files
             ? new PeerTls(files)
@@ -81,7 +89,8 @@ public final class RaftNode {
             .setOption(RaftStorage.StartupOption.RECOVER)
             .build();
     callers.serve(server);
-    return new RaftNode(server, peerCalls, tls, settings.cluster().hasPeers() ? new PeerConnections(server) : null);
+    var connections = settings.cluster().hasPeers() ? new PeerConnections(server) : null;
+    return new RaftNode(server, peerCalls, settings.cluster(), tls, connections);
   }
 
   public RaftServer server() {
@@ -105,8 +114,17 @@ public final class RaftNode {
     }
   }
 
+  /**
+   * Starts the server; it must be closed after a failure, too.
+   *
+   * @throws StoreException when the cluster port was taken since it was found free
+   */
   public void start() throws IOException {
-    server.start();
+    try {
+      server.start();
+    } catch (ExitUtils.ExitException e) {
+      throw unusable(cluster, e);
+    }
   }
 
   public Set<RaftGroupId> groups() {
@@ -203,14 +221,20 @@ public final class RaftNode {
     }
   }
 
-  /** Checks that the port is free: Ratis would end the whole process if it were not. */
+  /** Checks that the port is free, before Ratis has started its threads. */
   private static void requireFreePort(ClusterSettings cluster) {
     if (!cluster.hasPeers()) return;
     try (var socket = new ServerSocket()) {
       socket.setReuseAddress(true);
       socket.bind(new InetSocketAddress(InetAddress.getByName(cluster.bindAddress()), cluster.port()));
     } catch (IOException e) {
-      throw new StoreException("cluster port " + cluster.port() + " cannot be used: " + e.getMessage(), e);
+      throw unusable(cluster, e);
     }
+  }
+
+  private static StoreException unusable(ClusterSettings cluster, Exception e) {
+    Throwable root = e;
+    while (root.getCause() != null) root = root.getCause();
+    return new StoreException("cluster port " + cluster.port() + " cannot be used: " + root.getMessage(), e);
   }
 }

@@ -7,7 +7,7 @@ import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * A loopback port for a node that is restarted. It is below the ephemeral ports: an outgoing connection could take one
- * of those while the node is down, and Ratis would then end the process.
+ * of those while the node is down, and the node could not start then.
  */
 public final class FreePort {
   private static final int LEAST = 10_000;
