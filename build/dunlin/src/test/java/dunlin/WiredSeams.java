@@ -39,6 +39,7 @@ import dunlin.transport.lane.ReceivingStream;
 import dunlin.transport.lane.RemoteLane;
 import dunlin.transport.lane.Repeating;
 import dunlin.transport.lane.SharedWindow;
+import dunlin.transport.lane.UnacknowledgedDrops;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -232,7 +233,7 @@ public final class WiredSeams implements Seams {
       var loop = frontend.onLane(lane);
       var repetitions = new Repetitions();
       var wire = wire(thread, loop, (link, _) -> new ReceivingStream(link, loop, new RemoteDeliveries(delivery, repetitions)));
-      return new RemoteDelivery(wire::dial, thread, System::nanoTime);
+      return new RemoteDelivery(wire::dial, thread, System::nanoTime, new UnacknowledgedDrops());
     };
   }
 
@@ -241,7 +242,7 @@ public final class WiredSeams implements Seams {
     return (lane, thread) -> {
       var there = thread("shards-lane-" + lane);
       var wire = wire(thread, there, (link, _) -> new ReceivingStream(link, there, new RemoteDeliveries(delivery)));
-      return new RemoteDelivery(wire::dial, thread, System::nanoTime);
+      return new RemoteDelivery(wire::dial, thread, System::nanoTime, new UnacknowledgedDrops());
     };
   }
 
@@ -320,7 +321,7 @@ public final class WiredSeams implements Seams {
               });
       var wire = wire(thread, there, links::open);
       Repeating.Later later = (task, millis) -> timer.schedule(() -> thread.execute(task), millis, TimeUnit.MILLISECONDS);
-      return new RemoteLane(wire::dial, thread, credit, new Repeating(number + 1, TestBroker.SOON, System::nanoTime, later));
+      return new RemoteLane(wire::dial, thread, credit, new Repeating(number + 1, TestBroker.SOON, System::nanoTime, later), new UnacknowledgedDrops());
     }
 
     @Override

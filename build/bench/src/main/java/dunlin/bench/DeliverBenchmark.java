@@ -17,6 +17,7 @@ import dunlin.model.TopicFilter;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.lane.ReceivingStream;
+import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import dunlin.transport.link.Pipe;
@@ -124,7 +125,12 @@ public class DeliverBenchmark {
     for (int i = 0; i < destinations; i++) {
       int number = i;
       var there = far.get(i % far.size());
-      deliveries.add(opened.open(i, (_, serving) -> new RemoteDelivery(handler -> dial(number + 1, handler, serving, there), serving, System::nanoTime)));
+      deliveries.add(
+          opened.open(
+              i,
+              (_, serving) ->
+                  new RemoteDelivery(
+                      handler -> dial(number + 1, handler, serving, there), serving, System::nanoTime, new UnacknowledgedDrops())));
       var matched = new MatchedRoutes();
       matched.add(new Route(Publisher.DEFAULT_TENANT, TopicFilter.plain("fleet/+/engine/status"), ShardId.frontend("node-" + i), 1, i));
       routes.add(matched);

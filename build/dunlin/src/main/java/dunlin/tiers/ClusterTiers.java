@@ -102,6 +102,7 @@ public final class ClusterTiers implements AutoCloseable {
   private final Reach reach;
   private final LedTiers led;
   private final Accepting accepting;
+  private final DropMeters drops;
   private final List<WhileLeading> serving = new CopyOnWriteArrayList<>();
   private final int shards;
   private final RemoteRoutes routesOfClients;
@@ -115,9 +116,11 @@ public final class ClusterTiers implements AutoCloseable {
     this.parts = parts;
     reach = new Reach(parts.dials());
     shards = inbox.layout().shards();
+    drops = new DropMeters(parts.meters());
     led =
         new LedTiers(
-            parts.accepts(), reach, parts.lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain), parts.meters(), parts.beans(), parts.clock(), parts.timer());
+            parts.accepts(), reach, parts.lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain), parts.meters(), drops.deliveries(), parts.beans(),
+            parts.clock(), parts.timer());
     accepting = new Accepting(parts.accepts());
     String node = parts.frontend().nodeId();
     routesOfClients = routes("clients", node);
@@ -204,7 +207,8 @@ public final class ClusterTiers implements AutoCloseable {
     @Override
     public Lane openLane(int number, Executor thread, LaneCredit credit) {
       var dialler = reach.leader(RouteReplica.KIND, LinkNames.lane(number), new byte[0], thread);
-      return new RemoteLane(dialler, thread, credit, new Repeating(random.nextLong(), Patience.LIMIT, System::nanoTime, (task, millis) -> later(thread, task, millis)));
+      var repeating = new Repeating(random.nextLong(), Patience.LIMIT, System::nanoTime, (task, millis) -> later(thread, task, millis));
+      return new RemoteLane(dialler, thread, credit, repeating, drops.lanes());
     }
 
     private void later(Executor thread, Runnable task, long millis) {
@@ -280,5 +284,6 @@ public final class ClusterTiers implements AutoCloseable {
     routesOfSessions.close();
     serving.forEach(WhileLeading::close);
     accepting.close();
+    drops.close();
   }
 }

@@ -7,6 +7,7 @@ import dunlin.dist.DistWorker;
 import dunlin.dist.remote.RemoteDelivery;
 import dunlin.model.ShardId;
 import dunlin.transport.lane.SendingStream;
+import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import java.util.HashMap;
@@ -41,6 +42,7 @@ final class FrontendDirectory {
   private final Reach reach;
   private final Cluster cluster;
   private final byte[] opening;
+  private final UnacknowledgedDrops drops;
   private final Set<UUID> attached = new HashSet<>();
   private final Set<UUID> detached = new HashSet<>();
 
@@ -49,9 +51,13 @@ final class FrontendDirectory {
   /** The last link of each node that has had one. */
   private final Map<UUID, Link> links = new HashMap<>();
 
-  /** @param opening of this leader's links */
-  FrontendDirectory(DistWorker worker, Reach reach, Cluster cluster, byte[] opening) {
+  /**
+   * @param opening of this leader's links
+   * @param drops counts the QoS 0 messages that do not reach their frontend
+   */
+  FrontendDirectory(DistWorker worker, Reach reach, Cluster cluster, byte[] opening, UnacknowledgedDrops drops) {
     this.opening = opening;
+    this.drops = drops;
     this.worker = worker;
     this.reach = reach;
     this.cluster = cluster;
@@ -78,8 +84,9 @@ final class FrontendDirectory {
   private void attach(UUID node) {
     if (!attached.add(node)) return;
     detached.remove(node);
-    worker.attachFrontend(node.toString(), deliveries((lane, thread) -> reach.node(node, LinkNames.clients(lane), opening, thread)));
-    worker.attachFrontend(application(node), deliveries((lane, thread) -> reach.node(node, LinkNames.application(lane), opening, thread)));
+    worker.attachFrontend(node.toString(), deliveries((lane, thread) -> reach.node(node, LinkNames.clients(lane), opening, thread), drops));
+    worker.attachFrontend(
+        application(node), deliveries((lane, thread) -> reach.node(node, LinkNames.application(lane), opening, thread), drops));
   }
 
   private void detach(UUID node) {
@@ -108,8 +115,8 @@ final class FrontendDirectory {
     return ApplicationSubscriptions.shardOf(node.toString()).name();
   }
 
-  static Deliveries deliveries(BiFunction<Integer, Executor, SendingStream.Dialler> dialler) {
-    return (lane, thread) -> new RemoteDelivery(dialler.apply(lane, thread), thread, System::nanoTime);
+  static Deliveries deliveries(BiFunction<Integer, Executor, SendingStream.Dialler> dialler, UnacknowledgedDrops drops) {
+    return (lane, thread) -> new RemoteDelivery(dialler.apply(lane, thread), thread, System::nanoTime, drops);
   }
 
   /** Accepts links with calls for routes, and attaches the nodes that open them. */

@@ -28,6 +28,7 @@ import dunlin.transport.LaneCredit;
 import dunlin.transport.call.CallBounds;
 import dunlin.transport.lane.LaneLinks;
 import dunlin.transport.lane.SharedWindow;
+import dunlin.transport.lane.UnacknowledgedDrops;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
@@ -61,16 +62,21 @@ final class LedTiers {
   private final int lanes;
   private final Bounds bounds;
   private final MeterRegistry meters;
+  private final UnacknowledgedDrops drops;
   private final NodeBeans beans;
   private final InstantSource clock;
   private final ScheduledExecutorService timer;
 
-  LedTiers(LinkService links, Reach reach, int lanes, Bounds bounds, MeterRegistry meters, NodeBeans beans, InstantSource clock, ScheduledExecutorService timer) {
+  /** @param drops counts the QoS 0 messages that do not reach their destinations */
+  LedTiers(
+      LinkService links, Reach reach, int lanes, Bounds bounds, MeterRegistry meters, UnacknowledgedDrops drops, NodeBeans beans, InstantSource clock,
+      ScheduledExecutorService timer) {
     this.links = links;
     this.reach = reach;
     this.lanes = lanes;
     this.bounds = bounds;
     this.meters = meters;
+    this.drops = drops;
     this.beans = beans;
     this.clock = clock;
     this.timer = timer;
@@ -87,7 +93,8 @@ final class LedTiers {
             routes, bounds.dist(), publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters,
             DeliverExecutor.start(bounds.deliver(), meters));
     byte[] opening = LaneLinks.opening(replica.status().term());
-    worker.attachInboxShards(FrontendDirectory.deliveries((lane, thread) -> reach.leader(SessionReplica.KIND, LinkNames.shards(lane), opening, thread)));
+    worker.attachInboxShards(
+        FrontendDirectory.deliveries((lane, thread) -> reach.leader(SessionReplica.KIND, LinkNames.shards(lane), opening, thread), drops));
     var accepting = new Accepting(links);
     var threads = accepting.threads("dist", lanes);
     var laneOf = new ArrayList<Lane>(LinkNames.LANES);
@@ -102,7 +109,7 @@ final class LedTiers {
         .baseUnit("bytes")
         .register(meters);
     var calls = accepting.thread("routes");
-    var frontends = new FrontendDirectory(worker, reach, cluster, opening);
+    var frontends = new FrontendDirectory(worker, reach, cluster, opening, drops);
     var comparing =
         timer.scheduleWithFixedDelay(() -> calls.execute(frontends::compare), 0, COMPARE_MILLIS, TimeUnit.MILLISECONDS);
     var streams = new PublishedLanes(timer, DRAIN_MILLIS, window);

@@ -19,6 +19,7 @@ import dunlin.model.TopicFilter;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.lane.LaneLinks;
+import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
@@ -100,7 +101,8 @@ class AcceptingTest {
       var peer = new LinkPeer(FRONTEND, "127.0.0.1", port);
       delivery =
           new RemoteDelivery(
-              handler -> dialler.dial(() -> Optional.of(peer), LinkNames.clients(0), LaneLinks.opening(term), thread, handler), thread, System::nanoTime);
+              handler -> dialler.dial(() -> Optional.of(peer), LinkNames.clients(0), LaneLinks.opening(term), thread, handler), thread, System::nanoTime,
+              new UnacknowledgedDrops());
     }
 
     ReasonCode answer(Route group) throws InterruptedException, ExecutionException, TimeoutException {

@@ -4,6 +4,7 @@ import dunlin.dist.Delivery;
 import dunlin.dist.MatchedRoutes;
 import dunlin.dist.route.Route;
 import dunlin.model.Publication;
+import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
@@ -18,8 +19,8 @@ final class DestinationDelivery implements Delivery {
    * Owner: the lane's thread calls it; the worker calls serve() and endServing(). The destination's own delivery belongs
    * to the thread that serves, but for groupCredit(), which is for the lane's thread at any time.
    * Bounds: see DeliverExecutor.
-   * Failure: copies that wait when it is closed, and later ones, are answered SERVER_UNAVAILABLE, or counted if no answer
-   * is wanted. So nothing is handed over after it was closed.
+   * Failure: copies that wait when it is closed, and later ones, are answered SERVER_UNAVAILABLE, and counted if nobody
+   * learns of that: with QoS 0, or if no answer is wanted. So nothing is handed over after it was closed.
    */
   private static final Logger LOG = LoggerFactory.getLogger(DestinationDelivery.class);
 
@@ -54,7 +55,7 @@ final class DestinationDelivery implements Delivery {
   public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     var answer = CopyAnswer.of(lane.answers(), feedback, acknowledgement);
     if (closed) {
-      lose(answer);
+      lose(message, answer);
       return;
     }
     if (!lane.isWide() && serving.isLane()) {
@@ -87,14 +88,14 @@ final class DestinationDelivery implements Delivery {
     if (served++ == 0) serving.begin();
     servedBytes += copy.size();
     if (closed) {
-      lose(copy.answer());
+      lose(copy.message(), copy.answer());
       return;
     }
     try {
       deliver(copy.message(), copy.routes(), copy.answer());
     } catch (RuntimeException | Error e) {
       LOG.error("A message could not be delivered", e);
-      lose(copy.answer());
+      lose(copy.message(), copy.answer());
     }
   }
 
@@ -111,8 +112,9 @@ final class DestinationDelivery implements Delivery {
   }
 
   /** Answers for a copy that is not delivered. */
-  private void lose(@Nullable CopyAnswer answer) {
-    if (answer == null || !answer.give(ReasonCode.SERVER_UNAVAILABLE)) meters.lost();
+  private void lose(Publication message, @Nullable CopyAnswer answer) {
+    boolean told = answer != null && answer.give(ReasonCode.SERVER_UNAVAILABLE);
+    if (!told || message.qos() == QoS.AT_MOST_ONCE) meters.lost();
   }
 
   @Override

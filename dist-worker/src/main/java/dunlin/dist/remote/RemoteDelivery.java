@@ -4,6 +4,7 @@ import dunlin.dist.Delivery;
 import dunlin.dist.MatchedRoutes;
 import dunlin.dist.route.Route;
 import dunlin.model.Publication;
+import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
@@ -11,8 +12,12 @@ import dunlin.transport.lane.FrameReader;
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;
 import dunlin.transport.lane.SendingStream;
+import dunlin.transport.lane.UnacknowledgedDrops;
 import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -22,12 +27,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RemoteDelivery implements Delivery {
   /*
-   * A slow destination does not delay others: it has a link of its own. When that is half full, messages without an
-   * acknowledgement are dropped and counted. All others are sent; they are bounded by the credit of their publishers,
-   * which are not read from once it is used up.
+   * A slow destination does not delay others: it has a link of its own. When that is half full, messages of QoS 0 are
+   * dropped and counted, and answered at once, so that their publishers have their credit back. All others are sent;
+   * they are bounded by the credit of their publishers, which are not read from once it is used up.
    *
-   * Owner: the thread that serves it; groupCredit() is for the lane's thread, and passes a request for credit on to the
-   * serving one.
+   * Owner: the thread that serves it; groupCredit() is for the lane's thread, and passes requests for credit on to the
+   * serving one: those of a round are one task.
    * Bounds: the stream's, and those of GroupCredits. No credit is requested while the link is half full.
    * Failure: the stream's.
    */
@@ -35,8 +40,13 @@ public final class RemoteDelivery implements Delivery {
   private final Executor thread;
   private final GroupCredits credits;
   private MatchedRoutes sending = new MatchedRoutes();
+  private final UnacknowledgedDrops drops;
+
+  /** Groups whose credit is to be requested. The lane's thread adds, the serving thread takes. */
+  private final Queue<Route> toAsk = new ConcurrentLinkedQueue<>();
+
+  private final AtomicBoolean askDue = new AtomicBoolean();
   private @Nullable Route asking;
-  private long dropped;
 
   /** The routes and credits that accompany the messages of one link. */
   private final class Routes implements SendingStream.Companion {
@@ -68,18 +78,21 @@ public final class RemoteDelivery implements Delivery {
   /**
    * @param thread runs tasks on the thread that serves this, soon
    * @param nanoTime a clock that never steps, in nanoseconds
+   * @param drops counts the QoS 0 messages that are dropped or lost
    */
-  public RemoteDelivery(SendingStream.Dialler dialler, Executor thread, LongSupplier nanoTime) {
+  public RemoteDelivery(SendingStream.Dialler dialler, Executor thread, LongSupplier nanoTime, UnacknowledgedDrops drops) {
     this.thread = thread;
+    this.drops = drops;
     credits = new GroupCredits(nanoTime);
-    stream = new SendingStream(dialler, Routes::new, thread, null, null);
+    stream = new SendingStream(dialler, Routes::new, thread, null, null, drops);
   }
 
   @Override
   public void deliver(
       Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
-    if (acknowledgement == null && !stream.hasRoom()) {
-      dropped++;
+    if (message.qos() == QoS.AT_MOST_ONCE && !stream.hasRoom()) {
+      drops.countOverloaded();
+      if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS); // QoS 0: nobody could be told of an error
       return;
     }
     sending = routes;
@@ -89,22 +102,23 @@ public final class RemoteDelivery implements Delivery {
   @Override
   public int groupCredit(Route route) {
     var credit = credits.of(route);
-    if (credit.mustAsk()) thread.execute(() -> ask(route));
+    if (credit.mustAsk()) {
+      toAsk.add(route);
+      if (askDue.compareAndSet(false, true)) thread.execute(this::ask);
+    }
     return credit.value();
   }
 
-  private void ask(Route group) {
-    if (!stream.hasRoom()) {
-      credits.of(group).notAsked();
-      return;
+  private void ask() {
+    askDue.set(false);
+    for (Route group = toAsk.poll(); group != null; group = toAsk.poll()) {
+      if (stream.hasRoom()) {
+        asking = group;
+        stream.say();
+      } else {
+        credits.of(group).notAsked();
+      }
     }
-    asking = group;
-    stream.say();
-  }
-
-  /** Messages of QoS 0 that were dropped because the destination was too slow. */
-  public long dropped() {
-    return dropped;
   }
 
   /** Closes it: unanswered messages get {@link ReasonCode#SERVER_UNAVAILABLE}. */

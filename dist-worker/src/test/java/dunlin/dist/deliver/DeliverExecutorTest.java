@@ -16,6 +16,7 @@ import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
+import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
@@ -349,7 +350,8 @@ class DeliverExecutorTest {
     var settings = new Link.Settings(1_000, 10_000, Duration.ofSeconds(10));
     lane.open(
         serving ->
-            new RemoteDelivery(handler -> Link.dialling(3, new byte[0], settings, serving, System::nanoTime, handler), serving, System::nanoTime));
+            new RemoteDelivery(
+                handler -> Link.dialling(3, new byte[0], settings, serving, System::nanoTime, handler), serving, System::nanoTime, new UnacknowledgedDrops()));
     lane.open(_ -> new Answering(() -> {}));
 
     var toNobody = new ArrayList<Published>();

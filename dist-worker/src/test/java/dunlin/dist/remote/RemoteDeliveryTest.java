@@ -15,6 +15,7 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Terms;
 import dunlin.transport.lane.ReceivingStream;
+import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import dunlin.transport.link.Pipe;
@@ -42,7 +43,8 @@ class RemoteDeliveryTest {
   private @Nullable Link accepted;
   private final LinkAcceptor acceptor =
       new LinkAcceptor(7, LINK, 4, tasks::add, () -> nanos, (link, _) -> accepts(link));
-  private final RemoteDelivery delivery = new RemoteDelivery(this::dial, tasks::add, () -> nanos);
+  private final UnacknowledgedDrops drops = new UnacknowledgedDrops();
+  private final RemoteDelivery delivery = new RemoteDelivery(this::dial, tasks::add, () -> nanos, drops);
 
   /** Records its messages. */
   private static final class Frontend implements Delivery {
@@ -127,6 +129,15 @@ class RemoteDeliveryTest {
     return new Route("t", TopicFilter.parse(filter).orElseThrow(), ShardId.frontend("n"), 4, handle);
   }
 
+  /** As between processes, where each message is answered. */
+  private Answer deliverQos0(int bytes, Route route) {
+    var matched = new MatchedRoutes();
+    matched.add(route);
+    var answer = new Answer(Terms.ANSWERED);
+    delivery.deliver(Publication.of(PUBLISHER, "a/b", QoS.AT_MOST_ONCE, false, 0, new byte[bytes]), matched, null, answer);
+    return answer;
+  }
+
   private Answer deliver(QoS qos, int bytes, Route... routes) {
     return deliver(delivery, qos, bytes, Terms.ANSWERED, routes);
   }
@@ -162,7 +173,7 @@ class RemoteDeliveryTest {
 
   @Test
   void whatANewLeaderRepeatsIsDeliveredOnceAndGetsTheAnswerOfTheFirst() {
-    var next = new RemoteDelivery(this::dial, tasks::add, () -> nanos);
+    var next = new RemoteDelivery(this::dial, tasks::add, () -> nanos, drops);
     frontend.reason = ReasonCode.QUOTA_EXCEEDED;
     var first = deliver(delivery, 1, 1, false);
     run();
@@ -369,7 +380,8 @@ class RemoteDeliveryTest {
               return Link.dialling(9, new byte[0], LINK, tasks::add, () -> nanos, handler);
             },
             tasks::add,
-            () -> nanos);
+            () -> nanos,
+            drops);
     var matched = new MatchedRoutes();
     matched.add(route("#", 1));
 
@@ -385,9 +397,52 @@ class RemoteDeliveryTest {
     run();
 
     deliver(QoS.AT_MOST_ONCE, 3, route("#", 1));
-    assertThat(delivery.dropped()).isEqualTo(1);
+    assertThat(drops.overloaded()).isEqualTo(1);
 
     delivery.close();
     assertThat(first.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+  }
+
+  /** The answer gives the publisher its credit back. */
+  @Test
+  void qos0IsDroppedCountedAndAnsweredWhileTheLinkIsHalfFull() {
+    connects = false;
+    var first = deliver(QoS.AT_LEAST_ONCE, 6_000, route("#", 1));
+    run();
+
+    var dropped = deliverQos0(3, route("#", 1));
+
+    assertThat(dropped.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(drops.overloaded()).isEqualTo(1);
+    assertThat(first.reason).isNull();
+    delivery.close();
+    assertThat(drops.unreachable()).isZero();
+  }
+
+  @Test
+  void qos0ThatIsLostWithItsLinkIsCounted() {
+    frontend.holds = true;
+    var lost = deliverQos0(3, route("#", 1));
+    run();
+
+    Objects.requireNonNull(accepted).close();
+    run();
+
+    assertThat(lost.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(drops.unreachable()).isEqualTo(1);
+    assertThat(drops.overloaded()).isZero();
+  }
+
+  @Test
+  void requestsForCreditOfOneRoundAreOneTask() {
+    connects = false;
+    deliver(QoS.AT_LEAST_ONCE, 6_000, route("#", 1));
+    run();
+
+    for (int i = 0; i < 1_000; i++) delivery.groupCredit(route("$share/group-" + i + "/a/b", 1));
+
+    assertThat(tasks).hasSize(1);
+    run();
+    delivery.close();
   }
 }

@@ -25,9 +25,11 @@ public final class RemoteLane implements Lane {
   /**
    * @param thread runs tasks on the lane's thread, soon
    * @param repeating null for a lane that sends nothing again
+   * @param drops counts the QoS 0 messages that are lost
    */
-  public RemoteLane(SendingStream.Dialler dialler, Executor thread, LaneCredit credit, @Nullable Repeating repeating) {
-    stream = new SendingStream(dialler, () -> new Window(credit), thread, credit, repeating);
+  public RemoteLane(
+      SendingStream.Dialler dialler, Executor thread, LaneCredit credit, @Nullable Repeating repeating, UnacknowledgedDrops drops) {
+    stream = new SendingStream(dialler, () -> new Window(credit), thread, credit, repeating, drops);
     credit.allow(SharedWindow.SHARE_MIN);
   }
 

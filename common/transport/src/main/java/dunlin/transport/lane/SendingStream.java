@@ -151,6 +151,11 @@ public final class SendingStream {
       if (feedback != null) feedback.waitsNoLonger(qos, size);
     }
 
+    /** Whether no publisher learns that it is lost. */
+    boolean isUnacknowledged() {
+      return acknowledgement == null || qos == QoS.AT_MOST_ONCE;
+    }
+
     /** Undoes the feedback of its link. */
     void waitsNowhere() {
       while (waiting > 0) waitsNoLonger();
@@ -171,6 +176,7 @@ public final class SendingStream {
   private final Executor thread;
   private final @Nullable LaneCredit credit;
   private final @Nullable Repeating repeating;
+  private final UnacknowledgedDrops drops;
   private final FrameWriter out = new FrameWriter();
 
   private @Nullable Connected connected;
@@ -191,7 +197,6 @@ public final class SendingStream {
 
   private boolean flushDue;
   private boolean closed;
-  private long lostUnacknowledged;
 
   /** The state of one link. */
   private final class Connected implements Link.Handler, Answers.Listener {
@@ -320,14 +325,21 @@ public final class SendingStream {
    * @param thread runs tasks on the lane's thread, soon
    * @param credit where a message without an acknowledgement holds credit until it is answered; null for none
    * @param repeating null for a stream that sends nothing again; only streams without a companion send again
+   * @param drops counts the QoS 0 messages that are lost
    */
   public SendingStream(
-      Dialler dialler, Supplier<Companion> companions, Executor thread, @Nullable LaneCredit credit, @Nullable Repeating repeating) {
+      Dialler dialler,
+      Supplier<Companion> companions,
+      Executor thread,
+      @Nullable LaneCredit credit,
+      @Nullable Repeating repeating,
+      UnacknowledgedDrops drops) {
     this.dialler = dialler;
     this.companions = companions;
     this.thread = thread;
     this.credit = credit;
     this.repeating = repeating;
+    this.drops = drops;
   }
 
   /**
@@ -343,6 +355,7 @@ public final class SendingStream {
       return;
     }
     if (pending() == PENDING_MAX) {
+      if (pending.isUnacknowledged()) drops.countOverloaded();
       settle(pending, ReasonCode.SERVER_BUSY);
       return;
     }
@@ -480,7 +493,7 @@ public final class SendingStream {
 
   private void lose(Pending message) {
     message.waitsNowhere();
-    if (message.acknowledgement == null) lostUnacknowledged++;
+    if (message.isUnacknowledged()) drops.countUnreachable();
     settle(message, ReasonCode.SERVER_UNAVAILABLE);
   }
 
@@ -497,11 +510,6 @@ public final class SendingStream {
   /** The number of unanswered messages. */
   public int pending() {
     return (connected == null ? 0 : connected.pending()) + waiting.size();
-  }
-
-  /** QoS 0 messages that were lost with their links. */
-  public long lostUnacknowledged() {
-    return lostUnacknowledged;
   }
 
   /** Closes it; unanswered messages, and later ones, get SERVER_UNAVAILABLE. */
