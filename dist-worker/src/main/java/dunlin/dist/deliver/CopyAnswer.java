@@ -1,5 +1,6 @@
 package dunlin.dist.deliver;
 
+import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
@@ -15,7 +16,8 @@ final class CopyAnswer extends Acknowledgement implements Feedback, Runnable {
    * destination. As all answers of a destination take one way, they keep their order, which RecordedDelivery relies on.
    *
    * Owner: the destination answers on any thread.
-   * Failure: a destination that fails before it answers is answered for; what it says later is ignored.
+   * Failure: a destination that fails before it answers is answered for; what it says later is ignored. What it
+   * had said to wait waits no longer then.
    */
   @SuppressWarnings("rawtypes")
   private static final AtomicReferenceFieldUpdater<CopyAnswer, @Nullable ReasonCode> GIVEN =
@@ -25,6 +27,10 @@ final class CopyAnswer extends Acknowledgement implements Feedback, Runnable {
   private final @Nullable Feedback feedback;
   private final @Nullable Acknowledgement acknowledgement;
   private volatile @Nullable ReasonCode given;
+
+  // Of the lane's thread: what the publisher believes to wait.
+  private int waiting;
+  private boolean over;
 
   private CopyAnswer(LaneAnswers lane, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     this.lane = lane;
@@ -54,35 +60,52 @@ final class CopyAnswer extends Acknowledgement implements Feedback, Runnable {
 
   @Override
   protected void complete(ReasonCode reason) {
-    give(reason);
+    if (GIVEN.compareAndSet(this, null, reason)) lane.execute(this);
   }
 
   /** Answers in place of the destination. Returns false if no answer is wanted. */
-  boolean give(ReasonCode reason) {
-    if (acknowledgement == null) return false;
-    if (GIVEN.compareAndSet(this, null, reason)) lane.execute(this);
-    return true;
+  boolean give(Publication message, ReasonCode reason) {
+    if (GIVEN.compareAndSet(this, null, reason)) {
+      lane.execute(
+          () -> {
+            while (waiting > 0) passWaitsNoLonger(message.qos(), message.body().length);
+            run();
+          });
+    }
+    return acknowledgement != null;
   }
 
   /** Passes the answer on, on the lane's thread. */
   @Override
   public void run() {
-    var to = acknowledgement;
+    over = true;
     var reason = given;
-    if (to == null || reason == null) throw new IllegalStateException("no answer was given");
+    if (reason == null) throw new IllegalStateException("no answer was given");
+    var to = acknowledgement;
+    if (to == null) return;
     if (matched()) to.markMatched();
     to.answer(reason);
   }
 
   @Override
   public void waits(QoS qos, int size) {
-    var to = feedback;
-    if (to != null && given == null) lane.execute(() -> to.waits(qos, size));
+    if (feedback != null && given == null) lane.execute(() -> passWaits(qos, size));
   }
 
   @Override
   public void waitsNoLonger(QoS qos, int size) {
-    var to = feedback;
-    if (to != null && given == null) lane.execute(() -> to.waitsNoLonger(qos, size));
+    if (feedback != null && given == null) lane.execute(() -> passWaitsNoLonger(qos, size));
+  }
+
+  private void passWaits(QoS qos, int size) {
+    if (over || feedback == null) return;
+    waiting++;
+    feedback.waits(qos, size);
+  }
+
+  private void passWaitsNoLonger(QoS qos, int size) {
+    if (waiting == 0 || feedback == null) return;
+    waiting--;
+    feedback.waitsNoLonger(qos, size);
   }
 }

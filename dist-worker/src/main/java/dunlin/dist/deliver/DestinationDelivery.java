@@ -65,7 +65,7 @@ final class DestinationDelivery implements Delivery {
     var copy = new MessageCopy(this, message, routes.copy(), answer);
     if (!hasRoom(copy.size())) {
       meters.refused();
-      if (answer != null) answer.give(ReasonCode.SERVER_BUSY);
+      if (answer != null) answer.give(message, ReasonCode.SERVER_BUSY);
       return;
     }
     serving.handOver();
@@ -113,7 +113,7 @@ final class DestinationDelivery implements Delivery {
 
   /** Answers for a copy that is not delivered. */
   private void lose(Publication message, @Nullable CopyAnswer answer) {
-    boolean told = answer != null && answer.give(ReasonCode.SERVER_UNAVAILABLE);
+    boolean told = answer != null && answer.give(message, ReasonCode.SERVER_UNAVAILABLE);
     if (!told || message.qos() == QoS.AT_MOST_ONCE) meters.lost();
   }
 

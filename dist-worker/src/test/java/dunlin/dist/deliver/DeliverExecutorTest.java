@@ -459,11 +459,15 @@ class DeliverExecutorTest {
     assertThat(meter("lost")).as("the one without an acknowledgement").isEqualTo(1);
   }
 
-  /** Throws when the topic says so: before or after it has answered. */
+  /** Throws when the topic says so: while the message waits, before or after it has answered. */
   private record Failing(AtomicInteger calls) implements Delivery {
     @Override
     public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
       calls.incrementAndGet();
+      if (message.topic().equals("waiting") && feedback != null) {
+        feedback.waits(message.qos(), message.body().length);
+        throw new IllegalStateException("while the message waits");
+      }
       if (message.topic().equals("before")) throw new IllegalStateException("before it answers");
       if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
       if (message.topic().equals("after")) throw new IllegalStateException("after it has answered");
@@ -486,6 +490,19 @@ class DeliverExecutorTest {
     assertThat(answer(lane.publish("after", 3, 0))).isEqualTo(ReasonCode.SUCCESS);
     assertThat(answer(lane.publish("well", 3, 0))).isEqualTo(ReasonCode.SUCCESS);
     assertThat(failing.calls).hasValue(3);
+  }
+
+  /** Else the publisher would not be read from for ever. */
+  @Test
+  void whatWaitsAtADeliveryThatFailsWaitsNoLonger() {
+    var executor = executor(0, 2);
+    var lane = new TestLane(executor, 0);
+    lane.open(_ -> new Failing(new AtomicInteger()));
+
+    var published = lane.publish("waiting", 3, 0);
+
+    assertThat(answer(published)).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(lane.on(() -> published.waiting)).isZero();
   }
 
   @Test
