@@ -77,6 +77,13 @@ class ClusterRefusalIT {
     }
   }
 
+  /** Libraries that log by java.util.logging would write there. */
+  @Test
+  void nothingOfABrokerThatGoesOnIsOnStandardError() {
+    goesOn();
+    assertThat(member.err()).isEmpty();
+  }
+
   @Test
   void settingsThatMustBeTheSame() throws IOException {
     Path data = directory.resolve("second");
