@@ -27,6 +27,7 @@ import dunlin.inbox.server.InboxServer;
 import dunlin.links.LinkDialler;
 import dunlin.links.LinkService;
 import dunlin.model.ShardId;
+import dunlin.placement.ClusterMap;
 import dunlin.retain.RetainServer;
 import dunlin.retain.RetainSettings;
 import dunlin.runtime.AdminServer;
@@ -121,6 +122,8 @@ final class Node implements AutoCloseable {
   private @Nullable SessionsMXBean sessions; // only in a broker
   private volatile @Nullable Frontend frontend; // set once; the admin port reads it during the start
   private volatile @Nullable Cluster cluster; // only in a member of one; other nodes ask for it during the start
+  private volatile @Nullable ClusterTiers tiers; // only in a broker that is a member of a cluster
+  private volatile @Nullable CatchUp catchUp; // only in a member of a cluster
   private @Nullable RangeStore store;
   private @Nullable Metrics metrics; // set once the node has a name
   private @Nullable AdminServer admin;
@@ -161,7 +164,7 @@ final class Node implements AutoCloseable {
     if (NodeSettings.isStore(settings)) startStore(meters);
     else startBroker(meters);
     readiness.started();
-    log.info("node {} is ready", id());
+    log.info("node {} has started", id());
   }
 
   /** Closes the composite without the application's registry, from which only this node's meters are removed. */
@@ -202,7 +205,7 @@ final class Node implements AutoCloseable {
     StartProgress progress = new StartProgress(ranges, routesAnnounced::sum, System::nanoTime);
     report(progress, housekeeping);
     StallWatch watch = new StallWatch(stallMax(), progress::moved, System::nanoTime);
-    openAdmin(metrics, probes(progress::text, watch::stalled, ranges, this::unleased));
+    openAdmin(metrics, probes(progress::text, watch::stalled, ranges, this::unserved));
     Authentication authentication = opening(Authentication.open(authenticationSettings, authenticators, meters));
     if (!authentication.authenticates()) {
       // An embedding application has chosen this in its own code and needs no warning.
@@ -324,9 +327,11 @@ final class Node implements AutoCloseable {
                 of.dist(), DeliverSettings.from(settings), of.inbox(), of.retain()));
     Cluster member = joinCluster(ranges, ClusterKeys.member(settings, ClusterTiers.founded()), tiers.kinds(), List.of(links), tls, of.meters());
     tiers.in(member);
+    this.tiers = tiers;
     SysTopics sys = sysTopics(clients);
 
     member.start(settings.get(ClusterKeys.JOIN_TIMEOUT));
+    followCatchUp();
     ranges.show(metrics().beans());
     member.awaitVoters(readiness::isStarting);
     DistClient dist = tiers.dist();
@@ -389,6 +394,7 @@ final class Node implements AutoCloseable {
             ClusterKeys.serviceAddress(settings), member.self(), _ -> Optional.empty(), ranges, member::answer, services,
             ClusterKeys.service(settings), tls, meters, System::nanoTime));
     metrics().beans().register("Cluster", member.bean());
+    catchUp = opening(new CatchUp(() -> member.connected() ? member.map() : ClusterMap.empty(), ranges::status, member.self()));
     return member;
   }
 
@@ -402,8 +408,9 @@ final class Node implements AutoCloseable {
     StartProgress progress = new StartProgress(ranges, () -> 0, System::nanoTime);
     report(progress, housekeeping);
     // Now, since the other nodes may start much later.
-    openAdmin(metrics, probes(() -> joined.unserved().orElseGet(progress::text), () -> false, ranges, joined::unserved));
+    openAdmin(metrics, probes(() -> joined.unserved().orElseGet(progress::text), () -> false, ranges, () -> joined.unserved().or(this::behind)));
     joined.start(settings.get(ClusterKeys.JOIN_TIMEOUT));
+    followCatchUp();
     ranges.show(metrics.beans());
     joined.awaitVoters(readiness::isStarting);
   }
@@ -466,11 +473,22 @@ final class Node implements AutoCloseable {
         readiness, start, stalled, ranges, settings.get(NodeSettings.READY_COMMAND_AGE_MAX), this::isDraining, unserved);
   }
 
-  /** Why a broker of a cluster serves no clients; empty for one that does, or runs alone. */
-  private Optional<String> unleased() {
+  /** Why clients should not be sent to a broker of a cluster; empty when they may be, and for a broker that runs alone. */
+  private Optional<String> unserved() {
     Cluster member = cluster;
-    if (member == null || member.leased()) return Optional.empty();
-    return Optional.of("this node has no lease in its cluster: no leader of the meta group answers its heartbeats");
+    if (member == null) return Optional.empty();
+    if (!member.leased()) return Optional.of("this node has no lease in its cluster: no leader of the meta group answers its heartbeats");
+    ClusterTiers reaching = tiers;
+    return behind().or(() -> reaching == null ? Optional.empty() : reaching.unreached());
+  }
+
+  private Optional<String> behind() {
+    CatchUp own = catchUp;
+    return own == null ? Optional.empty() : own.behind();
+  }
+
+  private void followCatchUp() {
+    Objects.requireNonNull(catchUp).follow();
   }
 
   private boolean isDraining() {

@@ -42,6 +42,7 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -274,6 +275,14 @@ public final class ClusterTiers implements AutoCloseable {
         new FrontendLease(
             cluster(), parts.timer(), parts.leaseChecked(), () -> sessions.lose("this node has lost its lease in the cluster"));
     return CompletableFuture.allOf(routesOfClients.begin(), routesOfSessions.begin(), retained.begin(), sessions.begin(parts.frontend().life()));
+  }
+
+  /** Which tier's leader this node's frontend does not reach; empty when it reaches all. Any thread. */
+  public Optional<String> unreached() {
+    if (!sessions.isReached()) return Optional.of("the leader of the sessions is not reached");
+    if (!routesOfClients.isReached()) return Optional.of("the leader of the routes is not reached");
+    if (!retained.isReached()) return Optional.of("the leader of the retained messages is not reached");
+    return Optional.empty();
   }
 
   @Override

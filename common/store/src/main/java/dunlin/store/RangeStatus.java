@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param term Raft's current term
  * @param committed the last entry that a majority has, as far as this replica knows
  * @param applied the last entry that readers see
+ * @param behind entries that the leader has committed and readers here do not see yet, as the leader has last said; -1 while
+ *     there is no leader, or it has said nothing yet
  * @param flushed the last entry whose rows survive a crash without the log
  * @param logBytes the log's files, as of the last second
  * @param queued commands that wait for the log
@@ -26,6 +28,7 @@ public record RangeStatus(
     long term,
     long committed,
     long applied,
+    long behind,
     long flushed,
     long logBytes,
     int queued,

@@ -66,6 +66,11 @@ public final class RemoteRoutes implements RouteClient, AutoCloseable {
     return links.begin();
   }
 
+  /** Whether the tier has taken the present link. Any thread. */
+  public boolean isReached() {
+    return links.isReached();
+  }
+
   @Override
   public CompletableFuture<Void> addRoute(Route route) {
     return links.call(RouteCallCodec.encode(new RouteCall.Add(route)), 0, RouteCallCodec::decodeNothing);

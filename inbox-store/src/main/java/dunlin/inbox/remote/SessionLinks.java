@@ -59,6 +59,7 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
   private final CompletableFuture<RemoteInbox> first = new CompletableFuture<>();
 
   private volatile @Nullable RemoteInbox present; // written by the links' thread
+  private volatile boolean reached; // written by the links' thread
   private volatile boolean closed;
 
   private long links;
@@ -114,6 +115,7 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
     var inbox = new RemoteInbox(frontend, life, connections, owner, bounds, listener);
     listener.inbox = inbox;
     present = inbox;
+    reached = false;
     first.complete(inbox);
     dial(inbox);
   }
@@ -142,6 +144,7 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
 
     @Override
     public void attached() {
+      if (present == inbox) reached = true;
       attached.complete(null);
     }
 
@@ -163,6 +166,7 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
 
   private void isLost(RemoteInbox inbox, String reason) {
     if (closed) return;
+    reached = false;
     lost.incrementAndGet();
     LOG.warn("The link to the session tier is lost: {}", reason);
     again.execute(() -> dial(inbox));
@@ -193,6 +197,11 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
           var last = present;
           if (last != null && !closed) end(last, reason);
         });
+  }
+
+  /** Whether the session tier has attached the frontend by the present link. Any thread. */
+  public boolean isReached() {
+    return reached;
   }
 
   /** Links that were lost. Any thread. */

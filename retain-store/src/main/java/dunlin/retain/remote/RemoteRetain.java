@@ -67,6 +67,11 @@ public final class RemoteRetain implements RetainClient, AutoCloseable {
     return links.begin();
   }
 
+  /** Whether the tier has taken the present link. Any thread. */
+  public boolean isReached() {
+    return links.isReached();
+  }
+
   @Override
   public void set(Publication message, Consumer<ReasonCode> answer) {
     assert message.retain() : "not to be retained [MQTT-3.3.1-8]: " + message;

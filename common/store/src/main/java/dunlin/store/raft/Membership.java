@@ -31,6 +31,7 @@ import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.protocol.SetConfigurationRequest;
 import org.apache.ratis.protocol.TransferLeadershipRequest;
 import org.apache.ratis.server.RaftServer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -195,10 +196,21 @@ final class Membership {
     long configuration = settled(division);
     var peers = peers(division);
     if (settled(division) != configuration) configuration = -1; // the peers may be of another configuration
+    var leader = leadership.leading() ? self : leadership.leader().orElse(null);
     return new RangeStatus(
-        range, role(division, self), leadership.leading() ? self : leadership.leader().orElse(null), info.getCurrentTerm(),
-        division.getRaftLog().getLastCommittedIndex(), applied, flushed, logBytes, queued, peers,
-        configuration);
+        range, role(division, self), leader, info.getCurrentTerm(), division.getRaftLog().getLastCommittedIndex(), applied,
+        behind(division, leader, applied), flushed, logBytes, queued, peers, configuration);
+  }
+
+  /** A follower's own log may end long before the leader's; each call of the leader says what it has committed. */
+  private static long behind(RaftServer.Division division, @Nullable UUID leader, long applied) {
+    if (leader == null) return -1;
+    var id = RatisPeers.id(leader);
+    return division.getCommitInfos().stream()
+        .filter(info -> info.getServer().getId().equals(id.toByteString()))
+        .mapToLong(info -> Math.max(0, info.getCommitIndex() - applied))
+        .findFirst()
+        .orElse(-1);
   }
 
   /** The index of the configuration in force, or -1 while it is being changed. */

@@ -266,7 +266,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
       }
     }
     var role = quarantined ? ReplicaRole.QUARANTINED : removed ? ReplicaRole.OUTSIDE : ReplicaRole.STOPPED;
-    return new RangeStatus(id, role, null, 0, -1, applied, flushed, logCare.bytes(), proposer.queued(), List.of(), -1);
+    return new RangeStatus(id, role, null, 0, -1, applied, -1, flushed, logCare.bytes(), proposer.queued(), List.of(), -1);
   }
 
   @Override

@@ -54,7 +54,7 @@ class LeaderMonitorTest {
     @Override
     public RangeStatus status() {
       return new RangeStatus(
-          id(), role, SELF, 1, committed, committed, committed, 0, 0,
+          id(), role, SELF, 1, committed, committed, 0, committed, 0, 0,
           List.of(peer(SELF, selfPriority, 0, null), peer(NEAR, 0, nearLag, Duration.ZERO), peer(FAR, 0, farLag, farSilence)), 0);
     }
 

@@ -86,6 +86,28 @@ class ReinstallTest {
     }
   }
 
+  /** Its own log has nothing that is not applied. */
+  @Test
+  void aFollowerThatWaitsForASnapshotIsBehind() {
+    try (var trio = start()) {
+      trio.apply(new Put("first", "1"));
+      var behind = trio.followers().getFirst();
+      await().atMost(Trio.DEADLINE).until(() -> behind.rows().size() == 1);
+      behind.close();
+      cutLog(trio);
+      behind.snapshotsHeld = new CountDownLatch(1);
+
+      behind.restart();
+      await().atMost(Trio.DEADLINE).until(() -> behind.snapshotsAsked.get() > 0);
+      assertThat(behind.range().status().behind()).isNotZero();
+
+      behind.snapshotsHeld.countDown();
+      await().atMost(Trio.DEADLINE).until(() -> behind.range().status().behind() == 0);
+      assertThat(behind.rows()).isEqualTo(trio.leader().rows());
+      assertThat(trio.leader().range().status().behind()).isZero();
+    }
+  }
+
   @Test
   void aFollowerBehindTheTruncatedLogInstallsASnapshot() {
     try (var trio = start()) {

@@ -59,6 +59,7 @@ public final class CallLinks implements AutoCloseable {
   /** The link that calls go to, which may be yet to be dialled; null before the first one. Written by the links' thread. */
   private volatile @Nullable CallStream present;
 
+  private volatile boolean reached; // written by the links' thread
   private volatile boolean closed;
   private long links; // the links' thread's
 
@@ -115,12 +116,14 @@ public final class CallLinks implements AutoCloseable {
   private final class Present implements CallStream.Listener {
     @Override
     public void taken() {
+      reached = true;
       taken.complete(null);
     }
 
     @Override
     public void lost(String reason) {
       var next = next();
+      reached = false;
       lost.incrementAndGet();
       LOG.warn("The link of {} to the {} is lost: {}", caller, protocol.tier(), reason);
       later.execute(() -> dial(next));
@@ -160,6 +163,11 @@ public final class CallLinks implements AutoCloseable {
           var last = present;
           if (last != null) last.close();
         });
+  }
+
+  /** Whether the tier has taken the present link. Any thread. */
+  public boolean isReached() {
+    return reached;
   }
 
   /** Calls without an answer. Any thread. */
