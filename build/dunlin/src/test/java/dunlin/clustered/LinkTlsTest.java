@@ -3,6 +3,9 @@ package dunlin.clustered;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import dunlin.TestBroker;
 import dunlin.harness.Certificates;
 import dunlin.links.LinkDialler;
@@ -20,6 +23,9 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -34,6 +40,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 
 /** Links at the service port of a node with mutual TLS: the caller's certificate proves who owns a link. */
 class LinkTlsTest {
@@ -90,16 +97,24 @@ class LinkTlsTest {
 
   /** TLS with a certificate for one host name. */
   private ServiceTls tls(String file, String name) throws IOException {
-    var issued = authority.client("CN=node", Certificates.name(Certificates.DNS, name));
+    return tls(authority, file, name);
+  }
+
+  private ServiceTls tls(Certificates issuer, String file, String name) throws IOException {
+    var issued = issuer.client("CN=node", Certificates.name(Certificates.DNS, name));
     var key = Files.writeString(directory.resolve(file + ".key"), issued.keyPem());
     var certificate = Files.writeString(directory.resolve(file + ".pem"), issued.certificatePem());
-    var root = Files.writeString(directory.resolve(file + "-root.pem"), authority.rootPem());
+    var root = Files.writeString(directory.resolve(file + "-root.pem"), issuer.rootPem());
     return new ServiceTls(new PeerSecurity.MutualTls(key, certificate, root));
   }
 
   private Hears dial(LinkDialler dialler) throws Exception {
+    return dial(dialler, "localhost");
+  }
+
+  private Hears dial(LinkDialler dialler, String host) throws Exception {
     var hears = new Hears();
-    var peer = new LinkPeer(THERE, "localhost", service.port());
+    var peer = new LinkPeer(THERE, host, service.port());
     var _ = thread.submit(() -> dialler.dial(() -> Optional.of(peer), "lane", new byte[0], thread, hears)).get();
     return hears;
   }
@@ -117,6 +132,93 @@ class LinkTlsTest {
       await().atMost(TestBroker.SOON).until(() -> !callers.isEmpty());
       assertThat(callers).containsExactly(HERE.toString());
       assertThat(accepted.lost).isFalse();
+    }
+  }
+
+  /** What both sides log, one line for each event. */
+  private static final class Logged implements AutoCloseable {
+    private final Logger root = (Logger) LoggerFactory.getLogger("dunlin");
+    private final ListAppender<ILoggingEvent> appender = new ListAppender<>();
+
+    Logged() {
+      appender.list = new CopyOnWriteArrayList<>();
+      appender.start();
+      root.addAppender(appender);
+    }
+
+    void awaitLine(String... parts) {
+      await(String.join(" ... ", parts)).atMost(TestBroker.SOON).until(() -> lines().stream().anyMatch(line -> List.of(parts).stream().allMatch(line::contains)));
+    }
+
+    private List<String> lines() {
+      return appender.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
+    }
+
+    @Override
+    public void close() {
+      root.detachAppender(appender);
+    }
+  }
+
+  @Test
+  void aCertificateOfAnotherAuthorityIsSaidOnBothSides() throws Exception {
+    try (var logged = new Logged();
+        var stranger = new LinkDialler(HERE, SETTINGS, tls(new Certificates(), "stranger", "here.example"), meters)) {
+      var _ = dial(stranger);
+
+      logged.awaitLine("The stream of link lane to", "localhost:" + service.port(), "its certificate is not accepted here");
+      logged.awaitLine("A connection of /127.0.0.1:", "failed in the TLS handshake", "the other side has refused this node");
+      assertThat(callers).isEmpty();
+    }
+  }
+
+  @Test
+  void aCallerWhoseCertificateIsRefusedIsSaidOnBothSides() throws Exception {
+    var other = new Certificates();
+    var issued = other.client("CN=node", Certificates.name(Certificates.DNS, "here.example"));
+    var files =
+        new PeerSecurity.MutualTls(
+            Files.writeString(directory.resolve("mixed.key"), issued.keyPem()),
+            Files.writeString(directory.resolve("mixed.pem"), issued.certificatePem()),
+            Files.writeString(directory.resolve("mixed-root.pem"), authority.rootPem())); // it trusts the other side
+    try (var logged = new Logged();
+        var stranger = new LinkDialler(HERE, SETTINGS, new ServiceTls(files), meters)) {
+      var _ = dial(stranger);
+
+      logged.awaitLine("A connection of /127.0.0.1:", "failed in the TLS handshake", "its certificate is not accepted here");
+      logged.awaitLine("The stream of link lane to", "localhost:" + service.port(), "the other side has refused this node");
+      assertThat(callers).isEmpty();
+    }
+  }
+
+  @Test
+  void aNodeWithoutTheNameThatItIsCalledByIsSaidOnBothSides() throws Exception {
+    try (var logged = new Logged();
+        var honest = new LinkDialler(HERE, SETTINGS, tls("honest", "here.example"), meters)) {
+      var _ = dial(honest, "127.0.0.1");
+
+      logged.awaitLine("The stream of link lane to", "127.0.0.1:" + service.port(), "its certificate is not accepted here");
+      logged.awaitLine("A connection of /127.0.0.1:", "failed in the TLS handshake", "the other side has refused this node");
+      assertThat(callers).isEmpty();
+    }
+  }
+
+  @Test
+  void aPlaintextCallerIsSaidAndLinesAreFew() throws Exception {
+    try (var logged = new Logged();
+        var plain = new LinkDialler(HERE, SETTINGS, null, meters)) {
+      var _ = dial(plain);
+
+      logged.awaitLine("A connection of /127.0.0.1:", "it does not speak TLS");
+      for (int i = 0; i < 50; i++) {
+        try (var socket = new Socket(InetAddress.getLoopbackAddress(), service.port())) {
+          socket.getOutputStream().write("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+          socket.getInputStream().readAllBytes();
+        } catch (SocketException e) {
+          // reset: refused, too
+        }
+      }
+      assertThat(logged.lines().stream().filter(line -> line.contains("failed in the TLS handshake"))).hasSizeBetween(1, 12);
     }
   }
 }

@@ -1,5 +1,7 @@
 package dunlin.links;
 
+import dunlin.runtime.LineLimit;
+import dunlin.store.grpc.FailureText;
 import dunlin.store.grpc.ServiceTls;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.Pipe;
@@ -14,6 +16,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
@@ -37,7 +40,7 @@ public final class LinkDialler implements AutoCloseable {
    * a stream may wait for the link's thread. Sent frames wait in gRPC while the other side does not read, up to the
    * link's bounds.
    * Failure: a stream that breaks or cannot be opened is replaced after a pause of up to PAUSE_MAX_MILLIS, until the
-   * link is lost. The first failure in a row is logged. The other side may have moved meanwhile, for
+   * link is lost. One failure in a row is logged, and refusals of a certificate at once, since these do not pass by themselves. The other side may have moved meanwhile, for
    * example with the leadership of a range: a link that has not begun yet begins there, and one that has is refused
    * there and lost.
    */
@@ -48,6 +51,10 @@ public final class LinkDialler implements AutoCloseable {
 
   /** Failures to open a link before a warning is logged: about six seconds, in which nodes may start and leaders change. */
   private static final int QUIET_FAILURES = 8;
+
+  /** All links are refused for the same reason, so one line in this time says it. */
+  private static final Duration REFUSAL_PERIOD = Duration.ofSeconds(10);
+
   private static final long KEEP_ALIVE_SECONDS = 10;
   private static final long CLOSE_SECONDS = 5;
   private static final int HTTP_WINDOW_BYTES = 1 << 20;
@@ -58,6 +65,7 @@ public final class LinkDialler implements AutoCloseable {
   private final SecureRandom random = new SecureRandom();
   private final Set<DialledLink> links = ConcurrentHashMap.newKeySet();
   private final Counter broken;
+  private final LineLimit refusalLines = new LineLimit(1, REFUSAL_PERIOD, System::nanoTime);
   private final ScheduledExecutorService timer =
       Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-links-dialler").factory());
 
@@ -125,13 +133,13 @@ public final class LinkDialler implements AutoCloseable {
       }
       var peer = to.get().orElse(null);
       if (peer == null) {
-        failed(QUIET_FAILURES, "cannot be opened: it is not known where to");
+        failed(QUIET_FAILURES, false, "cannot be opened: it is not known where to");
         return;
       }
       try {
         link.connected(new DialledPipe(this, peer, name));
       } catch (RuntimeException e) { // such as certificates that cannot be read
-        failed(QUIET_FAILURES, "to " + peer + " cannot be opened: " + e.getMessage());
+        failed(QUIET_FAILURES, false, "to " + peer + " cannot be opened: " + e.getMessage());
       }
     }
 
@@ -140,14 +148,23 @@ public final class LinkDialler implements AutoCloseable {
       if (wasOpen) failures = 0;
       link.broken(pipe);
       if (link.isLost()) links.remove(this);
-      else failed(wasOpen ? 0 : QUIET_FAILURES, "to " + pipe.peer + " has ended: " + status.getCode() + ", " + status.getDescription());
+      else failed(wasOpen ? 0 : QUIET_FAILURES, isRefusal(status), "to " + pipe.peer + " has ended: " + status.getCode() + ", " + FailureText.of(status));
     }
 
-    /** @param quiet number of failures in a row before one is logged */
-    private void failed(int quiet, String how) {
+    /** Whether the other side, or this one, refuses a certificate: that does not pass by itself. */
+    private boolean isRefusal(Status status) {
+      return status.getCode() == Status.Code.PERMISSION_DENIED || FailureText.isTls(status);
+    }
+
+    /**
+     * @param quiet number of failures in a row before one is logged
+     * @param refused whether it is logged at once
+     */
+    private void failed(int quiet, boolean refused, String how) {
       broken.increment();
       // Once for each time that the other side goes away, not for each attempt.
-      if (failures == quiet) LOG.warn("The stream of link {} {}", name, how);
+      if (refused && refusalLines.admits()) LOG.warn("The stream of link {} {}; {} more refusals were not logged", name, how, refusalLines.leftOut());
+      else if (!refused && failures == quiet) LOG.warn("The stream of link {} {}", name, how);
       long pause = Math.min(PAUSE_MAX_MILLIS, PAUSE_MILLIS << Math.min(failures++, 10));
       try {
         var _ = timer.schedule(() -> hand(this::open), ThreadLocalRandom.current().nextLong(pause / 2, pause), TimeUnit.MILLISECONDS);

@@ -1,12 +1,17 @@
 package dunlin.store.grpc;
 
+import dunlin.store.StoreException;
 import dunlin.store.node.PeerTls;
 import dunlin.store.settings.PeerSecurity;
 import io.grpc.ChannelCredentials;
 import io.grpc.ServerCredentials;
 import io.grpc.TlsChannelCredentials;
-import io.grpc.TlsServerCredentials;
+import io.grpc.netty.GrpcSslContexts;
+import io.grpc.netty.InternalNettyServerCredentials;
+import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.SslContextBuilder;
 import java.util.Optional;
+import javax.net.ssl.SSLException;
 
 /**
  * Mutual TLS between nodes: both sides present a certificate of the same authority, and the server's must have the name
@@ -33,13 +38,14 @@ public final class ServiceTls {
     files.refresh();
   }
 
-  /** Credentials of a server that nodes call. */
+  /** Credentials of a server that nodes call. It logs handshakes that fail. */
   public ServerCredentials server() {
-    return TlsServerCredentials.newBuilder()
-        .keyManager(files.keys())
-        .trustManager(files.trust())
-        .clientAuth(TlsServerCredentials.ClientAuth.REQUIRE)
-        .build();
+    try {
+      var context = SslContextBuilder.forServer(files.keys()).trustManager(files.trust()).clientAuth(ClientAuth.REQUIRE);
+      return InternalNettyServerCredentials.create(new WatchedHandshakes(GrpcSslContexts.configure(context).build()));
+    } catch (SSLException e) {
+      throw new StoreException("the TLS between nodes cannot be set up: " + e.getMessage(), e);
+    }
   }
 
   /** Credentials of a caller. */

@@ -1,5 +1,6 @@
 package dunlin.store.remote;
 
+import dunlin.store.grpc.FailureText;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
@@ -9,7 +10,6 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -80,28 +80,10 @@ final class UnaryCall {
       return answer.get();
     } catch (ExecutionException e) {
       Status status = e.getCause() instanceof StatusRuntimeException refused ? refused.getStatus() : Status.UNKNOWN;
-      throw new IOException(to + ": " + status.getCode() + ", " + reason(status), e);
+      throw new IOException(to + ": " + status.getCode() + ", " + FailureText.of(status), e);
     } catch (InterruptedException e) {
       throw interrupted(e);
     }
-  }
-
-  /** In one line: gRPC adds the pipeline of the channel, and leaves the cause out, which with TLS says what is wrong with a certificate. */
-  private static String reason(Status status) {
-    String described = firstLine(status.getDescription());
-    boolean certificate = false;
-    Throwable root = status.getCause();
-    while (root != null) {
-      certificate |= root instanceof GeneralSecurityException;
-      if (root.getCause() == null) break;
-      root = root.getCause();
-    }
-    if (root == null || described.equals(firstLine(root.getMessage()))) return described;
-    return described + (certificate ? ": its certificate is not accepted here: " : ": ") + firstLine(root.getMessage());
-  }
-
-  private static String firstLine(@Nullable String text) {
-    return String.valueOf(text).lines().findFirst().orElse("");
   }
 
   void cancel(String why) {
