@@ -12,7 +12,6 @@ import dunlin.broker.codec.PacketHandler;
 import dunlin.broker.codec.ProtocolVersion;
 import dunlin.broker.listen.Listener;
 import dunlin.broker.listen.ProxyFront;
-import dunlin.broker.loop.LaneWindow;
 import dunlin.broker.loop.Loop;
 import dunlin.broker.loop.ServersTopics;
 import dunlin.broker.meter.PacketType;
@@ -45,12 +44,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One network connection of a client: reads packets, hands them to its session, and closes with the right reason; MQTT
- * 5, sections 3.1 and 4.13. The last handler of its channel's pipeline. This class is long because all states of a
- * connection are in one place.
+ * One network connection of a client: hands packets to its session, and closes with the right reason; MQTT 5, sections
+ * 3.1 and 4.13. The last handler of its channel's pipeline; {@link Input} has what is read. This class is long because all
+ * states of a connection are in one place.
  */
 final class Connection extends KeepAliveWheel.Watched
-    implements ClientConnection, ChannelInboundHandler, PacketHandler, ReadSizes.Reader, LaneWindow.Held {
+    implements ClientConnection, ChannelInboundHandler, PacketHandler {
   /*
    * Owner: the channel's event loop.
    *
@@ -60,19 +59,16 @@ final class Connection extends KeepAliveWheel.Watched
    *   any              -> CLOSING   an error, DISCONNECT, take-over or shutdown: the session is left, written bytes are flushed, nothing is read
    *   any              -> CLOSED    the channel is closed
    *
-   * Bounds: held has at most one incomplete packet plus one read; while the connection is held back, HEARD_MAX and one read more.
+   * Bounds: those of Input.
    * Keep alive: it also applies while the connection is held back. When the time is over, one more read is taken from the socket and
    *   kept; if no byte arrives until the time is over once more, the client counts as dead. Beyond HEARD_MAX nothing more is read; from
    *   then on, and after reading has resumed, the time counts from when reading resumes.
    * Failure: a failure of one connection does not affect others.
    */
   private static final Logger log = LoggerFactory.getLogger(Connection.class);
-  private static final int REST_MIN = 256;
-
   /** Bytes of answers that may wait for a socket however little memory there is. */
   private static final int ANSWERS_MIN = 4 * 1_024;
 
-  private static final int HEARD_MAX = 64 * 1_024;
   private static final int CLOSE_WAIT_MILLIS = 5_000;
 
   private enum State {
@@ -86,7 +82,7 @@ final class Connection extends KeepAliveWheel.Watched
 
   private final LoopConnections home;
   private final Listener listener;
-  private final PacketDecoder decoder;
+  private final Input input;
   private final RoundWriter writer = new RoundWriter(this);
 
   private State state = State.AWAITING_CONNECT;
@@ -103,29 +99,16 @@ final class Connection extends KeepAliveWheel.Watched
   private Ending ending = Ending.LOST;
   private long sessionExpirySeconds;
 
-  private @Nullable ByteBuf held;
-  private byte readSize = ReadSizes.FIRST;
-
   /** The last comparison of connections in which the session tier has named it. */
   private byte mark;
-
-  private int holds;
-  private boolean decoding;
-  private boolean inputEnded;
 
   /** The bytes of this connection that are counted in {@link SocketMemory}. */
   private long countedForSocket;
 
-  /** The bytes of this connection that are counted in {@link InputMemory}. */
-  private int countedForInput;
-
-  /** Whether one read was requested while the connection is held back, to find out whether the client is alive. */
-  private boolean listening;
-
   Connection(LoopConnections home, Listener listener) {
     this.home = home;
     this.listener = listener;
-    this.decoder = new PacketDecoder(listener.decoderLimits());
+    this.input = new Input(this, new PacketDecoder(listener.decoderLimits()));
   }
 
   /** The connections of its loop. */
@@ -190,7 +173,7 @@ final class Connection extends KeepAliveWheel.Watched
     context = ctx;
     // Packets in front of the end are processed, above all DISCONNECT, even if reading has just been stopped.
     ctx.channel().config().setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
-    ctx.channel().config().setRecvByteBufAllocator(this);
+    ctx.channel().config().setRecvByteBufAllocator(input);
     number = home.table().nextNumber(loop().index(), loop().loops().count());
     home.table().add(this);
     loop().meters().connectionOpened();
@@ -201,125 +184,24 @@ final class Connection extends KeepAliveWheel.Watched
   public void channelRead(ChannelHandlerContext ctx, Object data) {
     ByteBuf in = (ByteBuf) data;
     loop().traffic().bytesReceived(in.readableBytes());
-    if (state == State.CLOSING || state == State.CLOSED) {
+    if (isEnding()) {
       in.release();
       return;
     }
     // Before that, the timer runs for the CONNECT as a whole: a client that sends it byte by byte gets no more time.
     if (state == State.LIVE) home.keepAlive().heard(this);
-    listening = false;
-    if (held == null) {
-      held = in;
-    } else {
-      held.writeBytes(in);
-      in.release();
-    }
-    decode();
-  }
-
-  @Override
-  public ReadSizes readSizes() {
-    return home.readSizes();
-  }
-
-  @Override
-  public byte readSize() {
-    return readSize;
-  }
-
-  @Override
-  public void readSize(byte size) {
-    readSize = size;
-  }
-
-  @Override
-  public int readMax() {
-    return home.inputMemory().readMax(open());
-  }
-
-  /** Decodes the held bytes, as far as they are complete and nothing holds the connection back. */
-  private void decode() {
-    if (decoding) return;
-    decoding = true;
-    boolean decoded = false;
-    loop().readClock();
-    try {
-      while (held != null && !heldUp() && state != State.CLOSING && state != State.CLOSED) {
-        if (session != null && held.isReadable() && session.mustWait(held.getUnsignedByte(held.readerIndex()) >> 4)) {
-          hold(Hold.ORDER);
-          break;
-        }
-        if (!decoder.decode(held, this)) break;
-        decoded = true;
-        if (answersPileUp()) hold(Hold.SOCKET);
-      }
-    } catch (MalformedPacketException e) {
-      malformed(e);
-    } catch (RuntimeException | AssertionError e) {
-      loop().meters().unexpected("a packet could not be handled", e);
-      fail(ReasonCode.UNSPECIFIED_ERROR, "internal error");
-    } finally {
-      decoding = false;
-      keepRest();
-      settleInput(decoded);
-    }
-  }
-
-  /** Whether packets must not be processed now. */
-  private boolean heldUp() {
-    return (holds & ~Hold.MEMORY.bit()) != 0;
-  }
-
-  private void settleInput(boolean decoded) {
-    home.inputMemory().settle(this, open(), held == null ? 0 : held.capacity(), decoded);
-  }
-
-  int countedForInput() {
-    return countedForInput;
-  }
-
-  void countedForInput(int bytes) {
-    countedForInput = bytes;
-  }
-
-  /** Whether the client can send the rest of an incomplete packet, or could if there were memory. */
-  boolean isUnfinished() {
-    return !heldUp();
+    input.read(in);
   }
 
   /** Closes the connection, because the bytes of its incomplete packet cannot be held any longer. */
-  void noMemoryForInput(Limit limit) {
-    String explanation = "there is no memory for the %d bytes of a packet that is not finished (%s)".formatted(countedForInput, limit.setting());
+  void noMemoryForInput(Limit limit, int bytes) {
+    String explanation = "there is no memory for the %d bytes of a packet that is not finished (%s)".formatted(bytes, limit.setting());
     note(ReasonCode.QUOTA_EXCEEDED, limit, explanation);
     if (state == State.AWAITING_CONNECT) close();
     else reject(ReasonCode.QUOTA_EXCEEDED, explanation);
-    dropInput();
   }
 
-  /** Discards the held bytes, because they will not be processed. */
-  private void dropInput() {
-    if (decoding) return; // the bytes are discarded when decoding ends
-    if (held != null) held.release();
-    held = null;
-    settleInput(false);
-  }
-
-  /**
-   * Copies the beginning of a packet into a buffer of its own, so that a few bytes do not keep a whole read buffer.
-   */
-  private void keepRest() {
-    ByteBuf rest = held;
-    if (rest == null) return;
-    if (!rest.isReadable() || state == State.CLOSING || state == State.CLOSED) {
-      rest.release();
-      held = null;
-    } else if (rest.readerIndex() > 0 || !rest.isWritable()) {
-      held = context().alloc().buffer(Math.max(rest.readableBytes() * 2, REST_MIN)).writeBytes(rest);
-      rest.release();
-    }
-  }
-
-  private void malformed(MalformedPacketException e) {
+  void malformed(MalformedPacketException e) {
     String explanation = Objects.requireNonNullElse(e.getMessage(), "");
     note(e.reason(), e.limit().orElse(null), explanation);
     if (state == State.AWAITING_CONNECT && e.version().isPresent()) {
@@ -343,48 +225,19 @@ final class Connection extends KeepAliveWheel.Watched
     reject(reason, explanation);
   }
 
-  // ------------------------------------------------------------------------------------------------ reading stops and
-  // resumes
-
   @Override
   public void hold(Hold reason) {
-    if (holds == 0 && state != State.CLOSED) channel().config().setAutoRead(false);
-    holds |= reason.bit();
+    input.hold(reason);
   }
 
   @Override
   public void holdForCredit() {
-    if ((holds & Hold.CREDIT.bit()) != 0) return;
-    hold(Hold.CREDIT);
-    loop().window().hold(this);
-  }
-
-  @Override
-  public void creditAgain() {
-    resume(Hold.CREDIT);
+    input.holdForCredit();
   }
 
   @Override
   public void resume(Hold reason) {
-    if ((holds & reason.bit()) == 0) return;
-    holds &= ~reason.bit();
-    if (heldUp() || state == State.CLOSED) return;
-    if (holds == 0) {
-      listening = false;
-      if (state == State.LIVE) home.keepAlive().heard(this);
-    }
-    if (held == null || decoding) {
-      if (holds == 0) channel().config().setAutoRead(true);
-    } else {
-      // Not called directly from the code that returned the credit: a long chain of resumed connections would nest.
-      loop().executor().execute(this::goOn);
-    }
-  }
-
-  private void goOn() {
-    decode();
-    if (inputEnded && !heldUp()) close();
-    if (holds == 0 && state != State.CLOSED) channel().config().setAutoRead(true);
+    input.resume(reason);
   }
 
   // ------------------------------------------------------------------------------------------------------------ output
@@ -414,7 +267,7 @@ final class Connection extends KeepAliveWheel.Watched
    * Whether too many answers wait. Deliveries stop at the watermark, so only answers to the client's packets can fill
    * twice as much.
    */
-  private boolean answersPileUp() {
+  boolean answersPileUp() {
     long usual = 2L * loop().settings().listeners().outboundMax();
     if (countedForSocket <= ANSWERS_MIN || waitingBytes() <= home.socketMemory().answersMax(usual)) return false;
     home.socketMemory().await(this);
@@ -454,7 +307,7 @@ final class Connection extends KeepAliveWheel.Watched
   @Override
   public void flushRound() {
     // Bytes that are written behind the last packet are discarded.
-    if (state == State.CLOSING || state == State.CLOSED) writer.discard();
+    if (isEnding()) writer.discard();
     else writer.flush();
     home.socketMemory().settle(this, waitingBytes());
     socketMemoryAgain();
@@ -492,7 +345,7 @@ final class Connection extends KeepAliveWheel.Watched
     state = State.AUTHENTICATING;
     // A client with an authentication method is read from, but may only send AUTH and DISCONNECT [MQTT-3.1.2-30].
     if (packet.authenticationMethod() == null) hold(Hold.OPENING);
-    else decoder.onlyAuthentication(true);
+    else input.onlyAuthentication(true);
     admission = new Admission(this, packet);
     admission.start();
   }
@@ -501,7 +354,7 @@ final class Connection extends KeepAliveWheel.Watched
   void admitted(Packet.Connect packet, Identity identity, byte @Nullable [] authenticationData) {
     state = State.OPENING;
     hold(Hold.OPENING);
-    decoder.onlyAuthentication(false);
+    input.onlyAuthentication(false);
     if (packet.authenticationMethod() == null) admission = null;
     new Opening(this, packet, identity, authenticationData).start();
   }
@@ -543,7 +396,7 @@ final class Connection extends KeepAliveWheel.Watched
   }
 
   private void refuse(ReasonCode reason, @Nullable String explanation, String serverReference) {
-    if (state == State.CLOSING || state == State.CLOSED) return;
+    if (isEnding()) return;
     log.debug("connection refused with {}: {}", reason, LogText.quoted(String.valueOf(explanation)));
     // MQTT 3 has no return code for most errors; then the connection is closed without CONNACK [3.1.1: MQTT-3.2.2-6].
     if (version().hasProperties() || PacketEncoder.connackReturnCode(reason) >= 0) {
@@ -568,6 +421,15 @@ final class Connection extends KeepAliveWheel.Watched
 
   boolean live() {
     return state == State.LIVE;
+  }
+
+  /** Whether nothing more is processed. */
+  boolean isEnding() {
+    return state == State.CLOSING || state == State.CLOSED;
+  }
+
+  boolean isClosed() {
+    return state == State.CLOSED;
   }
 
   // --------------------------------------------------------------------------------------------------- packets of a live client
@@ -680,7 +542,7 @@ final class Connection extends KeepAliveWheel.Watched
   }
 
   private void end(ReasonCode reason, @Nullable String explanation, String serverReference) {
-    if (state == State.CLOSING || state == State.CLOSED) return;
+    if (isEnding()) return;
     log.debug("connection of {} closed with {}: {}", clientId(), reason, LogText.quoted(String.valueOf(explanation)));
     loop().meters().disconnected(reason);
     ending = Ending.by(reason);
@@ -736,7 +598,7 @@ final class Connection extends KeepAliveWheel.Watched
     switch (state) {
       case AWAITING_CONNECT -> close();
       case LIVE -> {
-        if (holds != 0 && !listening) listen();
+        if (input.mustListen()) listen();
         else fail(ReasonCode.KEEP_ALIVE_TIMEOUT, "nothing was heard for 1.5 times the keep alive");
       }
       case AUTHENTICATING -> {
@@ -750,19 +612,14 @@ final class Connection extends KeepAliveWheel.Watched
     }
   }
 
-  /**
-   * Requests one read although the connection is held back: the PINGREQ of a client that is alive is in the socket.
-   */
   private void listen() {
     home.keepAlive().watchAgain(this);
-    if (held != null && held.readableBytes() >= HEARD_MAX) return;
-    listening = true;
-    context().read();
+    input.listen();
   }
 
   /** Leaves the session, flushes the output and then closes; a peer that does not read is closed after a while. */
-  private void close() {
-    if (state == State.CLOSING || state == State.CLOSED) return;
+  void close() {
+    if (isEnding()) return;
     state = State.CLOSING;
     if (admission != null) admission.end();
     ByteBuf last = writer.take();
@@ -788,7 +645,7 @@ final class Connection extends KeepAliveWheel.Watched
     home.keepAlive().forget(this);
     home.table().remove(number);
     loop().meters().connectionClosed();
-    dropInput();
+    input.drop();
     leaveSession();
   }
 
@@ -807,8 +664,7 @@ final class Connection extends KeepAliveWheel.Watched
   @Override
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
     if (event != ChannelInputShutdownEvent.INSTANCE) return;
-    inputEnded = true;
-    if (held == null || !heldUp()) close();
+    input.end();
   }
 
   @Override

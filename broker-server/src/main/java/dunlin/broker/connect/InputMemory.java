@@ -49,10 +49,10 @@ final class InputMemory {
     final Limit limit;
 
     /** Connections that hold bytes, with the tick since which their packet has been incomplete; the earliest first. */
-    final LinkedHashMap<Connection, Integer> holding = new LinkedHashMap<>();
+    final LinkedHashMap<Input, Integer> holding = new LinkedHashMap<>();
 
     /** Connections that are not read from for lack of memory. */
-    final LinkedHashSet<Connection> waiting = new LinkedHashSet<>();
+    final LinkedHashSet<Input> waiting = new LinkedHashSet<>();
 
     /** The last tick at which no connection waited. */
     int lastQuiet;
@@ -80,34 +80,34 @@ final class InputMemory {
    * @param isKnown whether its client is authenticated
    * @param isNew whether the bytes belong to another packet than those it held before
    */
-  void settle(Connection connection, boolean isKnown, int bytes, boolean isNew) {
-    int counted = connection.countedForInput();
+  void settle(Input input, boolean isKnown, int bytes, boolean isNew) {
+    int counted = input.counted();
     if (counted == 0 && bytes == 0) return;
     Kind kind = isKnown ? known : unknown;
     Kind other = isKnown ? unknown : known;
-    if (counted > 0 && !other.holding.isEmpty() && other.holding.remove(connection) != null) { // authenticated since then
+    if (counted > 0 && !other.holding.isEmpty() && other.holding.remove(input) != null) { // authenticated since then
       other.share.add(-counted);
       counted = 0;
-      if (other.waiting.remove(connection)) connection.resume(Hold.MEMORY);
+      if (other.waiting.remove(input)) input.resume(Hold.MEMORY);
     }
-    connection.countedForInput(bytes);
+    input.counted(bytes);
     kind.share.add(bytes - counted);
-    if (counted > 0 && (bytes == 0 || isNew)) kind.holding.remove(connection);
-    if (bytes > 0) kind.holding.putIfAbsent(connection, now);
-    if (bytes > 0 && !isKnown && kind.share.free() <= 0) refuse(connection);
-    else if (!kind.share.allows(0, bytes)) holdBack(connection, kind);
-    else if (!kind.waiting.isEmpty() && kind.waiting.remove(connection)) connection.resume(Hold.MEMORY);
+    if (counted > 0 && (bytes == 0 || isNew)) kind.holding.remove(input);
+    if (bytes > 0) kind.holding.putIfAbsent(input, now);
+    if (bytes > 0 && !isKnown && kind.share.free() <= 0) refuse(input);
+    else if (!kind.share.allows(0, bytes)) holdBack(input, kind);
+    else if (!kind.waiting.isEmpty() && kind.waiting.remove(input)) input.resume(Hold.MEMORY);
   }
 
-  private void refuse(Connection connection) {
+  private void refuse(Input input) {
     unknown.share.refused();
-    loop.runSafely(() -> connection.noMemoryForInput(unknown.limit));
+    loop.runSafely(() -> input.noMemory(unknown.limit));
   }
 
-  private static void holdBack(Connection connection, Kind kind) {
-    if (!kind.waiting.add(connection)) return;
+  private static void holdBack(Input input, Kind kind) {
+    if (!kind.waiting.add(input)) return;
     kind.share.refused();
-    connection.hold(Hold.MEMORY);
+    input.hold(Hold.MEMORY);
   }
 
   /** Resumes connections for which there is memory again, and closes some that keep others from continuing. */
@@ -119,29 +119,29 @@ final class InputMemory {
 
   private void look(Kind kind) {
     for (int left = Math.min(WAKES_A_TURN, kind.waiting.size()); left > 0; left--) {
-      Connection first = kind.waiting.removeFirst();
-      if (kind.share.allows(first.countedForInput(), ROOM_MIN)) first.resume(Hold.MEMORY);
+      Input first = kind.waiting.removeFirst();
+      if (kind.share.allows(first.counted(), ROOM_MIN)) first.resume(Hold.MEMORY);
       else kind.waiting.add(first);
     }
     if (kind.waiting.isEmpty()) kind.lastQuiet = now;
     if (now - kind.lastQuiet < PATIENCE_TICKS) return;
     for (int left = VICTIMS_A_TICK; left > 0; left--) {
-      Connection victim = victim(kind);
+      Input victim = victim(kind);
       if (victim == null) return;
-      loop.runSafely(() -> victim.noMemoryForInput(kind.limit));
+      loop.runSafely(() -> victim.noMemory(kind.limit));
     }
   }
 
-  private @Nullable Connection victim(Kind kind) {
+  private @Nullable Input victim(Kind kind) {
     int largest = 0;
-    var slow = new ArrayList<Connection>();
+    var slow = new ArrayList<Input>();
     for (var each : kind.holding.entrySet()) {
       if (now - each.getValue() < PATIENCE_TICKS) break;
       if (!each.getKey().isUnfinished()) continue;
       slow.add(each.getKey());
-      largest = Math.max(largest, each.getKey().countedForInput());
+      largest = Math.max(largest, each.getKey().counted());
     }
-    for (Connection each : slow) if (each.countedForInput() >= largest / 2) return each;
+    for (Input each : slow) if (each.counted() >= largest / 2) return each;
     return null;
   }
 }
