@@ -1,150 +1,33 @@
 package dunlin.transport.link;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
+import static dunlin.transport.link.LinkParts.ACCEPTOR;
+import static dunlin.transport.link.LinkParts.DIALLER;
+import static dunlin.transport.link.LinkParts.OPENING;
+import static dunlin.transport.link.LinkParts.SETTINGS;
+import static dunlin.transport.link.LinkParts.bytes;
+import static dunlin.transport.link.LinkParts.confirm;
+import static dunlin.transport.link.LinkParts.data;
+import static dunlin.transport.link.LinkParts.hello;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dunlin.transport.link.Link.Handler;
 import dunlin.transport.link.LinkFrame.Confirm;
-import dunlin.transport.link.LinkFrame.Data;
 import dunlin.transport.link.LinkFrame.Goodbye;
-import dunlin.transport.link.LinkFrame.Hello;
 import dunlin.transport.link.LinkFrame.Refuse;
+import dunlin.transport.link.LinkParts.Ear;
+import dunlin.transport.link.LinkParts.Sent;
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.HexFormat;
 import java.util.List;
-import java.util.Map;
-import java.util.Random;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.MethodSource;
 
+/** The dialling side of a link. */
 class LinkTest {
-  private static final Link.Settings SETTINGS = new Link.Settings(4, 100, Duration.ofSeconds(10));
-  private static final long DIALLER = 11;
-  private static final long ACCEPTOR = -22;
-  private static final byte[] OPENING = "node a".getBytes(UTF_8);
-
   private final ArrayDeque<Runnable> round = new ArrayDeque<>();
   private final Ear ear = new Ear();
   private final Sent pipe = new Sent();
-  private final List<Link> opened = new ArrayList<>();
-  private final List<String> openings = new ArrayList<>();
-  private final Ear accepting = new Ear();
   private long now = Long.MAX_VALUE - 5;
   private final Link link = Link.dialling(DIALLER, OPENING, SETTINGS, round::add, () -> now, ear);
-  private final LinkAcceptor acceptor = acceptor(ACCEPTOR);
-
-  private LinkAcceptor acceptor(long identity) {
-    return new LinkAcceptor(
-        identity,
-        SETTINGS,
-        2,
-        round::add,
-        () -> now,
-        (newLink, opening) -> {
-          String says = new String(opening, UTF_8);
-          openings.add(says);
-          if (says.isEmpty()) throw new LinkRefusedException("A dialler must say who it is.");
-          opened.add(newLink);
-          return accepting;
-        });
-  }
-
-  /** Records what a link tells its owner. */
-  private static final class Ear implements Handler {
-    private final List<String> received = new ArrayList<>();
-    private final List<String> lost = new ArrayList<>();
-    private int confirmed;
-    private int connected;
-    private Runnable uponReceived = () -> {};
-    private Runnable uponConfirmed = () -> {};
-
-    @Override
-    public void received(byte[] frame) {
-      received.add(new String(frame, UTF_8));
-      uponReceived.run();
-    }
-
-    @Override
-    public void connected() {
-      connected++;
-    }
-
-    @Override
-    public void confirmed() {
-      confirmed++;
-      uponConfirmed.run();
-    }
-
-    @Override
-    public void lost(String reason) {
-      lost.add(reason);
-    }
-  }
-
-  /** A pipe that records the sent frames. */
-  private static final class Sent implements Pipe {
-    private final List<LinkFrame> frames = new ArrayList<>();
-    private boolean closed;
-
-    @Override
-    public void send(byte[] frame) {
-      frames.add(decoded(frame));
-    }
-
-    @Override
-    public void close() {
-      closed = true;
-    }
-
-    List<String> texts() {
-      return frames.stream().map(LinkTest::text).toList();
-    }
-  }
-
-  private static LinkFrame decoded(byte[] bytes) {
-    try {
-      return LinkFrame.decode(bytes, SETTINGS.bytesMax());
-    } catch (MalformedLinkFrameException e) {
-      throw new AssertionError(e);
-    }
-  }
-
-  private static String text(LinkFrame frame) {
-    return switch (frame) {
-      case Hello(var identity, var other, var received, var opening) -> "HELLO " + identity + " " + other + " " + received + " " + new String(opening, UTF_8);
-      case Data(var number, var confirms, var payload) -> "DATA " + number + " " + confirms + " " + new String(payload, UTF_8);
-      case Confirm(var upTo) -> "CONFIRM " + upTo;
-      case Goodbye() -> "GOODBYE";
-      case Refuse(var lost, var sentence) -> "REFUSE " + (lost ? "link: " : "pipe: ") + sentence;
-    };
-  }
-
-  private static byte[] bytes(String text) {
-    return text.getBytes(UTF_8);
-  }
-
-  private static byte[] hello(long identity, long other, long received) {
-    return new Hello(identity, other, received, new byte[0]).encode();
-  }
-
-  private static byte[] dialled(long identity, long other, long received) {
-    return new Hello(identity, other, received, OPENING).encode();
-  }
-
-  private static byte[] data(long number, long confirms, String payload) {
-    return new Data(number, confirms, bytes(payload)).encode();
-  }
-
-  private static byte[] confirm(long upTo) {
-    return new Confirm(upTo).encode();
-  }
 
   private void endRound() {
     while (!round.isEmpty()) round.remove().run();
@@ -192,17 +75,6 @@ class LinkTest {
     link.arrived(third, hello(ACCEPTOR + 1, DIALLER, 0));
     assertThat(ear.lost).hasSize(1);
     assertThat(ear.connected).as("a link that is lost is not connected").isEqualTo(2);
-  }
-
-  @Test
-  void anAcceptedLinkSaysEachTimeThatItIsConnected() {
-    for (int i = 1; i <= 2; i++) {
-      var from = new Sent();
-      acceptor.connected(from);
-      acceptor.arrived(from, dialled(DIALLER, i == 1 ? 0 : opened.getFirst().identity(), 0));
-      assertThat(opened).hasSize(1);
-      assertThat(accepting.connected).isEqualTo(i);
-    }
   }
 
   @Test
@@ -474,151 +346,6 @@ class LinkTest {
     assertThat(next.texts()).containsExactly("HELLO 11 -22 0 node a");
   }
 
-  static Stream<Arguments> badBytes() {
-    return Stream.of(
-        Arguments.of("nothing", ""),
-        Arguments.of("an unknown kind", "06"),
-        Arguments.of("kind 0", "00"),
-        Arguments.of("HELLO twice", "01010b16" + "00"),
-        Arguments.of("HELLO that ends early", "01"),
-        Arguments.of("HELLO in version 2", "01020b0b00"),
-        Arguments.of("HELLO without an identity", "01010000" + "00"),
-        Arguments.of("DATA without a number", "02"),
-        Arguments.of("DATA that ends within a number", "0283"),
-        Arguments.of("DATA without confirms", "0203"),
-        Arguments.of("DATA behind a gap", "020400"),
-        Arguments.of("DATA that confirms what was not sent", "020303"),
-        Arguments.of("DATA with more bytes than are allowed", "020300" + "78".repeat(101)),
-        Arguments.of("a number in more bytes than it needs", "02830000"),
-        Arguments.of("a number in 11 bytes", "02" + "ff".repeat(10) + "0100"),
-        Arguments.of("a number of 65 bits", "02" + "ff".repeat(9) + "0200"),
-        Arguments.of("a number of 64 bits", "02" + "ff".repeat(9) + "0100"),
-        Arguments.of("CONFIRM without a number", "03"),
-        Arguments.of("CONFIRM of what was not sent", "0303"),
-        Arguments.of("CONFIRM with more behind it", "030100"),
-        Arguments.of("GOODBYE with more behind it", "0400"),
-        Arguments.of("REFUSE without anything", "05"),
-        Arguments.of("REFUSE of something else", "050278"),
-        Arguments.of("REFUSE with too long a sentence", "0501" + "78".repeat(1025)));
-  }
-
-  @ParameterizedTest(name = "{0}")
-  @MethodSource("badBytes")
-  void malformedFramesEndThePipeAndNotTheLink(String what, String hex) {
-    greet();
-    for (String each : List.of("a", "b")) link.send(bytes(each));
-    link.arrived(pipe, data(1, 1, "x"));
-    link.arrived(pipe, data(2, 1, "y"));
-    pipe.frames.clear();
-
-    link.arrived(pipe, HexFormat.of().parseHex(hex));
-
-    assertThat(pipe.texts()).as(what).singleElement().asString().startsWith("REFUSE pipe: ");
-    assertThat(pipe.closed).isTrue();
-    assertThat(link.isConnected()).isFalse();
-    var next = new Sent();
-    link.connected(next);
-    link.arrived(next, hello(ACCEPTOR, DIALLER, 1));
-    link.arrived(next, data(3, 2, "z"));
-    assertThat(next.texts()).containsExactly("HELLO 11 -22 2 node a", "DATA 2 2 b");
-    assertThat(ear.received).containsExactly("x", "y", "z");
-    assertThat(ear.lost).isEmpty();
-  }
-
-  static Stream<Arguments> goodBytes() {
-    return Stream.of(
-        Arguments.of("DATA", "02030078", List.of("x", "y", "x"), List.of()),
-        Arguments.of("DATA that confirms everything", "020302", List.of("x", "y", ""), List.of()),
-        Arguments.of("DATA that it has", "020201", List.of("x", "y"), List.of()),
-        Arguments.of("DATA with as many bytes as are allowed", "020300" + "78".repeat(100), List.of("x", "y", "x".repeat(100)), List.of()),
-        Arguments.of("CONFIRM", "0302", List.of("x", "y"), List.of()),
-        Arguments.of("CONFIRM of before", "0300", List.of("x", "y"), List.of()),
-        Arguments.of("GOODBYE", "04", List.of("x", "y"), List.of("the other side has ended the link")),
-        Arguments.of("REFUSE", "050178", List.of("x", "y"), List.of("the other side refuses: x")),
-        Arguments.of("REFUSE without a sentence", "0501", List.of("x", "y"), List.of("the other side refuses: ")));
-  }
-
-  @ParameterizedTest(name = "{0}")
-  @MethodSource("goodBytes")
-  void validFramesAreAccepted(String what, String hex, List<String> received, List<String> lost) {
-    greet();
-    for (String each : List.of("a", "b")) link.send(bytes(each));
-    link.arrived(pipe, data(1, 1, "x"));
-    link.arrived(pipe, data(2, 1, "y"));
-
-    link.arrived(pipe, HexFormat.of().parseHex(hex));
-
-    assertThat(ear.received).as(what).isEqualTo(received);
-    assertThat(ear.lost).isEqualTo(lost);
-    assertThat(pipe.closed).isEqualTo(!lost.isEmpty());
-  }
-
-  @Test
-  void anInvalidHelloEndsThePipeAndNotTheLink() {
-    greet();
-    for (String each : List.of("a", "b")) link.send(bytes(each));
-    link.arrived(pipe, confirm(1));
-
-    Map<String, byte[]> bad =
-        Map.of(
-            "a confirmation of 3 frames, sent are 2", hello(ACCEPTOR, DIALLER, 3),
-            "HELLO with 0 frames received, 1 were confirmed before", hello(ACCEPTOR, DIALLER, 0),
-            "HELLO for another link", hello(ACCEPTOR, 12, 1),
-            "an opening, which only diallers send", dialled(ACCEPTOR, DIALLER, 1),
-            "DATA before HELLO", data(1, 0, "x"),
-            "CONFIRM before HELLO", confirm(1));
-    bad.forEach(
-        (reason, bytes) -> {
-          var next = new Sent();
-          link.connected(next);
-          link.arrived(next, bytes);
-          assertThat(next.texts()).containsExactly("HELLO 11 -22 0 node a", "REFUSE pipe: " + reason);
-          assertThat(next.closed).isTrue();
-        });
-    assertThat(link.isLost()).isFalse();
-
-    now += SETTINGS.awayMax().toNanos();
-    link.tick();
-    assertThat(ear.lost).singleElement().asString().startsWith("the other side was away for PT10S, at last: the other side has sent ");
-  }
-
-  @Test
-  void randomBytesNeverThrow() {
-    var random = new Random(7);
-    for (int i = 0; i < 20_000; i++) {
-      byte[] bytes = new byte[random.nextInt(30)];
-      random.nextBytes(bytes);
-      if (bytes.length > 0) bytes[0] = (byte) random.nextInt(7);
-      var next = new Sent();
-      var other = Link.dialling(DIALLER, OPENING, SETTINGS, round::add, () -> now, new Ear());
-      other.connected(next);
-      if (random.nextBoolean()) other.arrived(next, hello(ACCEPTOR, DIALLER, 0));
-      other.arrived(next, bytes);
-      acceptor.connected(next);
-      acceptor.arrived(next, bytes);
-      acceptor.arrived(next, bytes);
-    }
-    assertThat(acceptor.links()).isLessThanOrEqualTo(2);
-  }
-
-  @Test
-  void framesAreReadAsWritten() throws MalformedLinkFrameException {
-    for (long each : new long[] {1, 127, 128, 16_383, 16_384, Integer.MAX_VALUE, Long.MAX_VALUE}) {
-      for (byte[] bytes : List.of(hello(-each, each, each), dialled(each, -each, each), data(each, each, "x"), confirm(each))) {
-        assertThat(LinkFrame.decode(bytes, 1).encode()).isEqualTo(bytes);
-      }
-      assertThat(LinkFrame.decode(hello(-each, each, 0), 0)).extracting("identity", "other").containsExactly(-each, each);
-    }
-    assertThat(data(300, 1, "x")).isEqualTo(HexFormat.of().parseHex("02ac020178"));
-  }
-
-  @Test
-  void aLongSentenceIsShortenedBetweenCharacters() {
-    byte[] bytes = new Refuse(true, "x" + "ö".repeat(600)).encode();
-
-    assertThat(text(decoded(bytes))).isEqualTo("REFUSE link: x" + "ö".repeat(511));
-  }
-
   @Test
   void settingsAndIdentitiesAreChecked() {
     assertThatThrownBy(() -> new Link.Settings(0, 1, Duration.ofSeconds(1))).hasMessage("framesMax 0");
@@ -626,165 +353,5 @@ class LinkTest {
     assertThatThrownBy(() -> new Link.Settings(1, 1, Duration.ZERO)).hasMessage("awayMax PT0S");
     assertThatThrownBy(() -> Link.dialling(0, OPENING, SETTINGS, round::add, () -> now, ear)).hasMessage("identity 0");
     assertThatThrownBy(() -> Link.dialling(1, new byte[65_537], SETTINGS, round::add, () -> now, ear)).hasMessage("opening of 65537 bytes");
-  }
-
-  /** A pipe of the acceptor on which these frames were received. */
-  private Sent calls(byte[]... said) {
-    var calling = new Sent();
-    acceptor.connected(calling);
-    for (byte[] each : said) acceptor.arrived(calling, each);
-    return calling;
-  }
-
-  @Test
-  void theAcceptorOpensALinkForADiallerAndContinuesIt() {
-    Sent first = calls(dialled(DIALLER, 0, 0), data(1, 0, "x"));
-    opened.getFirst().send(bytes("a"));
-    assertThat(first.texts()).containsExactly("HELLO -22 11 0 ", "DATA 1 1 a");
-
-    acceptor.broken(first);
-    opened.getFirst().send(bytes("b"));
-    Sent second = calls(dialled(DIALLER, ACCEPTOR, 1), data(2, 1, "y"));
-
-    assertThat(second.texts()).containsExactly("HELLO -22 11 1 ", "DATA 2 1 b");
-    assertThat(accepting.received).containsExactly("x", "y");
-    assertThat(openings).containsExactly("node a");
-    assertThat(acceptor.links()).isEqualTo(1);
-  }
-
-  @Test
-  void theAcceptorReplacesAPipeThatHasNotBrokenYet() {
-    Sent first = calls(dialled(DIALLER, 0, 0));
-    Sent second = calls(dialled(DIALLER, ACCEPTOR, 0));
-    assertThat(first.closed).isTrue();
-
-    acceptor.arrived(first, data(1, 0, "late"));
-    acceptor.broken(first);
-    acceptor.arrived(second, data(1, 0, "x"));
-
-    assertThat(accepting.received).containsExactly("x");
-  }
-
-  @Test
-  void anOvertakenHelloDoesNotReplaceAPipe() {
-    Sent first = calls(dialled(DIALLER, 0, 0));
-    opened.getFirst().send(bytes("a"));
-    acceptor.arrived(first, confirm(1));
-
-    Sent overtaken = calls(dialled(DIALLER, 0, 0));
-
-    assertThat(overtaken.texts()).singleElement().asString().startsWith("REFUSE pipe: ").contains("1 were confirmed before");
-    assertThat(first.closed).isFalse();
-    assertThat(opened.getFirst().isConnected()).isTrue();
-  }
-
-  @Test
-  void theAcceptorRefusesADiallerOfAnEarlierRunOrOfAClosedLink() {
-    String unknown = "REFUSE link: The link is not known, or not any more.";
-    assertThat(calls(dialled(DIALLER, -23, 0)).texts()).containsExactly(unknown);
-    calls(dialled(DIALLER, 0, 0));
-    assertThat(calls(dialled(DIALLER, -23, 0)).texts()).containsExactly(unknown);
-
-    opened.getFirst().close();
-    assertThat(acceptor.links()).isZero();
-    assertThat(calls(dialled(DIALLER, ACCEPTOR, 0)).texts()).containsExactly(unknown);
-    assertThat(openings).hasSize(1);
-  }
-
-  /** Without an identity for each link, the dialler would continue with a second link that lacks the state of the first. */
-  @Test
-  void anOldHelloThatBeginsASecondLinkIsNotUsedByTheDialler() {
-    calls(dialled(DIALLER, 0, 0), data(1, 0, "x"));
-    opened.getFirst().close();
-    calls(dialled(DIALLER, 0, 0));
-    assertThat(opened).hasSize(2);
-
-    Sent unaware = calls(dialled(DIALLER, ACCEPTOR, 0), data(1, 0, "x"));
-
-    assertThat(unaware.texts()).containsExactly("REFUSE link: The link is not known, or not any more.");
-    assertThat(accepting.received).containsExactly("x");
-  }
-
-  @Test
-  void theFactoryMayRefuse() {
-    Sent refused = calls(hello(DIALLER, 0, 0));
-
-    assertThat(refused.texts()).containsExactly("REFUSE link: A dialler must say who it is.");
-    assertThat(refused.closed).isTrue();
-    assertThat(acceptor.links()).isZero();
-  }
-
-  @Test
-  void theLinksOfAnAcceptorAreBounded() {
-    calls(dialled(1, 0, 0));
-    calls(dialled(2, 0, 0));
-
-    assertThat(calls(dialled(3, 0, 0)).texts()).containsExactly("REFUSE link: There are 2 links already.");
-    opened.getFirst().close();
-    calls(dialled(3, 0, 0));
-    assertThat(acceptor.links()).isEqualTo(2);
-  }
-
-  @Test
-  void theAcceptorClosesPipesWithoutAValidHello() {
-    for (byte[] each : List.of(data(1, 0, "x"), confirm(0), new Goodbye().encode(), new byte[] {1, 1}, new byte[0], dialled(DIALLER, 0, 1))) {
-      Sent bad = calls(each, dialled(DIALLER, 0, 0));
-      assertThat(bad.texts()).as(Arrays.toString(each)).singleElement().asString().startsWith("REFUSE pipe: ");
-      assertThat(bad.closed).isTrue();
-    }
-    assertThat(opened).isEmpty();
-  }
-
-  @Test
-  void aSilentPipeIsClosedAfterATimeOrForAnotherOne() {
-    Sent first = calls();
-    now++;
-    Sent second = calls();
-    Sent third = calls();
-    assertThat(List.of(first.closed, second.closed, third.closed)).containsExactly(true, false, false);
-
-    now += SETTINGS.awayMax().toNanos() - 1;
-    acceptor.tick();
-    assertThat(second.closed).isFalse();
-    now++;
-    acceptor.tick();
-    assertThat(second.closed && third.closed).isTrue();
-  }
-
-  @Test
-  void theAcceptorLosesLinksWhoseDiallersAreAway() {
-    Sent first = calls(dialled(DIALLER, 0, 0));
-    acceptor.broken(first);
-    now += SETTINGS.awayMax().toNanos();
-    acceptor.tick();
-
-    assertThat(accepting.lost).containsExactly("the other side was away for PT10S");
-    assertThat(acceptor.links()).isZero();
-  }
-
-  @Test
-  void aClosedAcceptorClosesItsLinksAndAcceptsNoPipe() {
-    Sent first = calls(dialled(DIALLER, 0, 0));
-    Sent silent = calls();
-
-    acceptor.close();
-
-    assertThat(first.texts()).endsWith("GOODBYE");
-    assertThat(first.closed && silent.closed && calls(dialled(DIALLER, 0, 0)).closed).isTrue();
-    assertThat(accepting.lost).isEmpty();
-    assertThat(acceptor.links()).isZero();
-  }
-
-  @Test
-  void identitiesOfLinksSkipZero() {
-    LinkAcceptor about = acceptor(-1);
-    List<String> said = new ArrayList<>();
-    for (long dialler = 1; dialler <= 2; dialler++) {
-      var calling = new Sent();
-      about.connected(calling);
-      about.arrived(calling, dialled(dialler, 0, 0));
-      said.addAll(calling.texts());
-    }
-    assertThat(said).containsExactly("HELLO -1 1 0 ", "HELLO 1 2 0 ");
   }
 }
