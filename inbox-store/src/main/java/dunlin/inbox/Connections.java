@@ -29,8 +29,8 @@ public interface Connections {
   void dismissed(ConnectionId connection);
 
   /**
-   * Completes when all packets that came over a connection have been processed, and at once for an unknown connection;
-   * fails when the frontend cannot be asked. A client that has moved to another connection is not read from before that.
+   * Completes when all packets that came over a connection have been processed and, if it has ended, the session tier
+   * has recorded that; at once for an unknown connection. Fails when the frontend cannot be asked. A client that has moved to another connection is not read from before that.
    */
   CompletableFuture<Void> settled(ConnectionId connection);
 

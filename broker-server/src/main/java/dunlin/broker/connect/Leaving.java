@@ -54,7 +54,7 @@ public final class Leaving {
   }
 
   /** A session whose connection has ended. */
-  private record Left(SessionRef ref, boolean publishWill, long sessionExpirySeconds) {
+  private record Left(SessionRef ref, boolean publishWill, long sessionExpirySeconds, CompletableFuture<Void> told) {
     Client client() {
       return new Client(ref.tenant(), ref.clientId());
     }
@@ -70,19 +70,25 @@ public final class Leaving {
 
   /**
    * Notes that the connection of a session has ended; {@link #tell} follows. If the client has an earlier record, this
-   * connection had displaced that one, which need not be reported any more.
+   * connection had displaced that one, which need not be reported any more; except, once, when its will must be discarded.
    */
-  synchronized void begin(long connection, SessionRef ref, boolean publishWill, long sessionExpirySeconds) {
-    var one = new Left(ref, publishWill, sessionExpirySeconds);
+  void begin(long connection, SessionRef ref, boolean publishWill, long sessionExpirySeconds) {
+    Left displaced = note(connection, new Left(ref, publishWill, sessionExpirySeconds, new CompletableFuture<>()));
+    if (displaced != null) displaced.told().complete(null);
+  }
+
+  /** Answers the record that this one makes superfluous, or null. */
+  private synchronized @Nullable Left note(long connection, Left one) {
     Long before = latest.get(one.client());
     Left other = before == null ? null : left.get(before);
-    if (before != null && other != null) {
-      if (other.ref().epoch() > ref.epoch()) return;
-      left.remove(before);
-      refused.remove(before);
-    }
-    latest.put(one.client(), connection);
+    boolean displacedItself = other != null && other.ref().epoch() > one.ref().epoch();
+    if (displacedItself && one.publishWill()) return null;
     left.put(connection, one);
+    if (displacedItself) return null;
+    latest.put(one.client(), connection);
+    if (other == null || (!other.publishWill() && !refused.containsKey(before))) return null;
+    refused.remove(before);
+    return left.remove(before);
   }
 
   /** Reports a connection to the session tier. */
@@ -92,6 +98,12 @@ public final class Leaving {
       each = left.get(connection);
     }
     if (each != null) tell(connection, each, false);
+  }
+
+  /** Completes when a connection needs not be reported any more; at once for one that has not ended. */
+  synchronized CompletableFuture<Void> told(long connection) {
+    Left one = left.get(connection);
+    return one == null ? CompletableFuture.completedFuture(null) : one.told();
   }
 
   /** Number of ended connections that are not reported yet. */
@@ -154,7 +166,8 @@ public final class Leaving {
         allTold = null;
       }
     }
-    if (!done) refusal.run();
+    if (done) each.told().complete(null);
+    else refusal.run();
     if (last != null) last.complete(null);
     if (next != null) tell(next.getKey(), next.getValue(), true);
   }

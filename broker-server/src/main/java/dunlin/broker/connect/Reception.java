@@ -151,8 +151,9 @@ public final class Reception implements KeptConnections {
     part.loop().post(
         () -> {
           LiveSession session = part.sessionOf(connection.number());
-          if (session == null || session.settled()) settled.complete(null);
-          else session.inbound().whenSettled(() -> settled.complete(null));
+          Runnable then = () -> leaving.told(connection.number()).thenRun(() -> settled.complete(null));
+          if (session == null || session.settled()) then.run();
+          else session.inbound().whenSettled(then);
         });
     return settled;
   }

@@ -72,6 +72,42 @@ final class LeavingTest {
     assertThat(told).hasSize(1);
   }
 
+  /** Its will may be due already, since the client's next connection has displaced it. */
+  @Test
+  void reportsADisconnectAlthoughTheNextConnectionHasEnded() {
+    leaving.begin(1, session("c", 1), false, 0);
+    leave(2, session("c", 2));
+    var first = leaving.told(1);
+    leaving.tell(1);
+
+    assertThat(told).extracting(Told::ref).containsExactly(session("c", 2), session("c", 1));
+    assertThat(first).isNotDone();
+    told.getLast().answer().completeExceptionally(new StaleSessionException(session("c", 1)));
+    assertThat(first).isDone();
+    assertThat(leaving.waiting()).isEqualTo(1);
+  }
+
+  @Test
+  void reportsADisconnectThatIsNoticedLate() {
+    leave(2, session("c", 2));
+    leaving.begin(1, session("c", 1), false, 0);
+
+    assertThat(leaving.knows(1)).isTrue();
+    assertThat(leaving.told(2)).isNotDone();
+  }
+
+  @Test
+  void keepsOneRefusedConnectionOfAClientThatDisconnects() {
+    for (long epoch = 1; epoch <= 100; epoch++) {
+      leaving.begin(epoch, session("c", epoch), false, 0);
+      leaving.tell(epoch);
+      told.getLast().refuse();
+    }
+    assertThat(leaving.waiting()).isEqualTo(1);
+    assertThat(leaving.told(99)).isDone();
+    assertThat(leaving.told(100)).isNotDone();
+  }
+
   @Test
   void keepsOneConnectionOfAClient() {
     for (long epoch = 1; epoch <= 100; epoch++) {

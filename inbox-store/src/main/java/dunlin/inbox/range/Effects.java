@@ -30,6 +30,7 @@ public final class Effects {
   private @Nullable ConnectionId dismissed;
   private boolean moreWork;
   private boolean willDue;
+  private long willDiscarded;
   private int appended;
   private int acknowledged;
   private int sessionsExpired;
@@ -40,8 +41,13 @@ public final class Effects {
   /** A shard has got its first subscription of a topic filter, or lost its last one. */
   public record RouteChange(RouteKey route, boolean wanted) {}
 
-  /** A will to be published now. */
-  public record DueWill(SessionKey session, long epoch, Publication message) {}
+  /**
+   * A will to be published now.
+   *
+   * @param displaced the connection that left it, if another one has displaced it; the will may still be discarded
+   *     until this connection has settled
+   */
+  public record DueWill(SessionKey session, long epoch, Publication message, @Nullable ConnectionId displaced) {}
 
   void push(SessionState session, ConnectionId connection, InboxMessage message) {
     if (pushes.isEmpty()) pushes = new ArrayList<>();
@@ -94,6 +100,11 @@ public final class Effects {
     willDue = true;
   }
 
+  /** Notes that a will that was due has been discarded. */
+  void willDiscarded(long epoch) {
+    willDiscarded = epoch;
+  }
+
   void append() {
     appended++;
   }
@@ -143,6 +154,11 @@ public final class Effects {
 
   public boolean hasWillDue() {
     return willDue;
+  }
+
+  /** The epoch of a will that was due and must not be published any more; 0 for none. */
+  public long willDiscarded() {
+    return willDiscarded;
   }
 
   /** Messages offered to inboxes: stored, or dropped because of a bound. */

@@ -57,6 +57,7 @@ public final class SessionLife {
     if (before != null) {
       if (before.owner != null) {
         change.effects().displace(before.owner);
+        if (before.will != null) before.will.displaced = before.owner;
         ownerGoes(change, before);
       }
       settleOldWill(change, before, resumes);

@@ -163,8 +163,11 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
           owned(ref, session -> subscriptions.subscribe(change, session, wanted));
       case Unsubscribe(var ref, var filters) ->
           owned(ref, session -> subscriptions.unsubscribe(change, session, filters));
-      case Disconnect(_, var ref, var publishWill, var expirySeconds, var handed) ->
-          owned(ref, session -> life.disconnect(change, session, publishWill, expirySeconds, handed));
+      case Disconnect(_, var ref, var publishWill, var expirySeconds, var handed) -> {
+        var outcome = owned(ref, session -> life.disconnect(change, session, publishWill, expirySeconds, handed));
+        if (outcome instanceof Outcome.Stale && !publishWill) wills.discardDisplaced(change, SessionKey.of(ref), ref.epoch());
+        yield outcome;
+      }
       case Append append -> appender.append(change, append);
       case AppendOfExchange append -> appender.appendOfExchange(change, append);
       case ForgetExchange forget -> {

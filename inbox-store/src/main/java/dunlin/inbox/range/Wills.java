@@ -54,6 +54,17 @@ final class Wills {
     change.out().delete(SessionKeys.will(will.session, will.epoch));
   }
 
+  /**
+   * Discards the will of a connection that another one has displaced, because its client had sent DISCONNECT before
+   * [MQTT-3.1.2-10].
+   */
+  void discardDisplaced(Change change, SessionKey session, long epoch) {
+    var will = state.willsByEpoch.get(epoch);
+    if (will == null || !will.session.equals(session)) return;
+    discard(change, will);
+    change.effects().willDiscarded(epoch);
+  }
+
   /** Removes the will of an epoch after it was published. */
   void published(Change change, SessionKey session, long epoch) {
     change.out().delete(SessionKeys.will(session, epoch));
@@ -72,7 +83,7 @@ final class Wills {
       will.reportAt = change.now() + REPORT_AGAIN_MILLIS;
       queue(will);
       var message = StoredMessage.message(message(change, will));
-      change.effects().will(new DueWill(will.session, will.epoch, message));
+      change.effects().will(new DueWill(will.session, will.epoch, message, will.displaced));
     }
   }
 

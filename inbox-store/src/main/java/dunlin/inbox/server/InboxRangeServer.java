@@ -518,6 +518,7 @@ final class InboxRangeServer {
     if (dismissed != null) frontends.dismissed(dismissed);
     if (!effects.routes().isEmpty()) announcer.change(effects.routes());
     if (!effects.wills().isEmpty()) wills.start(effects.wills());
+    if (effects.willDiscarded() != 0) wills.recorded(effects.willDiscarded());
     drains.ask(effects.drains());
     if (!effects.stuck().isEmpty()) stuck.accept(this, effects.stuck());
     if (effects.hasWillDue()) tickSoon.run();

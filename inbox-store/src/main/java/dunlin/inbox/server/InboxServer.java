@@ -141,7 +141,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     meters = new InboxMeters(registry);
     lost = new LostFrontends(this::endFrontend);
     frontends = new Frontends(started, lost, meters);
-    this.wills = new WillRunner(wills, System::nanoTime, meters, this::recordWill);
+    this.wills = new WillRunner(wills, frontends::settled, System::nanoTime, meters, this::recordWill);
     var tier = new InboxRangeServer.Tier(settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon, this::stuck, this::lives);
     int count = replicas.size();
     var sums = count == 1 ? null : new SharedSums(settings.sums(), replicas.stream().map(replica -> replica.sessions().state()).toList());

@@ -1,6 +1,7 @@
 package dunlin.inbox.server;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dunlin.inbox.ConnectionId;
 import dunlin.inbox.WillPublisher;
 import dunlin.inbox.WillPublisher.Outcome;
 import dunlin.inbox.WillPublisher.Sending;
@@ -13,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -25,18 +27,22 @@ final class WillRunner {
    * Owner: any thread, under this object's lock, which is not held while a will is published or its outcome is
    * proposed.
    * Bounds: PLACES attempts at once. An attempt that takes longer than PLACE_NANOS gives its place to another one and
-   * continues without it, so that one slow receiver delays other wills by no more than that. WILLS_MAX wills and
+   * continues without it, so that one slow receiver delays other wills by no more than that. A displaced
+   * connection has SETTLE_NANOS to settle, and takes no place meanwhile. WILLS_MAX wills and
    * BYTES_MAX bytes altogether; further wills stay in the range until room() answers that there is room.
    * Failure: a will that a destination cannot accept now is tried again after 200 ms, then after twice the delay each
    * time up to 10 s, and only at the destinations that have not accepted it. A will that a rule refuses is counted and
    * finished; so is one without an answer after ANSWER_NANOS: it was handed over, and another attempt would deliver it
    * twice to all others. A finished will stays here until the range has recorded it, so that it is published once in
    * the life of the process. After a crash the range reports it again: at least once.
+   * Displaced connections: the frontend may know a DISCONNECT that the range has not seen yet. It reports that before the
+   * connection has settled, and the range discards the will, which recorded() says.
    */
   static final int PLACES = 64;
   static final int WILLS_MAX = 4_096;
   static final long PLACE_NANOS = TimeUnit.SECONDS.toNanos(1);
   static final long ANSWER_NANOS = TimeUnit.MINUTES.toNanos(10);
+  static final long SETTLE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
   private static final Logger LOG = LoggerFactory.getLogger(WillRunner.class);
   private static final long BYTES_MAX = 16L * 1024 * 1024;
@@ -48,6 +54,9 @@ final class WillRunner {
   private final WillPublisher publisher;
   private final LongSupplier nanoTime;
   private final InboxMeters meters;
+
+  /** Completes when all packets that came over a connection have been processed, and its end is reported. */
+  private final Function<ConnectionId, CompletableFuture<Void>> settled;
 
   /** Proposes to record that a will is finished; false if the range's queue is full. */
   private final Predicate<DueWill> done;
@@ -64,6 +73,8 @@ final class WillRunner {
   private long toldAt;
 
   private enum Step {
+    /** The displaced connection that left it has been asked since {@code since} to settle. */
+    SETTLING,
     /** An attempt has run since {@code since}. */
     PUBLISHING,
     /** The next attempt is due {@code delay} after {@code since}. */
@@ -78,7 +89,7 @@ final class WillRunner {
     private final DueWill will;
     private final Sending sending;
     private final int bytes;
-    private Step step = Step.PUBLISHING;
+    private Step step;
     private long since;
     private long delay = RETRY_NANOS;
 
@@ -87,11 +98,18 @@ final class WillRunner {
       this.sending = sending;
       this.bytes = will.message().body().length;
       this.since = now;
+      this.step = will.displaced() == null ? Step.PUBLISHING : Step.SETTLING;
     }
   }
 
-  WillRunner(WillPublisher publisher, LongSupplier nanoTime, InboxMeters meters, Predicate<DueWill> done) {
+  WillRunner(
+      WillPublisher publisher,
+      Function<ConnectionId, CompletableFuture<Void>> settled,
+      LongSupplier nanoTime,
+      InboxMeters meters,
+      Predicate<DueWill> done) {
     this.publisher = publisher;
+    this.settled = settled;
     this.nanoTime = nanoTime;
     this.meters = meters;
     this.done = done;
@@ -120,8 +138,36 @@ final class WillRunner {
   void start(List<DueWill> wills) {
     for (DueWill will : wills) {
       Running begun = begin(will);
-      if (begun != null) publish(begun);
+      if (begun == null) continue;
+      var displaced = will.displaced();
+      if (displaced == null) publish(begun);
+      else settle(begun, displaced);
     }
+  }
+
+  private void settle(Running each, ConnectionId displaced) {
+    CompletableFuture<Void> asked;
+    try {
+      asked = settled.apply(displaced);
+    } catch (RuntimeException e) {
+      asked = CompletableFuture.failedFuture(e);
+    }
+    var _ =
+        asked.whenComplete(
+            (_, failure) -> {
+              if (failure != null) LOG.debug("{} could not be asked to settle, its will is published", displaced, failure);
+              if (isSettled(each)) publish(each);
+            });
+  }
+
+  /** Answers whether the will is to be published now. Without a place it waits for one. */
+  private synchronized boolean isSettled(Running each) {
+    if (each.step != Step.SETTLING || running.get(each.will.epoch()) != each) return false;
+    each.since = nanoTime.getAsLong();
+    boolean now = places(each.since) > 0;
+    each.step = now ? Step.PUBLISHING : Step.WAITING;
+    if (!now) each.delay = 0;
+    return now;
   }
 
   private synchronized @Nullable Running begin(DueWill will) {
@@ -186,7 +232,7 @@ final class WillRunner {
     if (!done.test(each.will)) notRecorded(each.will.epoch());
   }
 
-  /** The range has recorded that the will is finished. */
+  /** The range has recorded that the will is finished, or has discarded it. */
   synchronized void recorded(long epoch) {
     Running ended = running.remove(epoch);
     if (ended != null) bytes -= ended.bytes;
@@ -217,6 +263,13 @@ final class WillRunner {
     for (Running each : running.values()) {
       long passed = now - each.since;
       switch (each.step) {
+        case SETTLING -> {
+          if (passed < SETTLE_NANOS || places == 0) continue;
+          places--;
+          each.step = Step.PUBLISHING;
+          each.since = now;
+          due.add(each);
+        }
         case PUBLISHING -> {
           if (passed < ANSWER_NANOS) continue;
           refused(each, UNANSWERED);
@@ -228,7 +281,7 @@ final class WillRunner {
           places--;
           each.step = Step.PUBLISHING;
           each.since = now;
-          each.delay = Math.min(RETRY_MAX_NANOS, each.delay * 2);
+          each.delay = Math.clamp(each.delay * 2, RETRY_NANOS, RETRY_MAX_NANOS);
           due.add(each);
         }
         case RECORDING -> {

@@ -1,6 +1,8 @@
 package dunlin.inbox.state;
 
+import dunlin.inbox.ConnectionId;
 import dunlin.inbox.rows.SessionKey;
+import org.jspecify.annotations.Nullable;
 
 /** A will that may have to be published; the message itself is a row. */
 public final class PendingWill {
@@ -19,6 +21,12 @@ public final class PendingWill {
 
   /** When it is reported next; later than {@link #dueAt} if it was reported before. */
   public long reportAt;
+
+  /**
+   * The connection that left it, if another one has displaced it: its client may have sent DISCONNECT before that. In memory only: the next leader and a
+   * restarted one publish the will without asking.
+   */
+  public @Nullable ConnectionId displaced;
 
   public PendingWill(SessionKey session, long epoch, long delaySeconds, long dueAt) {
     this.session = session;

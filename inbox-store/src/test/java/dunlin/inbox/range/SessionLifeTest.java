@@ -63,6 +63,37 @@ final class SessionLifeTest {
   }
 
   @Test
+  @Tag("MQTT-3.1.2-10")
+  void aDisconnectThatComesAfterTheNextConnectStillDiscardsTheWill() {
+    var first = h.connect("c", true, 0, will("gone", 0));
+    var second = h.connect("c", true, 0, will("later", 0));
+    h.apply(new SessionCommand.Tick(h.now, 100, 100));
+    assertThat(h.effects.wills()).extracting(Effects.DueWill::displaced).containsExactly(new ConnectionId("node", 1, 1));
+
+    assertThat(h.disconnect(first.session(), false, 0)).isInstanceOf(Outcome.Stale.class);
+
+    assertThat(h.effects.willDiscarded()).isEqualTo(first.session().epoch());
+    h.now += 3_600_000;
+    assertThat(dueWills()).isEmpty();
+    h.reopen();
+    assertThat(h.disconnect(first.session(), false, 0)).isInstanceOf(Outcome.Stale.class);
+    assertThat(h.effects.willDiscarded()).as("it is discarded once").isZero();
+    h.disconnect(second.session(), true, 0);
+    assertThat(dueWills()).as("the next connection's will is its own").containsExactly("later");
+  }
+
+  @Test
+  void aConnectionThatIsLostAfterTheNextConnectLeavesItsWill() {
+    var first = h.connect("c", true, 0, will("gone", 0));
+    h.connect("c", true, 0, null);
+
+    assertThat(h.disconnect(first.session(), true, 0)).isInstanceOf(Outcome.Stale.class);
+
+    assertThat(h.effects.willDiscarded()).isZero();
+    assertThat(dueWills()).containsExactly("gone");
+  }
+
+  @Test
   void anOperatorRemovesASessionWithAllItsState() {
     var first = h.connect("c", false, 3600, will("gone", 0));
     h.subscribe(first.session(), "a", QoS.EXACTLY_ONCE);

@@ -2,6 +2,7 @@ package dunlin.inbox.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.inbox.ConnectionId;
 import dunlin.inbox.WillPublisher;
 import dunlin.inbox.WillPublisher.Outcome;
 import dunlin.inbox.range.Effects.DueWill;
@@ -27,11 +28,17 @@ final class WillRunnerTest {
   private final List<Attempt> attempts = new ArrayList<>();
   private final List<Long> recorded = new ArrayList<>();
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+  private final List<ConnectionId> asked = new ArrayList<>();
+  private final CompletableFuture<Void> settled = new CompletableFuture<>();
   private long nanos;
   private boolean full;
   private final WillRunner runner =
       new WillRunner(
           this::prepare,
+          displaced -> {
+            asked.add(displaced);
+            return settled;
+          },
           () -> nanos,
           new InboxMeters(meters),
           will -> {
@@ -49,7 +56,11 @@ final class WillRunnerTest {
   private static DueWill will(int epoch, int bytes) {
     byte[] payload = ("will " + epoch + " ".repeat(bytes)).getBytes(StandardCharsets.UTF_8);
     var message = Publication.of(new Publisher("default", "c"), "wills", QoS.AT_LEAST_ONCE, false, 0, payload);
-    return new DueWill(new SessionKey("default", "c" + epoch), epoch, message);
+    return new DueWill(new SessionKey("default", "c" + epoch), epoch, message, null);
+  }
+
+  private static DueWill displaced(int epoch) {
+    return new DueWill(new SessionKey("default", "c" + epoch), epoch, will(epoch, 0).message(), new ConnectionId("f", 1, epoch));
   }
 
   private void start(int from, int count) {
@@ -94,6 +105,53 @@ final class WillRunnerTest {
     assertThat(recorded).containsExactly(1L);
     assertThat(meters.get("dunlin.inbox.will-failures").counter().count()).isEqualTo(50);
     assertThat(meters.get("dunlin.inbox.wills-published").counter().count()).isEqualTo(1);
+  }
+
+  @Test
+  void waitsForADisplacedConnectionToSettle() {
+    runner.start(List.of(displaced(7)));
+    pass(WillRunner.SETTLE_NANOS - 1);
+    assertThat(asked).containsExactly(new ConnectionId("f", 1, 7));
+    assertThat(attempts).isEmpty();
+
+    settled.complete(null);
+    assertThat(attempts).hasSize(1);
+    pass(WillRunner.SETTLE_NANOS);
+    assertThat(attempts).hasSize(1);
+  }
+
+  @Test
+  void aWillThatIsDiscardedMeanwhileIsNotPublished() {
+    runner.start(List.of(displaced(7)));
+    runner.recorded(7);
+    settled.complete(null);
+    pass(WillRunner.SETTLE_NANOS);
+
+    assertThat(attempts).isEmpty();
+    assertThat(runner.running()).isZero();
+    assertThat(runner.room()).isEqualTo(WillRunner.PLACES);
+  }
+
+  @Test
+  void publishesWhenADisplacedConnectionDoesNotSettleOrCannotBeAsked() {
+    runner.start(List.of(displaced(7)));
+    pass(WillRunner.SETTLE_NANOS);
+    assertThat(attempts).hasSize(1);
+    settled.completeExceptionally(new IllegalStateException("the link is lost"));
+    assertThat(attempts).hasSize(1);
+    runner.start(List.of(displaced(8)));
+    assertThat(attempts).hasSize(2);
+  }
+
+  @Test
+  void connectionsThatSettleAtOnceTakeTurns() {
+    for (int i = 0; i < 3 * WillRunner.PLACES; i++) runner.start(List.of(displaced(i + 1)));
+    assertThat(runner.room()).isEqualTo(WillRunner.PLACES);
+    settled.complete(null);
+    assertThat(attempts).hasSize(WillRunner.PLACES);
+    for (int i = 0; i < WillRunner.PLACES; i++) attempts.get(i).answer().complete(new Outcome.Published());
+    pass(1);
+    assertThat(attempts).extracting(Attempt::will).hasSize(2 * WillRunner.PLACES).doesNotHaveDuplicates();
   }
 
   @Test
