@@ -23,6 +23,8 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -35,6 +37,7 @@ class FaultsTest {
   }
 
   @ParameterizedTest
+  @Execution(ExecutionMode.CONCURRENT)
   @MethodSource("versionsAndQos")
   void aCorrectBrokerHasNoFaults(Version version, int qos) {
     try (var broker = new FaultyBroker()) {
@@ -49,6 +52,7 @@ class FaultsTest {
   }
 
   @ParameterizedTest
+  @Execution(ExecutionMode.CONCURRENT)
   @MethodSource("versionsAndQos")
   void countsEachFaultExactly(Version version, int qos) {
     var random = new Random(17);
@@ -149,6 +153,7 @@ class FaultsTest {
   }
 
   @ParameterizedTest
+  @Execution(ExecutionMode.CONCURRENT)
   @MethodSource("versionsAndQos")
   void aClosedLoopSendsExactlyItsMessages(Version version, int qos) {
     try (var broker = new FaultyBroker()) {
