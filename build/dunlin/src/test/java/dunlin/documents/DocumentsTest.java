@@ -10,7 +10,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
@@ -19,6 +18,8 @@ class DocumentsTest {
   private static final Path ROOT = Path.of("../..");
   private static final Pattern LINK = Pattern.compile("]\\(([^)#:]+)[^)]*\\)");
   private static final Pattern TEST = Pattern.compile("`([A-Z]\\w*(?:Test|IT|Fuzz))?(?:\\.([a-z]\\w*)(…)?)?`");
+
+  private static final Pattern DECLARED = Pattern.compile("\\b(?:class|interface|record|enum) (\\w+)");
 
   /** A class name of at least two words. */
   private static final Pattern CLASS = Pattern.compile("`([A-Z][a-z0-9]+(?:[A-Z]\\w*)+)(?:\\.([a-z]\\w*))?[`…(]");
@@ -47,7 +48,7 @@ class DocumentsTest {
   /** Also a method or nested type that is named with it. */
   @Test
   void everyClassNamedInADocumentExists() throws IOException {
-    Map<String, String> sources = sources("/java/");
+    Map<String, String> sources = declared(sources("/java/"));
     int named = 0;
     for (Path document : documents()) {
       if (document.endsWith("CHANGELOG.md")) continue; // it names former classes
@@ -55,7 +56,7 @@ class DocumentsTest {
       for (; classes.find(); named++) {
         String type = classes.group(1);
         if (FOREIGN.contains(type)) continue;
-        String source = sources.getOrDefault(type, sources.values().stream().filter(declares(type)).findFirst().orElse(""));
+        String source = sources.getOrDefault(type, "");
         assertThat(source).as("%s in %s", type, document).isNotEmpty();
         if (classes.group(2) != null) assertThat(source).as("%s.%s in %s", type, classes.group(2), document).contains(classes.group(2));
       }
@@ -63,8 +64,13 @@ class DocumentsTest {
     assertThat(named).isGreaterThan(100);
   }
 
-  private static Predicate<String> declares(String type) {
-    return Pattern.compile("\\b(class|interface|record|enum) " + type + "\\b").asPredicate();
+  /** The sources by the types that they declare, including nested ones. One that is named like its file is found there. */
+  private static Map<String, String> declared(Map<String, String> sources) {
+    var declared = new HashMap<>(sources);
+    for (String source : sources.values()) {
+      for (var types = DECLARED.matcher(source); types.find(); ) declared.putIfAbsent(types.group(1), source);
+    }
+    return declared;
   }
 
   /** Documents may link to files in docs and to each other; the archive contains that folder and these files. */
