@@ -52,10 +52,9 @@ import org.openjdk.jmh.annotations.Warmup;
  * messages.
  *
  * <p>{@code untilTheLaneIsFree} is what a round costs the messages behind it on the same lane; {@code untilAnswered} is
- * what the round costs altogether. With {@code workers=0} the lane's thread serves all destinations. Until it has been
- * measured, {@code dunlin.dist.inline-fanout-threshold} is 8 without proof: lanes serve messages of up to 8 destinations
- * themselves, and workers are used above it, in a cluster only. Lower the default if workers win at 3 on a machine with
- * cores to spare, and raise it if they do not win at 8.
+ * what the round costs altogether. With {@code workers=0} the lane's thread serves all destinations. docs/benchmarks.md has what
+ * the default of {@code dunlin.dist.inline-fanout-threshold} rests on: two cores, where the lane is free earlier with
+ * workers from about 16 destinations on. Lower the default if workers win at 3 on a machine with cores to spare.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

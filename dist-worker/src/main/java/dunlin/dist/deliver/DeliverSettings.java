@@ -16,7 +16,7 @@ public record DeliverSettings(int inlineThreshold, int workers) {
 
   static final Setting<Integer> INLINE_THRESHOLD =
       Setting.integer(
-          "dunlin.dist.inline-fanout-threshold", 8, 0, 1_000_000,
+          "dunlin.dist.inline-fanout-threshold", 16, 0, 1_000_000,
           "Maximum number of destinations of a message that the thread of its lane serves in a cluster. A destination is a frontend, its embedding"
               + " application, or the durable sessions. A message with more is shared among the threads of dunlin.dist.deliver-workers. A broker that runs"
               + " alone does not use it.");
