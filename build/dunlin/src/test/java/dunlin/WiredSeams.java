@@ -251,7 +251,7 @@ public final class WiredSeams implements Seams {
     var here = thread("sessions-of-frontend");
     var there = thread("sessions-of-tier");
     var tier = new FrontendLinks(inbox, there);
-    var accepts = InboxCalls.factory(there, RemoteConnections.Bounds.defaults(), tier);
+    var accepts = InboxCalls.factory(there, RemoteConnections.Bounds.defaults(), new UnacknowledgedDrops(), tier);
     var wire =
         wire(
             UUID.fromString(nodeId), here, there,

@@ -120,7 +120,7 @@ public final class ClusterTiers implements AutoCloseable {
     drops = new DropMeters(parts.meters());
     led =
         new LedTiers(
-            parts.accepts(), reach, parts.lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain), parts.meters(), drops.deliveries(), parts.beans(),
+            parts.accepts(), reach, parts.lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain), parts.meters(), drops, parts.beans(),
             parts.clock(), parts.timer());
     accepting = new Accepting(parts.accepts());
     String node = parts.frontend().nodeId();

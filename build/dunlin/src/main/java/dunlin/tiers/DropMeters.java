@@ -9,17 +9,19 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 
-/** Counts the messages of QoS 0 that this node's lanes and deliveries to other processes drop, beside what a frontend drops. */
+/** Counts the messages of QoS 0 that this node drops on their way to other processes, beside what a frontend drops. */
 final class DropMeters implements AutoCloseable {
   private final MeterRegistry registry;
   private final List<Meter> registered = new ArrayList<>();
   private final UnacknowledgedDrops lanes = new UnacknowledgedDrops();
   private final UnacknowledgedDrops deliveries = new UnacknowledgedDrops();
+  private final UnacknowledgedDrops pushes = new UnacknowledgedDrops();
 
   DropMeters(MeterRegistry registry) {
     this.registry = registry;
     register("lane", lanes);
     register("delivery", deliveries);
+    register("push", pushes);
   }
 
   private void register(String hop, UnacknowledgedDrops drops) {
@@ -44,6 +46,11 @@ final class DropMeters implements AutoCloseable {
   /** From the leader of the routes to frontends and inbox shards: one for each destination. */
   UnacknowledgedDrops deliveries() {
     return deliveries;
+  }
+
+  /** From the leader of the sessions to the frontends of connected durable sessions: one for each session. */
+  UnacknowledgedDrops pushes() {
+    return pushes;
   }
 
   @Override

@@ -28,7 +28,6 @@ import dunlin.transport.LaneCredit;
 import dunlin.transport.call.CallBounds;
 import dunlin.transport.lane.LaneLinks;
 import dunlin.transport.lane.SharedWindow;
-import dunlin.transport.lane.UnacknowledgedDrops;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
@@ -62,14 +61,14 @@ final class LedTiers {
   private final int lanes;
   private final Bounds bounds;
   private final MeterRegistry meters;
-  private final UnacknowledgedDrops drops;
+  private final DropMeters drops;
   private final NodeBeans beans;
   private final InstantSource clock;
   private final ScheduledExecutorService timer;
 
-  /** @param drops counts the QoS 0 messages that do not reach their destinations */
+  /** @param drops counts the QoS 0 messages that do not reach other nodes */
   LedTiers(
-      LinkService links, Reach reach, int lanes, Bounds bounds, MeterRegistry meters, UnacknowledgedDrops drops, NodeBeans beans, InstantSource clock,
+      LinkService links, Reach reach, int lanes, Bounds bounds, MeterRegistry meters, DropMeters drops, NodeBeans beans, InstantSource clock,
       ScheduledExecutorService timer) {
     this.links = links;
     this.reach = reach;
@@ -94,7 +93,7 @@ final class LedTiers {
             DeliverExecutor.start(bounds.deliver(), meters));
     byte[] opening = LaneLinks.opening(replica.status().term());
     worker.attachInboxShards(
-        FrontendDirectory.deliveries((lane, thread) -> reach.leader(SessionReplica.KIND, LinkNames.shards(lane), opening, thread), drops));
+        FrontendDirectory.deliveries((lane, thread) -> reach.leader(SessionReplica.KIND, LinkNames.shards(lane), opening, thread), drops.deliveries()));
     var accepting = new Accepting(links);
     var threads = accepting.threads("dist", lanes);
     var laneOf = new ArrayList<Lane>(LinkNames.LANES);
@@ -109,7 +108,7 @@ final class LedTiers {
         .baseUnit("bytes")
         .register(meters);
     var calls = accepting.thread("routes");
-    var frontends = new FrontendDirectory(worker, reach, cluster, opening, drops);
+    var frontends = new FrontendDirectory(worker, reach, cluster, opening, drops.deliveries());
     var comparing =
         timer.scheduleWithFixedDelay(() -> calls.execute(frontends::compare), 0, COMPARE_MILLIS, TimeUnit.MILLISECONDS);
     var streams = new PublishedLanes(timer, DRAIN_MILLIS, window);
@@ -162,7 +161,7 @@ final class LedTiers {
     var _ = server.start(); // a frontend is attached when this has ended
     var accepting = new Accepting(links);
     var calls = accepting.thread("sessions");
-    accepting.accept(LinkNames.SESSIONS, calls, InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), new FrontendLinks(server, calls)));
+    accepting.accept(LinkNames.SESSIONS, calls, InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), drops.pushes(), new FrontendLinks(server, calls)));
     var threads = accepting.threads("shards", lanes);
     var delivery = new InboxDelivery(server);
     accepting.acceptLanes(LinkNames::shards, lane -> threads.get(lane % lanes), _ -> () -> new RemoteDeliveries(delivery));

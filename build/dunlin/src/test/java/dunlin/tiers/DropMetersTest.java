@@ -19,10 +19,12 @@ class DropMetersTest {
       drops.deliveries().countOverloaded();
       drops.deliveries().countOverloaded();
       drops.lanes().countOverloaded();
+      drops.pushes().countUnreachable();
 
       assertThat(dropped("delivery", "overloaded")).isEqualTo(2);
       assertThat(dropped("lane", "overloaded")).isEqualTo(1);
       assertThat(dropped("lane", "unreachable")).isZero();
+      assertThat(dropped("push", "unreachable")).isEqualTo(1);
       assertThat(dropped("delivery", "unreachable")).isZero();
     }
     assertThat(registry.getMeters()).isEmpty();

@@ -5,6 +5,7 @@ import dunlin.runtime.Failures;
 import dunlin.store.StoreException;
 import dunlin.transport.lane.FrameReader;
 import dunlin.transport.lane.MalformedFrameException;
+import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import dunlin.transport.link.LinkRefusedException;
@@ -71,12 +72,12 @@ public final class InboxCalls implements Link.Handler {
   private long calls;
   private int unanswered;
 
-  private InboxCalls(Link link, Executor owner, InboxOpening frontend, RemoteConnections.Bounds bounds, Tier tier) {
+  private InboxCalls(Link link, Executor owner, InboxOpening frontend, RemoteConnections.Bounds bounds, UnacknowledgedDrops drops, Tier tier) {
     this.link = link;
     this.owner = owner;
     this.frontend = frontend;
     this.tier = tier;
-    connections = new RemoteConnections(link, owner, frontend, bounds);
+    connections = new RemoteConnections(link, owner, frontend, bounds, drops);
     var attachment = tier.attach(frontend, connections);
     inbox = attachment.inbox();
     ready = attachment.ready();
@@ -88,9 +89,10 @@ public final class InboxCalls implements Link.Handler {
    *
    * @param owner runs tasks on the thread of the links, soon, in their order
    * @param bounds of the pushes for each frontend
+   * @param drops counts the pushes of QoS 0 that frontends are not sent
    */
-  public static LinkAcceptor.Factory factory(Executor owner, RemoteConnections.Bounds bounds, Tier tier) {
-    return (link, opening) -> new InboxCalls(link, owner, InboxOpening.decode(opening).of(link.caller()), bounds, tier);
+  public static LinkAcceptor.Factory factory(Executor owner, RemoteConnections.Bounds bounds, UnacknowledgedDrops drops, Tier tier) {
+    return (link, opening) -> new InboxCalls(link, owner, InboxOpening.decode(opening).of(link.caller()), bounds, drops, tier);
   }
 
   @Override

@@ -7,6 +7,7 @@ import dunlin.store.StoreException;
 import dunlin.transport.call.Outbox;
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;
+import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import java.util.ArrayDeque;
 import java.util.Arrays;
@@ -34,8 +35,8 @@ public final class RemoteConnections implements KeptConnections {
    *   frontend, which reserves room for pages, the rest by its connections; questions for what is missing by who asks, one at a time.
    * Full: a stored message is left in its inbox, and its connection is noted to be behind: at most one note for each, which is sent when less than
    *   half of the bounds is taken. A message of QoS 0 is dropped and counted.
-   * Failure: with the link nothing is said any more. What is asked to settle has its answer; what is missing is not known. QoS 0 that was not sent is
-   *   counted as dropped.
+   * Failure: with the link nothing is said any more. What is asked to settle has its answer; what is missing is not known. QoS 0 that was not sent, or
+   *   not confirmed, is counted as dropped.
    *
    * A connection stops counting as noted when its note is written. So a message that is stored later is either in what the connection reads upon
    * the note, or brings a push or a note of its own.
@@ -84,11 +85,11 @@ public final class RemoteConnections implements KeptConnections {
   }
 
   /** Pushes of a frame. */
-  private record Load(int messages, long bytes) {
-    static final Load NONE = new Load(0, 0);
+  private record Load(int messages, long bytes, int ofQos0) {
+    static final Load NONE = new Load(0, 0, 0);
 
-    Load plus(int size) {
-      return new Load(messages + 1, bytes + size);
+    Load plus(TierSaid.Push push, int size) {
+      return new Load(messages + 1, bytes + size, ofQos0 + (push.message().sequence() == 0 ? 1 : 0));
     }
   }
 
@@ -105,7 +106,7 @@ public final class RemoteConnections implements KeptConnections {
       switch (item) {
         case Waiting.Pushed(var push, var size) -> {
           codec.write(out, push);
-          frame = frame.plus(size);
+          frame = frame.plus(push, size);
         }
         case Waiting.Noted(var connection) -> {
           behind.remove(connection);
@@ -134,7 +135,7 @@ public final class RemoteConnections implements KeptConnections {
     public void unsent(Waiting item) {
       switch (item) {
         case Waiting.Pushed(var push, var size) -> {
-          if (push.message().sequence() == 0) dropped.increment();
+          if (push.message().sequence() == 0) drops.countUnreachable();
           release(1, size);
         }
         case Waiting.Asked(_, var settled) -> settled.completeExceptionally(isOver());
@@ -147,6 +148,7 @@ public final class RemoteConnections implements KeptConnections {
   private final Link link;
   private final InboxOpening frontend;
   private final Bounds bounds;
+  private final UnacknowledgedDrops drops;
   private final Outbox<Waiting> outbox;
   private final TierSaidCodec codec = new TierSaidCodec();
 
@@ -163,7 +165,6 @@ public final class RemoteConnections implements KeptConnections {
   private volatile @Nullable Publication last;
 
   private volatile boolean over; // written by the link's thread
-  private final LongAdder dropped = new LongAdder();
   private final LongAdder leftOut = new LongAdder();
   private final LongAdder notes = new LongAdder();
 
@@ -177,10 +178,12 @@ public final class RemoteConnections implements KeptConnections {
 
   private long questions;
 
-  RemoteConnections(Link link, Executor owner, InboxOpening frontend, Bounds bounds) {
+  /** @param drops counts the messages of QoS 0 that are dropped */
+  RemoteConnections(Link link, Executor owner, InboxOpening frontend, Bounds bounds, UnacknowledgedDrops drops) {
     this.link = link;
     this.frontend = frontend;
     this.bounds = bounds;
+    this.drops = drops;
     outbox = new Outbox<>(owner, new Stream());
     outbox.opens(link);
   }
@@ -189,8 +192,9 @@ public final class RemoteConnections implements KeptConnections {
   public void push(ConnectionId connection, InboxMessage message) {
     if (!isHere(connection)) return;
     if (over || isFull()) {
-      if (message.sequence() == 0) dropped.increment();
-      else leaveOut(connection.number());
+      if (message.sequence() > 0) leaveOut(connection.number());
+      else if (over) drops.countUnreachable();
+      else drops.countOverloaded();
       return;
     }
     outbox.add(new Waiting.Pushed(new TierSaid.Push(connection.number(), message), reserve(message.message())));
@@ -332,9 +336,12 @@ public final class RemoteConnections implements KeptConnections {
     if (over) return;
     over = true;
     outbox.end();
-    giveBack();
-    release(frame.messages(), frame.bytes());
+    unconfirmed.add(frame);
     frame = Load.NONE;
+    for (Load each : unconfirmed) {
+      for (int i = 0; i < each.ofQos0(); i++) drops.countUnreachable();
+    }
+    giveBack();
     var left = List.copyOf(asked.values());
     asked.clear();
     for (var question : left) {
@@ -353,11 +360,6 @@ public final class RemoteConnections implements KeptConnections {
   /** Their bytes; any thread. */
   public long bytes() {
     return bytes.get();
-  }
-
-  /** Messages of QoS 0 that were dropped; any thread. */
-  public long dropped() {
-    return dropped.sum();
   }
 
   /** Stored messages that were not pushed and are read from the inbox instead; any thread. */

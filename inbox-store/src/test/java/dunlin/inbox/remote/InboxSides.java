@@ -7,6 +7,7 @@ import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
+import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkRefusedException;
 import java.util.ArrayList;
@@ -29,6 +30,7 @@ final class InboxSides {
   final List<String> lost = new ArrayList<>();
   final List<String> detached = new ArrayList<>();
   final List<String> interrupted = new ArrayList<>();
+  final UnacknowledgedDrops drops = new UnacknowledgedDrops();
   @Nullable RemoteConnections attached;
   @Nullable Link accepted;
   String refuses = "";
@@ -67,7 +69,7 @@ final class InboxSides {
             FRONTEND,
             (link, opening) -> {
               accepted = link;
-              return InboxCalls.factory(this::tierRuns, pushes, taking).open(link, opening);
+              return InboxCalls.factory(this::tierRuns, pushes, drops, taking).open(link, opening);
             });
     inbox = new RemoteInbox(FRONTEND.frontend(), FRONTEND.incarnation(), heard, wires.frontendTasks::add, calls,
         new RemoteInbox.Listener() {

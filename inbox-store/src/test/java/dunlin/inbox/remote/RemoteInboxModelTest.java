@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections;
-import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxClient.Connected;
-import dunlin.inbox.KeptConnections;
 import dunlin.inbox.InboxClient.Page;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.KeptConnections;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
@@ -15,6 +15,7 @@ import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
+import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -82,6 +83,7 @@ class RemoteInboxModelTest {
     private final Map<Long, Integer> notesHeard = new HashMap<>();
     private final List<CompletableFuture<Void>> settling = new ArrayList<>();
     private final List<CompletableFuture<Void>> settled = new ArrayList<>();
+    private final UnacknowledgedDrops drops = new UnacknowledgedDrops();
     private int droppedQoS0;
     private int leftOut;
     private int interrupted;
@@ -94,7 +96,7 @@ class RemoteInboxModelTest {
       random = new Random(seed);
       chance = new RandomInbox(random);
       var settings = new Link.Settings(random.nextBoolean() ? 40 : 65_536, 64L << 20, Duration.ofSeconds(10));
-      var factory = InboxCalls.factory(this::tierRuns, new RemoteConnections.Bounds(12, 6_000), this);
+      var factory = InboxCalls.factory(this::tierRuns, new RemoteConnections.Bounds(12, 6_000), drops, this);
       wires = new InboxWires(random, settings, FRONTEND, factory);
       inbox =
           new RemoteInbox(
@@ -357,11 +359,11 @@ class RemoteInboxModelTest {
         var push =
             new InboxMessage(
                 stored ? ++sequence : 0, qos, random.nextBoolean(), random.nextBoolean(), random.nextBoolean(), chance.identifiers(), message);
-        long droppedBefore = to.dropped();
+        long droppedBefore = drops.overloaded();
         long leftOutBefore = to.leftOut();
         boolean full = to.messages() >= 12 || to.bytes() >= 6_000;
         to.push(new ConnectionId(FRONTEND.frontend(), FRONTEND.incarnation(), number), push);
-        assertThat(to.dropped() - droppedBefore).isEqualTo(full && !stored ? 1 : 0);
+        assertThat(drops.overloaded() - droppedBefore).isEqualTo(full && !stored ? 1 : 0);
         assertThat(to.leftOut() - leftOutBefore).isEqualTo(full && stored ? 1 : 0);
         if (!full) said.add(text(number, push));
         else if (!stored) droppedQoS0++;
@@ -547,7 +549,8 @@ class RemoteInboxModelTest {
     var to = run.connections;
     if (to == null) throw new AssertionError("no frontend came");
     assertThat(to.notes()).isEqualTo(run.notesHeard.values().stream().mapToInt(Integer::intValue).sum());
-    assertThat(to.dropped()).isEqualTo(run.droppedQoS0).isPositive();
+    assertThat(run.drops.overloaded()).isEqualTo(run.droppedQoS0).isPositive();
+    assertThat(run.drops.unreachable()).isZero();
     assertThat(to.leftOut()).isEqualTo(run.leftOut).isPositive();
     assertThat(to.messages()).isZero();
     assertThat(to.bytes()).isZero();
@@ -603,10 +606,10 @@ class RemoteInboxModelTest {
     assertThat(to.bytes()).isZero();
     run.nothingIsLeft();
     assertThat(run.failures.values()).anyMatch(each -> each instanceof OutcomeUnknownException);
-    long dropped = to.dropped();
+    long dropped = run.drops.unreachable();
     var gone = new ConnectionId(FRONTEND.frontend(), FRONTEND.incarnation(), 1);
     to.push(gone, new Connections.InboxMessage(0, QoS.AT_MOST_ONCE, false, false, false, new int[0], run.chance.publication()));
-    assertThat(to.dropped()).isEqualTo(dropped + 1);
+    assertThat(run.drops.unreachable()).isEqualTo(dropped + 1);
     assertThat(to.settled(gone)).isDone();
   }
 

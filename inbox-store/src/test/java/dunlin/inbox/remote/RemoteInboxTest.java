@@ -276,7 +276,7 @@ class RemoteInboxTest {
   void aFrontendMayCallAsOftenAsItIsAnswered() {
     tier.statistics = CompletableFuture.completedFuture(InboxClient.Statistics.NONE);
     wires.drain();
-    var calls = InboxCalls.factory(sides::tierRuns, RemoteConnections.Bounds.defaults(), sides.taking).open(sides.kept(), FRONTEND.encode());
+    var calls = InboxCalls.factory(sides::tierRuns, RemoteConnections.Bounds.defaults(), sides.drops, sides.taking).open(sides.kept(), FRONTEND.encode());
     for (int i = 0; i < 257; i++) {
       calls.received(questions());
       turn(wires.tierTasks);
@@ -289,7 +289,7 @@ class RemoteInboxTest {
   void moreCallsThanAnyFrontendMakesWithoutAnAnswerEndItsLink() {
     tier.statistics = new CompletableFuture<>();
     wires.drain();
-    var calls = InboxCalls.factory(sides::tierRuns, RemoteConnections.Bounds.defaults(), sides.taking).open(sides.kept(), FRONTEND.encode());
+    var calls = InboxCalls.factory(sides::tierRuns, RemoteConnections.Bounds.defaults(), sides.drops, sides.taking).open(sides.kept(), FRONTEND.encode());
     for (int i = 0; i < 256; i++) calls.received(questions());
     assertThat(detached).isEmpty();
 
@@ -298,6 +298,24 @@ class RemoteInboxTest {
   }
 
   // what the tier says
+
+  @Test
+  void qos0ThatTheFrontendHasNotConfirmedWhenItsLinkEndsCountsAsDropped() {
+    wires.drain();
+    sides.push(1, 0);
+    wires.drain();
+    sides.push(1, 1);
+    sides.push(1, 0);
+    turn(wires.tierTasks);
+    sides.push(1, 0);
+    sides.connections().close();
+    sides.push(1, 0);
+
+    assertThat(sides.drops.unreachable()).isEqualTo(3);
+    assertThat(sides.drops.overloaded()).isZero();
+    assertThat(sides.connections().messages()).isZero();
+    assertThat(sides.connections().bytes()).isZero();
+  }
 
   @Test
   void aConnectionIsNotedOnceAndTheNoteIsSentWhenHalfOfTheBoundsIsFree() {
@@ -311,7 +329,7 @@ class RemoteInboxTest {
     assertThat(sides.connections().messages()).isEqualTo(4);
     assertThat(sides.connections().notes()).isEqualTo(2);
     assertThat(sides.connections().leftOut()).isEqualTo(3);
-    assertThat(sides.connections().dropped()).isEqualTo(1);
+    assertThat(sides.drops.overloaded()).isEqualTo(1);
     sides.push(1, 8);
     turn(wires.tierTasks);
     assertThat(sides.connections().notes()).as("its note waits").isEqualTo(2);

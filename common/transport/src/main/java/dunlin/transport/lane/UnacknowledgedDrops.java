@@ -12,7 +12,8 @@ public final class UnacknowledgedDrops {
     overloaded.increment();
   }
 
-  void countUnreachable() {
+  /** A message was on its way when its link was lost, or there was no link for it. */
+  public void countUnreachable() {
     unreachable.increment();
   }
 
