@@ -15,6 +15,8 @@ import dunlin.inbox.SessionsMXBean;
 import dunlin.model.Publisher;
 import dunlin.store.NotLeaderException;
 import dunlin.store.raft.RangeMXBean;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -43,8 +45,10 @@ import org.junit.jupiter.api.parallel.Isolated;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class BrokerClusterIT {
   private static final int NODES = 3;
+  private static final int QUEUE = 100;
 
   private final List<Dunlin> brokers = new ArrayList<>();
+  private final List<MeterRegistry> registries = new ArrayList<>();
 
   @BeforeAll
   void startAll(@TempDir Path directory) {
@@ -54,7 +58,9 @@ class BrokerClusterIT {
       var started = new ArrayList<CompletableFuture<Dunlin>>();
       for (int i = 0; i < NODES; i++) {
         int node = i;
-        started.add(CompletableFuture.supplyAsync(() -> start(directory.resolve("node-" + node), ports[node], ports[NODES + node], seeds), starting));
+        var registry = new SimpleMeterRegistry();
+        registries.add(registry);
+        started.add(CompletableFuture.supplyAsync(() -> start(directory.resolve("node-" + node), ports[node], ports[NODES + node], seeds, registry), starting));
       }
       started.forEach(each -> brokers.add(each.join()));
     }
@@ -72,7 +78,7 @@ class BrokerClusterIT {
     return led.values().stream().mapToInt(Integer::intValue).sum() == 4 && led.values().stream().allMatch(count -> count <= 2);
   }
 
-  private static Dunlin start(Path data, int service, int raft, String seeds) {
+  private static Dunlin start(Path data, int service, int raft, String seeds, MeterRegistry registry) {
     return Dunlin.builder()
         .tcpPort(0)
         .dataDirectory(data)
@@ -82,6 +88,8 @@ class BrokerClusterIT {
         .set("dunlin.cluster.bootstrap-expect", Integer.toString(NODES))
         .set("dunlin.dist.deliver-workers", "2") // also on a machine of few cores
         .set("dunlin.dist.inline-fanout-threshold", "1")
+        .meterRegistry(registry)
+        .set("dunlin.session.queue-messages-max", Integer.toString(QUEUE))
         .set("dunlin.cluster.heartbeat", "200ms")
         .set("dunlin.cluster.election-timeout", "1s")
         .build();
@@ -184,6 +192,37 @@ class BrokerClusterIT {
     assertThat(seen).containsExactly(0, 1, 2);
     members.forEach(RawClient::disconnect);
     publisher.disconnect();
+  }
+
+  /** DISCONNECT packets that a broker has read. */
+  private double disconnects(int broker) {
+    return registries.get(broker).get("dunlin.packets.received").tag("type", "disconnect").functionCounter().count();
+  }
+
+  /** It has a publish without an answer, so the session tier has not been told of its DISCONNECT when it connects again. */
+  @Test
+  void aClientThatDisconnectsAndConnectsAtAnotherBrokerLeavesNoWill() {
+    var watcher = connected(2, Connect.of("watcher").clean().expiry(0));
+    watcher.subscribe("last/words", 1);
+    var full = connected(0, Connect.of("full").clean().expiry(0).receiveMaximum(1));
+    full.subscribe("$share/full/held", 1);
+    var first = connected(0, Connect.of("leaving").clean().will("last/words", "will", 1, 0));
+    for (int i = 0; i <= QUEUE; i++) assertThat(first.publishAndWait("held", "taken")).isZero();
+    first.publish("held", 1, 60_000, "waits for the member");
+    double before = disconnects(0);
+    first.sendDisconnect(3600);
+    await("DISCONNECT is read").atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(1)).until(() -> disconnects(0) > before);
+
+    var second = connected(1, Connect.of("leaving"));
+    assertThat(second.sessionPresent()).isTrue();
+    assertThat(second.publishAndWait("last/words", "alive")).as("it is read once the first connection has settled").isZero();
+    assertThat(received(watcher)).isEqualTo("alive");
+
+    var third = connected(2, Connect.of("leaving").will("last/words", "will", 1, 0));
+    third.reset();
+    assertThat(received(watcher)).as("without DISCONNECT").isEqualTo("will");
+    List.of(watcher, full).forEach(RawClient::disconnect);
+    List.of(first, second).forEach(RawClient::close);
   }
 
   @Test
