@@ -151,9 +151,10 @@ public final class Reception implements KeptConnections {
     part.loop().post(
         () -> {
           LiveSession session = part.sessionOf(connection.number());
-          Runnable then = () -> leaving.told(connection.number()).thenRun(() -> settled.complete(null));
-          if (session == null || session.settled()) then.run();
-          else session.inbound().whenSettled(then);
+          // A DISCONNECT that has been read is noted by a task that is queued already; see Connection.close.
+          Runnable behind = () -> part.loop().executor().execute(() -> leaving.told(connection.number()).thenRun(() -> settled.complete(null)));
+          if (session == null || session.settled()) behind.run();
+          else session.inbound().whenSettled(behind);
         });
     return settled;
   }
