@@ -3,13 +3,13 @@ package dunlin.broker.connect;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.StaleSessionException;
+import dunlin.runtime.Failures;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -138,17 +138,12 @@ public final class Leaving {
   }
 
   private void tell(long connection, Left each, boolean again) {
-    CompletableFuture<Void> told;
-    try {
-      told = tier.disconnect(each.ref(), each.publishWill(), each.sessionExpirySeconds());
-    } catch (RuntimeException e) {
-      told = CompletableFuture.failedFuture(e);
-    }
-    told.whenComplete((_, failure) -> answered(connection, each, again, failure));
+    Failures.inFuture(() -> tier.disconnect(each.ref(), each.publishWill(), each.sessionExpirySeconds()))
+        .whenComplete((_, failure) -> answered(connection, each, again, failure));
   }
 
   private void answered(long connection, Left each, boolean again, @Nullable Throwable failure) {
-    Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+    Throwable cause = failure == null ? null : Failures.unwrapped(failure);
     boolean done = cause == null || cause instanceof StaleSessionException;
     Map.Entry<Long, Left> next = null;
     CompletableFuture<Void> last = null;

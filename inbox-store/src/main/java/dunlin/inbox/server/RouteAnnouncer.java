@@ -166,15 +166,12 @@ final class RouteAnnouncer {
   private void start(RouteKey route, Pending waits) {
     boolean wanted = waits.wanted;
     inFlight++;
-    CompletableFuture<Void> call;
-    try {
-      call =
-          wanted
-              ? routes.add(route.shard(), route.tenant(), route.filter())
-              : routes.remove(route.shard(), route.tenant(), route.filter());
-    } catch (RuntimeException e) {
-      call = CompletableFuture.failedFuture(e);
-    }
+    var call =
+        Failures.inFuture(
+            () ->
+                wanted
+                    ? routes.add(route.shard(), route.tenant(), route.filter())
+                    : routes.remove(route.shard(), route.tenant(), route.filter()));
     var _ = call.whenComplete((_, failure) -> hand(() -> ended(route, waits, wanted, failure)));
   }
 

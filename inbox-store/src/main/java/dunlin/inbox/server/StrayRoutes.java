@@ -5,12 +5,12 @@ import dunlin.inbox.InboxRoutes.Announced;
 import dunlin.inbox.InboxRoutes.Page;
 import dunlin.inbox.rows.RouteKey;
 import dunlin.inbox.rows.ShardInterval;
+import dunlin.runtime.Failures;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -82,12 +82,7 @@ final class StrayRoutes {
 
   private void read(RouteAnnouncer announcer, byte @Nullable [] from) {
     if (known == null) return;
-    CompletableFuture<Page> page;
-    try {
-      page = routes.announced(from);
-    } catch (RuntimeException e) {
-      page = CompletableFuture.failedFuture(e);
-    }
+    var page = Failures.inFuture(() -> routes.announced(from));
     var _ =
         page.whenComplete(
             (read, failure) ->

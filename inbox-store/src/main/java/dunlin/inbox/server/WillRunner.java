@@ -7,6 +7,7 @@ import dunlin.inbox.WillPublisher.Outcome;
 import dunlin.inbox.WillPublisher.Sending;
 import dunlin.inbox.range.Effects.DueWill;
 import dunlin.model.ReasonCode;
+import dunlin.runtime.Failures;
 import dunlin.runtime.LogText;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -146,12 +147,7 @@ final class WillRunner {
   }
 
   private void settle(Running each, ConnectionId displaced) {
-    CompletableFuture<Void> asked;
-    try {
-      asked = settled.apply(displaced);
-    } catch (RuntimeException e) {
-      asked = CompletableFuture.failedFuture(e);
-    }
+    var asked = Failures.inFuture(() -> settled.apply(displaced));
     var _ =
         asked.whenComplete(
             (_, failure) -> {
@@ -179,12 +175,7 @@ final class WillRunner {
   }
 
   private void publish(Running each) {
-    CompletableFuture<Outcome> attempt;
-    try {
-      attempt = each.sending.attempt();
-    } catch (RuntimeException e) {
-      attempt = CompletableFuture.failedFuture(e);
-    }
+    var attempt = Failures.inFuture(each.sending::attempt);
     var _ = attempt.whenComplete((outcome, failure) -> ended(each, outcome, failure));
   }
 
