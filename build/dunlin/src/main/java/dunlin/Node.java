@@ -83,7 +83,8 @@ import org.slf4j.event.Level;
 
 /**
  * Composes a broker, which is all tiers in one process, or a store node. {@link #startBroker} and {@link #startStore},
- * read from top to bottom, show how a node is built.
+ * read from top to bottom, show how a node is built. This class is long because every part of a node is opened here, in
+ * its order.
  */
 final class Node implements AutoCloseable {
   /*

@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
 public final class Leaving {
   /*
    * Owner: any thread adds; a lock guards the records and is not held while the session tier is called.
-   * Bounds: one small record for each session that is connected only in the view of the session tier. Refused calls
+   * Bounds: one small record for each session that is connected only in the view of the session tier, and one for each
+   * DISCONNECT of an earlier connection whose first report is not answered yet. Refused calls
    * wait for again(), which repeats AGAIN_MAX at a time, the earliest first, and the next one as soon as one is done.
    * Failure: a report is repeated until it succeeds. If another connection has taken over the session, the session tier
    * detects that by the epoch, which ends the report as well. If the process ends before, the next start ends these
@@ -70,7 +71,7 @@ public final class Leaving {
 
   /**
    * Notes that the connection of a session has ended; {@link #tell} follows. If the client has an earlier record, this
-   * connection had displaced that one, which need not be reported any more; except, once, when its will must be discarded.
+   * connection had displaced that one. Then only a DISCONNECT is still reported, once, so that its will is discarded.
    */
   void begin(long connection, SessionRef ref, boolean publishWill, long sessionExpirySeconds) {
     Left displaced = note(connection, new Left(ref, publishWill, sessionExpirySeconds, new CompletableFuture<>()));
@@ -100,7 +101,7 @@ public final class Leaving {
     if (each != null) tell(connection, each, false);
   }
 
-  /** Completes when a connection needs not be reported any more; at once for one that has not ended. */
+  /** Completes when a connection need not be reported any more; at once for one that has not ended. */
   synchronized CompletableFuture<Void> told(long connection) {
     Left one = left.get(connection);
     return one == null ? CompletableFuture.completedFuture(null) : one.told();

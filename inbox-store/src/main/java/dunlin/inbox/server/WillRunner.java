@@ -28,8 +28,8 @@ final class WillRunner {
    * Owner: any thread, under this object's lock, which is not held while a will is published or its outcome is
    * proposed.
    * Bounds: PLACES attempts at once. An attempt that takes longer than PLACE_NANOS gives its place to another one and
-   * continues without it, so that one slow receiver delays other wills by no more than that. A displaced
-   * connection has SETTLE_NANOS to settle, and takes no place meanwhile. WILLS_MAX wills and
+   * continues without it, so that one slow receiver delays other wills by no more than that. A will
+   * takes no place while its displaced connection settles, for SETTLE_NANOS at most. WILLS_MAX wills and
    * BYTES_MAX bytes altogether; further wills stay in the range until room() answers that there is room.
    * Failure: a will that a destination cannot accept now is tried again after 200 ms, then after twice the delay each
    * time up to 10 s, and only at the destinations that have not accepted it. A will that a rule refuses is counted and
@@ -152,18 +152,21 @@ final class WillRunner {
         asked.whenComplete(
             (_, failure) -> {
               if (failure != null) LOG.debug("{} could not be asked to settle, its will is published", displaced, failure);
-              if (isSettled(each)) publish(each);
+              if (takePlace(each)) publish(each);
             });
   }
 
-  /** Answers whether the will is to be published now. Without a place it waits for one. */
-  private synchronized boolean isSettled(Running each) {
+  /**
+   * The displaced connection has settled. Answers whether the will is to be published now: false when it has been
+   * discarded, and when there is no place, for which it waits then.
+   */
+  private synchronized boolean takePlace(Running each) {
     if (each.step != Step.SETTLING || running.get(each.will.epoch()) != each) return false;
     each.since = nanoTime.getAsLong();
-    boolean now = places(each.since) > 0;
-    each.step = now ? Step.PUBLISHING : Step.WAITING;
-    if (!now) each.delay = 0;
-    return now;
+    boolean free = places(each.since) > 0;
+    each.step = free ? Step.PUBLISHING : Step.WAITING;
+    if (!free) each.delay = 0;
+    return free;
   }
 
   private synchronized @Nullable Running begin(DueWill will) {

@@ -121,7 +121,7 @@ final class WillRunnerTest {
   }
 
   @Test
-  void aWillThatIsDiscardedMeanwhileIsNotPublished() {
+  void aWillThatIsDiscardedBeforeItsConnectionHasSettledIsNotPublished() {
     runner.start(List.of(displaced(7)));
     runner.recorded(7);
     settled.complete(null);
