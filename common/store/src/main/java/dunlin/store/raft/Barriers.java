@@ -3,12 +3,15 @@ package dunlin.store.raft;
 import dunlin.runtime.Failures;
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
+import dunlin.store.settings.StoreSettings;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.ratis.protocol.ClientId;
 import org.apache.ratis.protocol.Message;
@@ -23,10 +26,15 @@ final class Barriers {
   /*
    * Owner: any thread waits, the applying thread completes; the lock guards the map, futures are completed outside of it.
    * Bounds: `most` pending barriers. Full: the next one is refused.
-   * Failure: fail() fails all pending and all later barriers.
+   * Failure: fail() fails all pending and all later barriers. Ratis can forget a question for ever when the peers change
+   * meanwhile: it counts an acknowledgement only as it arrives. So a question fails after ANSWER_ELECTIONS election
+   * timeouts, by which time a leader without a majority has stepped down.
    */
+  private static final int ANSWER_ELECTIONS = 2;
+
   private final RangeId range;
   private final int most;
+  private final Duration answerMax;
   private final ClientId clientId = ClientId.randomId();
   private final AtomicLong calls = new AtomicLong();
   private final TreeMap<Long, List<CompletableFuture<@Nullable Void>>> waiting = new TreeMap<>();
@@ -35,9 +43,10 @@ final class Barriers {
   private long written = -1;
   private @Nullable StoreException failure;
 
-  Barriers(RangeId range, int most) {
+  Barriers(RangeId range, StoreSettings settings) {
     this.range = range;
-    this.most = most;
+    most = settings.reads().queuedMax();
+    answerMax = settings.cluster().electionTimeout().multipliedBy(ANSWER_ELECTIONS);
     places = new Semaphore(most);
   }
 
@@ -78,6 +87,7 @@ final class Barriers {
               .build();
       return ((RaftClientAsynchronousProtocol) division)
           .submitClientRequestAsync(request)
+          .orTimeout(answerMax.toMillis(), TimeUnit.MILLISECONDS)
           .handle(
               (reply, e) ->
                   e == null && reply.isSuccess() && division.getInfo().getCurrentTerm() == term

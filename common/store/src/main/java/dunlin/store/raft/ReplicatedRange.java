@@ -121,7 +121,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     load = new ReplicaLoad(id, this::readable);
     leadership = new Leadership(id, group);
     membership = new Membership(id, group, leadership);
-    barriers = new Barriers(id, settings.reads().queuedMax());
+    barriers = new Barriers(id, settings);
     proposer = new RangeProposer<>(id, settings, codec, leadership, disk, meters, this::descriptorOrNull, this::failed);
     this.codec = codec;
     stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, load, opening, this);
