@@ -307,13 +307,28 @@ final class Membership {
       return System.nanoTime() - until > 0 || Thread.currentThread().isInterrupted();
     }
 
+    /**
+     * Changes the peers. A peer that gets another role is removed first and added in its new role afterwards. In a single
+     * step, Ratis has it in both roles until the change is committed. A leader that is elected meanwhile fails when it
+     * starts two appenders for that peer, and the range never has a leader again. A caller that sees only the first step
+     * done adds the peer again.
+     */
     void set(List<RaftPeer> voters, List<RaftPeer> listeners) {
+      var staying =
+          new Peers(
+              from.voters.stream().filter(peer -> !listeners.contains(peer)).toList(),
+              from.listeners.stream().filter(peer -> !voters.contains(peer)).toList());
+      if (!staying.equals(from)) set(from, staying);
+      set(staying, new Peers(voters, listeners));
+    }
+
+    private void set(Peers present, Peers wanted) {
       var arguments =
           SetConfigurationRequest.Arguments.newBuilder()
-              .setServersInNewConf(voters)
-              .setListenersInNewConf(listeners)
-              .setServersInCurrentConf(from.voters)
-              .setListenersInCurrentConf(from.listeners)
+              .setServersInNewConf(wanted.voters)
+              .setListenersInNewConf(wanted.listeners)
+              .setServersInCurrentConf(present.voters)
+              .setListenersInCurrentConf(present.listeners)
               .setMode(SetConfigurationRequest.Mode.COMPARE_AND_SET)
               .build();
       var request = new SetConfigurationRequest(clientId, server.getId(), group, calls.incrementAndGet(), arguments);

@@ -40,6 +40,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class ReplicationTest {
+  /** Longer than a leader without a majority keeps its leadership. */
+  private static final Duration PROMOTION_MAX = Duration.ofSeconds(10);
+
   @TempDir Path directory;
 
   @Test
@@ -310,6 +313,36 @@ class ReplicationTest {
       leaving.join(trio.members());
       trio.leader().range().addListener(leaving.store().member(), Trio.DEADLINE);
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(leaving.rows()).hasSize(31));
+    }
+  }
+
+  /** The leader cannot reach a majority of the new peers, and has to be elected again during the change. */
+  @Test
+  void aRangeFindsALeaderAgainWhenAPromotedNodeDies() {
+    try (var trio = Trio.start(directory)) {
+      var leader = trio.leader();
+      var others = trio.followers();
+      for (var other : others) {
+        leader.range().remove(other.id(), Trio.DEADLINE);
+        other.store().dropReplica(Trio.RANGE, Trio.DEADLINE);
+        other.replica = null;
+      }
+      var dying = others.getFirst();
+      dying.join(List.of(leader.store().member(), dying.store().member()));
+      leader.range().addListener(dying.store().member(), Trio.DEADLINE);
+      trio.apply(new Put("a", "1"));
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(dying.rows()).hasSize(1));
+      var member = dying.store().member();
+      dying.close();
+
+      assertThatThrownBy(() -> leader.range().promote(member.node(), PROMOTION_MAX)).isInstanceOf(StoreException.class);
+      trio.apply(new Put("b", "2"));
+
+      dying.restart();
+      if (leader.range().status().peers().size() == 1) leader.range().addListener(member, Trio.DEADLINE);
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(dying.rows()).hasSize(2));
+      leader.range().promote(member.node(), Trio.DEADLINE);
+      await().atMost(Trio.DEADLINE).until(() -> dying.role() == ReplicaRole.FOLLOWER);
     }
   }
 
