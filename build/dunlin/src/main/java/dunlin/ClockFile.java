@@ -1,5 +1,6 @@
 package dunlin;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.runtime.TierClock;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -35,7 +36,11 @@ final class ClockFile implements AutoCloseable {
   private final Path file;
   private final Path next;
   private final TierClock clock;
+
+  @GuardedBy("this")
   private int looks;
+
+  @GuardedBy("this")
   private boolean failing;
 
   private ClockFile(Path directory, TierClock clock) {

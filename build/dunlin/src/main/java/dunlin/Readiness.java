@@ -1,5 +1,6 @@
 package dunlin;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -9,8 +10,13 @@ final class Readiness {
    * Owner: any thread; guarded by itself.
    * Failure: the first failure stays, even if it comes before the start has ended.
    */
+  @GuardedBy("this")
   private boolean started;
+
+  @GuardedBy("this")
   private boolean closed;
+
+  @GuardedBy("this")
   private @Nullable RuntimeException failure;
 
   /** @throws RuntimeException the failure, if there was one during the start */

@@ -1,5 +1,6 @@
 package dunlin.tiers;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.store.Replica;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -20,7 +21,8 @@ final class AfterBarrier implements AutoCloseable {
   private final ScheduledExecutorService timer;
   private final Runnable opens;
 
-  private boolean closed; // guarded by the lock
+  @GuardedBy("this")
+  private boolean closed;
 
   AfterBarrier(Replica<?, ?> replica, ScheduledExecutorService timer, Runnable opens) {
     this.replica = replica;

@@ -1,5 +1,6 @@
 package dunlin.runtime;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -41,14 +42,18 @@ public final class TierClock implements InstantSource {
   private volatile long offset;
 
   /** The wall clock minus the time since the start, at the last look. */
+  @GuardedBy("this")
   private long wallOffset;
 
+  @GuardedBy("this")
   private long steadySince;
 
   /** How far the wall clock was ahead of this clock before the downtime. */
+  @GuardedBy("this")
   private long noted;
 
   /** Whether the downtime is still to be confirmed by a steady wall clock. */
+  @GuardedBy("this")
   private boolean doubtful;
 
   /**
@@ -100,6 +105,7 @@ public final class TierClock implements InstantSource {
   }
 
   /** The downtime that is not counted yet, by the wall clock, at an offset. */
+  @GuardedBy("this")
   private long away(long at) {
     return wallOffset - noted - at;
   }
@@ -124,6 +130,7 @@ public final class TierClock implements InstantSource {
     return true;
   }
 
+  @GuardedBy("this")
   private boolean look(long passed) {
     long now = wall.millis() - passed;
     long step = now - wallOffset;

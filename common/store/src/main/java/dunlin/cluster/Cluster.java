@@ -102,7 +102,7 @@ public final class Cluster implements AutoCloseable {
   private final LocalReplicas replicas;
   private final RefusalLog refusals = new RefusalLog();
   private final JoinCheck joins;
-  private final FollowedTerm allegiance = new FollowedTerm();
+  private final FollowedTerm followedTerm = new FollowedTerm();
   private final NodeActions actions;
   private final MetaRange meta;
   private final ClusterMeters meters;
@@ -158,7 +158,7 @@ public final class Cluster implements AutoCloseable {
             settings.zone());
     replicas = new LocalReplicas(store, all, CreationNotes.open(directory.resolve("replicas"), store.stored()), this::changed);
     replicas.requireKnown(); // before anything is written, above all before the directory is marked as a cluster's
-    actions = new NodeActions(self, replicas, allegiance, known::raft);
+    actions = new NodeActions(self, replicas, followedTerm, known::raft);
     meters = new ClusterMeters(registry);
     meters.gauge(
         "dunlin.cluster.connected", "1 while heartbeats come to a leader of the meta group", this,
@@ -225,7 +225,7 @@ public final class Cluster implements AutoCloseable {
     var loads =
         new RangeLoads(threadName("loads"), self, replicas, settings.operations().splits(), settings.heartbeat());
     var reporter = new NodeReporter(self, store.incarnation(), replicas, loads);
-    var heartbeat = new Heartbeat(threadName("heartbeat"), node, reporter, allegiance, known, client, settings, meters);
+    var heartbeat = new Heartbeat(threadName("heartbeat"), node, reporter, followedTerm, known, client, settings, meters);
     synchronized (this) {
       if (closed) throw new StoreException("closed while the node started");
       parts = new Parts(driver, loads, heartbeat, client);

@@ -1,5 +1,7 @@
 package dunlin.cluster;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+
 /**
  * The term of the meta group's leader that this node follows: the highest that it has heard of. Actions of a lower term
  * are not carried out, and reports name the term that they were made under.
@@ -10,8 +12,13 @@ final class FollowedTerm {
    * after a report made under the new term, no action may take effect that the new leader has not decided on. Until
    * then the new leader sees this node as silent; the wait is bounded, since an action has a deadline.
    */
+  @GuardedBy("this")
   private long followed;
+
+  @GuardedBy("this")
   private long heard;
+
+  @GuardedBy("this")
   private int underWay;
 
   /** A leader has answered, with its term. */

@@ -30,7 +30,7 @@ final class Heartbeat {
 
   private final ClusterNode self;
   private final NodeReporter reporter;
-  private final FollowedTerm allegiance;
+  private final FollowedTerm followedTerm;
   private final KnownMap known;
   private final MetaClient meta;
   private final MemberSettings settings;
@@ -45,14 +45,14 @@ final class Heartbeat {
       String threadName,
       ClusterNode self,
       NodeReporter reporter,
-      FollowedTerm allegiance,
+      FollowedTerm followedTerm,
       KnownMap known,
       MetaClient meta,
       MemberSettings settings,
       ClusterMeters meters) {
     this.self = self;
     this.reporter = reporter;
-    this.allegiance = allegiance;
+    this.followedTerm = followedTerm;
     this.known = known;
     this.meta = meta;
     this.settings = settings;
@@ -122,13 +122,13 @@ final class Heartbeat {
 
   /** Answers whether the report named an old term of the meta group's leader, and so must be made again. */
   private boolean report() throws IOException {
-    long leadership = allegiance.followed();
+    long leadership = followedTerm.followed();
     long version = known.map().version();
     var answer = meta.ask(new Report(reporter.report(leadership), version), settings.lease());
     if (!(answer instanceof Heard(var present, var update))) throw new IOException("a report is answered by " + answer);
     known.update(version, update);
-    allegiance.heard(present);
-    return allegiance.followed() > leadership;
+    followedTerm.heard(present);
+    return followedTerm.followed() > leadership;
   }
 
   private void watch() {

@@ -48,21 +48,21 @@ final class NodeActions {
 
   private final UUID self;
   private final LocalReplicas replicas;
-  private final FollowedTerm allegiance;
+  private final FollowedTerm followedTerm;
   private final Function<UUID, Optional<Member>> addresses;
   private final Set<UUID> busy = ConcurrentHashMap.newKeySet();
 
   /** @param addresses the Raft address of a node */
-  NodeActions(UUID self, LocalReplicas replicas, FollowedTerm allegiance, Function<UUID, Optional<Member>> addresses) {
+  NodeActions(UUID self, LocalReplicas replicas, FollowedTerm followedTerm, Function<UUID, Optional<Member>> addresses) {
     this.self = self;
     this.replicas = replicas;
-    this.allegiance = allegiance;
+    this.followedTerm = followedTerm;
     this.addresses = addresses;
   }
 
   Outcome carryOut(Action action, long leadership, Duration deadline) {
     if (!action.node().equals(self)) return new Outdated("this is node " + self + ", not " + action.node());
-    if (!allegiance.begin(leadership))
+    if (!followedTerm.begin(leadership))
       return new Outdated("node " + self + " follows another leadership of the meta group than " + leadership);
     try {
       if (!busy.add(action.range())) return new Unknown("node " + self + " is busy with range " + action.range());
@@ -82,7 +82,7 @@ final class NodeActions {
       log.error("Node {}: {} has failed", self, action, e);
       return new Unknown("node " + self + ": " + e);
     } finally {
-      allegiance.end();
+      followedTerm.end();
     }
   }
 

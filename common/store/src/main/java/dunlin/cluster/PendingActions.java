@@ -1,5 +1,6 @@
 package dunlin.cluster;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.cluster.call.NodeCalls;
 import dunlin.placement.Action;
 import java.util.HashSet;
@@ -26,6 +27,7 @@ final class PendingActions {
 
   private record Asked(UUID node, UUID range) {}
 
+  @GuardedBy("this")
   private final Set<Asked> asked = new HashSet<>();
 
   synchronized Offered offer(Action action) {
@@ -36,6 +38,7 @@ final class PendingActions {
     return Offered.TAKEN;
   }
 
+  @GuardedBy("this")
   private long at(UUID node) {
     return asked.stream().filter(what -> what.node.equals(node)).count();
   }

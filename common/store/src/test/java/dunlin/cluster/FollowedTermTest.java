@@ -6,43 +6,43 @@ import org.junit.jupiter.api.Test;
 
 /** Reports and actions of two terms never mix. */
 class FollowedTermTest {
-  private final FollowedTerm allegiance = new FollowedTerm();
+  private final FollowedTerm term = new FollowedTerm();
 
   @Test
   void anActionOfALowerTermIsRefused() {
-    allegiance.heard(5);
-    assertThat(allegiance.begin(4)).isFalse();
-    assertThat(allegiance.begin(5)).isTrue();
+    term.heard(5);
+    assertThat(term.begin(4)).isFalse();
+    assertThat(term.begin(5)).isTrue();
   }
 
   @Test
   void anActionOfAHigherTermIsFollowed() {
-    assertThat(allegiance.begin(7)).isTrue();
-    assertThat(allegiance.followed()).isEqualTo(7);
+    assertThat(term.begin(7)).isTrue();
+    assertThat(term.followed()).isEqualTo(7);
   }
 
   @Test
   void noReportNamesANewTermWhileAnActionOfTheOldOneRuns() {
-    assertThat(allegiance.begin(5)).isTrue();
-    allegiance.heard(6);
-    assertThat(allegiance.followed()).isEqualTo(5);
-    assertThat(allegiance.begin(5)).as("another of the old one").isFalse();
-    assertThat(allegiance.begin(6)).as("one of the new one").isFalse();
+    assertThat(term.begin(5)).isTrue();
+    term.heard(6);
+    assertThat(term.followed()).isEqualTo(5);
+    assertThat(term.begin(5)).as("another of the old one").isFalse();
+    assertThat(term.begin(6)).as("one of the new one").isFalse();
 
-    allegiance.end();
+    term.end();
 
-    assertThat(allegiance.followed()).isEqualTo(6);
-    assertThat(allegiance.begin(6)).isTrue();
+    assertThat(term.followed()).isEqualTo(6);
+    assertThat(term.begin(6)).isTrue();
   }
 
   @Test
   void severalActionsOfOneTermMayRunTogether() {
-    assertThat(allegiance.begin(5)).isTrue();
-    assertThat(allegiance.begin(5)).isTrue();
-    allegiance.heard(6);
-    allegiance.end();
-    assertThat(allegiance.followed()).isEqualTo(5);
-    allegiance.end();
-    assertThat(allegiance.followed()).isEqualTo(6);
+    assertThat(term.begin(5)).isTrue();
+    assertThat(term.begin(5)).isTrue();
+    term.heard(6);
+    term.end();
+    assertThat(term.followed()).isEqualTo(5);
+    term.end();
+    assertThat(term.followed()).isEqualTo(6);
   }
 }

@@ -1,5 +1,6 @@
 package dunlin.dist.remote;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.dist.Delivery;
 import dunlin.dist.MatchedRoutes;
 import dunlin.model.Publication;
@@ -59,7 +60,8 @@ public final class Repetitions {
   private static final class First extends Acknowledgement {
     private final Terms terms;
 
-    /** The first receipt, and those of repetitions; null once they are answered. Guarded by this. */
+    /** The first receipt, and those of repetitions; null once they are answered. */
+    @GuardedBy("this")
     private @Nullable List<Acknowledgement> asking = new ArrayList<>(1);
 
     /** Written before that. */

@@ -1,5 +1,6 @@
 package dunlin.inbox.propose;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.store.StoreException;
 import java.util.LinkedHashMap;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +26,8 @@ public final class RefusedConnections {
    */
   record Reason(@Nullable StoreException open) {}
 
-  /** By fence; guarded by itself. */
+  /** By fence. */
+  @GuardedBy("refused")
   private final LinkedHashMap<Long, Reason> refused = new LinkedHashMap<>();
 
   /** Whether the set is not empty. While it is empty, a proposal takes no lock. */

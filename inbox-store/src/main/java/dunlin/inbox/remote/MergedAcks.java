@@ -1,5 +1,6 @@
 package dunlin.inbox.remote;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.inbox.SessionRef;
 import java.util.Arrays;
 
@@ -12,8 +13,14 @@ final class MergedAcks {
   private static final int SEQUENCES_MAX = 4_096;
 
   private final SessionRef session;
+
+  @GuardedBy("this")
   private long[] sequences;
+
+  @GuardedBy("this")
   private int size;
+
+  @GuardedBy("this")
   private boolean taken;
 
   MergedAcks(SessionRef session, long[] sequences) {

@@ -1,5 +1,6 @@
 package dunlin.inbox.server;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.rows.SessionCommand;
 import java.util.ArrayDeque;
@@ -34,7 +35,8 @@ final class AckCollector {
   private final Stripe[] stripes = new Stripe[STRIPES];
   private final AtomicInteger waiting = new AtomicInteger();
 
-  /** Guarded by itself; no other lock is taken under it. */
+  /** No other lock is taken under its own. */
+  @GuardedBy("refused")
   private final ArrayDeque<SessionCommand.Acknowledge> refused = new ArrayDeque<>();
 
   private final AtomicInteger proposedAgain = new AtomicInteger();
@@ -69,6 +71,7 @@ final class AckCollector {
   }
 
   private static final class Stripe {
+    @GuardedBy("this")
     private final Map<Owner, Sequences> sessions = new LinkedHashMap<>();
   }
 

@@ -1,5 +1,6 @@
 package dunlin.inbox.server;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
@@ -31,7 +32,10 @@ final class Exchanges {
   private final ConcurrentHashMap<SessionKey, Line> lines = new ConcurrentHashMap<>();
 
   private static final class Line {
+    @GuardedBy("this")
     private final ArrayDeque<Waiting> waiting = new ArrayDeque<>(2);
+
+    @GuardedBy("this")
     private boolean over;
   }
 

@@ -1,5 +1,6 @@
 package dunlin.inbox.server;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections;
 import dunlin.inbox.propose.Proposals;
@@ -42,6 +43,7 @@ final class Frontends implements Connections {
   private final ConcurrentHashMap<String, Life> lives = new ConcurrentHashMap<>();
 
   /** Completes when a frontend comes whose connections are to be settled, or in time; FRONTENDS_MAX of them. Under the lock. */
+  @GuardedBy("this")
   private final HashMap<String, CompletableFuture<Void>> coming = new HashMap<>();
 
   /** One life of a frontend. */

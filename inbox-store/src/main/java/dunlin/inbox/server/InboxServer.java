@@ -1,5 +1,6 @@
 package dunlin.inbox.server;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient;
@@ -555,8 +556,14 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   /** Waits until a step has ended in all ranges. */
   private static final class EndedInAll implements LostFrontends.Ended {
     private final LostFrontends.Ended ended;
+
+    @GuardedBy("this")
     private int left;
+
+    @GuardedBy("this")
     private boolean more;
+
+    @GuardedBy("this")
     private @Nullable StoreException failure;
 
     EndedInAll(int ranges, LostFrontends.Ended ended) {
@@ -575,13 +582,17 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     }
 
     private void one(boolean anyMore, @Nullable StoreException reason) {
+      boolean anyRangeHasMore;
+      StoreException lastFailure;
       synchronized (this) {
         more |= anyMore;
         if (reason != null) failure = reason;
         if (--left > 0) return;
+        anyRangeHasMore = more;
+        lastFailure = failure;
       }
-      if (failure != null) ended.failed(failure);
-      else ended.done(more);
+      if (lastFailure != null) ended.failed(lastFailure);
+      else ended.done(anyRangeHasMore);
     }
   }
 }

@@ -1,5 +1,6 @@
 package dunlin.cluster.call;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.HashSet;
@@ -14,6 +15,8 @@ public final class OutgoingCalls implements NodeCalls, AutoCloseable {
    */
   private final NodeCalls carrier;
   private final Set<Thread> calling = new HashSet<>();
+
+  @GuardedBy("calling")
   private boolean closed;
 
   public OutgoingCalls(NodeCalls carrier) {

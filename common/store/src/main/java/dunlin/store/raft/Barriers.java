@@ -1,5 +1,6 @@
 package dunlin.store.raft;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.runtime.Failures;
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
@@ -40,7 +41,11 @@ final class Barriers {
   private final TreeMap<Long, List<CompletableFuture<@Nullable Void>>> waiting = new TreeMap<>();
 
   private final Semaphore places;
+
+  @GuardedBy("waiting")
   private long written = -1;
+
+  @GuardedBy("waiting")
   private @Nullable StoreException failure;
 
   Barriers(RangeId range, StoreSettings settings) {

@@ -1,5 +1,6 @@
 package dunlin.store.raft;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.store.CommandKind;
 import dunlin.store.RangeId;
 import java.util.LinkedHashSet;
@@ -34,7 +35,9 @@ final class CommandQueue<P extends CommandQueue.Waiting> {
   private final int flowCommandsMax;
   private final long bytesMax;
   private final AtomicLong bytes = new AtomicLong();
-  private final LinkedHashSet<Runnable> callers = new LinkedHashSet<>(); // guarded by itself
+
+  @GuardedBy("callers")
+  private final LinkedHashSet<Runnable> callers = new LinkedHashSet<>();
 
   private volatile int callersWaiting; // written under callers
 

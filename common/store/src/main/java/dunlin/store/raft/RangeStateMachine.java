@@ -2,6 +2,7 @@ package dunlin.store.raft;
 
 import static java.util.Objects.requireNonNull;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.store.CommandCodec;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeId;
@@ -108,7 +109,11 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
   private int pendingEntries;
   private boolean failed;
-  private boolean ending; // guarded by the lock, like `thrown`
+
+  @GuardedBy("this")
+  private boolean ending;
+
+  @GuardedBy("this")
   private boolean thrown;
 
   /** The state once the rows are open. */

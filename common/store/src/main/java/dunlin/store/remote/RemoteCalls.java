@@ -1,5 +1,6 @@
 package dunlin.store.remote;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.store.grpc.ServiceTls;
 import io.grpc.ConnectivityState;
 import io.grpc.InsecureChannelCredentials;
@@ -72,9 +73,11 @@ public final class RemoteCalls implements AutoCloseable {
   private final Counter failed;
   private final Counter refused;
   /** Least recently used first; guarded by itself, as are the links' counts. */
+  @GuardedBy("links")
   private final Map<Address, Link> links = new LinkedHashMap<>(16, 0.75f, true);
 
-  private boolean closed; // guarded by links
+  @GuardedBy("links")
+  private boolean closed;
 
   /** @param tls null for connections without TLS */
   public RemoteCalls(@Nullable ServiceTls tls, MeterRegistry registry) {
@@ -154,6 +157,7 @@ public final class RemoteCalls implements AutoCloseable {
   }
 
   /** Closes channels that were not used for long, and an idle one when there are too many. */
+  @GuardedBy("links")
   private void makeRoom() throws IOException {
     long now = System.nanoTime();
     var eldest = links.values().iterator();

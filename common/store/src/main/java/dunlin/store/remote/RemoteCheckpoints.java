@@ -1,5 +1,6 @@
 package dunlin.store.remote;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
 import dunlin.store.RangeId;
@@ -34,8 +35,12 @@ public final class RemoteCheckpoints implements CheckpointSource, AutoCloseable 
 
   private final Function<UUID, Optional<Peer>> addresses;
   private final @Nullable ServiceTls tls;
-  private final Map<Peer, ManagedChannel> channels = new HashMap<>(); // guarded by itself
-  private boolean closed; // guarded by channels
+
+  @GuardedBy("channels")
+  private final Map<Peer, ManagedChannel> channels = new HashMap<>();
+
+  @GuardedBy("channels")
+  private boolean closed;
 
   /**
    * @param addresses where the store service of a node is

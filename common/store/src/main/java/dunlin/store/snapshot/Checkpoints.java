@@ -2,6 +2,7 @@ package dunlin.store.snapshot;
 
 import static java.util.Objects.requireNonNull;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import dunlin.store.disk.DataDirectory;
@@ -63,7 +64,9 @@ public final class Checkpoints {
 
   private final Path directory;
   private final LongSupplier nanos;
-  private final Map<UUID, Open> open = new HashMap<>(); // guarded by itself
+
+  @GuardedBy("open")
+  private final Map<UUID, Open> open = new HashMap<>();
 
   public Checkpoints(Path directory, LongSupplier nanos) {
     this.directory = directory;

@@ -1,5 +1,6 @@
 package dunlin.transport.lane;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
@@ -23,6 +24,8 @@ public final class SharedWindow {
   static final long SHARE_MIN = 64 * 1_024;
 
   private final long bytesMax;
+
+  @GuardedBy("this")
   private final Set<ReceivingStream> lanes = Collections.newSetFromMap(new IdentityHashMap<>());
 
   /** @param bytesMax bytes of all messages that have arrived and are not answered, from 1 */
@@ -39,6 +42,7 @@ public final class SharedWindow {
     if (lanes.remove(lane)) tellAll();
   }
 
+  @GuardedBy("this")
   private void tellAll() {
     byte[] share = new FrameWriter().number(share()).take();
     lanes.forEach(lane -> lane.tellSoon(share));
