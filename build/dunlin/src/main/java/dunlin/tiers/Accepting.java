@@ -67,10 +67,13 @@ final class Accepting implements AutoCloseable {
     accepted.forEach(LinkService.Accepted::close);
   }
 
-  /** Does the same, and ends the threads after their last tasks. */
+  /**
+   * Does the same, and ends the threads after their last tasks. A thread ends itself, behind the frames that are queued
+   * for it: a link that receives one of these queues a task too.
+   */
   @Override
   public void close() {
     end();
-    threads.forEach(ExecutorService::shutdown);
+    for (var thread : threads) if (!thread.isShutdown()) thread.execute(thread::shutdown);
   }
 }

@@ -30,6 +30,7 @@ import java.net.InetSocketAddress;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -138,5 +139,24 @@ class AcceptingTest {
         assertThat(first.answer(OTHER_GROUP)).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
       }
     }
+  }
+
+  @Test
+  void aTaskFromBeforeTheCloseMayQueueAnother() throws InterruptedException, ExecutionException, TimeoutException {
+    var thread = accepting.thread("loop");
+    var closed = new CountDownLatch(1);
+    var another = new CompletableFuture<Void>();
+    var _ = thread.submit(
+        () -> {
+          closed.await();
+          thread.execute(() -> another.complete(null));
+          return null;
+        });
+
+    accepting.close();
+    closed.countDown();
+
+    another.get(30, TimeUnit.SECONDS);
+    assertThat(thread.awaitTermination(30, TimeUnit.SECONDS)).isTrue();
   }
 }
