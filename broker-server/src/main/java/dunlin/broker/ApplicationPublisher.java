@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import dunlin.broker.codec.DecoderLimits;
 import dunlin.broker.codec.MalformedPacketException;
 import dunlin.broker.codec.TopicNames;
 import dunlin.broker.loop.Loop;
@@ -10,6 +11,7 @@ import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
+import java.time.InstantSource;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -17,6 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.IntFunction;
 
 /** Publishes messages of the application that embeds the node, without a connection. */
 public final class ApplicationPublisher {
@@ -36,7 +39,9 @@ public final class ApplicationPublisher {
   static final int MESSAGES_MAX = 4_096;
   static final long BYTES_MAX = 16L * 1_024 * 1_024;
 
-  private final Frontend frontend;
+  private final IntFunction<Loop> loops;
+  private final DecoderLimits limits;
+  private final InstantSource clock;
   private final AtomicInteger messages = new AtomicInteger();
   private final AtomicLong bytes = new AtomicLong();
   private final Set<Underway> waiting = ConcurrentHashMap.newKeySet();
@@ -51,8 +56,14 @@ public final class ApplicationPublisher {
     final CompletableFuture<ReasonCode> answer = new CompletableFuture<>();
   }
 
-  ApplicationPublisher(Frontend frontend) {
-    this.frontend = frontend;
+  /**
+   * @param loops chooses the event loop of a hash, once the frontend is open
+   * @param limits what packets may hold, on listeners that do not say otherwise
+   */
+  ApplicationPublisher(IntFunction<Loop> loops, DecoderLimits limits, InstantSource clock) {
+    this.loops = loops;
+    this.limits = limits;
+    this.clock = clock;
   }
 
   /** Number of messages in flight. */
@@ -97,13 +108,12 @@ public final class ApplicationPublisher {
    * @throws IllegalArgumentException if it violates a rule or a limit that applies to clients' messages
    */
   public Publication message(String tenant, String topic, QoS qos, boolean retain, byte[] payload) {
-    var limits = frontend.decoderLimits();
     try {
       TopicNames.check(topic, limits);
     } catch (MalformedPacketException e) {
       throw new IllegalArgumentException(e.getMessage(), e);
     }
-    var publication = Publication.of(new Publisher(tenant, APPLICATION), topic, qos, retain, frontend.clock().millis(), payload);
+    var publication = Publication.of(new Publisher(tenant, APPLICATION), topic, qos, retain, clock.millis(), payload);
     require(!ServersTopics.has(publication), "only the server publishes to $SYS");
     int size = publication.body().length;
     require(size <= limits.packets().packetMax(), "topic and payload have %d bytes, the limit is %d".formatted(size, limits.packets().packetMax()));
@@ -125,7 +135,7 @@ public final class ApplicationPublisher {
         line.passUnacknowledged(message, () -> answer.complete(ReasonCode.SUCCESS));
         return;
       }
-      if (message.retain()) frontend.retain().set(message, _ -> {});
+      if (message.retain()) loop.tiers().retain().set(message, _ -> {});
       loop.lane().append(message, null, null);
       loop.counts().publishes().delivered();
       answer.complete(ReasonCode.SUCCESS);
@@ -149,7 +159,7 @@ public final class ApplicationPublisher {
     }
     if (message.retain()) {
       pending.expect();
-      frontend.retain().set(message, pending::answer);
+      loop.tiers().retain().set(message, pending::answer);
     }
     loop.lane().append(message, null, pending);
     pending.answer(ReasonCode.SUCCESS);
@@ -159,7 +169,7 @@ public final class ApplicationPublisher {
     int hash = 0;
     byte[] body = message.body();
     for (int i = 0; i < message.topicLength(); i++) hash = 31 * hash + body[i];
-    return frontend.loop(Math.floorMod(hash, frontend.loopCount()));
+    return loops.apply(hash);
   }
 
   /** Answers all messages in flight, because no loop answers them any more. */

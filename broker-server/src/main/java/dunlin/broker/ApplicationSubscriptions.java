@@ -1,9 +1,12 @@
 package dunlin.broker;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dunlin.broker.codec.DecoderLimits;
 import dunlin.broker.codec.MalformedPacketException;
 import dunlin.broker.codec.TopicNames;
 import dunlin.broker.loop.LoopThread;
+import dunlin.broker.loop.Tiers;
+import dunlin.broker.session.SubscribeRules;
 import dunlin.dist.Delivery;
 import dunlin.dist.MatchedRoutes;
 import dunlin.dist.route.Route;
@@ -17,6 +20,7 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.InstantSource;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -44,7 +48,11 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
   static final int SUBSCRIPTIONS_MAX = 1_000;
   private static final String NAME = "application:";
 
-  private final Frontend frontend;
+  private final FrontendIdentity identity;
+  private final Tiers tiers;
+  private final DecoderLimits limits;
+  private final SubscribeRules rules;
+  private final InstantSource clock;
   private final ShardId shard;
   private final Consumer<ApplicationSubscriptions> attach;
   private final Room room;
@@ -108,13 +116,25 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
   }
 
   /**
-   * @param frontend the node's frontend, whose incarnation these routes have
+   * @param identity the frontend on whose event loops it is called; these routes have its incarnation
    * @param attach attaches this object to the dist tier; called before the first route is set
    * @param bytesMax maximum number of bytes of all messages that wait for listeners
    */
-  public ApplicationSubscriptions(Frontend frontend, Consumer<ApplicationSubscriptions> attach, MeterRegistry meters, long bytesMax) {
-    this.frontend = frontend;
-    this.shard = shardOf(frontend.nodeId());
+  ApplicationSubscriptions(
+      FrontendIdentity identity,
+      Tiers tiers,
+      DecoderLimits limits,
+      SubscribeRules rules,
+      InstantSource clock,
+      Consumer<ApplicationSubscriptions> attach,
+      MeterRegistry meters,
+      long bytesMax) {
+    this.identity = identity;
+    this.tiers = tiers;
+    this.limits = limits;
+    this.rules = rules;
+    this.clock = clock;
+    this.shard = shardOf(identity.nodeId());
     this.attach = attach;
     this.room = new Room(bytesMax);
     Gauge.builder("dunlin.application.waiting.bytes", room.bytes, AtomicLong::get)
@@ -153,11 +173,11 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
       count++;
       if (!attached) attach.accept(this);
       attached = true;
-      var of = filters.computeIfAbsent(new Key(tenant, filter), key -> new Filter(new Route(tenant, filter, shard, frontend.incarnation(), ++lastHandle)));
+      var of = filters.computeIfAbsent(new Key(tenant, filter), key -> new Filter(new Route(tenant, filter, shard, identity.incarnation(), ++lastHandle)));
       byHandle.put(of.route.handle(), of);
-      subscription = new ApplicationSubscription(tenant, filter.filter(), frontend.retain(), frontend.clock(), room, listener, this::remove);
+      subscription = new ApplicationSubscription(tenant, filter.filter(), tiers.retain(), clock, room, listener, this::remove);
       of.add(subscription);
-      routed = frontend.dist().addRoute(of.route);
+      routed = tiers.dist().addRoute(of.route);
     }
     return routed.handle(
         (_, failure) -> {
@@ -173,12 +193,12 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
   /** Parses a topic filter by the rules for clients. */
   private TopicFilter plain(String text) {
     try {
-      TopicNames.checkCharacters(text, frontend.decoderLimits());
+      TopicNames.checkCharacters(text, limits);
     } catch (MalformedPacketException e) {
       throw new IllegalArgumentException(e.getMessage(), e);
     }
     var parsed = TopicFilter.parse(text);
-    var refusal = frontend.subscribeRules().refusal(parsed);
+    var refusal = rules.refusal(parsed);
     if (refusal != null) throw new IllegalArgumentException("the topic filter %s %s".formatted(LogText.quoted(text), refusal.explanation()));
     var filter = parsed.orElseThrow();
     if (filter.shared()) throw new IllegalArgumentException("a shared subscription: " + LogText.quoted(text));
@@ -193,7 +213,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
       if (of.subscriptions.length > 0) return;
       filters.remove(each.getKey());
       byHandle.remove(of.route.handle());
-      var _ = frontend.dist().removeRoute(of.route); // a route that cannot be removed is void after the node's restart
+      var _ = tiers.dist().removeRoute(of.route); // a route that cannot be removed is void after the node's restart
       return;
     }
   }
@@ -204,7 +224,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
     if (loop == null) throw new IllegalStateException("a lane without an event loop");
     for (int i = 0; i < routes.size(); i++) {
       var route = routes.get(i);
-      var of = route.incarnation() == frontend.incarnation() ? byHandle.get(route.handle()) : null;
+      var of = route.incarnation() == identity.incarnation() ? byHandle.get(route.handle()) : null;
       if (of == null) continue;
       for (var subscription : of.subscriptions) {
         loop.counts().copies().received();

@@ -2,7 +2,6 @@ package dunlin.broker;
 
 import dunlin.broker.auth.Authentication;
 import dunlin.broker.codec.DecoderLimits;
-import dunlin.broker.connect.Drain;
 import dunlin.broker.connect.Leaving;
 import dunlin.broker.connect.LoopConnections;
 import dunlin.broker.connect.Reception;
@@ -19,15 +18,9 @@ import dunlin.broker.loop.Tiers;
 import dunlin.broker.meter.FrontendMeters;
 import dunlin.broker.session.SubscribeRules;
 import dunlin.dist.Delivery;
-import dunlin.dist.DistClient;
-import dunlin.inbox.ConnectionId;
-import dunlin.inbox.InboxClient;
 import dunlin.inbox.KeptConnections;
 import dunlin.inbox.WillPublisher;
-import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
-import dunlin.model.ShardId;
-import dunlin.retain.RetainClient;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.HopLedger;
 import dunlin.runtime.metrics.LatencyHistogram;
@@ -46,6 +39,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
@@ -53,10 +47,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tier that clients connect to: its event loops, its listeners, and what the other tiers call it for. It is one shard of the
- * dist tier, the connections of the session tier, and the publisher of wills.
+ * The tier that clients connect to: its event loops, its listeners, and the parts that the other tiers call. It is one shard of
+ * the dist tier ({@link #delivery}), the connections of the session tier ({@link #connections}), and the publisher of wills
+ * ({@link #wills}).
  */
-public final class Frontend implements KeptConnections, WillPublisher, FrontendMXBean, AutoCloseable {
+public final class Frontend implements AutoCloseable {
   /*
    * Owner: the thread that composes the node calls open, listen and close; the rest is for any thread.
    * Bounds: as many loops as lanes; what a loop holds is bounded there.
@@ -70,14 +65,15 @@ public final class Frontend implements KeptConnections, WillPublisher, FrontendM
   private final NodeBudget budget;
   private final SubscribeRules subscribeRules;
   private final DecoderLimits decoderLimits;
-  private final String nodeId;
-  private final long incarnation;
+  private final FrontendIdentity identity;
   private final InstantSource clock;
   private final MeterRegistry registry;
   private final FrontendMeters meters;
   private final Reception reception;
   private final Fanout fanout;
-  private final ApplicationPublisher application = new ApplicationPublisher(this);
+  private final FrontendBean bean;
+  private final WillPublisher wills;
+  private final ApplicationPublisher application;
   private final Listeners listeners;
   private final MultiThreadIoEventLoopGroup group;
   private final Leaving leaving;
@@ -89,15 +85,12 @@ public final class Frontend implements KeptConnections, WillPublisher, FrontendM
   /**
    * @param budget the memory that all clients together may make it use
    * @param authentication who may connect; the caller closes it, after this
-   * @param nodeId names this frontend as a shard
-   * @param incarnation which life of the node this is; larger than in all lives before
    */
   public Frontend(
       FrontendSettings settings,
       NodeBudget budget,
       Authentication authentication,
-      String nodeId,
-      long incarnation,
+      FrontendIdentity identity,
       InstantSource clock,
       MeterRegistry registry,
       DropEvents dropEvents,
@@ -107,16 +100,18 @@ public final class Frontend implements KeptConnections, WillPublisher, FrontendM
     this.authentication = authentication;
     this.subscribeRules = new SubscribeRules(settings);
     this.decoderLimits = decoderLimits(settings);
-    this.nodeId = nodeId;
-    this.incarnation = incarnation;
+    this.identity = identity;
     this.clock = clock;
-    this.fanout = new Fanout(shard(), incarnation);
-    this.leaving = new Leaving((session, will, expiry) -> inbox().disconnect(session, will, expiry), this::leaveRefused);
-    this.reception = new Reception(nodeId, incarnation, authentication, leaving, events);
+    this.fanout = new Fanout(identity.shard(), identity.incarnation());
+    this.leaving = new Leaving((session, will, expiry) -> tiers().inbox().disconnect(session, will, expiry), this::leaveRefused);
+    this.reception = new Reception(identity.nodeId(), identity.incarnation(), authentication, leaving, events);
     this.meters =
         new FrontendMeters(
-            nodeId, registry, dropEvents, () -> sum(each -> each.loop().counts().publishes().waiting()),
+            identity.nodeId(), registry, dropEvents, () -> sum(each -> each.loop().counts().publishes().waiting()),
             () -> sum(each -> each.loop().counts().copies().waiting()));
+    this.bean = new FrontendBean(reception, meters, settings.connections().serverReference());
+    this.wills = will -> new SendingWill(loopOf(will.publisher().clientId().hashCode()), will.acceptedAt(clock.millis()));
+    this.application = new ApplicationPublisher(this::loopOf, decoderLimits, clock);
     this.registry = registry;
     this.listeners = new Listeners(settings.listeners(), decoderLimits, registry);
     AtomicInteger threads = new AtomicInteger();
@@ -215,46 +210,42 @@ public final class Frontend implements KeptConnections, WillPublisher, FrontendM
     return loop(number % loopCount())::post;
   }
 
+  /** What the session tier pushes to and ends. */
+  public KeptConnections connections() {
+    return reception;
+  }
+
+  /** Publishes the wills of sessions, once the frontend is open. */
+  public WillPublisher wills() {
+    return wills;
+  }
+
+  /** What operators see and change of it. */
+  public FrontendMXBean bean() {
+    return bean;
+  }
+
   /** Publishes for the application that the node is part of. Once the frontend is open. */
   public ApplicationPublisher application() {
     return application;
   }
 
-  /** This frontend as a shard. */
-  public ShardId shard() {
-    return ShardId.frontend(nodeId);
+  /**
+   * Creates the subscriptions of the application that the node is part of. Once the frontend is open.
+   *
+   * @param attach attaches them to the dist tier; called before the first route is set
+   * @param bytesMax maximum number of bytes of all messages that wait for the application's listeners
+   */
+  public ApplicationSubscriptions subscriptionsOfApplication(Consumer<ApplicationSubscriptions> attach, long bytesMax) {
+    return new ApplicationSubscriptions(identity, tiers(), decoderLimits, subscribeRules, clock, attach, registry, bytesMax);
+  }
+
+  public FrontendIdentity identity() {
+    return identity;
   }
 
   public int connectionCount() {
     return meters.connections();
-  }
-
-  @Override
-  public int getConnections() {
-    return connectionCount();
-  }
-
-  @Override
-  public boolean isDraining() {
-    return reception.drain() != null;
-  }
-
-  @Override
-  public synchronized void drain(String serverReference, int connectionsPerSecond) {
-    String reference = serverReference.isEmpty() ? settings.connections().serverReference() : serverReference;
-    Drain begun = new Drain(reception.parts(), reference, connectionsPerSecond);
-    stopDrain();
-    log.info("draining, {} connections a second", connectionsPerSecond);
-    reception.drain(begun);
-    begun.start();
-  }
-
-  @Override
-  public synchronized void stopDrain() {
-    Drain ended = reception.drain();
-    if (ended == null) return;
-    reception.drain(null);
-    ended.stop();
   }
 
   /** One for each PUBLISH of a client: received = delivered + dropped + in flight. */
@@ -287,90 +278,10 @@ public final class Frontend implements KeptConnections, WillPublisher, FrontendM
     return reception.sessionTierLost();
   }
 
-  @Override
-  public void push(ConnectionId connection, InboxMessage message) {
-    reception.push(connection, message);
-  }
-
-  @Override
-  public void behind(ConnectionId connection) {
-    reception.behind(connection);
-  }
-
-  @Override
-  public void displaced(ConnectionId connection) {
-    reception.displaced(connection);
-  }
-
-  @Override
-  public void dismissed(ConnectionId connection) {
-    reception.dismissed(connection);
-  }
-
-  @Override
-  public CompletableFuture<Void> settled(ConnectionId connection) {
-    return reception.settled(connection);
-  }
-
-  @Override
-  public void comparing() {
-    reception.comparing();
-  }
-
-  @Override
-  public CompletableFuture<List<Long>> missing(List<Owner> owners) {
-    return reception.missing(owners);
-  }
-
-  @Override
-  public void compared() {
-    reception.compared();
-  }
-
-  @Override
-  public Sending prepare(Publication will) {
-    Loop loop = loop(Math.floorMod(will.publisher().clientId().hashCode(), loopCount()));
-    return new SendingWill(loop, will.acceptedAt(clock.millis()));
-  }
-
   // ------------------------------------------------------------------------------------------------------------ for what is beside it
 
   Listeners listeners() {
     return listeners;
-  }
-
-  /** What packets may hold, on listeners that do not say otherwise. */
-  DecoderLimits decoderLimits() {
-    return decoderLimits;
-  }
-
-  SubscribeRules subscribeRules() {
-    return subscribeRules;
-  }
-
-  /** The id of the node that it is on. */
-  public String nodeId() {
-    return nodeId;
-  }
-
-  long incarnation() {
-    return incarnation;
-  }
-
-  InstantSource clock() {
-    return clock;
-  }
-
-  DistClient dist() {
-    return tiers().dist();
-  }
-
-  RetainClient retain() {
-    return tiers().retain();
-  }
-
-  InboxClient inbox() {
-    return tiers().inbox();
   }
 
   private Tiers tiers() {
@@ -379,6 +290,10 @@ public final class Frontend implements KeptConnections, WillPublisher, FrontendM
 
   Loop loop(int index) {
     return Objects.requireNonNull(loops, "not open").get(index);
+  }
+
+  private Loop loopOf(int hash) {
+    return loop(Math.floorMod(hash, loopCount()));
   }
 
   /** The connections of all event loops. */
@@ -438,9 +353,8 @@ public final class Frontend implements KeptConnections, WillPublisher, FrontendM
    */
   public void disconnectAll() {
     stopListening();
-    Drain drained = reception.drain();
-    String reference = drained == null ? settings.connections().serverReference() : drained.serverReference();
-    stopDrain();
+    String reference = bean.currentServerReference();
+    bean.stopDrain();
     // Only 0x9C and 0x9D may carry a Server Reference; section 3.14.2.2.5.
     ReasonCode reason = reference.isEmpty() ? ReasonCode.SERVER_SHUTTING_DOWN : ReasonCode.USE_ANOTHER_SERVER;
     reception.sendAllAway(reason, "the server is shutting down", reference);

@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import dunlin.broker.loop.Tiers;
 import dunlin.broker.meter.LoadAverage;
 import dunlin.broker.meter.PacketType;
 import dunlin.broker.meter.Traffic;
@@ -213,8 +214,9 @@ public final class SysTopics implements AutoCloseable {
       return;
     }
     asking = true;
-    var sessionsSaid = frontend.inbox().statistics();
-    var retainedSaid = frontend.retain().count();
+    Tiers tiers = frontend.loop(0).tiers();
+    var sessionsSaid = tiers.inbox().statistics();
+    var retainedSaid = tiers.retain().count();
     CompletableFuture.allOf(sessionsSaid, retainedSaid)
         .whenComplete(
             (_, failure) ->

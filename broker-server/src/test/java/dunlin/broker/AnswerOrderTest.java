@@ -55,7 +55,7 @@ class AnswerOrderTest {
     try (var drops = new DropEvents("one");
         var authentication = Authentication.none(new SimpleMeterRegistry());
         var frontend =
-            new Frontend(SETTINGS, Budgets.large(), authentication, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops, OpenFrontend.noListener())) {
+            new Frontend(SETTINGS, Budgets.large(), authentication, new FrontendIdentity("node", 1), InstantSource.system(), new SimpleMeterRegistry(), drops, OpenFrontend.noListener())) {
       frontend.open(new Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(null), true));
       frontend.listen();
       try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {
@@ -89,8 +89,8 @@ class AnswerOrderTest {
     try (var drops = new DropEvents("one");
         var authentication = Authentication.none(new SimpleMeterRegistry());
         var frontend =
-            new Frontend(SETTINGS, Budgets.large(), authentication, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops, OpenFrontend.noListener())) {
-      frontend.open(new Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(frontend), true));
+            new Frontend(SETTINGS, Budgets.large(), authentication, new FrontendIdentity("node", 1), InstantSource.system(), new SimpleMeterRegistry(), drops, OpenFrontend.noListener())) {
+      frontend.open(new Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(frontend.connections()), true));
       frontend.listen();
       try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {
         socket.setSoTimeout(10_000);

@@ -50,7 +50,7 @@ class GroupThatLeftTest {
       durable.hears("9004" + "0001" + "00" + "02");
 
       var routes = new MatchedRoutes();
-      routes.add(new Route(Publisher.DEFAULT_TENANT, TopicFilter.parse(filter).orElseThrow(), node.frontend.shard(), 0, GONE));
+      routes.add(new Route(Publisher.DEFAULT_TENANT, TopicFilter.parse(filter).orElseThrow(), node.frontend.identity().shard(), 0, GONE));
       var message =
           Publication.of(
               new Publisher(Publisher.DEFAULT_TENANT, "p"), "t", QoS.of(qos), false, System.currentTimeMillis(),

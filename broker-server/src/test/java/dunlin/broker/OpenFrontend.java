@@ -130,7 +130,7 @@ public final class OpenFrontend implements AutoCloseable {
     var anybody = 
         new AuthenticationSettings(true, "*", "", Duration.ZERO, "", "", Duration.ofSeconds(5), 2, 100, 0); // independent of a PROXY header
     authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), meters);
-    frontend = new Frontend(settings, budget, authentication, "node", 7, InstantSource.system(), meters, drops, noListener());
+    frontend = new Frontend(settings, budget, authentication, new FrontendIdentity("node", 7), InstantSource.system(), meters, drops, noListener());
     frontend.open(new Tiers(dist, retain, sessions, alone));
   }
 

@@ -71,20 +71,20 @@ public final class RealTiers implements AutoCloseable {
             meters);
     frontend =
         new Frontend(
-            settings, Budgets.large(), Authentication.none(meters), store.nodeId(), store.incarnation(), InstantSource.system(), meters, drops,
+            settings, Budgets.large(), Authentication.none(meters), new FrontendIdentity(store.nodeId(), store.incarnation()), InstantSource.system(), meters, drops,
             OpenFrontend.noListener());
     InboxSettings sessions = InboxSettings.defaults();
     DistWorker dist =
         DistWorker.create(
             store, DistSettings.defaults(Runtime.getRuntime().maxMemory()), p -> InboxServer.shardOf(sessions.layout().shards(), p.tenant(), p.clientId()), meters);
-    inbox = new InboxServer(store, sessions, new Routes(dist), frontend, InstantSource.system(), meters);
+    inbox = new InboxServer(store, sessions, new Routes(dist), frontend.wills(), InstantSource.system(), meters);
     retain = RetainServer.on(store, RetainSettings.defaults(Runtime.getRuntime().maxMemory(), 0), meters, InstantSource.system(), housekeeping);
     dist.attachFrontend(store.nodeId(), Deliveries.of(frontend.delivery()));
     dist.attachInboxShards(Deliveries.of(new Inboxes(inbox)));
     store.start(Duration.ofSeconds(60));
     frontend.open(new Tiers(dist, retain, inbox, true));
     var _ = inbox.start(); // attach waits for it, and fails if it fails
-    inbox.attach(store.nodeId(), frontend.life(), frontend).orTimeout(60, TimeUnit.SECONDS).join();
+    inbox.attach(store.nodeId(), frontend.life(), frontend.connections()).orTimeout(60, TimeUnit.SECONDS).join();
   }
 
   /** The connections of an event loop. */

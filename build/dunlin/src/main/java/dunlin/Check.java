@@ -1,5 +1,7 @@
 package dunlin;
 
+import dunlin.node.ClusterKeys;
+import dunlin.node.NodeSettings;
 import dunlin.broker.Frontend;
 import dunlin.broker.auth.Authentication;
 import dunlin.broker.auth.AuthenticationProvider.Authenticators;

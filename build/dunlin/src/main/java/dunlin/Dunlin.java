@@ -1,5 +1,9 @@
 package dunlin;
 
+import dunlin.node.Seams;
+import dunlin.node.Embedding;
+import dunlin.node.NodeSettings;
+import dunlin.node.Node;
 import dunlin.broker.ConnectionEvent;
 import dunlin.broker.auth.AuthenticationProvider.Authenticators;
 import dunlin.broker.auth.Authenticator;
@@ -84,6 +88,11 @@ public final class Dunlin implements AutoCloseable {
     return node;
   }
 
+  private Application application() {
+    Node serving = open();
+    return new Application(serving.publisher(), serving.subscriptions());
+  }
+
   /** The node, for tests that check its counters. */
   Node node() {
     return node;
@@ -101,7 +110,7 @@ public final class Dunlin implements AutoCloseable {
    *     name
    */
   public CompletableFuture<Boolean> publish(Message message) {
-    return open().application().publish(message);
+    return application().publish(message);
   }
 
   /**
@@ -118,7 +127,7 @@ public final class Dunlin implements AutoCloseable {
    * @throws IllegalStateException when there are 1,000 subscriptions, or this one cannot be stored
    */
   public Subscription subscribe(String filter, Consumer<Message> listener) {
-    return open().application().subscribe(filter, listener);
+    return application().subscribe(filter, listener);
   }
 
   /**
@@ -158,12 +167,12 @@ public final class Dunlin implements AutoCloseable {
    * @param connectionsPerSecond at least 1
    */
   public void drain(String serverReference, int connectionsPerSecond) {
-    open().frontend().drain(serverReference, connectionsPerSecond);
+    open().frontend().bean().drain(serverReference, connectionsPerSecond);
   }
 
   /** Ends {@link #drain}: clients are served again. */
   public void stopDrain() {
-    open().frontend().stopDrain();
+    open().frontend().bean().stopDrain();
   }
 
   /**

@@ -1,5 +1,6 @@
 package dunlin;
 
+import dunlin.node.SessionLayout;
 import dunlin.cluster.LoneData;
 import dunlin.store.StoreException;
 import dunlin.tiers.ClusterTiers;

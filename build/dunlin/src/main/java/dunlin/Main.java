@@ -1,5 +1,7 @@
 package dunlin;
 
+import dunlin.node.NodeSettings;
+import dunlin.node.Node;
 import dunlin.broker.listen.ListenerException;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;

@@ -1,5 +1,6 @@
 package dunlin;
 
+import dunlin.node.SessionLayout;
 import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
 import dunlin.inbox.InboxSettings;

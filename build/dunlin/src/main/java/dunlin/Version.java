@@ -1,5 +1,6 @@
 package dunlin;
 
+import dunlin.node.Node;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 

@@ -54,7 +54,7 @@ class ArchitectureTest {
             "dunlin.inbox.state",
             "dunlin.broker", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.limit", "dunlin.broker.listen", "dunlin.broker.meter",
             "dunlin.broker.loop", "dunlin.broker.fanout", "dunlin.broker.session", "dunlin.broker.connect",
-            "dunlin.tiers");
+            "dunlin.node", "dunlin.tiers");
   }
 
   @Test

@@ -1,5 +1,6 @@
 package dunlin;
 
+import dunlin.node.NodeSettings;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 

@@ -1,5 +1,6 @@
 package dunlin;
 
+import dunlin.node.Seams;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.Frontend;

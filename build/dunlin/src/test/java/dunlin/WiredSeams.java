@@ -1,5 +1,6 @@
 package dunlin;
 
+import dunlin.node.Seams;
 import static java.util.Objects.requireNonNull;
 
 import dunlin.broker.Frontend;
@@ -247,21 +248,21 @@ public final class WiredSeams implements Seams {
   }
 
   @Override
-  public InboxClient sessions(InboxServer inbox, Frontend frontend, String nodeId) {
+  public InboxClient sessions(InboxServer inbox, Frontend frontend) {
     var here = thread("sessions-of-frontend");
     var there = thread("sessions-of-tier");
     var tier = new FrontendLinks(inbox, there);
     var accepts = InboxCalls.factory(there, RemoteConnections.Bounds.defaults(), new UnacknowledgedDrops(), tier);
     var wire =
         wire(
-            UUID.fromString(nodeId), here, there,
+            UUID.fromString(frontend.identity().nodeId()), here, there,
             (link, opening) -> {
               lose = () -> there.execute(link::close);
               return accepts.open(link, opening);
             });
     sessions =
         new SessionLinks(
-            nodeId, frontend, frontend::sessionTierLost, opening -> handler -> wire.dial(opening.encode(), handler), here,
+            frontend.identity().nodeId(), frontend.connections(), frontend::sessionTierLost, opening -> handler -> wire.dial(opening.encode(), handler), here,
             RemoteInbox.Bounds.defaults(MESSAGE_MAX));
     return sessions;
   }
@@ -282,7 +283,7 @@ public final class WiredSeams implements Seams {
   }
 
   @Override
-  public CompletableFuture<Void> attach(InboxServer inbox, Frontend frontend, String nodeId) {
+  public CompletableFuture<Void> attach(InboxServer inbox, Frontend frontend) {
     return requireNonNull(sessions).begin(frontend.life());
   }
 

@@ -21,7 +21,7 @@ final class AstrayPushTest {
   }
 
   private void push(long connection) {
-    open.frontend().push(
+    open.frontend().connections().push(
         new ConnectionId("node", open.frontend().life(), connection),
         new InboxMessage(1, QoS.AT_LEAST_ONCE, false, false, false, new int[0], OpenFrontend.message("m")));
     int loop = (int) (connection % 2);

@@ -49,7 +49,7 @@ class DirectCopyTest {
         0,
         () -> {
           for (int i = 0; i < messages; i++) {
-            broker.frontend().push(connection, qos0("" + (char) ('a' + i / 26) + (char) ('a' + i % 26)));
+            broker.frontend().connections().push(connection, qos0("" + (char) ('a' + i / 26) + (char) ('a' + i % 26)));
           }
           assertThat(broker.loop(0).window().messages()).isEqualTo(messages);
           assertThat(broker.loop(0).window().exhausted()).isTrue();
@@ -68,7 +68,7 @@ class DirectCopyTest {
     LoopClient subscriber = LoopClient.connected(broker.frontend(), 1, 's', 60);
     ConnectionId connection = lastConnection();
     LoopClient publisher = LoopClient.connected(broker.frontend(), 0, 'p', 0);
-    broker.dist.onAppend = message -> broker.frontend().push(connection, qos0(new String(message.payload(), StandardCharsets.UTF_8)));
+    broker.dist.onAppend = message -> broker.frontend().connections().push(connection, qos0(new String(message.payload(), StandardCharsets.UTF_8)));
     broker.keepBusy(1, busy);
 
     int messages = 2 * OpenFrontend.LANE_MESSAGES;
@@ -89,7 +89,7 @@ class DirectCopyTest {
     broker.on(
         0,
         () -> {
-          broker.frontend().push(connection, qos0("mm"));
+          broker.frontend().connections().push(connection, qos0("mm"));
           assertThat(broker.loop(0).window().messages()).isZero();
           return true;
         });
@@ -108,7 +108,7 @@ class DirectCopyTest {
     broker.on(
         0,
         () -> {
-          broker.frontend().push(connection, qos0("mm"));
+          broker.frontend().connections().push(connection, qos0("mm"));
           return true;
         });
 

@@ -57,13 +57,13 @@ class EndingTest {
     TAKEN_OVER {
       @Override
       void end(OpenFrontend broker, LoopClient client, ConnectionId connection) {
-        broker.frontend().displaced(connection);
+        broker.frontend().connections().displaced(connection);
       }
     },
     DISMISSED {
       @Override
       void end(OpenFrontend broker, LoopClient client, ConnectionId connection) {
-        broker.frontend().dismissed(connection);
+        broker.frontend().connections().dismissed(connection);
       }
     };
 
@@ -119,7 +119,7 @@ class EndingTest {
     LoopClient client = LoopClient.connected(broker.frontend(), 0, 'a', 60);
     client.send(PUBLISH);
 
-    broker.frontend().dismissed(broker.sessions.connects.getFirst().connection());
+    broker.frontend().connections().dismissed(broker.sessions.connects.getFirst().connection());
 
     client.hears("e0..98.*");
     client.hearsTheEnd();

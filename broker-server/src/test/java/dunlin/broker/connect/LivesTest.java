@@ -56,7 +56,7 @@ class LivesTest {
     assertThat(connection(1).incarnation()).isEqualTo(life).isGreaterThan(connection(0).incarnation());
     assertThat(broker.frontend().life()).isEqualTo(life);
     later.hearsNothing();
-    broker.frontend().dismissed(connection(1));
+    broker.frontend().connections().dismissed(connection(1));
     later.hears("e0..98.*");
   }
 
@@ -88,18 +88,18 @@ class LivesTest {
         new ConnectionId("another", present.incarnation(), present.number()),
         new ConnectionId(present.frontend(), present.incarnation() + (1L << 20), present.number()),
         new ConnectionId(present.frontend(), 0, present.number()))) {
-      broker.frontend().push(other, message);
-      broker.frontend().displaced(other);
+      broker.frontend().connections().push(other, message);
+      broker.frontend().connections().displaced(other);
     }
     client.hearsNothing();
-    broker.frontend().push(present, message);
+    broker.frontend().connections().push(present, message);
     client.hears("30.*");
   }
 
   @Test
   void oneThatIsBehindReadsItsInbox() {
     LoopClient client = LoopClient.connected(broker.frontend(), 0, 'a', 60);
-    broker.frontend().behind(connection(0));
+    broker.frontend().connections().behind(connection(0));
     await().until(() -> !broker.sessions.fetches.isEmpty());
     client.hearsNothing();
   }

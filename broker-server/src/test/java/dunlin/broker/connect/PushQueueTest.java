@@ -52,8 +52,8 @@ class PushQueueTest {
     broker.keepBusy(1, busy);
 
     for (int i = 1; i <= 3; i++) {
-      broker.frontend().push(connection(0), stored(i));
-      broker.frontend().push(connection(1), stored(i));
+      broker.frontend().connections().push(connection(0), stored(i));
+      broker.frontend().connections().push(connection(1), stored(i));
     }
     assertThat(broker.loop(1).arrivalsWaiting()).isEqualTo(1);
     assertThat(broker.meters.get("dunlin.push.waiting").gauge().value()).isEqualTo(6);
@@ -134,7 +134,7 @@ class PushQueueTest {
     LoopClient client = LoopClient.connecting(broker.frontend(), 1, 'a', 60);
     await().until(() -> broker.sessions.connects.size() == 1);
 
-    broker.frontend().push(connection(0), stored(1));
+    broker.frontend().connections().push(connection(0), stored(1));
     client.hearsNothing();
     assertThat(broker.sessions.fetches).isEmpty();
     broker.sessions.connectGate.complete(null);

@@ -37,13 +37,13 @@ class TierComparisonTest {
   }
 
   private List<Long> missing(Owner... owners) throws Exception {
-    return broker.frontend().missing(List.of(owners)).get(30, TimeUnit.SECONDS);
+    return broker.frontend().connections().missing(List.of(owners)).get(30, TimeUnit.SECONDS);
   }
 
   private void compares(Owner... there) throws Exception {
-    broker.frontend().comparing();
+    broker.frontend().connections().comparing();
     assertThat(missing(there)).isEmpty();
-    broker.frontend().compared();
+    broker.frontend().connections().compared();
   }
 
   @Test
@@ -63,11 +63,11 @@ class TierComparisonTest {
   void whatIsNotThereOrHasAnotherEpochIsMissing() throws Exception {
     LoopClient first = LoopClient.connected(broker.frontend(), 0, 'a', 60);
     LoopClient second = LoopClient.connected(broker.frontend(), 1, 'b', 60);
-    broker.frontend().comparing();
+    broker.frontend().connections().comparing();
 
     var another = new Owner(owner(1).connection(), owner(1).epoch() + 1);
     assertThat(missing(owner(0), another, new Owner(1_000, 1), new Owner(1_001, 1))).containsExactlyInAnyOrder(another.connection(), 1_000L, 1_001L);
-    broker.frontend().compared();
+    broker.frontend().connections().compared();
 
     second.hears("e0..89.*");
     first.hearsNothing();
@@ -83,7 +83,7 @@ class TierComparisonTest {
 
     broker.sessions.refusesDisconnects = false;
     await().until(() -> broker.sessions.disconnected.contains(1L));
-    broker.frontend().comparing();
+    broker.frontend().connections().comparing();
     await().untilAsserted(() -> assertThat(missing(owner(0))).containsExactly(owner(0).connection()));
   }
 
@@ -92,9 +92,9 @@ class TierComparisonTest {
     broker.sessions.connectGate = new CompletableFuture<>();
     LoopClient client = LoopClient.connecting(broker.frontend(), 0, 'a', 0);
     client.hearsNothing();
-    broker.frontend().comparing();
+    broker.frontend().connections().comparing();
     assertThat(missing(owner(0))).containsExactly(owner(0).connection());
-    broker.frontend().compared();
+    broker.frontend().connections().compared();
     client.hearsNothing();
 
     broker.sessions.connectGate.complete(null);
@@ -109,7 +109,7 @@ class TierComparisonTest {
   void aComparisonThatBeginsAgainKnowsNothingOfTheOneBefore() throws Exception {
     LoopClient client = LoopClient.connected(broker.frontend(), 0, 'a', 60);
     LoopClient other = LoopClient.connected(broker.frontend(), 0, 'b', 60);
-    broker.frontend().comparing();
+    broker.frontend().connections().comparing();
     assertThat(missing(owner(0), owner(1))).isEmpty();
 
     compares(owner(1));
@@ -160,7 +160,7 @@ class TierComparisonTest {
   }
 
   private void push(InboxMessage message) {
-    broker.frontend().push(broker.sessions.connects.getFirst().connection(), message);
+    broker.frontend().connections().push(broker.sessions.connects.getFirst().connection(), message);
   }
 
   private static InboxMessage message(long sequence) {

@@ -38,7 +38,7 @@ class GroupElsewhereTest {
     var open = new OpenFrontend(2, alone);
     try {
       var routes = new MatchedRoutes();
-      routes.add(new Route(Publisher.DEFAULT_TENANT, TopicFilter.parse("$share/g/t").orElseThrow(), open.frontend().shard(), 7, GONE));
+      routes.add(new Route(Publisher.DEFAULT_TENANT, TopicFilter.parse("$share/g/t").orElseThrow(), open.frontend().identity().shard(), 7, GONE));
       var message = Publication.of(new Publisher(Publisher.DEFAULT_TENANT, "p"), "t", QoS.AT_LEAST_ONCE, false, System.currentTimeMillis(), new byte[3]);
       var answer = new Answer();
       open.on(

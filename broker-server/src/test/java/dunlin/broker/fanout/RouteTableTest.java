@@ -87,8 +87,8 @@ class RouteTableTest {
   @Test
   void aRouteOfAnEarlierLifeDoesNotBelongToThisFrontend() {
     RouteTable.Use use = acquire(0, "a");
-    Route ofNow = new Route(TENANT, use.handle().filter(), open.frontend().shard(), 7, use.handle().number());
-    Route earlier = new Route(TENANT, use.handle().filter(), open.frontend().shard(), 6, use.handle().number());
+    Route ofNow = new Route(TENANT, use.handle().filter(), open.frontend().identity().shard(), 7, use.handle().number());
+    Route earlier = new Route(TENANT, use.handle().filter(), open.frontend().identity().shard(), 6, use.handle().number());
     assertThat(open.fanout().filterOf(ofNow)).isSameAs(use.handle());
     assertThat(open.fanout().filterOf(earlier)).isNull();
   }
@@ -205,7 +205,7 @@ class RouteTableTest {
   /** The filter that a message finds by the route that was set. */
   private @Nullable FilterHandle lookUp(RouteTable.Use use) {
     FilterHandle handle = use.handle();
-    return open.fanout().filterOf(new Route(TENANT, handle.filter(), open.frontend().shard(), 7, handle.number()));
+    return open.fanout().filterOf(new Route(TENANT, handle.filter(), open.frontend().identity().shard(), 7, handle.number()));
   }
 
   private void answer(int call) {

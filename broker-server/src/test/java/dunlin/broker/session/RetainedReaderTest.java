@@ -240,7 +240,7 @@ class RetainedReaderTest {
     open.on(
         0,
         () -> {
-          open.frontend().push(connection, message);
+          open.frontend().connections().push(connection, message);
           return true;
         });
   }

@@ -79,16 +79,12 @@ public final class ClusterTiers implements AutoCloseable {
   /**
    * The parts of a node that its tiers use.
    *
-   * @param incarnation the number of this run of the node; larger than those of earlier runs
-   * @param lanes the number of lanes of its frontend
    * @param beans of this node: the operations on sessions and retained messages are registered while it leads them
    * @param leaseChecked the time between two checks of the frontend's lease
    * @param announced counts the routes that this node's session tier has announced
    */
   public record Parts(
       Frontend frontend,
-      long incarnation,
-      int lanes,
       LinkService accepts,
       LinkDialler dials,
       MeterRegistry meters,
@@ -120,19 +116,19 @@ public final class ClusterTiers implements AutoCloseable {
     drops = new DropMeters(parts.meters());
     led =
         new LedTiers(
-            parts.accepts(), reach, parts.lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain), parts.meters(), drops, parts.beans(),
+            parts.accepts(), reach, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain), parts.meters(), drops, parts.beans(),
             parts.clock(), parts.timer());
     accepting = new Accepting(parts.accepts());
-    String node = parts.frontend().nodeId();
+    String node = parts.frontend().identity().nodeId();
     routesOfClients = routes("clients", node);
     routesOfSessions = routes("sessions", node);
     var calls = accepting.thread("retained-of-clients");
     retained =
-        new RemoteRetain(node, parts.incarnation(), network(RetainReplica.KIND, LinkNames.RETAINED, calls), calls, LedTiers.CALLS, MESSAGE_MAX, parts.meters());
+        new RemoteRetain(node, parts.frontend().identity().incarnation(), network(RetainReplica.KIND, LinkNames.RETAINED, calls), calls, LedTiers.CALLS, MESSAGE_MAX, parts.meters());
     var ofSessions = accepting.thread("sessions-of-clients");
     sessions =
         new SessionLinks(
-            node, parts.frontend(), parts.frontend()::sessionTierLost,
+            node, parts.frontend().connections(), parts.frontend()::sessionTierLost,
             opening -> reach.leader(SessionReplica.KIND, this::leased, LinkNames.SESSIONS, opening.encode(), ofSessions), ofSessions,
             RemoteInbox.Bounds.defaults(MESSAGE_MAX));
   }
@@ -140,7 +136,7 @@ public final class ClusterTiers implements AutoCloseable {
   private RemoteRoutes routes(String part, String node) {
     var thread = accepting.thread("routes-of-" + part);
     return new RemoteRoutes(
-        part, node, parts.incarnation(), network(RouteReplica.KIND, LinkNames.ROUTES, thread), thread, LedTiers.CALLS, parts.meters());
+        part, node, parts.frontend().identity().incarnation(), network(RouteReplica.KIND, LinkNames.ROUTES, thread), thread, LedTiers.CALLS, parts.meters());
   }
 
   private CallLinks.Network network(String kind, String name, Executor thread) {
@@ -163,7 +159,7 @@ public final class ClusterTiers implements AutoCloseable {
                 (replica, all) ->
                     opened(
                         SessionReplica.KIND, replica,
-                        () -> led.serveSessions(all, new DistRoutes(Patience.with(routesOfSessions), parts.announced()), parts.frontend())))));
+                        () -> led.serveSessions(all, new DistRoutes(Patience.with(routesOfSessions), parts.announced()), parts.frontend().wills())))));
   }
 
   /** The same kind, without splits: links lead to the one range of a kind. */

@@ -283,7 +283,7 @@ public final class Cluster implements AutoCloseable {
     for (String kind : settings.founds()) commands.add(new PlaceRange(first(kind)));
     settings.agreed().forEach((name, value) -> commands.add(new Change(name, value)));
     for (var command : commands) {
-      if (meta.propose(command, left(until)) instanceof PlacementResult.Refused(var reason, var sentence))
+      if (proposeAgain(command, until) instanceof PlacementResult.Refused(var reason, var sentence))
         throw new StoreException("the cluster cannot be founded: " + reason + ", " + sentence);
     }
     var founded = new ClusterIdentity(belongs.cluster(), false);
@@ -291,6 +291,19 @@ public final class Cluster implements AutoCloseable {
     identity = founded;
     log.info("Node {} has founded cluster {}", self, founded.cluster());
     return founded;
+  }
+
+  /** A founder that stalls loses the leadership of the meta group, and is elected again. */
+  private PlacementResult proposeAgain(PlacementCommand command, long until) {
+    while (true) {
+      try {
+        return meta.propose(command, left(until));
+      } catch (NotLeaderException | OutcomeUnknownException e) {
+        if (closed || System.nanoTime() - until > 0 || Thread.currentThread().isInterrupted()) throw e;
+        log.info("Node {} goes on founding the cluster: {}", self, e.getMessage());
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(LOOK_AGAIN_MILLIS));
+      }
+    }
   }
 
   /**

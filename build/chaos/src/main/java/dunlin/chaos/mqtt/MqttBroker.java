@@ -36,7 +36,7 @@ public final class MqttBroker implements Service, AutoCloseable {
   private static final Duration START_MAX = Duration.ofMinutes(2);
   private static final Duration CONNECT_MAX = Duration.ofMinutes(1);
   private static final Pattern LISTENS = Pattern.compile("listener tcp: tcp on \\S+:(\\d+)");
-  private static final Pattern ADMIN_PORT = Pattern.compile("admin port (\\d+) on loopback");
+  private static final Pattern ADMIN_PORT = Pattern.compile("Admin port (\\d+) on loopback");
   /** Prints the lines of the metrics at port $1 that match $2. */
   private static final String ASK =
       "exec 3<>/dev/tcp/127.0.0.1/$1; printf 'GET /metrics HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3; grep -E \"$2\" <&3 || true";

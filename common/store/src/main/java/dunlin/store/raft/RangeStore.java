@@ -113,14 +113,13 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    *     or corrupt. It is then left unchanged
    */
   public static RangeStore open(StoreSettings settings, Path dataDirectory, MeterRegistry meters) {
-    return open(settings, dataDirectory, _ -> meters);
+    return open(settings, DataDirectory.open(dataDirectory), meters);
   }
 
-  /** The same, with a meter registry made from the node's identity; the caller closes it. */
-  public static RangeStore open(StoreSettings settings, Path dataDirectory, Function<String, MeterRegistry> metersOf) {
-    var data = DataDirectory.open(dataDirectory);
+  /** The same for a data directory that the caller has opened; the store closes it. */
+  public static RangeStore open(StoreSettings settings, DataDirectory data, MeterRegistry meters) {
     try {
-      return new RangeStore(settings, data, metersOf.apply(data.identity().nodeId().toString()), data.disk(), System::nanoTime, true);
+      return new RangeStore(settings, data, meters, data.disk(), System::nanoTime, true);
     } catch (RuntimeException | Error e) {
       data.close();
       throw e;

@@ -1,4 +1,4 @@
-package dunlin;
+package dunlin.node;
 
 import dunlin.inbox.InboxSettings.Layout;
 import dunlin.store.StoreException;
@@ -11,7 +11,7 @@ import java.util.Optional;
  * Stores in the data directory how its sessions are divided into shards and ranges: by the settings of the first start,
  * unchangeable afterwards.
  */
-final class SessionLayout {
+public final class SessionLayout {
   /*
    * A start compares the settings with the file before it opens any range, since opening a range also creates it.
    * On disk: format (1 byte), shards (4), ranges (4).
@@ -45,7 +45,7 @@ final class SessionLayout {
   }
 
   /** The layout of a directory; empty when no broker has opened it. */
-  static Optional<Layout> read(Path directory) {
+  public static Optional<Layout> read(Path directory) {
     return new DurableFile(directory.resolve(FILE)).read().map(bytes -> parse(directory, ByteBuffer.wrap(bytes)));
   }
 

@@ -1,4 +1,4 @@
-package dunlin;
+package dunlin.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

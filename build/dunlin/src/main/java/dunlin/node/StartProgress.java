@@ -1,4 +1,4 @@
-package dunlin;
+package dunlin.node;
 
 import dunlin.store.RangeProgress;
 import dunlin.store.raft.RangeStore;

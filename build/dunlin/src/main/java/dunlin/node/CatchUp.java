@@ -1,4 +1,4 @@
-package dunlin;
+package dunlin.node;
 
 import dunlin.placement.ClusterMap;
 import dunlin.placement.Intent;

@@ -1,4 +1,4 @@
-package dunlin;
+package dunlin.node;
 
 import dunlin.broker.auth.AuthenticationSettings;
 import dunlin.broker.limit.MemoryKeys;
@@ -20,7 +20,7 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /** All settings of a node. Each feature declares and reads its own; those of the node itself are declared here. */
-final class NodeSettings {
+public final class NodeSettings {
   /** The roles of a process: all parts of a broker, or a store node. */
   enum Role {
     FRONTEND,
@@ -33,50 +33,51 @@ final class NodeSettings {
 
   private static final Set<Role> BROKER = Set.of(Role.FRONTEND, Role.DIST, Role.RETAIN, Role.INBOX);
 
-  static final Setting<Path> DATA_DIR =
+  public static final Setting<Path> DATA_DIR =
       Setting.path("dunlin.data-dir", Path.of("data"), "Directory for everything that must survive a restart: sessions, messages, routes and the"
           + " log.");
-  static final Setting<String> NODE_NAME =
+  public static final Setting<String> NODE_NAME =
       Setting.text("dunlin.node.name", "", "Name of the node in JMX and in metrics.")
           .defaultMeans("the beginning of the node's id");
-  static final Setting<Set<Role>> ROLES =
+  public static final Setting<Set<Role>> ROLES =
       Setting.choices(
           "dunlin.roles", Role.class, BROKER,
-          "Roles of this process. A broker has all roles of the default; with dunlin.cluster.seeds it is a member of a cluster of brokers, without"
-              + " it runs alone. A node with the role store alone is a member of a cluster of store nodes and serves no clients.");
+          "Roles of this process. It is either a broker, with all roles of the default, or a store node, with the role store alone. Every other"
+              + " choice stops the start of this version. A broker with dunlin.cluster.seeds is a member of a cluster of brokers, and one without runs"
+              + " alone. A store node is a member of a cluster of store nodes and serves no clients.");
 
-  static final Setting<Integer> ADMIN_PORT =
+  public static final Setting<Integer> ADMIN_PORT =
       Setting.integer(
               "dunlin.admin.port", 8_080, -1, 65_535, "Port of the HTTP endpoints /health, /ready and /metrics, on loopback. 0 takes any free port,"
                   + " -1 opens no port.")
           .defaultMeans("8080, or any free port when that is taken");
 
-  static final Setting<String> HEALTH_HOST =
+  public static final Setting<String> HEALTH_HOST =
       Setting.text(
           "dunlin.health.host", "127.0.0.1", "Address of the HTTP endpoint that dunlin.health.port opens. 0.0.0.0 lets other machines ask, such as a"
               + " kubelet.");
-  static final Setting<Integer> HEALTH_PORT =
+  public static final Setting<Integer> HEALTH_PORT =
       Setting.integer(
           "dunlin.health.port", -1, -1, 65_535, "Port of an HTTP endpoint with /health and /ready only, beside the admin port. 0 takes any free"
               + " port, -1 opens no port.");
 
-  static final Setting<Duration> START_STALL_MAX =
+  public static final Setting<Duration> START_STALL_MAX =
       Setting.duration(
           "dunlin.start.stall-max", Duration.ofSeconds(60), Duration.ofSeconds(1), Duration.ofHours(1),
           "Maximum time without progress after which a start fails. It may take any time while stored rows are read, log entries"
               + " are replayed or routes are announced.");
-  static final Setting<Duration> READY_COMMAND_AGE_MAX =
+  public static final Setting<Duration> READY_COMMAND_AGE_MAX =
       Setting.duration(
           "dunlin.ready.command-age-max", Duration.ofSeconds(5), Duration.ofMillis(100), Duration.ofHours(1),
           "Time that the oldest command of a range may wait to be stored and applied before /ready answers 503.");
 
-  static final Setting<Duration> SYS_INTERVAL =
+  public static final Setting<Duration> SYS_INTERVAL =
       Setting.duration(
           "dunlin.sys.interval", Duration.ofSeconds(10), Duration.ZERO, Duration.ofHours(1),
           "Interval at which the node publishes its statistics under $SYS/broker/. 0 means never.");
 
   /** Every setting there is, in the order of the reference page. */
-  static final List<Setting<?>> ALL =
+  public static final List<Setting<?>> ALL =
       withFamilies(
           Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, ADMIN_PORT, HEALTH_HOST, HEALTH_PORT, START_STALL_MAX, READY_COMMAND_AGE_MAX, SYS_INTERVAL);
 
@@ -91,13 +92,13 @@ final class NodeSettings {
   }
 
   /** Refuses settings that are valid but that this version does not support. */
-  static void check(Settings settings) {
+  public static void check(Settings settings) {
     List<String> problems = problems(settings);
     if (!problems.isEmpty()) throw new SettingException(problems.getFirst());
   }
 
   /** All problems that {@link #check} would report, one sentence each. */
-  static List<String> problems(Settings settings) {
+  public static List<String> problems(Settings settings) {
     List<String> problems = new ArrayList<>();
     if (!isStore(settings)) {
       findInBroker(settings, problems);
@@ -109,17 +110,17 @@ final class NodeSettings {
   }
 
   /** Whether this is a node of a cluster, without a broker. */
-  static boolean isStore(Settings settings) {
+  public static boolean isStore(Settings settings) {
     return settings.get(ROLES).equals(Set.of(Role.STORE));
   }
 
   /** Whether this is a broker of a cluster. */
-  static boolean isMember(Settings settings) {
+  public static boolean isMember(Settings settings) {
     return !isStore(settings) && !settings.get(ClusterKeys.SEEDS).isEmpty();
   }
 
   /** Whether this node is one of a cluster, with a broker or without. */
-  static boolean isInCluster(Settings settings) {
+  public static boolean isInCluster(Settings settings) {
     return isStore(settings) || isMember(settings);
   }
 

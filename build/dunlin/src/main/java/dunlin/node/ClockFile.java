@@ -1,4 +1,4 @@
-package dunlin;
+package dunlin.node;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.runtime.TierClock;

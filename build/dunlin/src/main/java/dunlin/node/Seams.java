@@ -1,4 +1,4 @@
-package dunlin;
+package dunlin.node;
 
 import dunlin.broker.Frontend;
 import dunlin.dist.Deliveries;
@@ -13,7 +13,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.CompletableFuture;
 
 /** The connections between the tiers of a node: direct calls, or a transport. */
-interface Seams extends AutoCloseable {
+public interface Seams extends AutoCloseable {
   /** Where the lanes of the dist tier serve their destinations. Called once, first. */
   DeliveryThreads deliveryThreads(MeterRegistry meters);
 
@@ -37,10 +37,10 @@ interface Seams extends AutoCloseable {
   Deliveries onShards(Delivery delivery);
 
   /** The session tier, as this node's frontend uses it. */
-  InboxClient sessions(InboxServer inbox, Frontend frontend, String nodeId);
+  InboxClient sessions(InboxServer inbox, Frontend frontend);
 
   /** Attaches this node's frontend to the session tier; completes when it is attached. Called once, when the frontend is open. */
-  CompletableFuture<Void> attach(InboxServer inbox, Frontend frontend, String nodeId);
+  CompletableFuture<Void> attach(InboxServer inbox, Frontend frontend);
 
   /** Closes the transport, before the tiers are closed. */
   @Override
@@ -80,13 +80,13 @@ interface Seams extends AutoCloseable {
       }
 
       @Override
-      public InboxClient sessions(InboxServer inbox, Frontend frontend, String nodeId) {
+      public InboxClient sessions(InboxServer inbox, Frontend frontend) {
         return inbox;
       }
 
       @Override
-      public CompletableFuture<Void> attach(InboxServer inbox, Frontend frontend, String nodeId) {
-        return inbox.attach(nodeId, frontend.life(), frontend);
+      public CompletableFuture<Void> attach(InboxServer inbox, Frontend frontend) {
+        return inbox.attach(frontend.identity().nodeId(), frontend.life(), frontend.connections());
       }
 
       @Override

@@ -1,4 +1,4 @@
-package dunlin;
+package dunlin.node;
 
 import dunlin.broker.ConnectionEvent;
 import dunlin.broker.auth.AuthenticationProvider.Authenticators;
@@ -14,14 +14,14 @@ import org.jspecify.annotations.Nullable;
  * @param onFailure receives the failure of a store
  * @param seams the connections between its tiers
  */
-record Embedding(
+public record Embedding(
     Authenticators authenticators,
     @Nullable MeterRegistry registry,
     @Nullable Consumer<ConnectionEvent> listener,
     Consumer<RuntimeException> onFailure,
     Seams seams) {
   /** For a process that only runs a node. */
-  static Embedding none(Consumer<RuntimeException> onFailure) {
+  public static Embedding none(Consumer<RuntimeException> onFailure) {
     return new Embedding(Authenticators.none(), null, null, onFailure, Seams.direct());
   }
 }

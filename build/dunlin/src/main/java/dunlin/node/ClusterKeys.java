@@ -1,4 +1,4 @@
-package dunlin;
+package dunlin.node;
 
 import dunlin.cluster.MemberSettings;
 import dunlin.inbox.InboxSettings;
@@ -22,7 +22,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** The settings by which the nodes of a cluster reach and authenticate each other. */
-final class ClusterKeys {
+public final class ClusterKeys {
   private static final ClusterSettings USUAL = ClusterSettings.NONE;
   private static final RangeServiceSettings SERVICE = RangeServiceSettings.defaults();
   private static final MemberSettings MEMBER = MemberSettings.of("", 1, USUAL.host(), 1, Set.of());
@@ -35,126 +35,126 @@ final class ClusterKeys {
   private static final int USUAL_SERVICE_PORT = 7_100;
   private static final int PLACE_LENGTH_MAX = 255;
 
-  static final Setting<Integer> PORT =
+  public static final Setting<Integer> PORT =
       Setting.integer(
               "dunlin.cluster.port", 0, 0, PORT_MAX, "Port for Raft traffic between nodes. 0 opens no port, which is right for a node that runs alone.")
           .defaultMeans("in a cluster the port after dunlin.cluster.service-port, otherwise 0");
-  static final Setting<String> HOST =
+  public static final Setting<String> HOST =
       Setting.text("dunlin.cluster.host", USUAL.host(), "Host name or address at which other nodes reach this node. A host name remains valid when"
           + " the address changes. Must be set when seeds are on other machines.");
-  static final Setting<String> BIND =
+  public static final Setting<String> BIND =
       Setting.text("dunlin.cluster.bind", USUAL.bindAddress(), "Local address or host name that the cluster ports bind to. An address other than"
           + " loopback requires TLS.");
-  static final Setting<Path> TLS_CERTIFICATE =
+  public static final Setting<Path> TLS_CERTIFICATE =
       Setting.path(
               "dunlin.cluster.tls.certificate", NONE,
               "PEM file with the node's certificate and its intermediate certificates. Its subject alternative names must contain the node's host,"
                   + " and the name of a dns: seed if one is used. Other nodes accept the node under that host only. Reloaded when it changes.")
           .defaultMeans(ON_REQUEST);
-  static final Setting<Path> TLS_KEY =
+  public static final Setting<Path> TLS_KEY =
       Setting.path("dunlin.cluster.tls.key", NONE, "PEM file with the private key of the node's certificate, in PKCS#8 format without a password."
           + " Reloaded when it changes.")
           .defaultMeans(ON_REQUEST);
-  static final Setting<Path> TLS_CA =
+  public static final Setting<Path> TLS_CA =
       Setting.path("dunlin.cluster.tls.ca", NONE, "PEM file with the root certificates that all nodes' certificates are verified against. Reloaded"
           + " when it changes.")
           .defaultMeans(ON_REQUEST);
-  static final Setting<Boolean> PLAINTEXT =
+  public static final Setting<Boolean> PLAINTEXT =
       Setting.flag(
           "dunlin.cluster.plaintext", false,
           "Whether the cluster ports may bind to an address other than loopback without TLS. Any host that reaches them is then trusted as a node.");
-  static final Setting<Duration> ELECTION_TIMEOUT =
+  public static final Setting<Duration> ELECTION_TIMEOUT =
       Setting.duration(
           "dunlin.cluster.election-timeout", USUAL.electionTimeout(), Duration.ofMillis(300), Duration.ofMinutes(1),
           "Time without a heartbeat from a range's leader after which its followers may elect a new leader. An election usually ends within three"
               + " times this"
               + " value. A leader that pauses for longer is deposed.");
-  static final Setting<Integer> LOG_KEPT =
+  public static final Setting<Integer> LOG_KEPT =
       Setting.integer(
           "dunlin.cluster.log-entries-kept", USUAL.entriesKept(), 200, 10_000_000,
           "Number of log entries that are kept for followers. A follower that is further behind receives a snapshot.");
-  static final Setting<Long> COPY_RATE =
+  public static final Setting<Long> COPY_RATE =
       Setting.bytes(
           "dunlin.cluster.copy-rate", USUAL.installBytesPerSecond(), 64 << 10, 1L << 40, "Maximum rate at which a node fetches a snapshot, in bytes"
               + " per second.");
-  static final Setting<Duration> COPY_TIME =
+  public static final Setting<Duration> COPY_TIME =
       Setting.duration(
           "dunlin.cluster.copy-time", USUAL.installDeadline(), Duration.ofSeconds(1), Duration.ofDays(1),
           "Maximum duration of fetching one snapshot. What was fetched by then is kept for the next attempt.");
-  static final Setting<Integer> SERVICE_PORT =
+  public static final Setting<Integer> SERVICE_PORT =
       Setting.integer(
               "dunlin.cluster.service-port", 0, 0, PORT_MAX,
               "Port for calls from other nodes. Every node of a cluster requires it. A broker without seeds runs alone and does not start when it is set.")
           .defaultMeans("in a cluster 7100, otherwise 0");
-  static final Setting<Integer> SERVICE_STREAMS_MAX =
+  public static final Setting<Integer> SERVICE_STREAMS_MAX =
       Setting.integer(
           "dunlin.cluster.service-streams-max", SERVICE.streamsMax(), 1, 65_536,
           "Maximum number of open streams on the service port, about one for each other node. Further streams are refused.");
-  static final Setting<Long> SERVICE_BYTES_MAX =
+  public static final Setting<Long> SERVICE_BYTES_MAX =
       Setting.bytes(
           "dunlin.cluster.service-bytes-max", SERVICE.nodeBytesMax(), SERVICE.bytesMax(), 1_024 * 1_024 * MIB,
           "Maximum number of bytes of commands from other nodes that are being processed. Further commands are refused as overloaded.");
-  static final Setting<List<String>> SEEDS =
+  public static final Setting<List<String>> SEEDS =
       Setting.textList(
           "dunlin.cluster.seeds", List.of(),
           "Addresses at which a node finds its cluster: host:service-port, or dns:name:port for all addresses of a name. Must be the same on all"
               + " nodes. A broker without seeds runs alone.");
-  static final Setting<Integer> BOOTSTRAP_EXPECT =
+  public static final Setting<Integer> BOOTSTRAP_EXPECT =
       Setting.integer(
           "dunlin.cluster.bootstrap-expect", 1, 1, 1_024,
           "Number of nodes that found a new cluster. This many seeds must answer, all with empty data directories. Must be the same on all nodes.");
-  static final Setting<Duration> JOIN_TIMEOUT =
+  public static final Setting<Duration> JOIN_TIMEOUT =
       Setting.duration(
           "dunlin.cluster.join-timeout", Duration.ofMinutes(5), Duration.ofSeconds(1), Duration.ofDays(1),
           "Maximum time that a node looks for its cluster, or waits to found it. After that its start fails.");
-  static final Setting<String> REGION =
+  public static final Setting<String> REGION =
       Setting.text("dunlin.cluster.region", "", "Region of the node. Replicas of a range are placed in different regions where possible.");
-  static final Setting<String> ZONE =
+  public static final Setting<String> ZONE =
       Setting.text("dunlin.cluster.zone", "", "Zone of the node within its region. Replicas of a range are placed in different zones where"
           + " possible.");
-  static final Setting<Duration> HEARTBEAT =
+  public static final Setting<Duration> HEARTBEAT =
       Setting.duration(
           "dunlin.cluster.heartbeat", MEMBER.heartbeat(), Duration.ofMillis(10), Duration.ofMinutes(1),
           "Interval of a node's heartbeats to the leader of the meta group.");
-  static final Setting<Duration> LEASE =
+  public static final Setting<Duration> LEASE =
       Setting.duration(
           "dunlin.cluster.lease", MEMBER.lease(), Duration.ofMillis(20), Duration.ofMinutes(10),
           "Time without a heartbeat after which a node is suspected to have failed and receives no new replicas. At least two heartbeat intervals.");
-  static final Setting<Duration> DOWN_AFTER =
+  public static final Setting<Duration> DOWN_AFTER =
       Setting.duration(
           "dunlin.cluster.down-after", MEMBER.downAfter(), Duration.ofMillis(20), Duration.ofDays(1),
           "Time without a heartbeat after which a node is considered dead. At least the lease.");
-  static final Setting<Duration> REPLACE_AFTER =
+  public static final Setting<Duration> REPLACE_AFTER =
       Setting.duration(
           "dunlin.cluster.replace-after", Duration.ZERO, Duration.ZERO, Duration.ofDays(7),
           "Time without a heartbeat after which a node's replicas are recreated on other nodes. 0 leaves this to an operator.");
-  static final Setting<Integer> REPLICAS =
+  public static final Setting<Integer> REPLICAS =
       Setting.integer(
           "dunlin.cluster.replicas", MEMBER.operations().replicas(), 0, 7,
           "Number of replicas that each range is brought to when enough nodes are available. 0 leaves this to an operator.");
-  static final Setting<Long> SPLIT_BYTES =
+  public static final Setting<Long> SPLIT_BYTES =
       Setting.bytes(
           "dunlin.cluster.split-bytes", SPLITS.bytes(), 0, 1L << 50, "Size at which a range is split into two. 0 leaves this to an operator.");
-  static final Setting<Integer> SPLIT_RATE =
+  public static final Setting<Integer> SPLIT_RATE =
       Setting.integer(
           "dunlin.cluster.split-rate", (int) SPLITS.operationsPerSecond(), 0, 1_000_000_000,
           "Rate of writes and reads per second at which a range is split, at the keys that are written most. 0 leaves this to an operator.");
-  static final Setting<Long> SPLIT_BYTES_MIN =
+  public static final Setting<Long> SPLIT_BYTES_MIN =
       Setting.bytes(
           "dunlin.cluster.split-bytes-min", SPLITS.bytesMin(), 0, 1L << 50, "Size below which a range is never split, however busy it is. At most"
               + " dunlin.cluster.split-bytes.");
-  static final Setting<Integer> SPLITS_MAX =
+  public static final Setting<Integer> SPLITS_MAX =
       Setting.integer("dunlin.cluster.splits-max", SPLITS.atOnceMax(), 0, 1_024, "Maximum number of ranges that are split at the same time in the"
           + " whole cluster.");
 
-  static final List<Setting<?>> ALL =
+  public static final List<Setting<?>> ALL =
       List.of(PORT, HOST, BIND, TLS_CERTIFICATE, TLS_KEY, TLS_CA, PLAINTEXT, ELECTION_TIMEOUT, LOG_KEPT, COPY_RATE, COPY_TIME, SERVICE_PORT,
           SERVICE_STREAMS_MAX, SERVICE_BYTES_MAX, SEEDS, BOOTSTRAP_EXPECT, JOIN_TIMEOUT, REGION, ZONE, HEARTBEAT, LEASE, DOWN_AFTER,
           REPLACE_AFTER, REPLICAS, SPLIT_BYTES, SPLIT_RATE, SPLIT_BYTES_MIN, SPLITS_MAX);
 
   private ClusterKeys() {}
 
-  static ClusterSettings read(Settings settings) {
+  public static ClusterSettings read(Settings settings) {
     return new ClusterSettings(
         raftPort(settings),
         host(settings),
@@ -167,19 +167,19 @@ final class ClusterKeys {
   }
 
   /** The port for Raft; 0 for a node that runs alone. */
-  static int raftPort(Settings settings) {
+  public static int raftPort(Settings settings) {
     if (settings.isSet(PORT) || !NodeSettings.isInCluster(settings)) return settings.get(PORT);
     return (servicePort(settings) + 1) % (PORT_MAX + 1);
   }
 
   /** The port for calls of other nodes; 0 for a node that runs alone. */
-  static int servicePort(Settings settings) {
+  public static int servicePort(Settings settings) {
     if (settings.isSet(SERVICE_PORT) || !NodeSettings.isInCluster(settings)) return settings.get(SERVICE_PORT);
     return USUAL_SERVICE_PORT;
   }
 
   /** The settings of the service that answers other nodes. */
-  static RangeServiceSettings service(Settings settings) {
+  public static RangeServiceSettings service(Settings settings) {
     return new RangeServiceSettings(
         settings.get(SERVICE_STREAMS_MAX),
         SERVICE.requestsMax(),
@@ -195,7 +195,7 @@ final class ClusterKeys {
    *
    * @param founds the kinds of ranges that a new cluster begins with
    */
-  static MemberSettings member(Settings settings, Set<String> founds) {
+  public static MemberSettings member(Settings settings, Set<String> founds) {
     requirePort(PORT, raftPort(settings));
     requirePort(SERVICE_PORT, servicePort(settings));
     if (raftPort(settings) == servicePort(settings))
@@ -257,7 +257,7 @@ final class ClusterKeys {
   }
 
   /** The address that the service for other nodes binds to. */
-  static InetSocketAddress serviceAddress(Settings settings) {
+  public static InetSocketAddress serviceAddress(Settings settings) {
     return new InetSocketAddress(settings.get(BIND), servicePort(settings));
   }
 

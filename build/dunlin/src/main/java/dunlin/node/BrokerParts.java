@@ -1,0 +1,216 @@
+package dunlin.node;
+
+import static java.util.Objects.requireNonNull;
+
+import dunlin.broker.ApplicationSubscriptions;
+import dunlin.broker.ConnectionEvents;
+import dunlin.broker.Frontend;
+import dunlin.broker.FrontendIdentity;
+import dunlin.broker.SysTopics;
+import dunlin.broker.auth.Authentication;
+import dunlin.broker.auth.AuthenticationProvider.Authenticators;
+import dunlin.broker.auth.AuthenticationSettings;
+import dunlin.broker.limit.MemoryKeys;
+import dunlin.broker.limit.NodeBudget;
+import dunlin.broker.listen.ListenerKeys;
+import dunlin.broker.loop.FrontendSettings;
+import dunlin.cluster.Cluster;
+import dunlin.dist.DistClient;
+import dunlin.dist.DistSettings;
+import dunlin.inbox.InboxSettings;
+import dunlin.model.ShardId;
+import dunlin.retain.RetainSettings;
+import dunlin.runtime.DropEvents;
+import dunlin.runtime.SettingException;
+import dunlin.runtime.Settings;
+import dunlin.runtime.StallWatch;
+import dunlin.runtime.TierClock;
+import dunlin.store.StoreException;
+import dunlin.store.raft.RangeStore;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+
+/** What a broker has in front of its tiers, whether they are those of one process or of a cluster. */
+final class BrokerParts {
+  /*
+   * Owner: the thread that starts the node. The admin port reads the frontend during the start.
+   */
+  private static final Logger log = LoggerFactory.getLogger(BrokerParts.class);
+  /** At most this much of the time while the node was down counts, whatever the wall clock says. */
+  private static final Duration DOWNTIME_MAX = Duration.ofHours(1);
+
+  private static final int RELOAD_SECONDS = 3;
+
+  /** Messages that wait for the application's listeners may use one in this many bytes of the heap. */
+  private static final int APPLICATION_PART = 16;
+
+  private final Foundation node;
+  private final Authenticators authenticators;
+  private final AuthenticationSettings authenticationSettings;
+  private final FrontendSettings frontendSettings;
+  private final LongAdder routesAnnounced = new LongAdder();
+  private final TierClock clock = new TierClock(InstantSource.system(), System::nanoTime, DOWNTIME_MAX);
+  private final StartProgress progress;
+  private final StallWatch watch;
+  private final DistSettings dist;
+  private final InboxSettings inbox;
+  private final RetainSettings retain;
+  private volatile @Nullable Frontend frontend;
+
+  /**
+   * Opens the store and the frontend. No client can connect before {@link #listen}.
+   *
+   * @param unserved why clients should not be sent to this node of a cluster; empty when they may be
+   */
+  BrokerParts(Foundation node, Supplier<Optional<String>> unserved) {
+    this.node = node;
+    Settings settings = node.settings();
+    authenticators = node.embedding().authenticators();
+    // Before the store, which takes time and leaves a data directory behind.
+    authenticationSettings = AuthenticationSettings.from(settings);
+    frontendSettings = FrontendSettings.from(settings, ListenerKeys.read(settings));
+    Authentication.check(authenticationSettings);
+    Frontend.check(frontendSettings, Authentication.mayListenAnywhere(authenticationSettings, authenticators));
+
+    RangeStore store = node.openStore();
+    ClockFile clockFile = node.opening(ClockFile.open(node.dataDirectory(), clock));
+    node.everySeconds(1, clockFile::look);
+    progress = new StartProgress(store, routesAnnounced::sum, System::nanoTime);
+    node.report(progress);
+    watch = new StallWatch(node.stallMax(), progress::moved, System::nanoTime);
+    node.openAdmin(progress::text, watch::stalled, this::isDraining, unserved);
+    frontend = openFrontend(settings);
+
+    long heapBytes = Runtime.getRuntime().maxMemory();
+    long diskBytes = node.dataDirectory().toFile().getTotalSpace();
+    dist = DistSettings.from(settings, heapBytes);
+    inbox = InboxSettings.from(settings, settings.get(FrontendSettings.Sessions.SUBSCRIPTIONS_MAX), heapBytes, diskBytes);
+    retain = RetainSettings.from(settings, heapBytes, diskBytes);
+    checkData();
+    SessionLayout.keep(node.dataDirectory(), inbox.layout());
+  }
+
+  private Frontend openFrontend(Settings settings) {
+    Authentication authentication = node.opening(Authentication.open(authenticationSettings, authenticators, node.meters()));
+    if (!authentication.authenticates()) {
+      // An embedding application has chosen this in its own code and needs no warning.
+      log.atLevel(node.ownsProcess() ? Level.WARN : Level.INFO)
+          .log("No authentication is configured: anyone who reaches a listener can connect with any client identifier and use all topics");
+    }
+    node.everySeconds(1, authentication::refresh);
+    DropEvents drops = node.opening(new DropEvents(node.name()));
+    node.everySeconds(1, drops::flush);
+    NodeBudget budget = new NodeBudget(MemoryKeys.read(settings), node.meters());
+    log.info("Memory: {}", budget);
+    ConnectionEvents events = node.opening(new ConnectionEvents(node.embedding().listener(), InstantSource.system(), node.meters()));
+    FrontendIdentity identity = new FrontendIdentity(node.id(), node.incarnation());
+    Frontend opened = node.opening(new Frontend(frontendSettings, budget, authentication, identity, clock, node.meters(), drops, events));
+    node.metrics().beans().register("Frontend", opened.bean());
+    opened.latencies().forEach(node.metrics()::show);
+    return opened;
+  }
+
+  /** The data of a broker that ran alone becomes that of a cluster only when that was asked for, and never the other way round. */
+  private void checkData() {
+    Path data = node.dataDirectory();
+    boolean joined = Cluster.hasJoined(data);
+    if (joined && !NodeSettings.isMember(node.settings())) {
+      throw new SettingException("dunlin.cluster.seeds: %s belongs to a node of a cluster; set the seeds of that cluster".formatted(data));
+    }
+    if (!joined && NodeSettings.isMember(node.settings()) && !node.store().stored().isEmpty()) {
+      throw new SettingException(
+          "dunlin.cluster.seeds: %1$s has the data of a broker that ran alone; a node joins a cluster with an empty directory. bin/dunlin form-cluster %1$s makes it the first node of a new one"
+              .formatted(data));
+    }
+  }
+
+  Frontend frontend() {
+    return requireNonNull(frontend);
+  }
+
+  private boolean isDraining() {
+    Frontend opened = frontend;
+    return opened != null && opened.bean().isDraining();
+  }
+
+  DistSettings dist() {
+    return dist;
+  }
+
+  InboxSettings inbox() {
+    return inbox;
+  }
+
+  RetainSettings retain() {
+    return retain;
+  }
+
+  TierClock clock() {
+    return clock;
+  }
+
+  /** Counts the routes that this node's session tier has announced. */
+  LongAdder routesAnnounced() {
+    return routesAnnounced;
+  }
+
+  SysTopics sysTopics() {
+    return new SysTopics(frontend(), InstantSource.system(), Node.VERSION, node.settings().get(NodeSettings.SYS_INTERVAL));
+  }
+
+  /** Opens the subscriptions of the embedding application, once the frontend is open. */
+  ApplicationSubscriptions serveApplication(Consumer<ApplicationSubscriptions> attach) {
+    return node.opening(frontend().subscriptionsOfApplication(attach, Runtime.getRuntime().maxMemory() / APPLICATION_PART));
+  }
+
+  /** Waits until the session tier serves this node, for as long as it makes progress. */
+  void awaitSessions(CompletableFuture<Void> ready) {
+    try {
+      watch.await(ready);
+    } catch (ExecutionException e) {
+      Throwable cause = e.getCause() == null ? e : e.getCause();
+      throw new StoreException("the session tier did not start: " + cause.getMessage(), cause);
+    } catch (TimeoutException e) {
+      throw new StoreException("the session tier does not start: %s; %s".formatted(e.getMessage(), progress.text()), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException("interrupted while the session tier started", e);
+    }
+    progress.ended();
+  }
+
+  /** Removes the routes of earlier runs of this node, in the background. */
+  void removeEarlierRoutes(DistClient routes, ApplicationSubscriptions subscriptions) {
+    for (ShardId shard : List.of(frontend().identity().shard(), subscriptions.shard())) {
+      routes.removeRoutesBefore(shard, node.incarnation())
+          .whenComplete(
+              (removed, failure) -> {
+                if (node.readiness().isClosed()) return; // when a listener cannot be bound, the node closes while routes are being removed
+                if (failure != null) log.warn("Routes from this node's earlier runs could not be removed", failure);
+                else if (removed > 0) log.info("Removed {} routes from this node's earlier runs", removed);
+              });
+    }
+  }
+
+  /** Lets clients connect. */
+  void listen() {
+    Frontend opened = frontend();
+    opened.listen();
+    node.opening(opened::disconnectAll);
+    opened.showListeners(node.metrics().beans());
+    node.everySeconds(RELOAD_SECONDS, opened::reloadCertificates);
+  }
+}

@@ -1,0 +1,97 @@
+package dunlin.node;
+
+import static java.util.Objects.requireNonNull;
+
+import dunlin.cluster.Cluster;
+import dunlin.cluster.MemberSettings;
+import dunlin.cluster.RangeKind;
+import dunlin.cluster.call.NodeAddress;
+import dunlin.cluster.call.NodeCalls;
+import dunlin.placement.ClusterMap;
+import dunlin.runtime.Settings;
+import dunlin.store.grpc.PeerService;
+import dunlin.store.grpc.ServiceTls;
+import dunlin.store.raft.RangeStore;
+import dunlin.store.remote.RangeService;
+import dunlin.store.remote.RemoteCalls;
+import dunlin.store.remote.RemoteCheckpoints;
+import dunlin.store.serve.RangeLocation;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** The part that a node has in its cluster, with or without a broker: the calls of other nodes, and its replicas. */
+final class ClusterMember {
+  /*
+   * Owner: the thread that starts the node; other nodes and the admin port ask from any thread, also before it has joined.
+   */
+  private static final int RELOAD_SECONDS = 3;
+
+  private final Foundation node;
+  private final @Nullable ServiceTls tls;
+  private volatile @Nullable Cluster cluster;
+  private volatile @Nullable CatchUp catchUp;
+
+  ClusterMember(Foundation node) {
+    this.node = node;
+    tls = ServiceTls.of(ClusterKeys.read(node.settings()).security()).orElse(null);
+    if (tls != null) node.everySeconds(RELOAD_SECONDS, tls::refresh);
+  }
+
+  /** Null when nodes call each other without TLS. */
+  @Nullable ServiceTls tls() {
+    return tls;
+  }
+
+  /** Opens the port at which other nodes call this one; starts neither the cluster nor the store. */
+  Cluster join(MemberSettings member, List<RangeKind<?, ?, ?>> kinds, List<PeerService> services) {
+    RangeStore store = node.store();
+    Settings settings = node.settings();
+    RemoteCalls calls = node.opening(new RemoteCalls(tls, node.meters()));
+    NodeCalls others = (to, request, deadline) -> calls.call(to.host(), to.port(), to.name(), request, deadline);
+    Cluster joined = node.opening(Cluster.open(member, store, node.dataDirectory(), others, kinds, node.meters()));
+    cluster = joined;
+    store.fetchCheckpointsBy(node.opening(new RemoteCheckpoints(peer -> serviceOf(joined, peer), tls)));
+    node.opening(
+        RangeService.start(
+            ClusterKeys.serviceAddress(settings), joined.self(), _ -> Optional.empty(), store, joined::answer, services,
+            ClusterKeys.service(settings), tls, node.meters(), System::nanoTime));
+    node.metrics().beans().register("Cluster", joined.bean());
+    catchUp = node.opening(new CatchUp(() -> joined.connected() ? joined.map() : ClusterMap.empty(), store::status, joined.self()));
+    return joined;
+  }
+
+  /** Starts the cluster and the store; returns when this node is one of the cluster's voters, as far as it needs them. */
+  void start() {
+    Cluster joined = requireNonNull(cluster);
+    joined.start(node.settings().get(ClusterKeys.JOIN_TIMEOUT));
+    requireNonNull(catchUp).follow();
+    node.store().show(node.metrics().beans());
+    joined.awaitVoters(node.readiness()::isStarting);
+  }
+
+  private static Optional<RangeLocation.Peer> serviceOf(Cluster cluster, UUID node) {
+    return cluster.service(node).map(at -> new RangeLocation.Peer(node, at.host(), at.port()));
+  }
+
+  /** The host at which another node of the cluster says that it is; empty while it is not known. */
+  Optional<String> host(UUID other) {
+    Cluster joined = cluster;
+    return joined == null ? Optional.empty() : joined.service(other).map(NodeAddress::host);
+  }
+
+  /** Why this node has no lease; empty when it has one, and before it joins. */
+  Optional<String> unleased() {
+    Cluster joined = cluster;
+    return joined == null || joined.leased()
+        ? Optional.empty()
+        : Optional.of("this node has no lease in its cluster: no leader of the meta group answers its heartbeats");
+  }
+
+  /** Which replica of this node has not caught up since the start; empty when all have. */
+  Optional<String> behind() {
+    CatchUp own = catchUp;
+    return own == null ? Optional.empty() : own.behind();
+  }
+}

@@ -1,0 +1,279 @@
+package dunlin.node;
+
+import static java.util.Objects.requireNonNull;
+
+import dunlin.runtime.AdminServer;
+import dunlin.runtime.LogText;
+import dunlin.runtime.SettingException;
+import dunlin.runtime.Settings;
+import dunlin.runtime.metrics.Metrics;
+import dunlin.store.disk.DataDirectory;
+import dunlin.store.disk.NodeIdentity;
+import dunlin.store.raft.RangeStore;
+import dunlin.store.settings.StoreSettings;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What a node has whatever its role: its data directory and the identity in it, its store, metrics, housekeeping thread and
+ * admin ports. It closes all parts of the node, in the reverse order of their opening.
+ */
+final class Foundation implements AutoCloseable {
+  /*
+   * Owner: the thread that starts the node; any thread may close it.
+   * Failure: a store that fails fences its range, and its listener should stop the node: readiness() says so for good, and a
+   * start in progress fails.
+   */
+  private static final Logger log = LoggerFactory.getLogger(Foundation.class);
+  private static final int NAME_LENGTH = 8;
+  private static final int REPORT_SECONDS = 5;
+
+  private final ArrayDeque<AutoCloseable> opened = new ArrayDeque<>();
+  private final AtomicBoolean closed = new AtomicBoolean();
+  private final Readiness readiness = new Readiness();
+  private final CompositeMeterRegistry meters = new CompositeMeterRegistry();
+  private final Settings settings;
+  private final boolean ownsProcess;
+  private final Embedding embedding;
+
+  private @Nullable NodeIdentity identity;
+  private @Nullable Metrics metrics; // set once the node has a name
+  private @Nullable RangeStore store;
+  private @Nullable ScheduledExecutorService housekeeping;
+  private @Nullable AdminServer admin;
+  private @Nullable AdminServer health;
+
+  /** @param ownsProcess whether the process runs only this node, so that the process's meters are this node's */
+  Foundation(Settings settings, boolean ownsProcess, Embedding embedding) {
+    this.settings = settings;
+    this.ownsProcess = ownsProcess;
+    this.embedding = embedding;
+    opened.push(this::closeMeters);
+    if (embedding.registry() != null) meters.add(embedding.registry());
+  }
+
+  Settings settings() {
+    return settings;
+  }
+
+  Path dataDirectory() {
+    return settings.get(NodeSettings.DATA_DIR);
+  }
+
+  Embedding embedding() {
+    return embedding;
+  }
+
+  boolean ownsProcess() {
+    return ownsProcess;
+  }
+
+  Readiness readiness() {
+    return readiness;
+  }
+
+  MeterRegistry meters() {
+    return meters;
+  }
+
+  /** Logged first, so that the log of a failed start names the version. */
+  void introduce() {
+    String file = settings.get(Settings.CONFIG);
+    log.info(
+        "Dunlin {} on Java {}, process {}; data directory {}; {}",
+        Node.VERSION, Runtime.version(), ProcessHandle.current().pid(), settings.get(NodeSettings.DATA_DIR).toAbsolutePath().normalize(),
+        file.isEmpty() ? "no configuration file" : "configuration file " + file);
+  }
+
+  /**
+   * Opens the data directory and the store in it, and before these the metrics: Micrometer does not pass earlier counts to a
+   * registry that is added later.
+   */
+  RangeStore openStore() {
+    StoreSettings storeSettings = StoreSettings.from(settings, ClusterKeys.read(settings));
+    DataDirectory data = DataDirectory.open(dataDirectory());
+    try {
+      identity = data.identity();
+      openMetrics();
+    } catch (RuntimeException | Error e) {
+      data.close();
+      throw e;
+    }
+    RangeStore ranges = opening(RangeStore.open(storeSettings, data, meters));
+    ranges.onFatal(
+        failure -> {
+          readiness.failed(failure);
+          embedding.onFailure().accept(failure);
+        });
+    store = ranges;
+    return ranges;
+  }
+
+  private void openMetrics() {
+    Metrics made = opening(Metrics.open(name()));
+    metrics = made;
+    meters.add(made.registry());
+    made.beans().register(settings);
+    made.bindBuild(Node.VERSION);
+    if (ownsProcess) made.bindProcess();
+  }
+
+  /** Closes the composite without the application's registry, from which only this node's meters are removed. */
+  private void closeMeters() {
+    MeterRegistry registry = embedding.registry();
+    if (registry != null) {
+      List<Meter> all = meters.getMeters();
+      meters.remove(registry);
+      for (Meter meter : all) registry.remove(meter.getId());
+    }
+    meters.close();
+  }
+
+  /** What the data directory says of this node. Once the store is open, like all below. */
+  private NodeIdentity identity() {
+    if (identity == null) throw new IllegalStateException("not started");
+    return identity;
+  }
+
+  String id() {
+    return identity().nodeId().toString();
+  }
+
+  /** How often the data directory has been opened, this time included. */
+  long incarnation() {
+    return identity().incarnation();
+  }
+
+  String name() {
+    String given = settings.get(NodeSettings.NODE_NAME);
+    return given.isEmpty() ? id().substring(0, NAME_LENGTH) : given;
+  }
+
+  RangeStore store() {
+    return requireNonNull(store);
+  }
+
+  Metrics metrics() {
+    return requireNonNull(metrics);
+  }
+
+  /** Runs short tasks that may wait for files, one after the other. */
+  ScheduledExecutorService housekeeping() {
+    if (housekeeping == null) {
+      ScheduledExecutorService made = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-housekeeping").factory());
+      opened.push(made::shutdownNow);
+      housekeeping = made;
+    }
+    return housekeeping;
+  }
+
+  void everySeconds(int seconds, Runnable task) {
+    housekeeping().scheduleWithFixedDelay(task, seconds, seconds, TimeUnit.SECONDS);
+  }
+
+  Duration stallMax() {
+    return settings.get(NodeSettings.START_STALL_MAX);
+  }
+
+  /** Logs the progress of the start, while it lasts. */
+  void report(StartProgress progress) {
+    everySeconds(
+        REPORT_SECONDS,
+        () -> {
+          if (readiness.isStarting()) progress.report();
+        });
+  }
+
+  /**
+   * Opens the admin port and the health port.
+   *
+   * @param unserved why the cluster cannot serve, which depends on other nodes
+   */
+  void openAdmin(Supplier<String> start, BooleanSupplier stalled, BooleanSupplier draining, Supplier<Optional<String>> unserved) {
+    Probes probes = new Probes(readiness, start, stalled, store(), settings.get(NodeSettings.READY_COMMAND_AGE_MAX), draining, unserved);
+    openHealth(probes);
+    openAdmin(probes);
+  }
+
+  /** If the default port is in use, a free one is taken instead of failing the start. */
+  private void openAdmin(Probes probes) {
+    int port = settings.get(NodeSettings.ADMIN_PORT);
+    if (port < 0) return;
+    boolean asked = settings.isSet(NodeSettings.ADMIN_PORT);
+    try {
+      admin = opening(AdminServer.start(loopback(port), probes::unhealthy, probes::unready, metrics()::scrape));
+    } catch (IllegalStateException e) {
+      if (asked) throw new SettingException("%s: %s".formatted(NodeSettings.ADMIN_PORT.key(), e.getMessage()));
+      admin = opening(AdminServer.start(loopback(0), probes::unhealthy, probes::unready, metrics()::scrape));
+      log.warn("Port {} is in use, the admin port is {}", port, admin.port());
+    }
+    log.info("Admin port {} on loopback: /health, /ready and /metrics", admin.port());
+  }
+
+  /** Opens the port for probes from other machines, such as a kubelet's. */
+  private void openHealth(Probes probes) {
+    int port = settings.get(NodeSettings.HEALTH_PORT);
+    if (port < 0) return;
+    InetSocketAddress address = new InetSocketAddress(settings.get(NodeSettings.HEALTH_HOST), port);
+    if (address.isUnresolved()) throw new SettingException("dunlin.health.host: unknown host " + LogText.escaped(address.getHostString()));
+    try {
+      health = opening(AdminServer.startHealth(address, probes::unhealthy, probes::unready));
+    } catch (IllegalStateException e) {
+      throw new SettingException("dunlin.health.host, dunlin.health.port: %s".formatted(e.getMessage()), e);
+    }
+    log.info("Health port {} on {}: /health and /ready", health.port(), settings.get(NodeSettings.HEALTH_HOST));
+  }
+
+  private static InetSocketAddress loopback(int port) {
+    return new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
+  }
+
+  /** -1 when there is none. */
+  int adminPort() {
+    return admin == null ? -1 : admin.port();
+  }
+
+  /** -1 when there is none. */
+  int healthPort() {
+    return health == null ? -1 : health.port();
+  }
+
+  /** Registers a part to be closed, before all that were opened earlier. */
+  <T extends AutoCloseable> T opening(T part) {
+    opened.push(part);
+    return part;
+  }
+
+  @Override
+  public void close() {
+    if (!closed.compareAndSet(false, true)) return;
+    boolean served = readiness.ready();
+    readiness.closed();
+    if (served) log.info("Node {} is stopping", id());
+    for (AutoCloseable part : opened) {
+      try {
+        part.close();
+      } catch (Exception e) {
+        log.warn("Closing {} failed", part.getClass().getSimpleName(), e);
+      }
+    }
+    if (served) log.info("Node {} has stopped", id());
+  }
+}

@@ -1,0 +1,82 @@
+package dunlin.node;
+
+import dunlin.broker.ApplicationSubscriptions;
+import dunlin.broker.Frontend;
+import dunlin.broker.SysTopics;
+import dunlin.broker.loop.Tiers;
+import dunlin.dist.DistClient;
+import dunlin.dist.DistWorker;
+import dunlin.inbox.SessionsMXBean;
+import dunlin.inbox.server.InboxServer;
+import dunlin.retain.RetainServer;
+import dunlin.store.raft.RangeStore;
+import dunlin.tiers.DistRoutes;
+import dunlin.tiers.InboxDelivery;
+import java.util.Optional;
+
+/** Composes a broker that runs alone: all tiers in one process, which call each other. */
+final class LoneBroker implements Broker {
+  private final Frontend frontend;
+  private final ApplicationSubscriptions subscriptions;
+  private final SessionsMXBean sessions;
+
+  private LoneBroker(Frontend frontend, ApplicationSubscriptions subscriptions, SessionsMXBean sessions) {
+    this.frontend = frontend;
+    this.subscriptions = subscriptions;
+    this.sessions = sessions;
+  }
+
+  /** Returns when clients can connect. */
+  static LoneBroker start(Foundation node) {
+    BrokerParts parts = new BrokerParts(node, Optional::empty);
+    RangeStore store = node.store();
+    Frontend frontend = parts.frontend();
+    int shards = parts.inbox().layout().shards();
+    Seams seams = node.opening(node.embedding().seams());
+    DistWorker dist =
+        DistWorker.create(
+            store, parts.dist(), publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), node.meters(),
+            seams.deliveryThreads(node.meters()));
+    InboxServer inbox =
+        new InboxServer(
+            store, parts.inbox(), new DistRoutes(seams.routesOfSessions(dist), parts.routesAnnounced()), frontend.wills(), parts.clock(),
+            node.meters());
+    RetainServer retain = RetainServer.on(store, parts.retain(), node.meters(), parts.clock(), node.housekeeping());
+    dist.attachFrontend(node.id(), seams.onLoops(frontend, frontend.delivery()));
+    dist.attachInboxShards(seams.onShards(new InboxDelivery(inbox)));
+    SysTopics sys = parts.sysTopics();
+
+    store.start(node.stallMax());
+    store.show(node.metrics().beans());
+    DistClient distOfClients = seams.dist(dist);
+    frontend.open(new Tiers(distOfClients, sys.over(seams.retain(retain)), seams.sessions(inbox, frontend), true));
+    node.opening(inbox);
+    node.opening(retain);
+    retain.start();
+    ApplicationSubscriptions subscriptions =
+        parts.serveApplication(all -> dist.attachFrontend(all.shard().name(), seams.onLoops(frontend, all)));
+    var _ = inbox.start(); // attach waits for the start, and fails with it
+    parts.awaitSessions(seams.attach(inbox, frontend));
+    parts.removeEarlierRoutes(distOfClients, subscriptions);
+    node.opening(sys).start();
+    node.metrics().beans().register("Sessions", inbox.operations());
+    node.metrics().beans().register("RetainedMessages", retain.operations());
+    parts.listen();
+    return new LoneBroker(frontend, subscriptions, inbox.operations());
+  }
+
+  @Override
+  public Frontend frontend() {
+    return frontend;
+  }
+
+  @Override
+  public ApplicationSubscriptions subscriptions() {
+    return subscriptions;
+  }
+
+  @Override
+  public Optional<SessionsMXBean> sessions() {
+    return Optional.of(sessions);
+  }
+}
