@@ -52,6 +52,9 @@ final class StrayRoutes {
   private int changes;
   private int strays;
 
+  /** Whether the last reading of a page has failed, which is logged once. */
+  private boolean unreadable;
+
   /**
    * @param interval the shards whose routes are checked; the last range also checks routes of higher shards
    * @param removed counts the routes that were removed
@@ -89,9 +92,11 @@ final class StrayRoutes {
                 hand(
                     () -> {
                       if (failure == null) {
+                        unreadable = false;
                         compare(announcer, read);
                       } else {
-                        LOG.warn("Announced routes could not be read, trying again: {}", failure.toString());
+                        if (!unreadable) LOG.warn("The announced routes are read again until the dist tier answers: {}", Failures.unwrapped(failure).getMessage());
+                        unreadable = true;
                         later(() -> read(announcer, from));
                       }
                     }));
