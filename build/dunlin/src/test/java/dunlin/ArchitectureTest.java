@@ -220,7 +220,7 @@ class ArchitectureTest {
   void internalPackagesAreUsedInTheirTierOnly() {
     only("dunlin.dist", List.of("dunlin.dist.route"), List.of("Route", "RouteClient", "RoutePage", "RouteQuotaException", "RouteReplica"));
     only("dunlin.inbox", List.of("dunlin.inbox.rows", "dunlin.inbox.range", "dunlin.inbox.state", "dunlin.inbox.propose"), List.of());
-    only("dunlin.store", List.of("dunlin.store.node", "dunlin.store.disk"), List.of("StoredRows", "DurableFile"));
+    only("dunlin.store", List.of("dunlin.store.node", "dunlin.store.disk"), List.of("DataDirectory", "NodeIdentity", "StoredRows", "DurableFile"));
     only("dunlin.broker", List.of("dunlin.broker.limit"), List.of("NodeBudget", "MemoryKeys"));
     only(
         "dunlin.broker",
