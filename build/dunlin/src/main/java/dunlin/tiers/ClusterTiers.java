@@ -96,9 +96,9 @@ public final class ClusterTiers implements AutoCloseable {
 
   private final SecureRandom random = new SecureRandom();
   private final Parts parts;
-  private final Reach reach;
+  private final LeaderDialler dialler;
   private final LedTiers led;
-  private final Accepting accepting;
+  private final AcceptedLinks accepted;
   private final DropMeters drops;
   private final List<WhileLeading> serving = new CopyOnWriteArrayList<>();
   private final int shards;
@@ -111,36 +111,36 @@ public final class ClusterTiers implements AutoCloseable {
 
   public ClusterTiers(Parts parts, DistSettings dist, DeliverSettings deliver, InboxSettings inbox, RetainSettings retain) {
     this.parts = parts;
-    reach = new Reach(parts.dials());
+    dialler = new LeaderDialler(parts.dials());
     shards = inbox.layout().shards();
     drops = new DropMeters(parts.meters());
     led =
         new LedTiers(
-            parts.accepts(), reach, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain), parts.meters(), drops, parts.beans(),
+            parts.accepts(), dialler, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain), parts.meters(), drops, parts.beans(),
             parts.clock(), parts.timer());
-    accepting = new Accepting(parts.accepts());
+    accepted = new AcceptedLinks(parts.accepts());
     String node = parts.frontend().identity().nodeId();
     routesOfClients = routes("clients", node);
     routesOfSessions = routes("sessions", node);
-    var calls = accepting.thread("retained-of-clients");
+    var calls = accepted.thread("retained-of-clients");
     retained =
         new RemoteRetain(node, parts.frontend().identity().incarnation(), network(RetainReplica.KIND, LinkNames.RETAINED, calls), calls, LedTiers.CALLS, MESSAGE_MAX, parts.meters());
-    var ofSessions = accepting.thread("sessions-of-clients");
+    var ofSessions = accepted.thread("sessions-of-clients");
     sessions =
         new SessionLinks(
             node, parts.frontend().connections(), parts.frontend()::sessionTierLost,
-            opening -> reach.leader(SessionReplica.KIND, this::leased, LinkNames.SESSIONS, opening.encode(), ofSessions), ofSessions,
+            opening -> dialler.leader(SessionReplica.KIND, this::leased, LinkNames.SESSIONS, opening.encode(), ofSessions), ofSessions,
             RemoteInbox.Bounds.defaults(MESSAGE_MAX));
   }
 
   private RemoteRoutes routes(String part, String node) {
-    var thread = accepting.thread("routes-of-" + part);
+    var thread = accepted.thread("routes-of-" + part);
     return new RemoteRoutes(
         part, node, parts.frontend().identity().incarnation(), network(RouteReplica.KIND, LinkNames.ROUTES, thread), thread, LedTiers.CALLS, parts.meters());
   }
 
   private CallLinks.Network network(String kind, String name, Executor thread) {
-    return opening -> reach.leader(kind, name, opening.encode(), thread);
+    return opening -> dialler.leader(kind, name, opening.encode(), thread);
   }
 
   /** The kinds of ranges that founding a cluster creates. */
@@ -159,7 +159,7 @@ public final class ClusterTiers implements AutoCloseable {
                 (replica, all) ->
                     opened(
                         SessionReplica.KIND, replica,
-                        () -> led.serveSessions(all, new DistRoutes(Patience.with(routesOfSessions), parts.announced()), parts.frontend().wills())))));
+                        () -> led.serveSessions(all, new DistRoutes(RepeatedCalls.of(routesOfSessions), parts.announced()), parts.frontend().wills())))));
   }
 
   /** The same kind, without splits: links lead to the one range of a kind. */
@@ -168,14 +168,14 @@ public final class ClusterTiers implements AutoCloseable {
   }
 
   private void opened(String kind, Replica<?, ?> replica, WhileLeading.Opener opener) {
-    reach.replica(kind, replica);
+    dialler.replica(kind, replica);
     serving.add(WhileLeading.of(replica, opener));
   }
 
   /** Sets the cluster that has these ranges. Called before the cluster starts. */
   public void in(Cluster member) {
     cluster = member;
-    reach.in(member);
+    dialler.in(member);
   }
 
   private Cluster cluster() {
@@ -191,7 +191,7 @@ public final class ClusterTiers implements AutoCloseable {
 
   /** The dist tier, whichever node leads it. */
   public DistClient dist() {
-    return new LedDist(Patience.with(routesOfClients));
+    return new LedDist(RepeatedCalls.of(routesOfClients));
   }
 
   private final class LedDist implements DistClient {
@@ -203,9 +203,9 @@ public final class ClusterTiers implements AutoCloseable {
 
     @Override
     public Lane openLane(int number, Executor thread, LaneCredit credit) {
-      var dialler = reach.leader(RouteReplica.KIND, LinkNames.lane(number), new byte[0], thread);
-      var repeating = new Repeating(random.nextLong(), Patience.LIMIT, System::nanoTime, (task, millis) -> later(thread, task, millis));
-      return new RemoteLane(dialler, thread, credit, repeating, drops.lanes());
+      var link = dialler.leader(RouteReplica.KIND, LinkNames.lane(number), new byte[0], thread);
+      var repeating = new Repeating(random.nextLong(), RepeatedCalls.LIMIT, System::nanoTime, (task, millis) -> later(thread, task, millis));
+      return new RemoteLane(link, thread, credit, repeating, drops.lanes());
     }
 
     private void later(Executor thread, Runnable task, long millis) {
@@ -239,7 +239,7 @@ public final class ClusterTiers implements AutoCloseable {
 
   /** The retain tier, whichever node leads it. */
   public RetainClient retained() {
-    return Patience.with(retained);
+    return RepeatedCalls.of(retained);
   }
 
   /** The session tier, whichever node leads it. */
@@ -253,7 +253,7 @@ public final class ClusterTiers implements AutoCloseable {
   }
 
   private void acceptLanes(IntFunction<String> name, Delivery delivery) {
-    accepting.acceptLanes(
+    accepted.acceptLanes(
         name, parts.frontend()::onLane,
         _ -> {
           var repetitions = new Repetitions();
@@ -288,7 +288,7 @@ public final class ClusterTiers implements AutoCloseable {
     routesOfClients.close();
     routesOfSessions.close();
     serving.forEach(WhileLeading::close);
-    accepting.close();
+    accepted.close();
     drops.close();
   }
 }

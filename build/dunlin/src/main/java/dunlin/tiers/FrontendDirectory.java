@@ -39,7 +39,7 @@ final class FrontendDirectory {
   private static final Logger LOG = LoggerFactory.getLogger(FrontendDirectory.class);
 
   private final DistWorker worker;
-  private final Reach reach;
+  private final LeaderDialler dialler;
   private final Cluster cluster;
   private final byte[] opening;
   private final UnacknowledgedDrops drops;
@@ -55,11 +55,11 @@ final class FrontendDirectory {
    * @param opening of this leader's links
    * @param drops counts the QoS 0 messages that do not reach their frontend
    */
-  FrontendDirectory(DistWorker worker, Reach reach, Cluster cluster, byte[] opening, UnacknowledgedDrops drops) {
+  FrontendDirectory(DistWorker worker, LeaderDialler dialler, Cluster cluster, byte[] opening, UnacknowledgedDrops drops) {
     this.opening = opening;
     this.drops = drops;
     this.worker = worker;
-    this.reach = reach;
+    this.dialler = dialler;
     this.cluster = cluster;
   }
 
@@ -84,9 +84,9 @@ final class FrontendDirectory {
   private void attach(UUID node) {
     if (!attached.add(node)) return;
     detached.remove(node);
-    worker.attachFrontend(node.toString(), deliveries((lane, thread) -> reach.node(node, LinkNames.clients(lane), opening, thread), drops));
+    worker.attachFrontend(node.toString(), deliveries((lane, thread) -> dialler.node(node, LinkNames.clients(lane), opening, thread), drops));
     worker.attachFrontend(
-        application(node), deliveries((lane, thread) -> reach.node(node, LinkNames.application(lane), opening, thread), drops));
+        application(node), deliveries((lane, thread) -> dialler.node(node, LinkNames.application(lane), opening, thread), drops));
   }
 
   private void detach(UUID node) {

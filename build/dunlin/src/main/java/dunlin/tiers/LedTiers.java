@@ -57,7 +57,7 @@ final class LedTiers {
   record Bounds(DistSettings dist, DeliverSettings deliver, InboxSettings inbox, RetainSettings retain) {}
 
   private final LinkService links;
-  private final Reach reach;
+  private final LeaderDialler dialler;
   private final int lanes;
   private final Bounds bounds;
   private final MeterRegistry meters;
@@ -68,10 +68,10 @@ final class LedTiers {
 
   /** @param drops counts the QoS 0 messages that do not reach other nodes */
   LedTiers(
-      LinkService links, Reach reach, int lanes, Bounds bounds, MeterRegistry meters, DropMeters drops, NodeBeans beans, InstantSource clock,
+      LinkService links, LeaderDialler dialler, int lanes, Bounds bounds, MeterRegistry meters, DropMeters drops, NodeBeans beans, InstantSource clock,
       ScheduledExecutorService timer) {
     this.links = links;
-    this.reach = reach;
+    this.dialler = dialler;
     this.lanes = lanes;
     this.bounds = bounds;
     this.meters = meters;
@@ -93,9 +93,9 @@ final class LedTiers {
             DeliverExecutor.start(bounds.deliver(), meters));
     byte[] opening = LaneLinks.opening(replica.status().term());
     worker.attachInboxShards(
-        FrontendDirectory.deliveries((lane, thread) -> reach.leader(SessionReplica.KIND, LinkNames.shards(lane), opening, thread), drops.deliveries()));
-    var accepting = new Accepting(links);
-    var threads = accepting.threads("dist", lanes);
+        FrontendDirectory.deliveries((lane, thread) -> dialler.leader(SessionReplica.KIND, LinkNames.shards(lane), opening, thread), drops.deliveries()));
+    var accepted = new AcceptedLinks(links);
+    var threads = accepted.threads("dist", lanes);
     var laneOf = new ArrayList<Lane>(LinkNames.LANES);
     for (int i = 0; i < LinkNames.LANES; i++) {
       int number = i;
@@ -107,8 +107,8 @@ final class LedTiers {
         .description("Messages that this node is delivering as the leader of the routes; dunlin.dist.in-flight-max bounds it")
         .baseUnit("bytes")
         .register(meters);
-    var calls = accepting.thread("routes");
-    var frontends = new FrontendDirectory(worker, reach, cluster, opening, drops.deliveries());
+    var calls = accepted.thread("routes");
+    var frontends = new FrontendDirectory(worker, dialler, cluster, opening, drops.deliveries());
     var comparing =
         timer.scheduleWithFixedDelay(() -> calls.execute(frontends::compare), 0, COMPARE_MILLIS, TimeUnit.MILLISECONDS);
     var streams = new PublishedLanes(timer, DRAIN_MILLIS, window);
@@ -118,17 +118,17 @@ final class LedTiers {
             () -> {
               for (int i = 0; i < LinkNames.LANES; i++) {
                 var thread = threads.get(i % lanes);
-                accepting.accept(LinkNames.lane(i), thread, streams.into(laneOf.get(i), thread));
+                accepted.accept(LinkNames.lane(i), thread, streams.into(laneOf.get(i), thread));
               }
-              accepting.accept(LinkNames.ROUTES, calls, frontends.noting(RouteCalls.receiver(calls, CALLS, worker, meters)));
+              accepted.accept(LinkNames.ROUTES, calls, frontends.noting(RouteCalls.receiver(calls, CALLS, worker, meters)));
             });
     return () -> {
       ready.close();
       comparing.cancel(false);
       streams.drain();
-      accepting.end(); // first, so that nothing is appended any more
+      accepted.end(); // first, so that nothing is appended any more
       worker.close();
-      accepting.close();
+      accepted.close();
       unregister(RouteCalls.SERVED);
       unregister(IN_FLIGHT);
     };
@@ -137,15 +137,15 @@ final class LedTiers {
   AutoCloseable serveRetained(Replica<?, ?> replica, RetainReplica messages) {
     var server = RetainServer.leading(messages, bounds.retain(), meters, clock, timer);
     server.start();
-    var accepting = new Accepting(links);
-    var calls = accepting.thread("retained");
+    var accepted = new AcceptedLinks(links);
+    var calls = accepted.thread("retained");
     var retained = new LeasedRetain(server, replica);
-    var opening = new AfterBarrier(replica, timer, () -> accepting.accept(LinkNames.RETAINED, calls, RetainCalls.receiver(calls, CALLS, retained, meters)));
+    var opening = new AfterBarrier(replica, timer, () -> accepted.accept(LinkNames.RETAINED, calls, RetainCalls.receiver(calls, CALLS, retained, meters)));
     beans.register(RETAINED, server.operations());
     return () -> {
       beans.unregister(RETAINED, Map.of());
       opening.close();
-      accepting.close();
+      accepted.close();
       server.close();
       unregister(RetainCalls.SERVED);
     };
@@ -159,16 +159,16 @@ final class LedTiers {
   AutoCloseable serveSessions(SessionReplica replica, InboxRoutes routes, WillPublisher wills) {
     var server = InboxServer.leading(replica, bounds.inbox(), routes, wills, clock, meters);
     var _ = server.start(); // a frontend is attached when this has ended
-    var accepting = new Accepting(links);
-    var calls = accepting.thread("sessions");
-    accepting.accept(LinkNames.SESSIONS, calls, InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), drops.pushes(), new FrontendLinks(server, calls)));
-    var threads = accepting.threads("shards", lanes);
+    var accepted = new AcceptedLinks(links);
+    var calls = accepted.thread("sessions");
+    accepted.accept(LinkNames.SESSIONS, calls, InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), drops.pushes(), new FrontendLinks(server, calls)));
+    var threads = accepted.threads("shards", lanes);
     var delivery = new InboxDelivery(server);
-    accepting.acceptLanes(LinkNames::shards, lane -> threads.get(lane % lanes), _ -> () -> new RemoteDeliveries(delivery));
+    accepted.acceptLanes(LinkNames::shards, lane -> threads.get(lane % lanes), _ -> () -> new RemoteDeliveries(delivery));
     beans.register(SESSIONS, server.operations());
     return () -> {
       beans.unregister(SESSIONS, Map.of());
-      accepting.close();
+      accepted.close();
       server.close();
     };
   }

@@ -43,14 +43,14 @@ sealed interface InboxCall {
   record Missing(ConnectionId connection) implements InboxCall {}
 
   /**
-   * The answer to {@link TierSaid.AskSettled}.
+   * The answer to {@link TierMessage.AskSettled}.
    *
    * @param number of the question, which both sides count from 1
    */
   record HasSettled(long number) implements InboxCall {}
 
   /**
-   * The answer to {@link TierSaid.AskMissing}.
+   * The answer to {@link TierMessage.AskMissing}.
    *
    * @param number of the question, which both sides count from 1
    * @param connections that are not there

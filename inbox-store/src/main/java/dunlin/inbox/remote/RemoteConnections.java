@@ -63,11 +63,11 @@ public final class RemoteConnections implements KeptConnections {
 
   /** Something that is to be sent. */
   private sealed interface Waiting {
-    record Pushed(TierSaid.Push push, int bytes) implements Waiting {}
+    record Pushed(TierMessage.Push push, int bytes) implements Waiting {}
 
     record Noted(long connection) implements Waiting {}
 
-    record Told(TierSaid said) implements Waiting {}
+    record Told(TierMessage said) implements Waiting {}
 
     record Asked(long connection, CompletableFuture<Void> settled) implements Waiting {}
 
@@ -88,7 +88,7 @@ public final class RemoteConnections implements KeptConnections {
   private record Load(int messages, long bytes, int ofQos0) {
     static final Load NONE = new Load(0, 0, 0);
 
-    Load plus(TierSaid.Push push, int size) {
+    Load plus(TierMessage.Push push, int size) {
       return new Load(messages + 1, bytes + size, ofQos0 + (push.message().sequence() == 0 ? 1 : 0));
     }
   }
@@ -110,18 +110,18 @@ public final class RemoteConnections implements KeptConnections {
         }
         case Waiting.Noted(var connection) -> {
           behind.remove(connection);
-          codec.write(out, new TierSaid.Behind(connection));
+          codec.write(out, new TierMessage.Behind(connection));
         }
         case Waiting.Told(var said) -> codec.write(out, said);
         case Waiting.Asked(var connection, var settled) -> {
           asked.put(++questions, new Question.Settles(settled));
-          codec.write(out, new TierSaid.AskSettled(connection));
+          codec.write(out, new TierMessage.AskSettled(connection));
         }
         case Waiting.AskedMissing(var owners, var missing) -> {
           asked.put(++questions, new Question.Misses(owners, missing));
-          codec.write(out, new TierSaid.AskMissing(owners));
+          codec.write(out, new TierMessage.AskMissing(owners));
         }
-        case Waiting.Answered(var call, var answer) -> codec.write(out, new TierSaid.Answer(call, answer.get()));
+        case Waiting.Answered(var call, var answer) -> codec.write(out, new TierMessage.Answer(call, answer.get()));
       }
     }
 
@@ -150,7 +150,7 @@ public final class RemoteConnections implements KeptConnections {
   private final Bounds bounds;
   private final UnacknowledgedDrops drops;
   private final Outbox<Waiting> outbox;
-  private final TierSaidCodec codec = new TierSaidCodec();
+  private final TierMessageCodec codec = new TierMessageCodec();
 
   private final AtomicInteger messages = new AtomicInteger();
   private final AtomicLong bytes = new AtomicLong();
@@ -197,7 +197,7 @@ public final class RemoteConnections implements KeptConnections {
       else drops.countOverloaded();
       return;
     }
-    outbox.add(new Waiting.Pushed(new TierSaid.Push(connection.number(), message), reserve(message.message())));
+    outbox.add(new Waiting.Pushed(new TierMessage.Push(connection.number(), message), reserve(message.message())));
   }
 
   private boolean isFull() {
@@ -242,17 +242,17 @@ public final class RemoteConnections implements KeptConnections {
 
   /** The frontend is attached. Any thread. */
   void attached() {
-    outbox.add(new Waiting.Told(new TierSaid.Attached()));
+    outbox.add(new Waiting.Told(new TierMessage.Attached()));
   }
 
   @Override
   public void displaced(ConnectionId connection) {
-    if (isHere(connection)) outbox.add(new Waiting.Told(new TierSaid.Displaced(connection.number())));
+    if (isHere(connection)) outbox.add(new Waiting.Told(new TierMessage.Displaced(connection.number())));
   }
 
   @Override
   public void dismissed(ConnectionId connection) {
-    if (isHere(connection)) outbox.add(new Waiting.Told(new TierSaid.Dismissed(connection.number())));
+    if (isHere(connection)) outbox.add(new Waiting.Told(new TierMessage.Dismissed(connection.number())));
   }
 
   /** Completes on the link's thread; fails when the link is lost. */
@@ -267,7 +267,7 @@ public final class RemoteConnections implements KeptConnections {
 
   @Override
   public void comparing() {
-    outbox.add(new Waiting.Told(new TierSaid.Comparing()));
+    outbox.add(new Waiting.Told(new TierMessage.Comparing()));
   }
 
   /** Completes on the link's thread, and fails when the link is lost. */
@@ -280,7 +280,7 @@ public final class RemoteConnections implements KeptConnections {
 
   @Override
   public void compared() {
-    outbox.add(new Waiting.Told(new TierSaid.Compared()));
+    outbox.add(new Waiting.Told(new TierMessage.Compared()));
   }
 
   private static StoreException isOver() {

@@ -177,7 +177,7 @@ public final class RemoteInbox implements InboxClient {
 
   /** What arrives over one link. */
   private final class Incoming implements Link.Handler {
-    private final TierSaidCodec codec = new TierSaidCodec();
+    private final TierMessageCodec codec = new TierMessageCodec();
     private final long number;
 
     Incoming(long number) {
@@ -457,29 +457,29 @@ public final class RemoteInbox implements InboxClient {
     fetched += fetch.page;
   }
 
-  private void take(TierSaid said) throws MalformedFrameException {
+  private void take(TierMessage said) throws MalformedFrameException {
     switch (said) {
-      case TierSaid.Push(var connection, var message) -> connections.push(id(connection), message);
-      case TierSaid.Behind(var connection) -> connections.behind(id(connection));
-      case TierSaid.Displaced(var connection) -> connections.displaced(id(connection));
-      case TierSaid.Dismissed(var connection) -> connections.dismissed(id(connection));
-      case TierSaid.AskSettled(var connection) -> {
+      case TierMessage.Push(var connection, var message) -> connections.push(id(connection), message);
+      case TierMessage.Behind(var connection) -> connections.behind(id(connection));
+      case TierMessage.Displaced(var connection) -> connections.displaced(id(connection));
+      case TierMessage.Dismissed(var connection) -> connections.dismissed(id(connection));
+      case TierMessage.AskSettled(var connection) -> {
         var answer = new Waiting.Replies(links, InboxCallCodec.encode(new InboxCall.HasSettled(++questions)));
         var _ = connections.settled(id(connection)).whenComplete((_, _) -> outbox.add(answer));
       }
-      case TierSaid.Comparing() -> {
+      case TierMessage.Comparing() -> {
         comparing = true;
         connections.comparing();
       }
-      case TierSaid.AskMissing(var owners) -> askMissing(owners);
-      case TierSaid.Compared() -> {
+      case TierMessage.AskMissing(var owners) -> askMissing(owners);
+      case TierMessage.Compared() -> {
         expectComparing();
         comparing = false;
         connections.compared();
         listener.compared();
       }
-      case TierSaid.Answer(var number, var answer) -> answered(number, answer);
-      case TierSaid.Attached() -> listener.attached();
+      case TierMessage.Answer(var number, var answer) -> answered(number, answer);
+      case TierMessage.Attached() -> listener.attached();
     }
   }
 

@@ -33,7 +33,7 @@ class InboxCodecTest {
     return LongStream.range(0, 4);
   }
 
-  private static byte[] written(TierSaidCodec codec, TierSaid said) {
+  private static byte[] written(TierMessageCodec codec, TierMessage said) {
     var out = new FrameWriter();
     codec.write(out, said);
     return out.take();
@@ -124,17 +124,17 @@ class InboxCodecTest {
   void whatTheTierSaysComesAsItWasSaid(long seed) throws Exception {
     var chance = new Random(seed);
     var random = new RandomInbox(chance);
-    var said = new ArrayList<TierSaid>();
+    var said = new ArrayList<TierMessage>();
     for (int i = 0; i < 150; i++) {
       said.add(random.said(i));
-      if (chance.nextBoolean() && said.getLast() instanceof TierSaid.Push(_, var message)) said.add(new TierSaid.Push(chance.nextLong(), message));
+      if (chance.nextBoolean() && said.getLast() instanceof TierMessage.Push(_, var message)) said.add(new TierMessage.Push(chance.nextLong(), message));
     }
     var out = new FrameWriter();
-    var writing = new TierSaidCodec();
+    var writing = new TierMessageCodec();
     for (var each : said) writing.write(out, each);
 
     var in = new FrameReader(out.take());
-    var reading = new TierSaidCodec();
+    var reading = new TierMessageCodec();
     for (var each : said) assertThat(reading.read(in)).usingRecursiveComparison().isEqualTo(each);
     assertThat(in.hasMore()).isFalse();
   }
@@ -142,13 +142,13 @@ class InboxCodecTest {
   @Test
   void aMessageForManyIsSaidOnceWhateverFramesItGoesIn() throws Exception {
     var message = Publication.of(new Publisher("t", "c"), "a", QoS.AT_LEAST_ONCE, false, 1, new byte[10_000]);
-    var writing = new TierSaidCodec();
-    var reading = new TierSaidCodec();
+    var writing = new TierMessageCodec();
+    var reading = new TierMessageCodec();
     long bytes = 0;
     for (int i = 1; i <= 100; i++) {
-      byte[] frame = written(writing, new TierSaid.Push(i, new InboxMessage(i, QoS.AT_LEAST_ONCE, false, false, false, new int[] {i}, message)));
+      byte[] frame = written(writing, new TierMessage.Push(i, new InboxMessage(i, QoS.AT_LEAST_ONCE, false, false, false, new int[] {i}, message)));
       bytes += frame.length;
-      if (reading.read(new FrameReader(frame)) instanceof TierSaid.Push(var connection, var came)) {
+      if (reading.read(new FrameReader(frame)) instanceof TierMessage.Push(var connection, var came)) {
         assertThat(connection).isEqualTo(i);
         assertThat(came.message().body()).isEqualTo(message.body());
         assertThat(came.subscriptionIdentifiers()).containsExactly(i);
@@ -162,12 +162,12 @@ class InboxCodecTest {
   @Test
   void thePushOfAMessageThatWasNeverSaidIsRefused() {
     var message = Publication.of(new Publisher("t", "c"), "a", QoS.AT_LEAST_ONCE, false, 1, new byte[3]);
-    var push = new TierSaid.Push(1, new InboxMessage(1, QoS.AT_LEAST_ONCE, false, false, false, new int[0], message));
-    var writing = new TierSaidCodec();
+    var push = new TierMessage.Push(1, new InboxMessage(1, QoS.AT_LEAST_ONCE, false, false, false, new int[0], message));
+    var writing = new TierMessageCodec();
     written(writing, push);
     byte[] second = written(writing, push);
 
-    assertThatThrownBy(() -> new TierSaidCodec().read(new FrameReader(second)))
+    assertThatThrownBy(() -> new TierMessageCodec().read(new FrameReader(second)))
         .isInstanceOf(MalformedFrameException.class).hasMessageContaining("there was none");
   }
 
@@ -185,10 +185,10 @@ class InboxCodecTest {
       assertThatThrownBy(() -> InboxCallCodec.decode(longer)).isInstanceOf(MalformedFrameException.class);
     }
     for (int kind = 0; kind < 7; kind++) {
-      byte[] whole = written(new TierSaidCodec(), random.said(kind));
+      byte[] whole = written(new TierMessageCodec(), random.said(kind));
       for (int length = 0; length < Math.min(whole.length, 500); length++) {
         var cut = new FrameReader(Arrays.copyOf(whole, length));
-        assertThatThrownBy(() -> new TierSaidCodec().read(cut)).isInstanceOf(MalformedFrameException.class);
+        assertThatThrownBy(() -> new TierMessageCodec().read(cut)).isInstanceOf(MalformedFrameException.class);
       }
     }
   }
@@ -200,12 +200,12 @@ class InboxCodecTest {
     var random = new RandomInbox(chance);
     for (int i = 0; i < 2_000; i++) {
       byte[] call = changed(InboxCallCodec.encode(random.call(i)), chance);
-      byte[] said = changed(written(new TierSaidCodec(), random.said(i)), chance);
+      byte[] said = changed(written(new TierMessageCodec(), random.said(i)), chance);
       byte[] connected = changed(AnswerForm.CONNECTED.encode(random.connected()), chance);
       byte[] page = changed(AnswerForm.PAGE.encode(random.page()), chance);
       byte[] failure = changed(AnswerForm.encodeFailure(random.failure()), chance);
       isReadOrRefused(() -> InboxCallCodec.decode(call));
-      isReadOrRefused(() -> new TierSaidCodec().read(new FrameReader(said)));
+      isReadOrRefused(() -> new TierMessageCodec().read(new FrameReader(said)));
       isReadOrRefused(() -> AnswerForm.CONNECTED.decode(connected, new CompletableFuture<>()));
       isReadOrRefused(() -> AnswerForm.PAGE.decode(page, new CompletableFuture<>()));
       isReadOrRefused(() -> AnswerForm.STATISTICS.decode(failure, new CompletableFuture<>()));
@@ -245,7 +245,7 @@ class InboxCodecTest {
     byte[] nothing = InboxCallCodec.encode(new InboxCall.Fetch(new SessionRef("t", "c", 1), 1, 0, 9));
     assertThatThrownBy(() -> InboxCallCodec.decode(nothing)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("no messages");
     for (byte[] frame : new byte[][] {{10}, {8, 2, 1, 1}, {8, 100, 1, 1}, {0, 1, 3, 1, 0}, {0, 1, 0x40, 1, 0}, {0, 1, 1, 1, 100}}) {
-      assertThatThrownBy(() -> new TierSaidCodec().read(new FrameReader(frame)))
+      assertThatThrownBy(() -> new TierMessageCodec().read(new FrameReader(frame)))
           .as(Arrays.toString(frame)).isInstanceOf(MalformedFrameException.class);
     }
   }

@@ -163,21 +163,21 @@ final class RandomInbox {
     };
   }
 
-  TierSaid said(int kind) {
+  TierMessage said(int kind) {
     return switch (kind % 10) {
-      case 0 -> new TierSaid.Push(random.nextLong(), message());
-      case 1 -> new TierSaid.Behind(random.nextLong());
-      case 2 -> new TierSaid.Displaced(number());
-      case 3 -> new TierSaid.Dismissed(number());
-      case 4 -> new TierSaid.AskSettled(number());
-      case 5 -> new TierSaid.Attached();
-      case 6 -> new TierSaid.Comparing();
-      case 7 -> new TierSaid.AskMissing(list(4, () -> new Owner(random.nextLong(), number())));
-      case 8 -> new TierSaid.Compared();
+      case 0 -> new TierMessage.Push(random.nextLong(), message());
+      case 1 -> new TierMessage.Behind(random.nextLong());
+      case 2 -> new TierMessage.Displaced(number());
+      case 3 -> new TierMessage.Dismissed(number());
+      case 4 -> new TierMessage.AskSettled(number());
+      case 5 -> new TierMessage.Attached();
+      case 6 -> new TierMessage.Comparing();
+      case 7 -> new TierMessage.AskMissing(list(4, () -> new Owner(random.nextLong(), number())));
+      case 8 -> new TierMessage.Compared();
       default -> {
         byte[] bytes = new byte[random.nextInt(50)];
         random.nextBytes(bytes);
-        yield new TierSaid.Answer(number(), bytes);
+        yield new TierMessage.Answer(number(), bytes);
       }
     };
   }

@@ -19,11 +19,11 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Changes of routes that a change of the leader interrupts. The test gives each call its answer. */
-class PatienceTest {
+class RepeatedCallsTest {
   private static final Duration SOON = Duration.ofMinutes(1);
 
   private final Leaders leaders = new Leaders();
-  private final RouteClient routes = Patience.with(leaders);
+  private final RouteClient routes = RepeatedCalls.of(leaders);
 
   private static final class Leaders implements RouteClient {
     final List<String> calls = Collections.synchronizedList(new ArrayList<>());

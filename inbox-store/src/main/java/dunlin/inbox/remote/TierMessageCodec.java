@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  *   9 COMPARED
  * </pre>
  */
-final class TierSaidCodec {
+final class TierMessageCodec {
   /*
    * Owner: the link's thread.
    * Bounds: one message, and the publishers of Messages.
@@ -47,21 +47,21 @@ final class TierSaidCodec {
   private final Messages messages = new Messages();
   private @Nullable Publication last;
 
-  void write(FrameWriter out, TierSaid said) {
+  void write(FrameWriter out, TierMessage said) {
     switch (said) {
-      case TierSaid.Push(var connection, var message) -> writePush(out, connection, message);
-      case TierSaid.Behind(var connection) -> out.octet(BEHIND).number(connection);
-      case TierSaid.Displaced(var connection) -> out.octet(DISPLACED).number(connection);
-      case TierSaid.Dismissed(var connection) -> out.octet(DISMISSED).number(connection);
-      case TierSaid.AskSettled(var connection) -> out.octet(ASK_SETTLED).number(connection);
-      case TierSaid.Answer(var number, var bytes) -> out.octet(ANSWER).number(number).bytes(bytes);
-      case TierSaid.Attached() -> out.octet(ATTACHED);
-      case TierSaid.Comparing() -> out.octet(COMPARING);
-      case TierSaid.AskMissing(var owners) -> {
+      case TierMessage.Push(var connection, var message) -> writePush(out, connection, message);
+      case TierMessage.Behind(var connection) -> out.octet(BEHIND).number(connection);
+      case TierMessage.Displaced(var connection) -> out.octet(DISPLACED).number(connection);
+      case TierMessage.Dismissed(var connection) -> out.octet(DISMISSED).number(connection);
+      case TierMessage.AskSettled(var connection) -> out.octet(ASK_SETTLED).number(connection);
+      case TierMessage.Answer(var number, var bytes) -> out.octet(ANSWER).number(number).bytes(bytes);
+      case TierMessage.Attached() -> out.octet(ATTACHED);
+      case TierMessage.Comparing() -> out.octet(COMPARING);
+      case TierMessage.AskMissing(var owners) -> {
         out.octet(ASK_MISSING).number(owners.size());
         for (Owner owner : owners) out.number(owner.connection()).number(owner.epoch());
       }
-      case TierSaid.Compared() -> out.octet(COMPARED);
+      case TierMessage.Compared() -> out.octet(COMPARED);
     }
   }
 
@@ -75,19 +75,19 @@ final class TierSaidCodec {
     last = message.message();
   }
 
-  TierSaid read(FrameReader in) throws MalformedFrameException {
+  TierMessage read(FrameReader in) throws MalformedFrameException {
     int kind = in.octet();
     return switch (kind) {
       case PUSH -> readPush(in);
-      case BEHIND -> new TierSaid.Behind(in.number());
-      case DISPLACED -> new TierSaid.Displaced(in.number());
-      case DISMISSED -> new TierSaid.Dismissed(in.number());
-      case ASK_SETTLED -> new TierSaid.AskSettled(in.number());
-      case ANSWER -> new TierSaid.Answer(in.number(), in.bytes());
-      case ATTACHED -> new TierSaid.Attached();
-      case COMPARING -> new TierSaid.Comparing();
-      case ASK_MISSING -> new TierSaid.AskMissing(readOwners(in));
-      case COMPARED -> new TierSaid.Compared();
+      case BEHIND -> new TierMessage.Behind(in.number());
+      case DISPLACED -> new TierMessage.Displaced(in.number());
+      case DISMISSED -> new TierMessage.Dismissed(in.number());
+      case ASK_SETTLED -> new TierMessage.AskSettled(in.number());
+      case ANSWER -> new TierMessage.Answer(in.number(), in.bytes());
+      case ATTACHED -> new TierMessage.Attached();
+      case COMPARING -> new TierMessage.Comparing();
+      case ASK_MISSING -> new TierMessage.AskMissing(readOwners(in));
+      case COMPARED -> new TierMessage.Compared();
       default -> throw new MalformedFrameException("kind " + kind + " of what the session tier says");
     };
   }
@@ -99,7 +99,7 @@ final class TierSaidCodec {
     return owners;
   }
 
-  private TierSaid.Push readPush(FrameReader in) throws MalformedFrameException {
+  private TierMessage.Push readPush(FrameReader in) throws MalformedFrameException {
     long connection = in.number();
     int flags = in.octet();
     if (!MessageFlags.areValid(flags & ~SAME_MESSAGE)) throw new MalformedFrameException("flags " + flags + " of a push");
@@ -110,6 +110,6 @@ final class TierSaidCodec {
     Publication message = (flags & SAME_MESSAGE) != 0 ? last : messages.read(in).message();
     if (message == null) throw new MalformedFrameException("a push of the message before, and there was none");
     last = message;
-    return new TierSaid.Push(connection, MessageFlags.message(sequence, flags & ~SAME_MESSAGE, identifiers, message));
+    return new TierMessage.Push(connection, MessageFlags.message(sequence, flags & ~SAME_MESSAGE, identifiers, message));
   }
 }

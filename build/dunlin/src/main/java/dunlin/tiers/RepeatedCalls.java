@@ -21,7 +21,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Repeats calls that a change of the leader has interrupted and that may be made twice, so that clients wait for the next leader. */
-final class Patience {
+final class RepeatedCalls {
   /*
    * A route that is set twice is set once, and so it is with its removal. But a route that is set again behind its removal brings a group's
    * messages to where it has no members, and a removal behind the next setting takes a subscription away. So of a shard's changes of the
@@ -34,14 +34,14 @@ final class Patience {
   static final Duration LIMIT = Duration.ofSeconds(10);
   private static final Executor SOON = CompletableFuture.delayedExecutor(100, TimeUnit.MILLISECONDS);
 
-  private Patience() {}
+  private RepeatedCalls() {}
 
-  static RouteClient with(RouteClient routes) {
-    return new PatientRoutes(routes);
+  static RouteClient of(RouteClient routes) {
+    return new RepeatingRoutes(routes);
   }
 
-  static RetainClient with(RetainClient retained) {
-    return new PatientRetain(retained);
+  static RetainClient of(RetainClient retained) {
+    return new RepeatingRetain(retained);
   }
 
   private static <T> CompletableFuture<T> repeated(Supplier<CompletableFuture<T>> call) {
@@ -58,7 +58,7 @@ final class Patience {
             });
   }
 
-  private static final class PatientRoutes implements RouteClient {
+  private static final class RepeatingRoutes implements RouteClient {
     /** What changes name: a shard has one route of a filter. */
     private record Place(String tenant, TopicFilter filter, ShardId shard) {}
 
@@ -67,7 +67,7 @@ final class Patience {
     /** The last change of each place where one is in progress. */
     private final Map<Place, CompletableFuture<Void>> last = new ConcurrentHashMap<>();
 
-    PatientRoutes(RouteClient routes) {
+    RepeatingRoutes(RouteClient routes) {
       this.routes = routes;
     }
 
@@ -111,7 +111,7 @@ final class Patience {
     }
   }
 
-  private record PatientRetain(RetainClient retained) implements RetainClient {
+  private record RepeatingRetain(RetainClient retained) implements RetainClient {
     @Override
     public void set(Publication message, Consumer<ReasonCode> answer) {
       retained.set(message, answer);

@@ -18,8 +18,8 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Finds the nodes that lead the ranges of the tiers, and dials links to them. */
-final class Reach {
+/** Dials links to the nodes that lead the ranges of the tiers, which it finds, and to nodes that a leader names. */
+final class LeaderDialler {
   /*
    * Owner: any thread.
    * Failure: while no leader is known, a link waits, as it does for one that does not answer. A node without a replica of a range dials its voters in turn:
@@ -30,7 +30,7 @@ final class Reach {
   private final AtomicInteger turn = new AtomicInteger();
   private volatile @Nullable Cluster cluster;
 
-  Reach(LinkDialler dialler) {
+  LeaderDialler(LinkDialler dialler) {
     this.dialler = dialler;
   }
 

@@ -5,32 +5,32 @@ import dunlin.inbox.KeptConnections.Owner;
 import java.util.List;
 
 /** What the session tier says to a frontend, in one order: what it asks and tells its connections, and answers. Connections go by their number. */
-sealed interface TierSaid {
+sealed interface TierMessage {
   /** The frontend is attached in the life of this link: the first CONNECT is made. */
-  record Attached() implements TierSaid {}
+  record Attached() implements TierMessage {}
 
-  record Push(long connection, InboxMessage message) implements TierSaid {}
+  record Push(long connection, InboxMessage message) implements TierMessage {}
 
-  record Behind(long connection) implements TierSaid {}
+  record Behind(long connection) implements TierMessage {}
 
-  record Displaced(long connection) implements TierSaid {}
+  record Displaced(long connection) implements TierMessage {}
 
-  record Dismissed(long connection) implements TierSaid {}
+  record Dismissed(long connection) implements TierMessage {}
 
   /** The tier begins to compare the connections that sessions name with those of the frontend. */
-  record Comparing() implements TierSaid {}
+  record Comparing() implements TierMessage {}
 
   /** Asks for {@link InboxCall.AreMissing}. */
-  record AskMissing(List<Owner> owners) implements TierSaid {}
+  record AskMissing(List<Owner> owners) implements TierMessage {}
 
-  record Compared() implements TierSaid {}
+  record Compared() implements TierMessage {}
 
   /** Asks for {@link InboxCall.HasSettled}, once a connection has. */
-  record AskSettled(long connection) implements TierSaid {}
+  record AskSettled(long connection) implements TierMessage {}
 
   /**
    * @param number of the call
    * @param bytes as {@link AnswerForm} writes them
    */
-  record Answer(long number, byte[] bytes) implements TierSaid {}
+  record Answer(long number, byte[] bytes) implements TierMessage {}
 }

@@ -41,15 +41,15 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Leaders of the routes, one after the other, open links to a frontend over loopback. */
-class AcceptingTest {
+class AcceptedLinksTest {
   private static final UUID FRONTEND = UUID.fromString("00000000-0000-0000-0000-000000000001");
   private static final Route GROUP = route("$share/g/a/#");
   private static final Route OTHER_GROUP = route("$share/h/a/#");
 
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   private final LinkService service = new LinkService(FRONTEND, _ -> Optional.of("127.0.0.1"), meters);
-  private final Accepting accepting = new Accepting(service);
-  private final Accepting leaders = new Accepting(service);
+  private final AcceptedLinks accepted = new AcceptedLinks(service);
+  private final AcceptedLinks leaders = new AcceptedLinks(service);
   private @Nullable Server server;
 
   private static Route route(String filter) {
@@ -87,7 +87,7 @@ class AcceptingTest {
   @AfterEach
   void close() {
     leaders.close();
-    accepting.close();
+    accepted.close();
     service.close();
     if (server != null) server.shutdownNow();
   }
@@ -127,8 +127,8 @@ class AcceptingTest {
 
   @Test
   void theNextLeaderBeginsAnewAndTheOneBeforeDeliversNothingMore() throws InterruptedException, ExecutionException, TimeoutException {
-    var loop = accepting.thread("loop");
-    accepting.acceptLanes(LinkNames::clients, _ -> loop, _ -> () -> new RemoteDeliveries(new Frontend()));
+    var loop = accepted.thread("loop");
+    accepted.acceptLanes(LinkNames::clients, _ -> loop, _ -> () -> new RemoteDeliveries(new Frontend()));
     int port = server == null ? 0 : server.getPort();
     try (var first = new Leader(port, 1);
         var next = new Leader(port, 2)) {
@@ -143,7 +143,7 @@ class AcceptingTest {
 
   @Test
   void aTaskFromBeforeTheCloseMayQueueAnother() throws InterruptedException, ExecutionException, TimeoutException {
-    var thread = accepting.thread("loop");
+    var thread = accepted.thread("loop");
     var closed = new CountDownLatch(1);
     var another = new CompletableFuture<Void>();
     var _ = thread.submit(
@@ -153,7 +153,7 @@ class AcceptingTest {
           return null;
         });
 
-    accepting.close();
+    accepted.close();
     closed.countDown();
 
     another.get(30, TimeUnit.SECONDS);

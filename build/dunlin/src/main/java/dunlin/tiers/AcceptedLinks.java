@@ -15,7 +15,7 @@ import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
 /** The links that one server of this node accepts, and its threads for them; closed together. */
-final class Accepting implements AutoCloseable {
+final class AcceptedLinks implements AutoCloseable {
   /*
    * Owner: one thread opens and closes it.
    * Bounds: CALLERS_MAX links of a name.
@@ -27,7 +27,7 @@ final class Accepting implements AutoCloseable {
   private final List<LinkService.Accepted> accepted = new ArrayList<>();
   private final List<ExecutorService> threads = new ArrayList<>();
 
-  Accepting(LinkService service) {
+  AcceptedLinks(LinkService service) {
     this.service = service;
   }
 
