@@ -162,7 +162,7 @@ public final class LoopConnections implements Loop.Resident {
   /** Handles a message that the session tier pushes to a connection of this loop. */
   void pushed(long connection, InboxMessage message) {
     Connection target = connections.get(connection);
-    if (target == null) reception.astray(this, connection);
+    if (target == null) reception.undeliverable(this, connection);
     else if (target.pushed(message)) return;
     if (message.qos() != QoS.AT_MOST_ONCE) return; // the message is in the inbox
     loop.counts().copies().received();
@@ -172,7 +172,7 @@ public final class LoopConnections implements Loop.Resident {
   /** Tells a connection that more messages are stored for it than were pushed. */
   void behind(long connection) {
     Connection target = connections.get(connection);
-    if (target == null) reception.astray(this, connection);
+    if (target == null) reception.undeliverable(this, connection);
     else target.behind();
   }
 }

@@ -127,8 +127,8 @@ public final class Reception implements KeptConnections {
    * Handles a message for a connection that does not exist on the calling loop. Reports the connection as missing to
    * the session tier, unless its end is being reported.
    */
-  void astray(LoopConnections part, long connection) {
-    part.loop().meters().pushedAstray();
+  void undeliverable(LoopConnections part, long connection) {
+    part.loop().meters().pushUndeliverable();
     if (part.sessionOf(connection) != null || isLeaving(connection)) return;
     part.loop().tiers().inbox().missing(new ConnectionId(nodeId, lives.present(), connection));
   }

@@ -39,9 +39,9 @@ public final class FrontendMeters implements AutoCloseable {
   private final AtomicInteger behindRetained = new AtomicInteger();
   private final Counter connectionsOpened;
   private final Counter storeFailures;
-  private final Counter leavesRefused;
+  private final Counter disconnectReportsRefused;
   private final Counter leavesUnsettled;
-  private final Counter pushesAstray;
+  private final Counter pushesUndeliverable;
   private final Counter unexpected;
 
   /**
@@ -57,13 +57,13 @@ public final class FrontendMeters implements AutoCloseable {
     traffic = new Traffic(registry);
     violations = new Violations(node, registry, System::nanoTime);
     storeFailures = counter("dunlin.frontend.store-failures", "Requests of clients that failed because a store failed");
-    leavesRefused =
-        counter("dunlin.frontend.leaves-refused", "Times that the session tier could not record the end of a connection; the call is repeated");
+    disconnectReportsRefused =
+        counter("dunlin.frontend.disconnect-reports-refused", "Times that the session tier could not record the end of a connection; the call is repeated");
     leavesUnsettled =
         counter(
             "dunlin.frontend.leaves-unsettled",
             "Connections whose end was reported to the session tier before all their publishes were answered; 0 unless an answer is lost or very late");
-    pushesAstray = counter("dunlin.frontend.pushes-astray", "Pushed messages for connections that no longer exist");
+    pushesUndeliverable = counter("dunlin.frontend.pushes-undeliverable", "Pushed messages for connections that no longer exist");
     connectionsOpened = counter("dunlin.connections.opened", "Client connections opened since the start");
     unexpected = counter("dunlin.frontend.unexpected", "Failures that only a bug in Dunlin can cause; each is logged");
     Gauge.builder("dunlin.publish.behind-retained", behindRetained, AtomicInteger::get)
@@ -151,7 +151,7 @@ public final class FrontendMeters implements AutoCloseable {
 
   /** Counts a connection whose end the session tier could not record. */
   public void leaveRefused() {
-    leavesRefused.increment();
+    disconnectReportsRefused.increment();
   }
 
   /** Counts an ended connection whose unanswered publishes are no longer waited for. */
@@ -160,8 +160,8 @@ public final class FrontendMeters implements AutoCloseable {
   }
 
   /** Counts a push for a connection that no longer exists. */
-  public void pushedAstray() {
-    pushesAstray.increment();
+  public void pushUndeliverable() {
+    pushesUndeliverable.increment();
   }
 
   @Override

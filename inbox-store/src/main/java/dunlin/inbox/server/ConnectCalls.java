@@ -22,19 +22,19 @@ final class ConnectCalls {
    * Owner: any thread; answers come on the applying thread.
    * Bounds: those of Proposals.
    * Failure: if the outcome of a CONNECT is unknown, the client is refused. The session may name the refused connection
-   * as its owner all the same. Such a connection is a ghost, and only this class knows of it.
+   * as its owner all the same. Such a connection is stale, and only this class knows of it.
    */
   private final Proposals proposals;
   private final Frontends frontends;
-  private final Ghosts ghosts;
+  private final StaleConnections stale;
   private final InboxSettings.Sums sums;
   private final InstantSource clock;
   private final AtomicInteger waiting = new AtomicInteger();
 
-  ConnectCalls(Proposals proposals, Frontends frontends, Ghosts ghosts, InboxSettings.Sums sums, InstantSource clock) {
+  ConnectCalls(Proposals proposals, Frontends frontends, StaleConnections stale, InboxSettings.Sums sums, InstantSource clock) {
     this.proposals = proposals;
     this.frontends = frontends;
-    this.ghosts = ghosts;
+    this.stale = stale;
     this.sums = sums;
     this.clock = clock;
   }
@@ -54,7 +54,7 @@ final class ConnectCalls {
         connected.whenComplete(
             (_, failure) -> {
               waiting.decrementAndGet();
-              if (failure instanceof OutcomeUnknownException) ghosts.end(key, connection);
+              if (failure instanceof OutcomeUnknownException) stale.end(key, connection);
             });
     proposals.call(
         new SessionCommand.Connect(clock.millis(), request),
@@ -67,7 +67,7 @@ final class ConnectCalls {
               } else {
                 // The frontend was detached while this call waited, and the range may have ended its connections before
                 // this one existed.
-                ghosts.end(key, connection);
+                stale.end(key, connection);
                 connected.completeExceptionally(notAttached(connection));
               }
             }

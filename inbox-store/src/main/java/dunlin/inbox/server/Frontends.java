@@ -253,7 +253,7 @@ final class Frontends implements Connections {
   public void push(ConnectionId connection, InboxMessage message) {
     var frontend = of(connection);
     if (frontend == null) {
-      meters.pushAstray();
+      meters.pushUndeliverable();
       if (message.sequence() == 0) meters.offline();
       return;
     }

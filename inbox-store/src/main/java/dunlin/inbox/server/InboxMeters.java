@@ -41,7 +41,7 @@ final class InboxMeters implements AutoCloseable {
   private final Counter wills;
   private final Counter acknowledgementsRefused;
   private final Counter routesRepaired;
-  private final Counter pushesAstray;
+  private final Counter pushesUndeliverable;
 
   /** Why a publish was answered with an error before it was stored. */
   enum Refusal {
@@ -110,8 +110,8 @@ final class InboxMeters implements AutoCloseable {
         Counter.builder("dunlin.inbox.routes-repaired")
             .description("Routes that no session needs, left over from before the last start and removed; 0 unless the node ended before it had removed them")
             .register(registry);
-    pushesAstray =
-        Counter.builder("dunlin.inbox.pushes-astray")
+    pushesUndeliverable =
+        Counter.builder("dunlin.inbox.pushes-undeliverable")
             .description("Messages for connections of frontends that are not attached; with QoS 0 they are dropped, else they wait in their inboxes")
             .register(registry);
   }
@@ -144,7 +144,7 @@ final class InboxMeters implements AutoCloseable {
     sum("dunlin.inbox.acks-waiting", "Acknowledged sequences that wait to be proposed, for the first time or again", ranges, InboxRangeServer::acksWaiting);
     sum("dunlin.inbox.fetches-waiting", "Sessions that wait for a reader of their inboxes", ranges, InboxRangeServer::fetchesWaiting);
     sum("dunlin.inbox.routes-waiting", "Routes not announced yet", ranges, InboxRangeServer::routesWaiting);
-    sum("dunlin.inbox.ghosts", "Connections that no longer exist but that sessions still name as their owners", ranges, InboxRangeServer::ghostsWaiting);
+    sum("dunlin.inbox.connections-stale", "Connections that no longer exist but that sessions still name as their owners", ranges, InboxRangeServer::staleConnections);
     sum("dunlin.inbox.drains-waiting", "Groups whose waiting messages are handed on once the range accepts the command", ranges, InboxRangeServer::drainsWaiting);
     waiting("dunlin.inbox.frontends-lost", "Lost frontends whose connections are not yet recorded as lost", lost::waiting);
     waiting("dunlin.inbox.wills-running", "Wills that are being published, and finished ones that the range has not recorded", wills::running);
@@ -231,8 +231,8 @@ final class InboxMeters implements AutoCloseable {
     routesRepaired.increment(count);
   }
 
-  void pushAstray() {
-    pushesAstray.increment();
+  void pushUndeliverable() {
+    pushesUndeliverable.increment();
   }
 
   void willPublished() {

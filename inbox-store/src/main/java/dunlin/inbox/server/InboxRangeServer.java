@@ -59,7 +59,7 @@ final class InboxRangeServer {
    * Owner: any thread calls it, none blocks. The effects of a command, such as pushes and displaced connections, are
    * performed in its completion, on the range's applying thread and so in log order. Route announcements and timers run
    * on the tier's one timer thread.
-   * Bounds: given by the parts: AckCollector, FetchLine, RouteAnnouncer, StrayRoutes, Ghosts and GroupDrains.
+   * Bounds: given by the parts: AckCollector, FetchLine, RouteAnnouncer, StrayRoutes, StaleConnections and GroupDrains.
    * Failure: calls that the range refuses fail; commands that must not be lost are proposed again at a turn of the
    * timer. Effects that are lost with the process follow from the log, and start() repeats them.
    */
@@ -94,7 +94,7 @@ final class InboxRangeServer {
   private final RouteAnnouncer announcer;
   private final StrayRoutes strays;
   private final GroupDrains drains;
-  private final Ghosts ghosts;
+  private final StaleConnections stale;
   private final DueWork dueWork;
   private final AtomicBoolean flushing = new AtomicBoolean();
 
@@ -141,8 +141,8 @@ final class InboxRangeServer {
     foreignLives = tier.lives();
     range = sums == null ? replica.range() : new BoundedRange(replica.range(), logic.state(), sums);
     proposals = new Proposals(range, tier.refused(), settings, this::perform);
-    ghosts = new Ghosts(logic.state(), this::endConnection);
-    connects = new ConnectCalls(proposals, frontends, ghosts, settings.sums(), clock);
+    stale = new StaleConnections(logic.state(), this::endConnection);
+    connects = new ConnectCalls(proposals, frontends, stale, settings.sums(), clock);
     direct = new DirectDelivery(logic.state(), frontends, meters);
     logged = new LoggedDelivery(proposals, clock, meters);
     appends = new RetainedAppends(proposals, clock);
@@ -186,8 +186,8 @@ final class InboxRangeServer {
   }
 
   /** Number of connections that no longer exist but that sessions of the range still name. */
-  int ghostsWaiting() {
-    return ghosts.waiting();
+  int staleConnections() {
+    return stale.waiting();
   }
 
   /** Number of groups that wait for their next drain step. */
@@ -335,19 +335,19 @@ final class InboxRangeServer {
   }
 
   void missing(ConnectionId connection) {
-    ghosts.missing(connection);
+    stale.missing(connection);
   }
 
   /** A connection that a session names is not there. */
   void endMissing(SessionKey session, ConnectionId connection) {
-    ghosts.end(session, connection);
+    stale.end(session, connection);
   }
 
   private boolean endConnection(SessionKey session, ConnectionId connection) {
     return proposals.now(
         new SessionCommand.ConnectionGone(clock.millis(), session.tenant(), session.clientId(), connection),
         _ -> {},
-        () -> ghosts.end(session, connection));
+        () -> stale.end(session, connection));
   }
 
   CompletableFuture<List<Boolean>> subscribe(SessionRef session, List<Subscription> subscriptions) {
@@ -543,7 +543,7 @@ final class InboxRangeServer {
     try {
       acks.again();
       drains.again();
-      ghosts.again();
+      stale.again();
       // Expired messages that were found before and are not removed yet come first.
       if (acks.waiting() <= EXPIRED_WAITING_MAX) expirySweep.turn(range, now);
       if (++turns % FORGET_TURNS == 0) forgetEnded();

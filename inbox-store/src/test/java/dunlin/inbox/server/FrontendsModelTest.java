@@ -65,7 +65,7 @@ final class FrontendsModelTest {
       for (var each : List.copyOf(attached.values())) InboxNode.get(each.detach());
       assertThat(connected(node)).as("seed " + seed).isEmpty();
       await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.frontends-lost")).isZero());
-      await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.ghosts")).isZero());
+      await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.connections-stale")).isZero());
     }
   }
 

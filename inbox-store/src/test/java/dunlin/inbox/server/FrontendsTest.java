@@ -59,8 +59,8 @@ final class FrontendsTest {
     return node.gauge("dunlin.inbox.frontends-lost");
   }
 
-  private double astray() {
-    return node.count("dunlin.inbox.pushes-astray");
+  private double undeliverable() {
+    return node.count("dunlin.inbox.pushes-undeliverable");
   }
 
   private static void assertRefused(CompletableFuture<?> call, String why) {
@@ -81,7 +81,7 @@ final class FrontendsTest {
     assertThat(one.pushed).containsExactly("1 m", "1 q");
     assertThat(two.pushed).containsExactlyInAnyOrder("1 m", "2 m", "1 q", "2 q");
     assertThat(node.pushed).isEmpty();
-    assertThat(astray()).isZero();
+    assertThat(undeliverable()).isZero();
   }
 
   @Test
@@ -159,11 +159,11 @@ final class FrontendsTest {
     var detached = one.detach();
 
     assertThat(node.publish("m")).isEqualTo(ReasonCode.SUCCESS);
-    assertThat(astray()).isEqualTo(1);
+    assertThat(undeliverable()).isEqualTo(1);
     assertThat(node.count("dunlin.inbox.dropped", "reason", "offline")).isZero();
     publishQos0("q");
 
-    assertThat(astray()).isEqualTo(2);
+    assertThat(undeliverable()).isEqualTo(2);
     assertThat(node.count("dunlin.inbox.dropped", "reason", "offline")).isEqualTo(1);
     assertThat(one.pushed).isEmpty();
     assertThat(detached).isNotDone();
@@ -308,7 +308,7 @@ final class FrontendsTest {
   }
 
   @Test
-  void aConnectThatIsAppliedWhenItsFrontendIsGoneLeavesNoGhost() throws Exception {
+  void aConnectThatIsAppliedWhenItsFrontendIsGoneLeavesNoStaleConnection() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
     node.local().full = true;
     var connecting = one.connecting("c", will("will"));
@@ -350,7 +350,7 @@ final class FrontendsTest {
     InboxNode.get(node.reopenWithoutFrontend());
     assertThat(node.publish("m1")).isEqualTo(ReasonCode.SUCCESS);
     assertThat(one.pushed).isEmpty();
-    assertThat(astray()).isEqualTo(1);
+    assertThat(undeliverable()).isEqualTo(1);
 
     InboxNode.get(one.attach());
 

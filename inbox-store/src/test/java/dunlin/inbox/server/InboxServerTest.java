@@ -133,7 +133,7 @@ final class InboxServerTest {
   }
 
   @Test
-  void aConnectThatWasAppliedWithoutAnAnswerLeavesNoGhost() throws Exception {
+  void aConnectThatWasAppliedWithoutAnAnswerLeavesNoStaleConnection() throws Exception {
     node.local().silent = SessionCommand.Connect.class;
     var will = new Will(node.message(QoS.AT_LEAST_ONCE, "will"), 0);
     assertThatThrownBy(() -> node.connect("c", will)).hasCauseInstanceOf(StoreException.class);
@@ -142,7 +142,7 @@ final class InboxServerTest {
     await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.online")).isZero());
     await().untilAsserted(() -> assertThat(node.wills).containsExactly("will"));
     assertThat(node.gauge("dunlin.inbox.sessions")).isEqualTo(1);
-    assertThat(node.gauge("dunlin.inbox.ghosts")).isZero();
+    assertThat(node.gauge("dunlin.inbox.connections-stale")).isZero();
   }
 
   @Test

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Pushes of the session tier for connections that do not exist. */
-final class AstrayPushTest {
+final class UndeliverablePushTest {
   private final OpenFrontend open = new OpenFrontend(2);
 
   @AfterEach
@@ -29,8 +29,8 @@ final class AstrayPushTest {
     open.on(loop, () -> null);
   }
 
-  private double astray() {
-    return open.meters.get("dunlin.frontend.pushes-astray").counter().count();
+  private double undeliverable() {
+    return open.meters.get("dunlin.frontend.pushes-undeliverable").counter().count();
   }
 
   @Test
@@ -38,7 +38,7 @@ final class AstrayPushTest {
     push(9);
 
     assertThat(open.sessions.missing).containsExactly(new ConnectionId("node", open.frontend().life(), 9));
-    assertThat(astray()).isEqualTo(1);
+    assertThat(undeliverable()).isEqualTo(1);
   }
 
   @Test
@@ -49,7 +49,7 @@ final class AstrayPushTest {
     open.on(0, () -> channel.close().await(1_000));
     push(number);
     assertThat(open.sessions.missing).isEmpty();
-    assertThat(astray()).isEqualTo(1);
+    assertThat(undeliverable()).isEqualTo(1);
     assertThat(open.meters.get("dunlin.frontend.leaving").gauge().value()).isEqualTo(1);
 
     open.sessions.refusesDisconnects = false;

@@ -13,10 +13,10 @@ import java.util.Set;
 import java.util.function.BiPredicate;
 
 /**
- * Ends ghosts: connections that no longer exist but that sessions still name as their owners. Otherwise these sessions
+ * Ends stale connections: those that no longer exist but that sessions still name as their owners. Otherwise these sessions
  * would count as online until the next start.
  */
-final class Ghosts {
+final class StaleConnections {
   /*
    * Owner: any thread reports; the timer looks for sessions and proposes. This object's lock guards the notes and is
    * not held during a proposal.
@@ -43,7 +43,7 @@ final class Ghosts {
    * @param proposer proposes to end a connection; false if the range's queue is full. If it is queued and then refused,
    *     {@link #end} must be called again
    */
-  Ghosts(RangeState state, BiPredicate<SessionKey, ConnectionId> proposer) {
+  StaleConnections(RangeState state, BiPredicate<SessionKey, ConnectionId> proposer) {
     this.state = state;
     this.proposer = proposer;
   }

@@ -12,13 +12,13 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Tests ghosts with a timer and proposals that the test controls. */
-final class GhostsTest {
+/** Tests stale connections with a timer and proposals that the test controls. */
+final class StaleConnectionsTest {
   private final RangeHarness h = new RangeHarness();
   private final List<ConnectionId> proposed = new ArrayList<>();
   private boolean full;
-  private final Ghosts ghosts =
-      new Ghosts(
+  private final StaleConnections stale =
+      new StaleConnections(
           h.range.state(),
           (session, connection) -> {
             if (full) return false;
@@ -28,23 +28,23 @@ final class GhostsTest {
           });
 
   private void turns() {
-    for (int i = 0; i < Ghosts.LOOK_TURNS; i++) ghosts.again();
+    for (int i = 0; i < StaleConnections.LOOK_TURNS; i++) stale.again();
   }
 
   @Test
   void theSessionOfAMissingConnectionIsFoundAndItsConnectionEnded() {
-    var ghost = h.connect("ghost", false, 60, new InboxClient.Will(h.message("ghost", "wills", QoS.AT_LEAST_ONCE, "will"), 0));
+    var gone = h.connect("gone", false, 60, new InboxClient.Will(h.message("gone", "wills", QoS.AT_LEAST_ONCE, "will"), 0));
     h.connect("other");
-    ghosts.missing(new ConnectionId("node", 1, 1));
-    ghosts.missing(new ConnectionId("node", 1, 77));
+    stale.missing(new ConnectionId("node", 1, 1));
+    stale.missing(new ConnectionId("node", 1, 77));
 
     turns();
 
     assertThat(proposed).containsExactly(new ConnectionId("node", 1, 1));
-    assertThat(h.state(ghost.session()).owner()).isNull();
+    assertThat(h.state(gone.session()).owner()).isNull();
     assertThat(h.range.state().dueWills).hasSize(1);
     assertThat(h.range.state().onlineCount.get()).isEqualTo(1);
-    assertThat(ghosts.waiting()).isZero();
+    assertThat(stale.waiting()).isZero();
     turns();
     assertThat(proposed).hasSize(1);
   }
@@ -52,10 +52,10 @@ final class GhostsTest {
   @Test
   void aSessionThatHasAnotherConnectionByThenKeepsIt() {
     h.connect("c");
-    ghosts.end(new SessionKey(RangeHarness.TENANT, "c"), new ConnectionId("node", 1, 1));
+    stale.end(new SessionKey(RangeHarness.TENANT, "c"), new ConnectionId("node", 1, 1));
     var second = h.connect("c");
 
-    ghosts.again();
+    stale.again();
 
     assertThat(proposed).hasSize(1);
     assertThat(h.state(second.session()).owner()).isEqualTo(new ConnectionId("node", 1, 2));
@@ -65,20 +65,20 @@ final class GhostsTest {
   void anEndIsProposedUntilItIsAccepted() {
     var session = h.connect("c").session();
     full = true;
-    ghosts.end(new SessionKey(RangeHarness.TENANT, "c"), new ConnectionId("node", 1, 1));
-    for (int i = 0; i < 100; i++) ghosts.again();
-    assertThat(ghosts.waiting()).isEqualTo(1);
+    stale.end(new SessionKey(RangeHarness.TENANT, "c"), new ConnectionId("node", 1, 1));
+    for (int i = 0; i < 100; i++) stale.again();
+    assertThat(stale.waiting()).isEqualTo(1);
     full = false;
-    ghosts.again();
+    stale.again();
 
     assertThat(h.state(session).owner()).isNull();
-    assertThat(ghosts.waiting()).isZero();
+    assertThat(stale.waiting()).isZero();
   }
 
   @Test
   void theNumberOfMissingConnectionsIsBounded() {
-    for (int i = 0; i < 5_000; i++) ghosts.missing(new ConnectionId("node", 1, 1_000 + i));
+    for (int i = 0; i < 5_000; i++) stale.missing(new ConnectionId("node", 1, 1_000 + i));
 
-    assertThat(ghosts.waiting()).isEqualTo(1_024);
+    assertThat(stale.waiting()).isEqualTo(1_024);
   }
 }
