@@ -118,7 +118,7 @@ public final class ApplicationPublisher {
     int size = publication.body().length;
     require(size <= limits.packets().packetMax(), "topic and payload have %d bytes, the limit is %d".formatted(size, limits.packets().packetMax()));
     require(qos.min(limits.features().maximumQoS()) == qos, "dunlin.mqtt.maximum-qos is %d".formatted(limits.features().maximumQoS().code()));
-    require(!retain || limits.features().retain(), "retained messages are off (dunlin.mqtt.retain-available)");
+    require(!retain || limits.features().retain(), "retained messages are switched off (dunlin.mqtt.retain-available)");
     return publication;
   }
 

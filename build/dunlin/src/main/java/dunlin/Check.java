@@ -52,7 +52,7 @@ final class Check {
     check.notes.forEach(note -> out.println("dunlin check: note: " + note));
     check.problems.forEach(problem -> err.println("dunlin check: " + problem));
     if (!check.problems.isEmpty()) System.exit(WRONG);
-    out.println("dunlin check: all is well");
+    out.println("dunlin check: no problems found");
   }
 
   static Check of(Settings.Inspected read) {

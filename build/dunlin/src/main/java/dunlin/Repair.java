@@ -127,7 +127,7 @@ final class Repair {
         words.end();
         yield words.dryRun ? repair.dryRetained(words.tenant, topic) : repair.removeRetained(words.tenant, topic);
       }
-      default -> throw new UsageException("there is no \"" + words.verb() + "\"");
+      default -> throw new UsageException("unknown command: " + words.verb());
     };
   }
 
@@ -153,12 +153,12 @@ final class Repair {
             all.clear();
           }
           default -> {
-            if (word.startsWith("--")) throw new UsageException("there is no option " + word + "; names that begin so come behind --");
+            if (word.startsWith("--")) throw new UsageException("unknown option " + word + "; put -- in front of names that begin with --");
             left.add(word);
           }
         }
       }
-      if (tenant.isEmpty() || tenant.indexOf(0) >= 0) throw new UsageException("a tenant has a name");
+      if (tenant.isEmpty() || tenant.indexOf(0) >= 0) throw new UsageException("the name of a tenant has at least one character, and no U+0000");
       try {
         directory = Path.of(next(left, "DATA_DIR"));
       } catch (InvalidPathException e) {
@@ -191,7 +191,7 @@ final class Repair {
     }
 
     void end() {
-      if (!left.isEmpty()) throw new UsageException("not understood: " + left.getFirst());
+      if (!left.isEmpty()) throw new UsageException("unexpected argument: " + left.getFirst());
     }
 
     private static String next(ArrayDeque<String> words, String what) {
@@ -220,7 +220,7 @@ final class Repair {
           "sessions: %s; subscriptions: %s; messages waiting: %s with %s bytes"
               .formatted(
                   number(sessions.sessions()), number(sessions.subscriptions()), number(sessions.messages()), number(sessions.bytes())));
-      part("Counts that are wrong (a start believes the summaries)", sessions.wrong(), wrong -> wrong);
+      part("Summaries with wrong counts (a start reads only the summaries)", sessions.wrong(), wrong -> wrong);
       part("Largest inboxes", sessions.largest(), inbox -> messages(inbox) + ": " + owner(inbox));
       part("Largest messages", sessions.largestMessages(), Repair::text);
       part("Most subscriptions", sessions.mostSubscriptions(), inbox -> number(inbox.subscriptions()) + ": " + owner(inbox));

@@ -97,7 +97,7 @@ final class RetainRangeServer {
       @Override
       public void failed(StoreException failure) {
         pendingSets.end();
-        log.debug("the outcome of a retained message is unknown: {}", failure.getMessage());
+        log.debug("The outcome of a retained message is unknown: {}", failure.getMessage());
         meters.refusedFailed.increment();
         answer.accept(ReasonCode.UNSPECIFIED_ERROR);
       }
@@ -178,7 +178,7 @@ final class RetainRangeServer {
     try {
       sweep.step(range.reader(), nowMillis, messagesMax, keys -> removeExpired(nowMillis, keys));
     } catch (RuntimeException e) {
-      if (!closed) log.warn("the sweep for expired retained messages has failed, trying again", e);
+      if (!closed) log.warn("The sweep for expired retained messages has failed, trying again", e);
     } finally {
       sweeping.set(false);
     }

@@ -48,7 +48,7 @@ final class ClientPackets {
     if (properties.subscriptionIdentifier() != 0 && !reader.limits().features().subscriptionIdentifiers()) {
       throw reader.error(
           ReasonCode.SUBSCRIPTION_IDENTIFIERS_NOT_SUPPORTED,
-          "subscription identifiers are off (dunlin.mqtt.subscription-identifiers-available)"); // section 3.2.2.3.12
+          "subscription identifiers are switched off (dunlin.mqtt.subscription-identifiers-available)"); // section 3.2.2.3.12
     }
     if (reader.remaining() == 0) throw reader.protocolError("SUBSCRIBE without a topic filter"); // [MQTT-3.8.3-2]
     var subscriptions = new ArrayList<RequestedSubscription>();

@@ -230,7 +230,7 @@ final class Admission {
     } else if (connecting != null && !mayHave(who, connecting.clientId())) {
       // The user is admitted, but not with this client identifier (0x85). "Not authorized" would not say that another
       // identifier is accepted.
-      refused(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "this user may not have this client identifier; dunlin.auth.client-ids");
+      refused(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "this user may not have this client identifier (dunlin.auth.client-ids)");
     } else if (connecting != null) {
       finish(Authentication.Result.ACCEPTED);
       identity = who;
@@ -268,9 +268,9 @@ final class Admission {
       case LIMITED ->
           turnAway(
               credentials.version().hasProperties() ? ReasonCode.QUOTA_EXCEEDED : ReasonCode.NOT_AUTHORIZED,
-              "too many failed authentications from this address; dunlin.auth.failures-max");
-      case OVERLOADED -> turnAway(ReasonCode.SERVER_BUSY, "too many clients authenticate; dunlin.auth.queue-max");
-      case TIMED_OUT -> turnAway(ReasonCode.SERVER_UNAVAILABLE, "no decision in time; dunlin.auth.timeout");
+              "too many failed authentications from this address (dunlin.auth.failures-max)");
+      case OVERLOADED -> turnAway(ReasonCode.SERVER_BUSY, "too many clients wait to be authenticated (dunlin.auth.queue-max)");
+      case TIMED_OUT -> turnAway(ReasonCode.SERVER_UNAVAILABLE, "the client was not authenticated in time (dunlin.auth.timeout)");
       case FAILED -> turnAway(ReasonCode.UNSPECIFIED_ERROR, "the authentication failed on the server's side");
       case ACCEPTED, REFUSED, ABANDONED -> throw new IllegalStateException("answered: " + why);
     }

@@ -397,7 +397,7 @@ final class Connection extends KeepAliveWheel.Watched
 
   private void refuse(ReasonCode reason, @Nullable String explanation, String serverReference) {
     if (isEnding()) return;
-    log.debug("connection refused with {}: {}", reason, LogText.quoted(String.valueOf(explanation)));
+    log.debug("Connection refused with {}: {}", reason, LogText.quoted(String.valueOf(explanation)));
     // MQTT 3 has no return code for most errors; then the connection is closed without CONNACK [3.1.1: MQTT-3.2.2-6].
     if (version().hasProperties() || PacketEncoder.connackReturnCode(reason) >= 0) {
       writer.writePacket(Packet.Connack.refused(reason, explanation, serverReference.isEmpty() ? null : serverReference));
@@ -543,7 +543,7 @@ final class Connection extends KeepAliveWheel.Watched
 
   private void end(ReasonCode reason, @Nullable String explanation, String serverReference) {
     if (isEnding()) return;
-    log.debug("connection of {} closed with {}: {}", clientId(), reason, LogText.quoted(String.valueOf(explanation)));
+    log.debug("Connection of {} closed with {}: {}", clientId(), reason, LogText.quoted(String.valueOf(explanation)));
     loop().meters().disconnected(reason);
     ending = Ending.by(reason);
     if (state == State.LIVE && version().hasProperties()) {
@@ -599,7 +599,7 @@ final class Connection extends KeepAliveWheel.Watched
       case AWAITING_CONNECT -> close();
       case LIVE -> {
         if (input.mustListen()) listen();
-        else fail(ReasonCode.KEEP_ALIVE_TIMEOUT, "nothing was heard for 1.5 times the keep alive");
+        else fail(ReasonCode.KEEP_ALIVE_TIMEOUT, "the client sent nothing for 1.5 times its Keep Alive");
       }
       case AUTHENTICATING -> {
         boolean client = admission != null && admission.waitsForClient();
@@ -679,7 +679,7 @@ final class Connection extends KeepAliveWheel.Watched
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
     // Handlers in front of this one read the client's bytes and throw if they are invalid.
     if (cause instanceof IOException || cause instanceof DecoderException) {
-      log.debug("connection of {} broke: {}", clientId(), LogText.quoted(cause.toString()));
+      log.debug("Connection of {} broke: {}", clientId(), LogText.quoted(cause.toString()));
     } else {
       loop().meters().unexpected("a connection failed", cause);
     }

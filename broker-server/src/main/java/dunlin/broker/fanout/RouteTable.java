@@ -153,7 +153,7 @@ public final class RouteTable {
             (_, failure) -> {
               if (failure == null) return;
               loop.meters().storeFailed();
-              log.debug("route of {} was not removed: {}", LogText.quoted(handle.filter().text()), LogText.quoted(failure.toString()));
+              log.debug("The route of {} was not removed: {}", LogText.quoted(handle.filter().text()), LogText.quoted(failure.toString()));
               if (!entries.containsKey(Key.of(handle))) stale.add(handle);
             });
   }

@@ -82,7 +82,7 @@ final class StaleRoutes {
     oldest.remove();
     bytes -= bytesOf(handle);
     if (abandoned++ == 0)
-      log.warn("too many routes could not be removed; the next start of the node removes the others. The first is {}", LogText.quoted(handle.filter().text()));
+      log.warn("Too many routes could not be removed; the next start of the node removes the others. The first is {}", LogText.quoted(handle.filter().text()));
   }
 
   private static int bytesOf(FilterHandle handle) {

@@ -27,7 +27,7 @@ final class ListenerGate extends ChannelInboundHandlerAdapter {
     ListenerRefusal refusal = listener.admit(child);
     if (refusal != null) {
       listener.refused(refusal);
-      log.debug("listener {} refused {}: {}", listener.settings().name(), child.remoteAddress(), refusal.label());
+      log.debug("Listener {} refused {}: {}", listener.settings().name(), child.remoteAddress(), refusal.label());
       child.unsafe().closeForcibly();
       return;
     }

@@ -236,9 +236,9 @@ public final class Listeners implements AutoCloseable {
   public void open(EventLoopGroup group, boolean mayListenAnywhere, Function<Listener, ChannelHandler> mqtt) {
     for (Listener listener : all) {
       bind(listener, group, mayListenAnywhere, mqtt);
-      log.info("listener {}: {} on {}", listener.getName(), listener.getType(), listener.getAddress());
+      log.info("Listener {}: {} on {}", listener.getName(), listener.getType(), listener.getAddress());
     }
-    log.info("at most {} connections, by the limit of file descriptors", connectionsMax);
+    log.info("The limit of file descriptors allows at most {} connections", connectionsMax);
   }
 
   private void bind(
@@ -310,7 +310,7 @@ public final class Listeners implements AutoCloseable {
       try {
         new UnixSocketFile(Path.of(listener.settings().address().path())).delete();
       } catch (IOException e) {
-        log.warn("the socket file of listener {} could not be removed", listener.getName(), e);
+        log.warn("The socket file of listener {} could not be removed", listener.getName(), e);
       }
     }
   }

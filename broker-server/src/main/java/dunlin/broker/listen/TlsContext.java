@@ -154,14 +154,14 @@ final class TlsContext implements AutoCloseable {
       inUse = next;
       ReferenceCountUtil.release(replaced);
       reloads.increment();
-      log.info("listener {} uses a new certificate, valid until {}", settings.name(), next.expiry());
+      log.info("Listener {} uses a new certificate, valid until {}", settings.name(), next.expiry());
       failure = "";
     } catch (ListenerException e) {
       String message = String.valueOf(e.getMessage());
       if (message.equals(failure)) return;
       failure = message;
       failedReloads.increment();
-      log.warn("listener {} keeps its old certificate: {}", settings.name(), message);
+      log.warn("Listener {} keeps its old certificate: {}", settings.name(), message);
     }
   }
 

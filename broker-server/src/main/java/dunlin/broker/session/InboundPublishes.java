@@ -360,7 +360,7 @@ public final class InboundPublishes implements Feedback {
   private static String explanation(ReasonCode reason) {
     return switch (reason) {
       case QUOTA_EXCEEDED -> "an inbox or the retained messages are full, or no member of a shared subscription takes it";
-      case IMPLEMENTATION_SPECIFIC_ERROR -> "the server is overloaded";
+      case IMPLEMENTATION_SPECIFIC_ERROR -> "the server is overloaded or temporarily unavailable";
       default -> "it could not be stored";
     };
   }

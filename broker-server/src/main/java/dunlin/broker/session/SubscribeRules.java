@@ -52,7 +52,7 @@ public final class SubscribeRules {
   }
 
   private static Refusal off(ReasonCode reason, String what, String setting) {
-    return new Refusal(reason, null, what + " are off (dunlin.mqtt." + setting + ")");
+    return new Refusal(reason, null, what + " are switched off (dunlin.mqtt." + setting + ")");
   }
 
   /** The session has its maximum number of subscriptions. */

@@ -63,7 +63,7 @@ final class CatchUp implements AutoCloseable {
                 try {
                   look();
                 } catch (RuntimeException e) { // the next look may find it
-                  if (!closed) log.warn("It cannot be seen whether the replicas of this node have caught up", e);
+                  if (!closed) log.warn("Could not find out whether the replicas of this node have caught up, trying again", e);
                 }
                 LockSupport.parkNanos(PAUSE.toNanos());
               }
@@ -94,22 +94,22 @@ final class CatchUp implements AutoCloseable {
         .filter(operation -> operation.filled().filter(self::equals).isPresent())
         .flatMap(operation -> operation.range().stream())
         .flatMap(range -> Optional.ofNullable(known.ranges().get(range)).stream())
-        .map(placed -> named(placed.range()) + ": a replica is being made here")
+        .map(placed -> named(placed.range()) + ": a replica is being created on this node")
         .findFirst();
   }
 
   private Optional<String> behind(RangeDescriptor range, @Nullable RangeStatus status) {
-    if (status == null) return Optional.of(named(range) + ": its replica is not here yet");
+    if (status == null) return Optional.of(named(range) + ": this node has no replica of it yet");
     String name = "range '" + status.range() + "'";
     switch (status.role()) {
       case QUARANTINED -> {
-        return Optional.of(name + ": its replica here is lost, and is not made anew yet");
+        return Optional.of(name + ": its replica on this node is lost and has not been recreated yet");
       }
       case STOPPED -> {
-        return Optional.of(name + ": its replica here does not run");
+        return Optional.of(name + ": its replica on this node is not running");
       }
       case OUTSIDE -> {
-        return Optional.of(name + ": its replica here is no member of the group");
+        return Optional.of(name + ": its replica on this node is not a member of the group");
       }
       case LEADER, FOLLOWER, CANDIDATE, LISTENER -> {}
     }
@@ -117,7 +117,7 @@ final class CatchUp implements AutoCloseable {
     if (status.behind() < 0) return Optional.of(name + ": its leader has not been heard of yet");
     long goal = goals.computeIfAbsent(status.range().uuid(), _ -> status.applied() + status.behind());
     long left = goal - status.applied();
-    return left <= 0 ? Optional.empty() : Optional.of("%s: its replica here is catching up, %,d entries are left".formatted(name, left));
+    return left <= 0 ? Optional.empty() : Optional.of("%s: its replica on this node is catching up, %,d entries are left".formatted(name, left));
   }
 
   private static String named(RangeDescriptor range) {

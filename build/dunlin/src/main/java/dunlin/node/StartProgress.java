@@ -73,7 +73,7 @@ final class StartProgress {
     var now = figures();
     double seconds = Math.max(1, nanos - toldNanos) / (double) TimeUnit.SECONDS.toNanos(1);
     log.info(
-        "starting: {} ({} rows/s, {} log entries/s, {} routes/s)",
+        "Starting: {} ({} rows/s, {} log entries/s, {} routes/s)",
         text(),
         number(Math.round((now.rows() - told.rows()) / seconds)),
         number(Math.round((now.entries() - told.entries()) / seconds)),
@@ -86,7 +86,7 @@ final class StartProgress {
   void ended() {
     var now = figures();
     log.info(
-        "started with {} rows read, {} log entries replayed, {} routes announced",
+        "Started with {} rows read, {} log entries replayed, {} routes announced",
         number(now.rows()),
         number(now.entries()),
         number(now.routes()));

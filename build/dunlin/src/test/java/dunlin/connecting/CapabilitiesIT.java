@@ -133,7 +133,7 @@ class CapabilitiesIT {
       assertThat(new int[] {suback.at(body.length - 4), suback.at(body.length - 3), suback.at(body.length - 2), body[body.length - 1]})
           .containsExactly(1, 0xA2, 0x9E, 0);
       assertThat(AnswerProperties.of(suback).reasonString())
-          .isEqualTo("topic filter 2: wildcards are off (dunlin.mqtt.wildcard-subscription-available)");
+          .isEqualTo("topic filter 2: wildcards are switched off (dunlin.mqtt.wildcard-subscription-available)");
       client.publish("a", 1, 1, "x");
       assertThat(client.take().qos()).isEqualTo(1);
     }

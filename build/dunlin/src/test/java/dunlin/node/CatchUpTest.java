@@ -63,9 +63,9 @@ class CatchUpTest {
     has(ROUTES, ReplicaRole.FOLLOWER, OTHER, 10, -1);
     assertThat(look()).isEqualTo("range 'routes': its leader has not been heard of yet");
     has(ROUTES, ReplicaRole.FOLLOWER, OTHER, 10, 5_000);
-    assertThat(look()).isEqualTo("range 'routes': its replica here is catching up, 5,000 entries are left");
+    assertThat(look()).isEqualTo("range 'routes': its replica on this node is catching up, 5,000 entries are left");
     has(ROUTES, ReplicaRole.FOLLOWER, OTHER, 3_010, 4_000);
-    assertThat(look()).isEqualTo("range 'routes': its replica here is catching up, 2,000 entries are left");
+    assertThat(look()).isEqualTo("range 'routes': its replica on this node is catching up, 2,000 entries are left");
     has(ROUTES, ReplicaRole.FOLLOWER, OTHER, 5_010, 7);
     assertThat(look()).as("others write on").isEqualTo("ready");
   }
@@ -74,14 +74,14 @@ class CatchUpTest {
   void eachReplicaCounts() {
     places(List.of(placed(ROUTES, SELF), placed(SESSIONS, SELF, OTHER)));
     has(ROUTES, ReplicaRole.LEADER, SELF, 10, 0);
-    assertThat(look()).isEqualTo("the range of kind 'sessions': its replica is not here yet");
+    assertThat(look()).isEqualTo("the range of kind 'sessions': this node has no replica of it yet");
 
     has(SESSIONS, ReplicaRole.QUARANTINED, null, -1, -1);
-    assertThat(look()).isEqualTo("range 'sessions': its replica here is lost, and is not made anew yet");
+    assertThat(look()).isEqualTo("range 'sessions': its replica on this node is lost and has not been recreated yet");
     has(SESSIONS, ReplicaRole.OUTSIDE, OTHER, 10, 0);
-    assertThat(look()).isEqualTo("range 'sessions': its replica here is no member of the group");
+    assertThat(look()).isEqualTo("range 'sessions': its replica on this node is not a member of the group");
     has(SESSIONS, ReplicaRole.STOPPED, null, 10, -1);
-    assertThat(look()).isEqualTo("range 'sessions': its replica here does not run");
+    assertThat(look()).isEqualTo("range 'sessions': its replica on this node is not running");
 
     has(SESSIONS, ReplicaRole.FOLLOWER, OTHER, 10, 0);
     assertThat(look()).isEqualTo("ready");
@@ -96,7 +96,7 @@ class CatchUpTest {
   @Test
   void aReplicaThatIsBeingMadeHereCounts() {
     places(List.of(placed(ROUTES, OTHER)), new AddReplica(ROUTES.uuid(), SELF));
-    assertThat(look()).isEqualTo("the range of kind 'routes': a replica is being made here");
+    assertThat(look()).isEqualTo("the range of kind 'routes': a replica is being created on this node");
 
     places(List.of(placed(ROUTES, OTHER, SELF)));
     has(ROUTES, ReplicaRole.FOLLOWER, OTHER, 10, 0);

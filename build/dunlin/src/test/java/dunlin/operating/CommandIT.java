@@ -85,7 +85,7 @@ class CommandIT {
     Path data = directory.resolve("data");
     var check = check(data);
     assertThat(check.err()).isEmpty();
-    assertThat(check.out()).containsExactly("dunlin check: all is well");
+    assertThat(check.out()).containsExactly("dunlin check: no problems found");
     assertThat(check.code()).isZero();
     assertThat(data).doesNotExist();
   }

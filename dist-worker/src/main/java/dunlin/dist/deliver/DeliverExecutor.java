@@ -119,7 +119,7 @@ public final class DeliverExecutor implements DeliveryThreads {
     try {
       lanes.awaitAdvanceInterruptibly(lanes.arriveAndDeregister(), CLOSE_SECONDS, TimeUnit.SECONDS);
       for (ExecutorService worker : workers) {
-        if (!worker.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) LOG.warn("a deliver worker has not ended in time");
+        if (!worker.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) LOG.warn("A deliver worker has not ended in time");
       }
     } catch (TimeoutException e) {
       LOG.warn("{} lanes have not been closed in time; the deliver workers end after them", lanes.getUnarrivedParties());

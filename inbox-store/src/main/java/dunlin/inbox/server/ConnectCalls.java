@@ -86,6 +86,6 @@ final class ConnectCalls {
   }
 
   private static StoreException notAttached(ConnectionId connection) {
-    return new StoreException("frontend %s is not attached in life %d".formatted(connection.frontend(), connection.incarnation()));
+    return new StoreException("frontend %s is not attached with incarnation %d".formatted(connection.frontend(), connection.incarnation()));
   }
 }

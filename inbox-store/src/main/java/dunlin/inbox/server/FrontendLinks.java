@@ -43,8 +43,8 @@ public final class FrontendLinks implements InboxCalls.Tier {
     var attaches = new Attached(frontend, connections);
     var earlier = present.get(frontend.frontend());
     if (earlier != null && !frontend.isLaterThan(earlier.frontend)) {
-      String opened = "number %d of life %d".formatted(frontend.link(), frontend.incarnation());
-      throw new LinkRefusedException("The frontend has begun a later link than " + opened + ".");
+      String opened = "link %d of incarnation %d".formatted(frontend.link(), frontend.incarnation());
+      throw new LinkRefusedException("The frontend has already begun a later link than " + opened + ".");
     }
     present.put(frontend.frontend(), attaches);
     if (earlier != null) owner.execute(earlier.connections::close);
@@ -53,7 +53,7 @@ public final class FrontendLinks implements InboxCalls.Tier {
         attached.whenComplete(
             (_, failure) -> {
               if (failure == null) return;
-              LOG.warn("Frontend {} could not be attached in life {}: {}", frontend.frontend(), frontend.incarnation(), failure.getMessage());
+              LOG.warn("Frontend {}, incarnation {}, could not be attached: {}", frontend.frontend(), frontend.incarnation(), failure.getMessage());
               owner.execute(() -> interrupt(attaches));
             });
     return new InboxCalls.Attachment(server, attached);
@@ -61,7 +61,7 @@ public final class FrontendLinks implements InboxCalls.Tier {
 
   @Override
   public void interrupt(InboxOpening frontend, RemoteConnections connections, String reason) {
-    LOG.info("The link to frontend {} is interrupted in life {}: {}", frontend.frontend(), frontend.incarnation(), reason);
+    LOG.info("The link to frontend {}, incarnation {}, is interrupted: {}", frontend.frontend(), frontend.incarnation(), reason);
     interrupt(new Attached(frontend, connections));
   }
 
@@ -74,14 +74,14 @@ public final class FrontendLinks implements InboxCalls.Tier {
   @Override
   public void detach(InboxOpening frontend, RemoteConnections connections, String reason) {
     if (!present.remove(frontend.frontend(), new Attached(frontend, connections))) return; // another link is its lease
-    LOG.warn("Frontend {} is gone in life {}: {}", frontend.frontend(), frontend.incarnation(), reason);
+    LOG.warn("Frontend {}, incarnation {}, is gone: {}", frontend.frontend(), frontend.incarnation(), reason);
     var _ =
         server
             .detach(frontend.frontend(), frontend.incarnation())
             .whenComplete(
                 (_, failure) -> {
                   if (failure == null) return;
-                  LOG.warn("Connections of frontend {} are treated as lost by the next start only: {}", frontend.frontend(), failure.getMessage());
+                  LOG.warn("The connections of frontend {} could not be treated as lost; the next start of the session tier does it: {}", frontend.frontend(), failure.getMessage());
                 });
   }
 }

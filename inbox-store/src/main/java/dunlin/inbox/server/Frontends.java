@@ -121,7 +121,7 @@ final class Frontends implements Connections {
   private synchronized LostFrontends.Attempt begin(String frontend, Life life, boolean again) {
     var present = lives.get(frontend);
     if (present != null && (present.incarnation > life.incarnation || (present.incarnation == life.incarnation && !again))) {
-      throw new StoreException("frontend %s is attached in life %d, so not in life %d".formatted(frontend, present.incarnation, life.incarnation));
+      throw new StoreException("frontend %s is attached with incarnation %d, so not with incarnation %d".formatted(frontend, present.incarnation, life.incarnation));
     }
     if (present == null && lives.size() >= FRONTENDS_MAX) throw new StoreException("too many frontends are attached");
     var earlier = lost.note(frontend, life.incarnation);
@@ -209,7 +209,7 @@ final class Frontends implements Connections {
       absent.forEach(this::detachAbsent);
       return true;
     } catch (StoreException refused) {
-      LOG.warn("Frontends that have not come back wait for others to be let go of: {}", refused.getMessage());
+      LOG.warn("Frontends that have not come back cannot be treated as lost yet, trying again: {}", refused.getMessage());
       return false;
     }
   }
@@ -222,7 +222,7 @@ final class Frontends implements Connections {
       attempt = lose(frontend, incarnation);
     }
     if (attempt == null) return;
-    LOG.warn("Frontend {} has not come back since life {}: its connections are treated as lost", frontend, incarnation);
+    LOG.warn("Frontend {}, incarnation {}, has not come back: its connections are treated as lost", frontend, incarnation);
     lost.propose(attempt.loss());
   }
 

@@ -77,7 +77,7 @@ final class FrontendsModelTest {
     var present = attached.get(frontend.name);
     var failure = failure(frontend.attach());
     if (present != null && present.incarnation >= frontend.incarnation) {
-      assertThat(failure).as(at).hasMessageContaining("is attached in life " + present.incarnation);
+      assertThat(failure).as(at).hasMessageContaining("is attached with incarnation " + present.incarnation);
     } else if (failure == null) {
       attached.put(frontend.name, frontend);
     } else {

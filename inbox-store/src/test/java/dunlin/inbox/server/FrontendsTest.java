@@ -133,7 +133,7 @@ final class FrontendsTest {
     node.publish("m");
     assertThat(two.pushed).containsExactly("1 m");
     InboxNode.get(node.server.released(other.session(), 1));
-    assertRefused(one.connecting("c1", null), "frontend one is not attached in life 7");
+    assertRefused(one.connecting("c1", null), "frontend one is not attached with incarnation 7");
   }
 
   @Test
@@ -217,8 +217,8 @@ final class FrontendsTest {
 
     assertThat(online()).isZero();
     await().untilAsserted(() -> assertThat(node.wills).containsExactly("will"));
-    assertRefused(before.connecting("c1", null), "not attached in life 7");
-    assertRefused(before.attach(), "is attached in life 8");
+    assertRefused(before.connecting("c1", null), "not attached with incarnation 7");
+    assertRefused(before.attach(), "is attached with incarnation 8");
     InboxNode.get(before.detach());
     after.subscribed("c2");
     node.publish("m");
@@ -232,7 +232,7 @@ final class FrontendsTest {
     one.subscribed("c");
     var again = new TestFrontend(node, "one", 7);
 
-    assertRefused(again.attach(), "is attached in life 7");
+    assertRefused(again.attach(), "is attached with incarnation 7");
 
     node.publish("m1");
     assertThat(one.pushed).containsExactly("1 m1");

@@ -153,7 +153,7 @@ final class KeptFrontendTest {
     var resumed = next.resume();
     await().until(() -> !next.questions.isEmpty());
 
-    assertRefused(next.connecting("c2", null), "not attached in life 7");
+    assertRefused(next.connecting("c2", null), "not attached with incarnation 7");
     assertThat(next.compared).hasValue(0);
 
     next.answers.complete(null);
@@ -207,7 +207,7 @@ final class KeptFrontendTest {
     node.local().hasRoom();
 
     InboxNode.get(resumed);
-    assertRefused(connecting, "not attached in life 7");
+    assertRefused(connecting, "not attached with incarnation 7");
     await().untilAsserted(() -> assertThat(online()).isZero());
     assertThat(node.gauge("dunlin.inbox.sessions")).isEqualTo(1);
   }
@@ -296,7 +296,7 @@ final class KeptFrontendTest {
     InboxNode.get(one.resume());
     one.subscribed("c1");
 
-    assertRefused(new TestFrontend(node, "one", 6).resume(), "is attached in life 7");
+    assertRefused(new TestFrontend(node, "one", 6).resume(), "is attached with incarnation 7");
     var later = new TestFrontend(node, "one", 8);
     InboxNode.get(later.resume());
 

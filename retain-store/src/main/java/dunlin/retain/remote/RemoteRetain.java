@@ -82,7 +82,7 @@ public final class RemoteRetain implements RetainClient, AutoCloseable {
   }
 
   private static ReasonCode reasonOf(Throwable failure) {
-    LOG.debug("a message to be retained is not known to be kept: {}", failure.getMessage());
+    LOG.debug("It is not known whether a message to be retained was stored: {}", failure.getMessage());
     return ReasonCode.SERVER_UNAVAILABLE;
   }
 
