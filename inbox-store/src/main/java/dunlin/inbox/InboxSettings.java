@@ -35,33 +35,34 @@ public record InboxSettings(
           "Maximum number of durable sessions. Beyond it, clients that request a new one are refused.");
   public static final Setting<Integer> SHARDS =
       Setting.integer(
-          "dunlin.inbox.shards", 16, 1, SHARDS_MAX, "Number of shards that durable sessions are divided into. It cannot be"
-              + " changed for an existing data directory; the broker refuses to start.");
+          "dunlin.inbox.shards", 16, 1, SHARDS_MAX, "Number of shards that durable sessions are divided into. Must be the same on"
+              + " all nodes. It cannot be changed for an existing data directory: with another number the broker does not start.");
   public static final Setting<Integer> RANGES =
       Setting.integer(
-          "dunlin.inbox.ranges", 1, 1, RANGES_MAX, "Number of ranges that hold the durable sessions, each with a log and a thread of its own that applies"
-              + " it. At most the number of shards. It cannot be changed for an existing data directory; the broker refuses to start.");
+          "dunlin.inbox.ranges", 1, 1, RANGES_MAX, "Number of ranges that hold the durable sessions. Each has a log of its own, and a thread that applies"
+              + " it. At most the number of shards, and 1 in a cluster. It cannot be changed for an existing data directory: with another number the broker does"
+              + " not start.");
   private static final Setting<Integer> MESSAGES_MAX =
-      Setting.integer("dunlin.inbox.messages-max", 100_000, 1, 100_000_000, "Maximum number of messages that wait for one durable"
-          + " session, for a shared subscription with durable sessions, or for one of these in an ordered one (`$oshare`).");
+      Setting.integer("dunlin.inbox.messages-max", 100_000, 1, 100_000_000, "Maximum number of messages in one inbox: that of a"
+          + " durable session, of a shared subscription with durable members, or of a durable member of an ordered one (`$oshare`).");
   private static final Setting<Long> BYTES_MAX =
-      Setting.bytes("dunlin.inbox.bytes-max", 256 * KIB * KIB, KIB, TIB, "Maximum number of bytes of messages that wait for one"
-          + " durable session, for a shared subscription with durable sessions, or for one of these in an ordered one (`$oshare`).");
+      Setting.bytes("dunlin.inbox.bytes-max", 256 * KIB * KIB, KIB, TIB, "Maximum number of bytes of messages in one inbox: that of"
+          + " a durable session, of a shared subscription with durable members, or of a durable member of an ordered one (`$oshare`).");
   private static final Setting<Long> TOTAL_BYTES_MAX =
-      Setting.bytes("dunlin.inbox.total-bytes-max", 0, 0, TIB, "Maximum number of bytes of messages that wait for all durable sessions"
-          + " together. Near it, the inboxes that hold most count as full. 0: half of the size of the disk.");
+      Setting.bytes("dunlin.inbox.total-bytes-max", 0, 0, TIB, "Maximum number of bytes of messages in all inboxes together. When it is"
+          + " nearly used up, the inboxes that hold most count as full. 0: half of the size of the disk.");
   private static final Setting<Long> MEMORY_MAX =
       Setting.bytes("dunlin.inbox.memory-max", 0, 0, TIB, "Maximum amount of memory that all durable sessions and their subscriptions"
           + " take: 256 bytes for each, twice the lengths of a session's client identifier and user, and four times the length of a subscription's topic filter. Beyond it,"
-          + " new ones are refused with 0x97. 0: three eighths of the maximum heap.");
+          + " new sessions and subscriptions are refused with 0x97. 0: three eighths of the maximum heap.");
   private static final Setting<OverflowPolicy> OVERFLOW =
       Setting.choice("dunlin.inbox.overflow", OverflowPolicy.DROP_OLDEST, "What happens when a message arrives and the inbox of a durable session is full:"
           + " drop the oldest message, drop the new one, or reject the publish.");
   private static final Setting<Integer> GROUP_WINDOW =
       Setting.integer(
           "dunlin.inbox.group-window", 256, 1, 65_535,
-          "Maximum number of unacknowledged messages of a durable member of a shared subscription. Further messages wait for any member, or in an ordered"
-              + " one (`$oshare`) for that member.");
+          "Maximum number of unacknowledged messages of a durable member of a shared subscription. Further messages wait for any member; in an ordered"
+              + " shared subscription (`$oshare`) they wait for that member.");
 
   /** The settings that this class reads. */
   public static final List<Setting<?>> ALL =

@@ -14,30 +14,31 @@ public final class MemoryKeys {
   private static final Setting<Long> OUTGOING =
       Setting.bytes(
           "dunlin.memory.outgoing-max", 0, 0, MOST,
-          "Maximum number of bytes of QoS 1 and 2 messages that wait for all connected clients or are in flight to them. Near it, the clients that hold"
-              + " most get no more: messages to sessions that are not durable are dropped, those to durable sessions stay in their inboxes. 0: a"
+          "Maximum number of bytes of QoS 1 and 2 messages that wait for all connected clients or are in flight to them. When it is nearly"
+              + " used up, the clients that hold most receive no more: messages to sessions that are not durable are dropped, those to durable sessions stay in"
+              + " their inboxes. 0: a"
               + " quarter of the maximum heap.");
   private static final Setting<Long> SOCKETS =
       Setting.bytes(
           "dunlin.memory.sockets-max", 0, 0, MOST,
-          "Maximum number of bytes that wait for the sockets of all clients. Near it, QoS 0 messages to the clients that most waits for are dropped. 0: a"
-              + " quarter of the direct memory.");
+          "Maximum number of bytes that wait for the sockets of all clients. When it is nearly used up, QoS 0 messages to the clients with most"
+              + " waiting bytes are dropped. 0: a quarter of the direct memory.");
   private static final Setting<Long> UNFINISHED =
       Setting.bytes(
           "dunlin.memory.unfinished-max", 0, 0, MOST,
-          "Maximum number of bytes of packets that have come in part, for all clients together. Near it, clients with large ones are not read from, and"
-              + " when they have waited for 5 seconds, clients that do not finish theirs are disconnected with 0x97. At least 8 MiB. 0: a quarter of the"
+          "Maximum number of bytes of incomplete packets, of all clients together. When it is nearly used up, clients with large incomplete packets are not"
+              + " read from. When they have waited for 5 seconds, clients that do not complete their packets are disconnected with 0x97. At least 8 MiB. 0: a quarter of the"
               + " direct memory.");
   private static final Setting<Long> UNAUTHENTICATED =
       Setting.bytes(
           "dunlin.memory.unauthenticated-max", 0, 0, MOST,
-          "Maximum number of bytes of packets that have come in part, for all clients that are not authenticated yet. When nothing is left, a"
+          "Maximum number of bytes of incomplete packets, of all clients that are not authenticated yet. When it is used up, a"
               + " connection that sends more of its CONNECT is closed. At least 8 MiB. 0: a sixteenth of the direct memory.");
   private static final Setting<Long> SUBSCRIPTIONS =
       Setting.bytes(
           "dunlin.memory.subscriptions-max", 0, 0, MOST,
           "Maximum amount of memory that the subscriptions of all connected clients take: 512 bytes for each, and four times the length of its topic"
-              + " filter. Near it, new ones of the clients that have most are refused with 0x97. 0: an eighth of the maximum heap.");
+              + " filter. When it is nearly used up, new subscriptions of the clients that have most are refused with 0x97. 0: an eighth of the maximum heap.");
   static final Setting<Long> FILTERS =
       Setting.bytes(
           "dunlin.session.filter-bytes-max", 2 * MIB, KIB, 1_024 * MIB,

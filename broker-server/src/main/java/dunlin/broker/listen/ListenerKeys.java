@@ -84,8 +84,8 @@ public final class ListenerKeys {
           + " it changes.")
           .defaultMeans(ON_REQUEST);
   private static final Setting<ClientAuth> TLS_CLIENT_AUTH =
-      Setting.choice(ROOT + "tls.client-auth", ClientAuth.NONE, "Whether clients are asked for a certificate (requested) or must present one"
-          + " (required).");
+      Setting.choice(ROOT + "tls.client-auth", ClientAuth.NONE, "Whether clients are asked for a certificate: none asks for none, optional"
+          + " asks and accepts clients without one, required refuses clients without one.");
   private static final Setting<Identity> TLS_IDENTITY =
       Setting.choice(
           ROOT + "tls.identity", Identity.NONE,

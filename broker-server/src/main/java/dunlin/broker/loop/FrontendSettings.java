@@ -203,7 +203,7 @@ public record FrontendSettings(
   public record Lanes(int count, int messagesMax, int bytesMax, int fanoutSlice) {
     private static final Setting<Integer> LANES =
         Setting.integer(
-                "dunlin.lanes", Math.clamp(Runtime.getRuntime().availableProcessors(), 1, 64), 1, 64, "Number of lanes. Each lane is an event loop with its own thread. Must be the same on all nodes.")
+                "dunlin.lanes", Math.clamp(Runtime.getRuntime().availableProcessors(), 1, 64), 1, 64, "Number of lanes. Each lane is an event loop with its own thread. It may differ between the nodes of a cluster.")
             .defaultMeans("the number of cores");
     private static final Setting<Integer> LANE_MESSAGES_MAX =
         Setting.integer(

@@ -89,11 +89,13 @@ public final class ClusterKeys {
   public static final Setting<Integer> SERVICE_STREAMS_MAX =
       Setting.integer(
           "dunlin.cluster.service-streams-max", SERVICE.streamsMax(), 1, 65_536,
-          "Maximum number of open streams on the service port, about one for each other node. Further streams are refused.");
+          "Maximum number of open streams by which other nodes send commands to ranges. Further streams are refused. It has no effect in this version, since"
+              + " nodes do not send such commands.");
   public static final Setting<Long> SERVICE_BYTES_MAX =
       Setting.bytes(
           "dunlin.cluster.service-bytes-max", SERVICE.nodeBytesMax(), SERVICE.bytesMax(), 1_024 * 1_024 * MIB,
-          "Maximum number of bytes of commands from other nodes that are being processed. Further commands are refused as overloaded.");
+          "Maximum number of bytes of commands to ranges from other nodes that are being processed. Further commands are refused as overloaded. It has no"
+              + " effect in this version, since nodes do not send such commands.");
   public static final Setting<List<String>> SEEDS =
       Setting.textList(
           "dunlin.cluster.seeds", List.of(),
@@ -119,11 +121,12 @@ public final class ClusterKeys {
   public static final Setting<Duration> LEASE =
       Setting.duration(
           "dunlin.cluster.lease", MEMBER.lease(), Duration.ofMillis(20), Duration.ofMinutes(10),
-          "Time without a heartbeat after which a node is suspected to have failed and receives no new replicas. At least two heartbeat intervals.");
+          "Time without a heartbeat after which a node is suspected to have failed and receives no new replicas. A broker whose heartbeats"
+              + " have not been answered for this long disconnects its clients. At least two heartbeat intervals.");
   public static final Setting<Duration> DOWN_AFTER =
       Setting.duration(
           "dunlin.cluster.down-after", MEMBER.downAfter(), Duration.ofMillis(20), Duration.ofDays(1),
-          "Time without a heartbeat after which a node is considered dead. At least the lease.");
+          "Time without a heartbeat after which a node is considered dead. At least the lease and two heartbeat intervals.");
   public static final Setting<Duration> REPLACE_AFTER =
       Setting.duration(
           "dunlin.cluster.replace-after", Duration.ZERO, Duration.ZERO, Duration.ofDays(7),
@@ -134,18 +137,20 @@ public final class ClusterKeys {
           "Number of replicas that each range is brought to when enough nodes are available. 0 leaves this to an operator.");
   public static final Setting<Long> SPLIT_BYTES =
       Setting.bytes(
-          "dunlin.cluster.split-bytes", SPLITS.bytes(), 0, 1L << 50, "Size at which a range is split into two. 0 leaves this to an operator.");
+          "dunlin.cluster.split-bytes", SPLITS.bytes(), 0, 1L << 50, "Size at which a range is split into two. 0 leaves this to an operator. The ranges of"
+              + " a broker are never split.");
   public static final Setting<Integer> SPLIT_RATE =
       Setting.integer(
           "dunlin.cluster.split-rate", (int) SPLITS.operationsPerSecond(), 0, 1_000_000_000,
-          "Rate of writes and reads per second at which a range is split, at the keys that are written most. 0 leaves this to an operator.");
+          "Rate of writes and reads per second at which a range is split, at the keys that are written most. 0 leaves this to an operator."
+              + " The ranges of a broker are never split.");
   public static final Setting<Long> SPLIT_BYTES_MIN =
       Setting.bytes(
           "dunlin.cluster.split-bytes-min", SPLITS.bytesMin(), 0, 1L << 50, "Size below which a range is never split, however busy it is. At most"
-              + " dunlin.cluster.split-bytes.");
+              + " dunlin.cluster.split-bytes. The ranges of a broker are never split.");
   public static final Setting<Integer> SPLITS_MAX =
       Setting.integer("dunlin.cluster.splits-max", SPLITS.atOnceMax(), 0, 1_024, "Maximum number of ranges that are split at the same time in the"
-          + " whole cluster.");
+          + " whole cluster. The ranges of a broker are never split.");
 
   public static final List<Setting<?>> ALL =
       List.of(PORT, HOST, BIND, TLS_CERTIFICATE, TLS_KEY, TLS_CA, PLAINTEXT, ELECTION_TIMEOUT, LOG_KEPT, COPY_RATE, COPY_TIME, SERVICE_PORT,

@@ -15,11 +15,14 @@ public final class SettingsReference {
 
       Generated from the declarations in the code; a test keeps the two equal.
 
-      A setting is made, from the strongest place to the weakest, as a Java system property (`-Ddunlin.key=value` behind
-      `bin/dunlin` or `build/run`), as an environment variable, or in the configuration file (HOCON, or properties when
-      its name ends in `.properties`; `conf/dunlin.conf` of the installation unless `dunlin.config` names another). In a
-      variable's name two underscores stand for a dot and one for a dash. A key that is not listed here, or a value out
-      of bounds, stops the start with a message that names it.
+      Set a value in one of these places; an earlier one overrides a later one:
+
+      1. a Java system property (`-Ddunlin.key=value` behind `bin/dunlin` or `build/run`),
+      2. an environment variable; in its name two underscores stand for a dot and one for a dash,
+      3. the configuration file: `conf/dunlin.conf` of the installation, unless `dunlin.config` names another. It is in HOCON,
+         or in properties format when its name ends in `.properties`.
+
+      A key that is not listed here, or a value out of bounds, stops the start with a message that names the key.
 
       Durations need a unit: `500ms`, `5s`, `10m`, `2h`, `7d`. Sizes may have one: `65536`, `64KiB`, `1MiB`, `2GiB`.
       A relative path in a configuration file is relative to the directory of that file, otherwise to the directory where Dunlin was started.
