@@ -42,7 +42,7 @@ final class DistMeters implements AutoCloseable {
     counter("dunlin.dist.published", LocalLane::published, "Messages that came in for matching");
     counter("dunlin.dist.visited", LocalLane::visited, "Ranges of routes that were searched for messages");
     counter("dunlin.dist.matched", LocalLane::matched, "Messages that matched a route");
-    counter("dunlin.dist.unattached", LocalLane::unattached, "Matched routes to a shard that this process does not serve");
+    counter("dunlin.dist.unattached", LocalLane::unattached, "Matched routes to a shard that nothing is delivered to: its frontend is detached, or was never attached");
   }
 
   private void gauge(String name, ToLongFunction<RouteServer> of, String description) {

@@ -34,7 +34,8 @@ final class LocalLane implements Lane {
    *
    * A message of a recorded QoS 2 exchange goes to the publisher's home first, and to all others only once that has
    * recorded the exchange: see RecordedDelivery. Such messages keep their order, since answers come in the order of the
-   * log. All inbox shards are one destination, with one log, so the home is the only destination that stores anything.
+   * messages. All inbox shards are one destination, whatever the number of their logs, so the home is the only destination
+   * that stores anything.
    *
    * In a cluster, a frontend may have lost the last member of a group while a message for the group was on its way. It
    * returns a message of QoS 1 and 2 then, which goes to another frontend of the group. So that it is known which group

@@ -46,7 +46,7 @@ public final class HopLedger implements AutoCloseable {
   /**
    * Opens a hop's ledger and registers its meters.
    *
-   * @param hop its name: the tag of its meters, such as {@code frontend} or {@code session}; one ledger for each name
+   * @param hop its name: the tag of its meters, {@code publish} or {@code session}; one ledger for each name
    *     and node
    * @param inFlight how many messages the hop holds now; called by readers, on any thread
    */

@@ -20,8 +20,8 @@ public final class RemoteRoutes implements RouteClient, AutoCloseable {
    * Bounds: CallBounds; those who change routes bound what they have in progress as well (the frontend's RouteTable, the session tier's RouteAnnouncer). A page puts
    *   PAGE_BYTES aside, and waits in a line for that.
    * Full: the call fails with a StoreException and is counted.
-   * Failure: a change that was on its way over a lost link fails with an OutcomeUnknownException: it may have been made. Until there is another link all calls
-   *   fail at once with a StoreException.
+   * Failure: a change that was on its way over a lost link fails with an OutcomeUnknownException: it may have been made. Later calls wait for the next link
+   *   (CallLinks).
    */
   private static final int PAGE_BYTES = 4 << 20;
 

@@ -23,8 +23,8 @@ public final class RemoteRetain implements RetainClient, AutoCloseable {
    *   for are never reached by it: the lanes stop reading first. A page puts aside what it asks for and one message more, and waits in a line for
    *   that. What is set behind it meanwhile may be in it.
    * Full: set() answers SERVER_UNAVAILABLE, all others fail. Both are counted.
-   * Failure: with a lost link, set() answers SERVER_UNAVAILABLE for what was on its way, which may be kept or not: the publisher sends it again. The same until there is
-   *   another link. All others fail with a StoreException.
+   * Failure: with a lost link, set() answers SERVER_UNAVAILABLE for what was on its way, which may be kept or not: the publisher sends it again. All others fail with a
+   *   StoreException. Later calls wait for the next link (CallLinks).
    */
   private static final Logger LOG = LoggerFactory.getLogger(RemoteRetain.class);
 
