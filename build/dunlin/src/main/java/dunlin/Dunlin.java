@@ -1,6 +1,6 @@
 package dunlin;
 
-import dunlin.node.Seams;
+import dunlin.node.TierConnections;
 import dunlin.node.Embedding;
 import dunlin.node.NodeSettings;
 import dunlin.node.Node;
@@ -194,7 +194,7 @@ public final class Dunlin implements AutoCloseable {
     private @Nullable Authenticator authenticator;
     private @Nullable MeterRegistry registry;
     private @Nullable Consumer<ConnectionEvent> listener;
-    private Seams seams = Seams.direct();
+    private TierConnections connections = TierConnections.direct();
     private boolean inMemory;
 
     private Builder() {}
@@ -266,8 +266,8 @@ public final class Dunlin implements AutoCloseable {
     }
 
     /** For tests that put something between the tiers. */
-    Builder seams(Seams between) {
-      seams = between;
+    Builder tierConnections(TierConnections between) {
+      connections = between;
       return this;
     }
 
@@ -289,7 +289,7 @@ public final class Dunlin implements AutoCloseable {
       try {
         Settings settings = Settings.load(NodeSettings.ALL, SettingSource.map("the builder", effective));
         Authenticators authenticators = new Authenticators(Optional.ofNullable(authenticator), methods);
-        Embedding embedding = new Embedding(authenticators, registry, listener, onFailure == null ? _ -> {} : onFailure, seams);
+        Embedding embedding = new Embedding(authenticators, registry, listener, onFailure == null ? _ -> {} : onFailure, connections);
         return new Dunlin(Node.start(settings, embedding), temporary);
       } catch (RuntimeException e) {
         if (temporary != null) temporary.delete();

@@ -1,6 +1,6 @@
 package dunlin;
 
-import dunlin.node.Seams;
+import dunlin.node.TierConnections;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.Frontend;
@@ -25,24 +25,24 @@ public final class TestBroker implements AutoCloseable {
     return new TestBroker(builder.build());
   }
 
-  /** As the run wants it: with its seams, and with several ranges of sessions. */
+  /** As the run wants it: with its connections, and with several ranges of sessions. */
   private static Dunlin.Builder builder() {
-    return Dunlin.builder().tcpPort(0).seams(seams()).set("dunlin.inbox.ranges", System.getProperty("dunlin.test.ranges", "1"));
+    return Dunlin.builder().tcpPort(0).tierConnections(tierConnections()).set("dunlin.inbox.ranges", System.getProperty("dunlin.test.ranges", "1"));
   }
 
   /** Direct calls; or, in the run over wires, pipes that delay and break. */
-  private static Seams seams() {
+  private static TierConnections tierConnections() {
     String wires = System.getProperty("dunlin.test.wires", "none");
     return switch (wires) {
-      case "none" -> Seams.direct();
-      case "queues" -> WiredSeams.overQueues(Long.getLong("dunlin.test.seed", System.nanoTime()));
-      case "grpc" -> WiredSeams.overGrpc();
+      case "none" -> TierConnections.direct();
+      case "queues" -> WiredTiers.overQueues(Long.getLong("dunlin.test.seed", System.nanoTime()));
+      case "grpc" -> WiredTiers.overGrpc();
       default -> throw new IllegalStateException("dunlin.test.wires is none, queues or grpc, not " + wires);
     };
   }
 
-  public static TestBroker over(Seams seams, Path dataDirectory) {
-    return new TestBroker(builder().dataDirectory(dataDirectory).seams(seams).build());
+  public static TestBroker over(TierConnections connections, Path dataDirectory) {
+    return new TestBroker(builder().dataDirectory(dataDirectory).tierConnections(connections).build());
   }
 
   public static TestBroker on(Path dataDirectory) {

@@ -12,16 +12,16 @@ import org.jspecify.annotations.Nullable;
  * @param registry receives the node's meters while it runs
  * @param listener receives connection events
  * @param onFailure receives the failure of a store
- * @param seams the connections between its tiers
+ * @param connections the connections between its tiers
  */
 public record Embedding(
     Authenticators authenticators,
     @Nullable MeterRegistry registry,
     @Nullable Consumer<ConnectionEvent> listener,
     Consumer<RuntimeException> onFailure,
-    Seams seams) {
+    TierConnections connections) {
   /** For a process that only runs a node. */
   public static Embedding none(Consumer<RuntimeException> onFailure) {
-    return new Embedding(Authenticators.none(), null, null, onFailure, Seams.direct());
+    return new Embedding(Authenticators.none(), null, null, onFailure, TierConnections.direct());
   }
 }

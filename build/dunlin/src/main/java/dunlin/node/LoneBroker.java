@@ -32,31 +32,31 @@ final class LoneBroker implements Broker {
     RangeStore store = node.store();
     Frontend frontend = parts.frontend();
     int shards = parts.inbox().layout().shards();
-    Seams seams = node.opening(node.embedding().seams());
+    TierConnections connections = node.opening(node.embedding().connections());
     DistWorker dist =
         DistWorker.create(
             store, parts.dist(), publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), node.meters(),
-            seams.deliveryThreads(node.meters()));
+            connections.deliveryThreads(node.meters()));
     InboxServer inbox =
         new InboxServer(
-            store, parts.inbox(), new DistRoutes(seams.routesOfSessions(dist), parts.routesAnnounced()), frontend.wills(), parts.clock(),
+            store, parts.inbox(), new DistRoutes(connections.routesOfSessions(dist), parts.routesAnnounced()), frontend.wills(), parts.clock(),
             node.meters());
     RetainServer retain = RetainServer.on(store, parts.retain(), node.meters(), parts.clock(), node.housekeeping());
-    dist.attachFrontend(node.id(), seams.onLoops(frontend, frontend.delivery()));
-    dist.attachInboxShards(seams.onShards(new InboxDelivery(inbox)));
+    dist.attachFrontend(node.id(), connections.onLoops(frontend, frontend.delivery()));
+    dist.attachInboxShards(connections.onShards(new InboxDelivery(inbox)));
     SysTopics sys = parts.sysTopics();
 
     store.start(node.stallMax());
     store.show(node.metrics().beans());
-    DistClient distOfClients = seams.dist(dist);
-    frontend.open(new Tiers(distOfClients, sys.over(seams.retain(retain)), seams.sessions(inbox, frontend), true));
+    DistClient distOfClients = connections.dist(dist);
+    frontend.open(new Tiers(distOfClients, sys.over(connections.retain(retain)), connections.sessions(inbox, frontend), true));
     node.opening(inbox);
     node.opening(retain);
     retain.start();
     ApplicationSubscriptions subscriptions =
-        parts.serveApplication(all -> dist.attachFrontend(all.shard().name(), seams.onLoops(frontend, all)));
+        parts.serveApplication(all -> dist.attachFrontend(all.shard().name(), connections.onLoops(frontend, all)));
     var _ = inbox.start(); // attach waits for the start, and fails with it
-    parts.awaitSessions(seams.attach(inbox, frontend));
+    parts.awaitSessions(connections.attach(inbox, frontend));
     parts.removeEarlierRoutes(distOfClients, subscriptions);
     node.opening(sys).start();
     node.metrics().beans().register("Sessions", inbox.operations());

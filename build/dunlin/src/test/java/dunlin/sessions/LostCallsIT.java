@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.harness.RawClient.Connect;
 import dunlin.TestBroker;
-import dunlin.WiredSeams;
+import dunlin.WiredTiers;
 import dunlin.harness.RawClient;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -20,7 +20,7 @@ class LostCallsIT {
   void clientsWaitAndStayConnected(@TempDir Path data) {
     long seed = Long.getLong("dunlin.test.seed", System.nanoTime());
     try {
-      loseLinks(WiredSeams.overQueues(seed), data);
+      loseLinks(WiredTiers.overQueues(seed), data);
     } catch (AssertionError e) {
       throw new AssertionError("-Ddunlin.test.seed=" + seed, e);
     }
@@ -28,20 +28,20 @@ class LostCallsIT {
 
   @Test
   void clientsWaitAndStayConnectedOverGrpc(@TempDir Path data) {
-    loseLinks(WiredSeams.overGrpc(), data);
+    loseLinks(WiredTiers.overGrpc(), data);
   }
 
-  private static void loseLinks(WiredSeams seams, Path data) {
-    try (TestBroker broker = TestBroker.over(seams, data)) {
+  private static void loseLinks(WiredTiers connections, Path data) {
+    try (TestBroker broker = TestBroker.over(connections, data)) {
       var publisher = RawClient.connected(broker.port(), Connect.of("publisher").clean().expiry(0));
       var passing = RawClient.connected(broker.port(), Connect.of("passing").clean().expiry(0));
       var durable = RawClient.connected(broker.port(), Connect.of("durable").clean());
       for (int i = 1; i <= LOSSES; i++) {
         String number = String.valueOf(i);
-        long lost = seams.lostCalls();
-        int links = seams.loseCalls();
+        long lost = connections.lostCalls();
+        int links = connections.loseCalls();
         assertThat(links).isEqualTo(3);
-        await().atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(5)).until(() -> seams.lostCalls() == lost + links);
+        await().atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(5)).until(() -> connections.lostCalls() == lost + links);
 
         assertThat(publisher.publishAndWait("kept", "message " + number, true)).isLessThan(0x80);
         passing.subscribe("passing/" + number, 1);

@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.harness.RawClient.Connect;
 import dunlin.TestBroker;
-import dunlin.WiredSeams;
+import dunlin.WiredTiers;
 import dunlin.harness.RawClient;
 import dunlin.harness.SteadyClients;
 import java.nio.file.Path;
@@ -22,7 +22,7 @@ class LostLanesIT {
   void publishersSeeNothingOfLostLinks(@TempDir Path data) {
     long seed = Long.getLong("dunlin.test.seed", System.nanoTime());
     try {
-      publish(WiredSeams.overQueues(seed), data, WiredSeams::loseLanes, false);
+      publish(WiredTiers.overQueues(seed), data, WiredTiers::loseLanes, false);
     } catch (AssertionError e) {
       throw new AssertionError("-Ddunlin.test.seed=" + seed, e);
     }
@@ -30,14 +30,14 @@ class LostLanesIT {
 
   @Test
   void publishersSeeNothingOfLostLinksOverGrpc(@TempDir Path data) {
-    publish(WiredSeams.overGrpc(), data, WiredSeams::loseLanes, false);
+    publish(WiredTiers.overGrpc(), data, WiredTiers::loseLanes, false);
   }
 
   @Test
   void publishersSeeNothingOfLanesThatMove(@TempDir Path data) {
     long seed = Long.getLong("dunlin.test.seed", System.nanoTime());
     try {
-      publish(WiredSeams.overQueues(seed), data, WiredSeams::moveLanes, true);
+      publish(WiredTiers.overQueues(seed), data, WiredTiers::moveLanes, true);
     } catch (AssertionError e) {
       throw new AssertionError("-Ddunlin.test.seed=" + seed, e);
     }
@@ -45,12 +45,12 @@ class LostLanesIT {
 
   @Test
   void publishersSeeNothingOfLanesThatMoveOverGrpc(@TempDir Path data) {
-    publish(WiredSeams.overGrpc(), data, WiredSeams::moveLanes, true);
+    publish(WiredTiers.overGrpc(), data, WiredTiers::moveLanes, true);
   }
 
   /** @param inOrder whether lanes answer what they have delivered before they end */
-  private static void publish(WiredSeams seams, Path data, ToIntFunction<WiredSeams> ends, boolean inOrder) {
-    try (TestBroker broker = TestBroker.over(seams, data)) {
+  private static void publish(WiredTiers connections, Path data, ToIntFunction<WiredTiers> ends, boolean inOrder) {
+    try (TestBroker broker = TestBroker.over(connections, data)) {
       int topics = inOrder ? 6 : 4;
       var clients = new SteadyClients();
       clients.receives("clean", topics, subscribed(broker, Connect.of("clean").clean().expiry(0)));
@@ -68,7 +68,7 @@ class LostLanesIT {
       for (int i = 0; i < LOSSES; i++) {
         int before = clients.progress();
         await().atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(5)).until(() -> clients.progress() > before + 3);
-        assertThat(ends.applyAsInt(seams)).isPositive();
+        assertThat(ends.applyAsInt(connections)).isPositive();
       }
       clients.check();
       clients.checkAtMostOnce(RawClient.connected(broker.port(), Connect.of("over").clean().expiry(0)));

@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.harness.RawClient.Connect;
 import dunlin.TestBroker;
-import dunlin.WiredSeams;
+import dunlin.WiredTiers;
 import dunlin.harness.RawClient;
 import dunlin.harness.StayingClients;
 import java.nio.file.Path;
@@ -49,10 +49,10 @@ class LostSessionTierIT {
     client.close();
   }
 
-  private static void overQueues(Consumer<WiredSeams> test) {
+  private static void overQueues(Consumer<WiredTiers> test) {
     long seed = Long.getLong("dunlin.test.seed", System.nanoTime());
     try {
-      test.accept(WiredSeams.overQueues(seed));
+      test.accept(WiredTiers.overQueues(seed));
     } catch (AssertionError e) {
       throw new AssertionError("-Ddunlin.test.seed=" + seed, e);
     }
@@ -60,27 +60,27 @@ class LostSessionTierIT {
 
   @Test
   void connectionsEndWithTheirLifeAndSessionsStay(@TempDir Path data) {
-    overQueues(seams -> endLives(seams, data));
+    overQueues(connections -> endLives(connections, data));
   }
 
   @Test
   void connectionsOverGrpcEndWithTheirLifeAndSessionsStay(@TempDir Path data) {
-    endLives(WiredSeams.overGrpc(), data);
+    endLives(WiredTiers.overGrpc(), data);
   }
 
   @Test
   void connectionsOutliveLinks(@TempDir Path data) {
-    overQueues(seams -> loseLinks(seams, data));
+    overQueues(connections -> loseLinks(connections, data));
   }
 
   @Test
   void connectionsOverGrpcOutliveLinks(@TempDir Path data) {
-    loseLinks(WiredSeams.overGrpc(), data);
+    loseLinks(WiredTiers.overGrpc(), data);
   }
 
   /** Durable and online clients publish and subscribe with each QoS, while one link after the other is lost. */
-  private static void loseLinks(WiredSeams seams, Path data) {
-    try (TestBroker broker = TestBroker.over(seams, data)) {
+  private static void loseLinks(WiredTiers connections, Path data) {
+    try (TestBroker broker = TestBroker.over(connections, data)) {
       var durable = RawClient.connected(broker.port(), Connect.of("durable").clean().will("wills", "durable", 1, 0));
       durable.subscribe("t", 2);
       var online = RawClient.connected(broker.port(), Connect.of("online").clean().expiry(0).will("wills", "online", 1, 0));
@@ -91,7 +91,7 @@ class LostSessionTierIT {
       var expected = new ArrayList<String>();
       for (int i = 1; i <= LOSSES * MESSAGES; i++) {
         String text = "message " + i;
-        if (i % MESSAGES == MESSAGES / 2) seams.loseSessions();
+        if (i % MESSAGES == MESSAGES / 2) connections.loseSessions();
         boolean accepted = i % 2 == 0 ? publisher.publishAndWait("t", text) < 0x80 : publishesOnce(publisher, text, i);
         if (accepted) expected.add(text);
         // What is acknowledged while there is no link must not come again.
@@ -106,7 +106,7 @@ class LostSessionTierIT {
         assertThat(StayingClients.received(durable)).isEqualTo(next);
         assertThat(StayingClients.received(online)).isEqualTo(next);
       }
-      await().atMost(TestBroker.SOON).until(() -> seams.lostSessions() == LOSSES);
+      await().atMost(TestBroker.SOON).until(() -> connections.lostSessions() == LOSSES);
       for (var client : List.of(durable, online)) {
         client.subscribe("more", 1);
         assertThat(publisher.publishAndWait("more", "the last one")).isZero();
@@ -128,10 +128,10 @@ class LostSessionTierIT {
     return true;
   }
 
-  private static void endLives(WiredSeams seams, Path data) {
+  private static void endLives(WiredTiers connections, Path data) {
     var durable = Connect.of("durable");
     var watcher = Connect.of("watcher");
-    try (TestBroker broker = TestBroker.over(seams, data)) {
+    try (TestBroker broker = TestBroker.over(connections, data)) {
       RawClient subscriber = RawClient.connected(broker.port(), durable.clean());
       subscriber.subscribe("t", 1);
       RawClient watching = RawClient.connected(broker.port(), watcher.clean());
@@ -139,7 +139,7 @@ class LostSessionTierIT {
       for (int i = 1; i <= LOSSES; i++) {
         RawClient dying = connectedAgain(broker, Connect.of("dying").clean().expiry(0).will("wills", "will " + i, 1, 0));
 
-        seams.endLife();
+        connections.endLife();
 
         ends(dying);
         ends(subscriber);

@@ -13,7 +13,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.CompletableFuture;
 
 /** The connections between the tiers of a node: direct calls, or a transport. */
-public interface Seams extends AutoCloseable {
+public interface TierConnections extends AutoCloseable {
   /** Where the lanes of the dist tier serve their destinations. Called once, first. */
   DeliveryThreads deliveryThreads(MeterRegistry meters);
 
@@ -47,8 +47,8 @@ public interface Seams extends AutoCloseable {
   void close();
 
   /** Direct calls within one process: lanes belong to event loops, which call all tiers. */
-  static Seams direct() {
-    return new Seams() {
+  static TierConnections direct() {
+    return new TierConnections() {
       @Override
       public DeliveryThreads deliveryThreads(MeterRegistry meters) {
         return DeliveryThreads.inline();

@@ -1,6 +1,6 @@
 package dunlin;
 
-import dunlin.node.Seams;
+import dunlin.node.TierConnections;
 import static java.util.Objects.requireNonNull;
 
 import dunlin.broker.Frontend;
@@ -66,8 +66,8 @@ import org.slf4j.LoggerFactory;
  * tier for. The dist tier has a thread for each lane, and workers that deliver: over queues the messages with more than one destination, so that deliveries pass
  * to and fro between the threads, and over gRPC all messages.
  */
-public final class WiredSeams implements Seams {
-  private static final Logger LOG = LoggerFactory.getLogger(WiredSeams.class);
+public final class WiredTiers implements TierConnections {
+  private static final Logger LOG = LoggerFactory.getLogger(WiredTiers.class);
 
   private static final int MESSAGE_MAX = 16 << 20;
   private static final long GRACE_MILLIS = 1_000;
@@ -104,23 +104,23 @@ public final class WiredSeams implements Seams {
   /** A tier that is called, and the thread on which it is. */
   private record Called(Executor thread, CallReceiver receiver) {}
 
-  private WiredSeams(Wires network, int inlineThreshold, Runnable close) {
+  private WiredTiers(Wires network, int inlineThreshold, Runnable close) {
     this.network = network;
     deliver = new DeliverSettings(inlineThreshold, WORKERS);
     this.close = close;
   }
 
   /** Uses queues that delay frames and break. */
-  public static WiredSeams overQueues(long seed) {
+  public static WiredTiers overQueues(long seed) {
     LOG.warn("wires with -Ddunlin.test.seed={}", seed);
     var random = new Random(seed);
-    return new WiredSeams((_, near, far, accepting) -> new TestWire(random.nextLong(), near, far, accepting), 1, () -> {});
+    return new WiredTiers((_, near, far, accepting) -> new TestWire(random.nextLong(), near, far, accepting), 1, () -> {});
   }
 
   /** Uses gRPC on loopback. */
-  public static WiredSeams overGrpc() {
+  public static WiredTiers overGrpc() {
     var grpc = new GrpcWires();
-    return new WiredSeams(grpc::wire, 0, grpc::close);
+    return new WiredTiers(grpc::wire, 0, grpc::close);
   }
 
   /** Creates wires. */
