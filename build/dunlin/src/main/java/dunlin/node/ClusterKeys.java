@@ -27,7 +27,6 @@ public final class ClusterKeys {
   private static final RangeServiceSettings SERVICE = RangeServiceSettings.defaults();
   private static final MemberSettings MEMBER = MemberSettings.of("", 1, USUAL.host(), 1, Set.of());
   private static final SplitSettings SPLITS = MEMBER.operations().splits();
-  private static final long MIB = 1L << 20;
   private static final Path NONE = Path.of("");
   private static final String ON_REQUEST = "not set";
   private static final Pattern SAME_MACHINE = Pattern.compile("^(dns:)?(localhost|127\\.[0-9.]+|\\[::1])(:|$)");
@@ -73,29 +72,19 @@ public final class ClusterKeys {
       Setting.integer(
           "dunlin.cluster.log-entries-kept", USUAL.entriesKept(), 200, 10_000_000,
           "Number of log entries that are kept for followers. A follower that is further behind receives a snapshot.");
-  public static final Setting<Long> COPY_RATE =
+  public static final Setting<Long> SNAPSHOT_RATE =
       Setting.bytes(
-          "dunlin.cluster.copy-rate", USUAL.installBytesPerSecond(), 64 << 10, 1L << 40, "Maximum rate at which a node fetches a snapshot, in bytes"
+          "dunlin.cluster.snapshot-rate", USUAL.installBytesPerSecond(), 64 << 10, 1L << 40, "Maximum rate at which a node fetches a snapshot, in bytes"
               + " per second.");
-  public static final Setting<Duration> COPY_TIME =
+  public static final Setting<Duration> SNAPSHOT_TIME =
       Setting.duration(
-          "dunlin.cluster.copy-time", USUAL.installDeadline(), Duration.ofSeconds(1), Duration.ofDays(1),
+          "dunlin.cluster.snapshot-time", USUAL.installDeadline(), Duration.ofSeconds(1), Duration.ofDays(1),
           "Maximum duration of fetching one snapshot. What was fetched by then is kept for the next attempt.");
   public static final Setting<Integer> SERVICE_PORT =
       Setting.integer(
               "dunlin.cluster.service-port", 0, 0, PORT_MAX,
               "Port for calls from other nodes. Every node of a cluster requires it. A broker without seeds runs alone and does not start when it is set.")
           .defaultMeans("in a cluster 7100, otherwise 0");
-  public static final Setting<Integer> SERVICE_STREAMS_MAX =
-      Setting.integer(
-          "dunlin.cluster.service-streams-max", SERVICE.streamsMax(), 1, 65_536,
-          "Maximum number of open streams by which other nodes send commands to ranges. Further streams are refused. It has no effect in this version, since"
-              + " nodes do not send such commands.");
-  public static final Setting<Long> SERVICE_BYTES_MAX =
-      Setting.bytes(
-          "dunlin.cluster.service-bytes-max", SERVICE.nodeBytesMax(), SERVICE.bytesMax(), 1_024 * 1_024 * MIB,
-          "Maximum number of bytes of commands to ranges from other nodes that are being processed. Further commands are refused as overloaded. It has no"
-              + " effect in this version, since nodes do not send such commands.");
   public static final Setting<List<String>> SEEDS =
       Setting.textList(
           "dunlin.cluster.seeds", List.of(),
@@ -153,8 +142,8 @@ public final class ClusterKeys {
           + " whole cluster. The ranges of a broker are never split.");
 
   public static final List<Setting<?>> ALL =
-      List.of(PORT, HOST, BIND, TLS_CERTIFICATE, TLS_KEY, TLS_CA, PLAINTEXT, ELECTION_TIMEOUT, LOG_KEPT, COPY_RATE, COPY_TIME, SERVICE_PORT,
-          SERVICE_STREAMS_MAX, SERVICE_BYTES_MAX, SEEDS, BOOTSTRAP_EXPECT, JOIN_TIMEOUT, REGION, ZONE, HEARTBEAT, LEASE, DOWN_AFTER,
+      List.of(PORT, HOST, BIND, TLS_CERTIFICATE, TLS_KEY, TLS_CA, PLAINTEXT, ELECTION_TIMEOUT, LOG_KEPT, SNAPSHOT_RATE, SNAPSHOT_TIME, SERVICE_PORT,
+          SEEDS, BOOTSTRAP_EXPECT, JOIN_TIMEOUT, REGION, ZONE, HEARTBEAT, LEASE, DOWN_AFTER,
           REPLACE_AFTER, REPLICAS, SPLIT_BYTES, SPLIT_RATE, SPLIT_BYTES_MIN, SPLITS_MAX);
 
   private ClusterKeys() {}
@@ -167,8 +156,8 @@ public final class ClusterKeys {
         security(settings),
         settings.get(ELECTION_TIMEOUT),
         settings.get(LOG_KEPT),
-        settings.get(COPY_RATE),
-        settings.get(COPY_TIME));
+        settings.get(SNAPSHOT_RATE),
+        settings.get(SNAPSHOT_TIME));
   }
 
   /** The port for Raft; 0 for a node that runs alone. */
@@ -186,10 +175,10 @@ public final class ClusterKeys {
   /** The settings of the service that answers other nodes. */
   public static RangeServiceSettings service(Settings settings) {
     return new RangeServiceSettings(
-        settings.get(SERVICE_STREAMS_MAX),
+        SERVICE.streamsMax(),
         SERVICE.requestsMax(),
         SERVICE.bytesMax(),
-        settings.get(SERVICE_BYTES_MAX),
+        SERVICE.nodeBytesMax(),
         SERVICE.frameBytesMax(),
         SERVICE.closeTimeout(),
         settings.get(PLAINTEXT));

@@ -44,8 +44,8 @@ class ClusterKeysTest {
     given.put("dunlin.cluster.bind", "0.0.0.0");
     given.put("dunlin.cluster.election-timeout", "3s");
     given.put("dunlin.cluster.log-entries-kept", "500");
-    given.put("dunlin.cluster.copy-rate", "1MiB");
-    given.put("dunlin.cluster.copy-time", "1h");
+    given.put("dunlin.cluster.snapshot-rate", "1MiB");
+    given.put("dunlin.cluster.snapshot-time", "1h");
 
     assertThat(read(given))
         .isEqualTo(
@@ -57,17 +57,9 @@ class ClusterKeysTest {
   }
 
   @Test
-  void callsOfOtherNodesAreBoundedByTheSettings() {
-    var usual = settings(Map.of());
-    assertThat(ClusterKeys.service(usual)).isEqualTo(RangeServiceSettings.defaults());
-
-    var given =
-        settings(
-            Map.of(
-                "dunlin.cluster.service-streams-max", "7", "dunlin.cluster.service-bytes-max", "1GiB", "dunlin.cluster.plaintext", "true"));
-    assertThat(ClusterKeys.service(given).plaintextAnywhere()).isTrue();
-    assertThat(ClusterKeys.service(given).streamsMax()).isEqualTo(7);
-    assertThat(ClusterKeys.service(given).nodeBytesMax()).isEqualTo(1 << 30);
+  void callsOfOtherNodesMayBePlainOnAnyNetworkWhenThatIsAskedFor() {
+    assertThat(ClusterKeys.service(settings(Map.of()))).isEqualTo(RangeServiceSettings.defaults());
+    assertThat(ClusterKeys.service(settings(Map.of("dunlin.cluster.plaintext", "true"))).plaintextAnywhere()).isTrue();
   }
 
   @Test
