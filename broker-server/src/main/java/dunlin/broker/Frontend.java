@@ -380,7 +380,7 @@ public final class Frontend implements AutoCloseable {
     try {
       leaving.whenAllTold().get(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
     } catch (TimeoutException | ExecutionException _) {
-      log.info("some sessions could not be left in time; the next start does it");
+      log.info("Some sessions could not be left in time; the next start does it");
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }

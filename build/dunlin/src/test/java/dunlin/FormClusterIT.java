@@ -99,7 +99,7 @@ class FormClusterIT {
     assertThat(alone.awaitExit(LONG)).isEqualTo(1);
     assertThat(alone.err()).singleElement().asString().contains("belongs to a node of a cluster");
 
-    interruptAt("admin port");
+    interruptAt("Admin port");
     interruptAt("has founded cluster");
     brokers.add(launch(0));
     brokers.getFirst().awaitStarted(LONG);

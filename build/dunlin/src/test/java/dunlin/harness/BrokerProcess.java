@@ -34,8 +34,8 @@ import javax.management.remote.JMXServiceURL;
 public final class BrokerProcess implements AutoCloseable {
   private static final Duration START_MAX = Duration.ofSeconds(30);
   private static final Duration CLUSTER_MAX = Duration.ofMinutes(2);
-  private static final Pattern ADMIN_PORT = Pattern.compile("admin port (\\d+) on loopback");
-  private static final Pattern LISTENS = Pattern.compile("listener tcp: tcp on \\S+:(\\d+)");
+  private static final Pattern ADMIN_PORT = Pattern.compile("Admin port (\\d+) on loopback");
+  private static final Pattern LISTENS = Pattern.compile("Listener tcp: tcp on \\S+:(\\d+)");
 
   private final Process process;
   private final List<String> out = new CopyOnWriteArrayList<>();

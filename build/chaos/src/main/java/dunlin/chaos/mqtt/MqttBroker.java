@@ -35,7 +35,7 @@ public final class MqttBroker implements Service, AutoCloseable {
    */
   private static final Duration START_MAX = Duration.ofMinutes(2);
   private static final Duration CONNECT_MAX = Duration.ofMinutes(1);
-  private static final Pattern LISTENS = Pattern.compile("listener tcp: tcp on \\S+:(\\d+)");
+  private static final Pattern LISTENS = Pattern.compile("Listener tcp: tcp on \\S+:(\\d+)");
   private static final Pattern ADMIN_PORT = Pattern.compile("Admin port (\\d+) on loopback");
   /** Prints the lines of the metrics at port $1 that match $2. */
   private static final String ASK =
