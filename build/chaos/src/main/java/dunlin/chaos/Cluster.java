@@ -110,11 +110,11 @@ final class Cluster implements RangeMap, AutoCloseable {
   }
 
   /** A node's status of its replica. */
-  record Status(String role, long term, long committed, long applied, Set<UUID> voters, Set<UUID> peers) {
+  record Status(String role, long term, long committed, long applied, Set<UUID> peers) {
     static Status parse(String text) {
       var words = text.split(" ", -1);
       long term = Long.parseLong(words[1]);
-      return new Status(words[0], term, Long.parseLong(words[2]), Long.parseLong(words[3]), ids(words[4]), ids(words[5]));
+      return new Status(words[0], term, Long.parseLong(words[2]), Long.parseLong(words[3]), ids(words[4]));
     }
 
     private static Set<UUID> ids(String text) {
@@ -264,7 +264,6 @@ final class Cluster implements RangeMap, AutoCloseable {
     node.process().ask(DEADLINE.plus(ASK), "join " + Place.text(places()));
     var id = node.place().node();
     onLeader("add " + node.place(), () -> leading().filter(status -> status.peers().contains(id)).isPresent());
-    onLeader("promote " + id, () -> leading().filter(status -> status.voters().contains(id)).isPresent());
   }
 
   void takeOut(UUID id) {

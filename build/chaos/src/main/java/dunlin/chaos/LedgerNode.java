@@ -3,7 +3,6 @@ package dunlin.chaos;
 import dunlin.chaos.history.Row;
 import dunlin.store.Member;
 import dunlin.store.RangeReader;
-import dunlin.store.RangeStatus;
 import dunlin.store.Replica;
 import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
@@ -41,7 +40,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -56,7 +54,7 @@ import org.slf4j.LoggerFactory;
  *   NUMBER map EPOCH PLACE...           where the range is from now on
  *   NUMBER status | last | dump FILE    how the replica does, the last place of its rows, all of its rows
  *   NUMBER join PLACE...                makes a replica, which the leader is to take in
- *   NUMBER add PLACE | promote NODE | remove NODE      of the leader
+ *   NUMBER add PLACE | remove NODE      of the leader
  *   NUMBER stop
  *   node: NUMBER ok ... | NUMBER failed REASON
  * </pre>
@@ -153,8 +151,7 @@ public final class LedgerNode implements LocalRanges {
         location = Place.location(Long.parseLong(epochAndPlaces[0]), Place.parseAll(epochAndPlaces[1]));
       }
       case "join" -> replica = store.createReplica(Ledger.RANGE, members(rest), true, Ledger.WRITES, ledger, DEADLINE);
-      case "add" -> replica().addListener(Place.parse(rest).member(), DEADLINE);
-      case "promote" -> replica().promote(UUID.fromString(rest), DEADLINE);
+      case "add" -> replica().add(Place.parse(rest).member(), DEADLINE);
       case "remove" -> replica().remove(UUID.fromString(rest), DEADLINE);
       case "stop" -> stop();
       case "status" -> {
@@ -210,7 +207,7 @@ public final class LedgerNode implements LocalRanges {
 
   private String status() {
     var here = replica;
-    if (here == null) return "NONE 0 -1 -1  ";
+    if (here == null) return "NONE 0 -1 -1 ";
     var status = here.status();
     return String.join(
         " ",
@@ -218,12 +215,7 @@ public final class LedgerNode implements LocalRanges {
         String.valueOf(status.term()),
         String.valueOf(status.committed()),
         String.valueOf(status.applied()),
-        ids(status.peers().stream().filter(RangeStatus.Peer::votes)),
-        ids(status.peers().stream()));
-  }
-
-  private static String ids(Stream<RangeStatus.Peer> peers) {
-    return peers.map(peer -> peer.member().node().toString()).collect(Collectors.joining(","));
+        status.peers().stream().map(peer -> peer.member().node().toString()).collect(Collectors.joining(",")));
   }
 
   private <T> T read(Function<RangeReader, T> task) throws Exception {

@@ -111,7 +111,7 @@ final class CatchUp implements AutoCloseable {
       case OUTSIDE -> {
         return Optional.of(name + ": its replica on this node is not a member of the group");
       }
-      case LEADER, FOLLOWER, CANDIDATE, LISTENER -> {}
+      case LEADER, FOLLOWER, CANDIDATE -> {}
     }
     if (status.leader().isEmpty()) return Optional.of(name + " has no leader");
     if (status.behind() < 0) return Optional.of(name + ": its leader has not been heard of yet");

@@ -70,7 +70,7 @@ final class LeaderDialler {
     var member = cluster;
     if (member == null) return Optional.empty();
     List<UUID> voters =
-        member.map().ranges().values().stream().map(PlacedRange::range).filter(range -> range.kind().equals(kind)).flatMap(range -> range.voters().stream()).toList();
+        member.map().ranges().values().stream().map(PlacedRange::range).filter(range -> range.kind().equals(kind)).flatMap(range -> range.peers().stream()).toList();
     return voters.isEmpty() ? Optional.empty() : Optional.of(voters.get(Math.floorMod(turn.getAndIncrement(), voters.size())));
   }
 

@@ -9,8 +9,6 @@ import dunlin.placement.Operation.AddReplica;
 import dunlin.placement.PlacedRange;
 import dunlin.store.KeyInterval;
 import dunlin.store.RangeDescriptor;
-import dunlin.store.RangeDescriptor.Peer;
-import dunlin.store.RangeDescriptor.Role;
 import dunlin.store.RangeId;
 import dunlin.store.RangeStatus;
 import dunlin.store.ReplicaRole;
@@ -32,7 +30,7 @@ class CatchUpTest {
   private final CatchUp catchUp = new CatchUp(() -> map, () -> replicas, SELF);
 
   private static PlacedRange placed(RangeId id, UUID... voters) {
-    var peers = List.of(voters).stream().map(node -> new Peer(node, Role.VOTER)).toList();
+    var peers = List.of(voters).stream().map(node -> node).toList();
     return new PlacedRange(new RangeDescriptor(id.uuid(), id.kind(), KeyInterval.all(), 1, peers, null), 1);
   }
 
@@ -40,7 +38,7 @@ class CatchUpTest {
     var byId = new TreeMap<UUID, PlacedRange>();
     for (var each : ranges) byId.put(each.range().id(), each);
     var intents = new TreeMap<UUID, Intent>();
-    for (var each : operations) intents.put(UUID.randomUUID(), new Intent(UUID.randomUUID(), each, 1, false));
+    for (var each : operations) intents.put(UUID.randomUUID(), new Intent(UUID.randomUUID(), each, 1, false, Intent.NOT_ADDING));
     map = new ClusterMap(1, new UUID(0, 9), new TreeMap<>(), byId, intents, new TreeMap<>());
   }
 

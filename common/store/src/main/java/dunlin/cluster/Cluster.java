@@ -36,8 +36,6 @@ import dunlin.store.KeyInterval;
 import dunlin.store.NotLeaderException;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.RangeDescriptor;
-import dunlin.store.RangeDescriptor.Peer;
-import dunlin.store.RangeDescriptor.Role;
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
@@ -181,7 +179,7 @@ public final class Cluster implements AutoCloseable {
   /** How many voters its ranges have too few. */
   private long missing(ClusterMap map) {
     int wanted = settings.operations().replicas();
-    return map.ranges().values().stream().mapToLong(placed -> Math.max(0, wanted - placed.range().voters().size())).sum();
+    return map.ranges().values().stream().mapToLong(placed -> Math.max(0, wanted - placed.range().peers().size())).sum();
   }
 
   /**
@@ -257,7 +255,7 @@ public final class Cluster implements AutoCloseable {
     if (!connected()) return Optional.of("no leader of the meta group answers, which takes a majority of the nodes that vote in it");
     if (member) return Optional.empty();
     int wanted = Math.min(settings.bootstrapExpect(), Math.max(1, settings.operations().replicas()));
-    long voters = known.map().find(MetaRange.KIND, new byte[0]).map(range -> (long) range.voters().size()).orElse(0L);
+    long voters = known.map().find(MetaRange.KIND, new byte[0]).map(range -> (long) range.peers().size()).orElse(0L);
     return voters >= wanted ? Optional.empty() : Optional.of("%d of %d nodes vote in the meta group".formatted(voters, wanted));
   }
 
@@ -268,7 +266,7 @@ public final class Cluster implements AutoCloseable {
 
   private RangeDescriptor first(String kind) {
     return new RangeDescriptor(
-        RangeId.firstOf(kind).uuid(), kind, KeyInterval.all(), 1, List.of(new Peer(self, Role.VOTER)), null);
+        RangeId.firstOf(kind).uuid(), kind, KeyInterval.all(), 1, List.of(self), null);
   }
 
   /**

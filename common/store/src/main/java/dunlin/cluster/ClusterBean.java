@@ -11,7 +11,6 @@ import dunlin.placement.Operation.TransferLeadership;
 import dunlin.placement.PlacementCommand.ForgetNode;
 import dunlin.placement.plan.SplitChoice;
 import dunlin.store.RangeDescriptor;
-import dunlin.store.RangeDescriptor.Peer;
 import dunlin.store.StoreException;
 import java.util.Collection;
 import java.util.HexFormat;
@@ -73,8 +72,7 @@ final class ClusterBean implements ClusterMXBean {
         range.kind(),
         range.keys().toString(),
         range.epoch(),
-        range.voters().stream().map(UUID::toString).toList(),
-        range.peers().stream().filter(peer -> !peer.votes()).map(Peer::node).map(UUID::toString).toList());
+        range.peers().stream().map(UUID::toString).toList());
   }
 
   @Override

@@ -16,9 +16,9 @@ public interface ClusterMXBean {
 
   /**
    * @param keys from the first to the one behind the last, in hexadecimal
-   * @param voters and listeners: the nodes that have a replica
+   * @param voters the nodes that have a replica, without one that is still being made
    */
-  record RangeRow(String id, String kind, String keys, long epoch, List<String> voters, List<String> listeners) {}
+  record RangeRow(String id, String kind, String keys, long epoch, List<String> voters) {}
 
   /** @param waiting why it is stalled; known only on the leader of the meta group */
   record OperationRow(String id, String what, boolean cancelled, String waiting) {}

@@ -95,20 +95,28 @@ final class LocalReplicas {
     changed.run();
   }
 
-  /** Creates an empty replica as a listener. */
+  /**
+   * Creates an empty replica, which the range's leader will add. It bears the identifier of the operation, by which that
+   * knows its own, fresh replica. But where a replica has been lost, it gets another identifier, no matter whose the lost
+   * one was: the lost one may have voted, the range may still count on that vote, and this call may come late or again.
+   * Such a replica is a leftover for every operation, which removes the peer, drops the replica and has a new one made.
+   * A loss shows in the note, which stays until the replica is dropped, over quarantine, restarts and a failed creation.
+   */
   void create(RangeDescriptor range, UUID creation, List<Member> members, Duration deadline) {
-    create(kind(range.kind()), new Note(range, creation), members, deadline);
+    boolean lost = notes.find(range.id()).isPresent();
+    create(kind(range.kind()), new Note(range, lost ? UUID.randomUUID() : creation), members, deadline);
   }
 
   private <C, R, L extends RangeLogic<C, R>> void create(RangeKind<C, R, L> kind, Note note, List<Member> members, Duration deadline) {
     var id = new RangeId(kind.name(), note.range().id());
+    var lost = notes.find(id.uuid());
     notes.put(note); // first: a replica without its note would look like an original one
     L logic = kind.logic().apply(id);
     Replica<C, R> replica;
     try {
       replica = store.createReplica(id, members, true, kind.codec(), logic, deadline);
     } catch (StoreException e) {
-      notes.remove(id.uuid());
+      lost.ifPresentOrElse(notes::put, () -> notes.remove(id.uuid()));
       throw e;
     }
     host(kind, replica, logic, note);

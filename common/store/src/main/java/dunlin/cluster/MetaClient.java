@@ -124,7 +124,7 @@ final class MetaClient {
   private void peers(ArrayDeque<NodeAddress> to) {
     var meta = known.map().ranges().get(MetaRange.ID.uuid());
     if (meta == null) return;
-    meta.range().peers().stream().map(peer -> known.service(peer.node())).flatMap(Optional::stream).forEach(to::add);
+    meta.range().peers().stream().map(known::service).flatMap(Optional::stream).forEach(to::add);
   }
 
   private void seeds(ArrayDeque<NodeAddress> to, IOException failure) {

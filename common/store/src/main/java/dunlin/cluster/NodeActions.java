@@ -18,15 +18,16 @@ import dunlin.placement.RangeAdmin.Outcome.Outdated;
 import dunlin.placement.RangeAdmin.Outcome.Unknown;
 import dunlin.store.Member;
 import dunlin.store.OutdatedException;
-import dunlin.store.RangeDescriptor.Peer;
 import dunlin.store.ReplicaRole;
 import dunlin.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -104,28 +105,26 @@ final class NodeActions {
     var there = replicas.find(range.id());
     if (there.isPresent() && there.get().replica().status().role() != ReplicaRole.QUARANTINED) return new Done();
     if (!replicas.knows(range.kind())) return new Outdated("ranges of kind '" + range.kind() + "' are not known here");
-    var members = new ArrayList<Member>();
-    for (var peer : range.peers()) {
-      var member = addresses.apply(peer.node());
-      if (member.isEmpty()) return new Unknown("node " + self + " does not know yet where node " + peer.node() + " is");
-      members.add(member.get());
-    }
-    replicas.create(range, create.creation(), members, deadline);
-    return new Done();
+    return withMembers(range.peers(), members -> replicas.create(range, create.creation(), members, deadline));
   }
 
   private Outcome start(UUID range, Duration deadline) {
     if (replicas.find(range).isPresent()) return new Done();
     var waits = replicas.unstarted().stream().filter(each -> each.id().equals(range)).findFirst();
     if (waits.isEmpty()) return new Outdated("range " + range + " was not split off on node " + self);
-    if (!waits.get().voters().contains(self)) return new Outdated("node " + self + " has no part in range " + range);
-    var voters = new ArrayList<Member>();
-    for (UUID voter : waits.get().voters()) {
-      var member = addresses.apply(voter);
-      if (member.isEmpty()) return new Unknown("node " + self + " does not know yet where node " + voter + " is");
-      voters.add(member.get());
+    if (!waits.get().has(self)) return new Outdated("node " + self + " has no part in range " + range);
+    return withMembers(waits.get().peers(), members -> replicas.start(waits.get(), members, deadline));
+  }
+
+  /** Does something with the addresses of these nodes, when all of them are known. */
+  private Outcome withMembers(List<UUID> nodes, Consumer<List<Member>> what) {
+    var members = new ArrayList<Member>();
+    for (UUID node : nodes) {
+      var member = addresses.apply(node);
+      if (member.isEmpty()) return new Unknown("node " + self + " does not know yet where node " + node + " is");
+      members.add(member.get());
     }
-    replicas.start(waits.get(), voters, deadline);
+    what.accept(members);
     return new Done();
   }
 
@@ -163,22 +162,15 @@ final class NodeActions {
   private Outcome changePeers(ChangePeers change, Duration deadline) {
     var leading = leading(change.range());
     if (leading.isEmpty()) return new Outdated("node " + self + " does not lead range " + change.range());
-    var voters = new ArrayList<Member>();
-    var listeners = new ArrayList<Member>();
-    for (Peer peer : change.wanted()) {
-      var member = addresses.apply(peer.node());
-      if (member.isEmpty()) return new Unknown("node " + self + " does not know yet where node " + peer.node() + " is");
-      (peer.votes() ? voters : listeners).add(member.get());
-    }
-    leading.get().replica().changePeers(change.configuration(), voters, listeners, deadline);
-    return new Done();
+    var replica = leading.get().replica();
+    return withMembers(change.wanted(), members -> replica.changePeers(change.configuration(), members, deadline));
   }
 
   private Outcome transfer(UUID range, UUID to, Duration deadline) {
     var leading = leading(range);
     if (leading.isEmpty()) return new Outdated("node " + self + " does not lead range " + range);
     var successor = leading.get().replica().status().peer(to);
-    if (successor.filter(peer -> peer.votes()).isEmpty()) return new Outdated("node " + to + " has no vote in range " + range);
+    if (successor.isEmpty()) return new Outdated("node " + to + " has no vote in range " + range);
     // The range serves nobody while it waits for a successor.
     if (successor.flatMap(peer -> peer.silence()).filter(silence -> silence.compareTo(SILENCE_MAX) > 0).isPresent())
       return new Outdated("node " + to + " does not answer the leader of range " + range);

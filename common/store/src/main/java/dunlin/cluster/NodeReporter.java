@@ -6,8 +6,6 @@ import dunlin.placement.NodeReport.Follower;
 import dunlin.placement.NodeReport.Load;
 import dunlin.placement.NodeReport.Phase;
 import dunlin.store.RangeDescriptor;
-import dunlin.store.RangeDescriptor.Peer;
-import dunlin.store.RangeDescriptor.Role;
 import dunlin.store.RangeStatus;
 import dunlin.store.ReplicaRole;
 import dunlin.store.StoreException;
@@ -25,7 +23,7 @@ final class NodeReporter {
    * Bounds: NodeReport.REPLICAS_MAX; the store holds far fewer.
    */
   /** The peers of a committed configuration. */
-  private record Settled(long configuration, List<Peer> peers) {}
+  private record Settled(long configuration, List<UUID> peers) {}
 
   private final UUID self;
   private final long incarnation;
@@ -89,10 +87,8 @@ final class NodeReporter {
     return Optional.ofNullable(settled.get(range));
   }
 
-  private static List<Peer> peers(RangeStatus status) {
-    return status.peers().stream()
-        .map(peer -> new Peer(peer.member().node(), peer.votes() ? Role.VOTER : Role.LISTENER))
-        .toList();
+  private static List<UUID> peers(RangeStatus status) {
+    return status.peers().stream().map(peer -> peer.member().node()).toList();
   }
 
   private List<Follower> followers(RangeStatus status) {

@@ -16,10 +16,10 @@ public sealed interface Action {
   UUID range();
 
   /**
-   * Create an empty replica as a listener. Does nothing when the node has a replica of this range.
+   * Create an empty replica, which the range's leader will add. Does nothing when the node has a replica of this range.
    *
-   * @param descriptor with all peers and the node itself among them, as listener
-   * @param creation the operation; kept with the replica, and reported
+   * @param descriptor with all peers; the node itself is not one yet
+   * @param creation the operation; kept with the replica, and reported, unless it takes the place of one that was lost
    */
   record CreateReplica(UUID node, RangeDescriptor descriptor, UUID creation) implements Action {
     @Override
@@ -35,13 +35,14 @@ public sealed interface Action {
   record DropReplica(UUID node, UUID range, UUID creation) implements Action {}
 
   /**
-   * As leader, change the group's peers, provided that the configuration in force is this one.
+   * As leader, change the group's peers, provided that the configuration in force is this one. A new peer gets its vote
+   * once it has nearly all entries, which may be long after this call has ended. The
+   * same peers make a new configuration, so that an earlier call can take effect no more.
    *
    * @param expected the peers of that configuration, for the comparison that Raft's own library makes
    */
   record ChangePeers(
-      UUID node, UUID range, long configuration, List<RangeDescriptor.Peer> expected, List<RangeDescriptor.Peer> wanted)
-      implements Action {
+      UUID node, UUID range, long configuration, List<UUID> expected, List<UUID> wanted) implements Action {
     public ChangePeers {
       expected = List.copyOf(expected);
       wanted = List.copyOf(wanted);

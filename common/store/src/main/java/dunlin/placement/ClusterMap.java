@@ -140,7 +140,7 @@ public record ClusterMap(
 
   /** The ranges that have a replica on a node. */
   public List<RangeDescriptor> rangesOn(UUID node) {
-    return ranges.values().stream().map(PlacedRange::range).filter(range -> range.peer(node).isPresent()).toList();
+    return ranges.values().stream().map(PlacedRange::range).filter(range -> range.has(node)).toList();
   }
 
   /** The range of this kind that holds a key. */

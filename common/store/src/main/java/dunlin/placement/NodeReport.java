@@ -33,7 +33,7 @@ public record NodeReport(UUID node, long leadership, long incarnation, long numb
     RUNNING
   }
 
-  /** How far behind the leader a follower or listener is, in entries. */
+  /** How far behind the leader a follower is, in entries. */
   public record Follower(UUID node, long lag) {}
 
   /**
@@ -65,7 +65,7 @@ public record NodeReport(UUID node, long leadership, long incarnation, long numb
    * @param configuration index of the entry that the peers are from; -1 before the first
    * @param creation the operation that had this replica created; {@link #ORIGINAL} for one that exists since the
    *     founding or came from a split. A replica of an operation that has ended never becomes a voter, so it can be
-   *     dropped by this identifier.
+   *     dropped by this identifier. One that was made where another was lost has an identifier of its own.
    * @param applied index of the last entry applied
    * @param based whether the rows that a split gave it have been confirmed by an entry of its own log
    * @param followers on a leader, all peers but itself

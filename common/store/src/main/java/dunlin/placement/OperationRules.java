@@ -17,7 +17,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Decides whether an operation may begin. It runs where the command is applied, so no two decisions can race. */
@@ -37,7 +36,7 @@ public final class OperationRules {
     return switch (operation) {
       case Split split -> split(split, range, map);
       case AddReplica(_, var to) -> {
-        var refusal = into(range, to, range.voters(), map);
+        var refusal = into(range, to, range.peers(), map);
         yield refusal != null ? refusal : stranded(range, plus(nodes(range), to), null, map);
       }
       case MoveReplica(_, var from, var to) -> move(range, from, to, map);
@@ -67,7 +66,7 @@ public final class OperationRules {
 
   private static @Nullable Refused into(RangeDescriptor range, UUID to, List<UUID> voters, ClusterMap map) {
     if (!map.nodes().containsKey(to)) return new Refused(Reason.UNKNOWN_NODE, "there is no node " + to);
-    if (range.peer(to).isPresent())
+    if (range.has(to))
       return new Refused(Reason.UNSUITABLE_NODE, "node " + to + " has a replica of range " + range.id());
     if (!map.takes(to, range.kind()))
       return new Refused(Reason.UNSUITABLE_NODE, "node " + to + " cannot take a replica of " + range.kind() + " now");
@@ -77,11 +76,11 @@ public final class OperationRules {
   }
 
   private static @Nullable Refused move(RangeDescriptor range, UUID from, UUID to, ClusterMap map) {
-    if (range.peer(from).isEmpty())
+    if (!range.has(from))
       return new Refused(Reason.STALE, "node " + from + " has no replica of range " + range.id());
-    var refusal = into(range, to, range.voters(), map);
+    var refusal = into(range, to, range.peers(), map);
     if (refusal != null) return refusal;
-    var between = new ArrayList<>(range.voters());
+    var between = new ArrayList<>(range.peers());
     between.add(to);
     refusal = withoutMajority(range, between, map);
     if (refusal != null) return refusal;
@@ -94,7 +93,7 @@ public final class OperationRules {
   }
 
   private static Set<UUID> nodes(RangeDescriptor range) {
-    return range.peers().stream().map(RangeDescriptor.Peer::node).collect(Collectors.toCollection(TreeSet::new));
+    return new TreeSet<>(range.peers());
   }
 
   /** Where the replicas of a range are once its operation has finished. */
@@ -132,15 +131,15 @@ public final class OperationRules {
   }
 
   private static @Nullable Refused replace(RangeDescriptor range, UUID node, ClusterMap map) {
-    if (!range.voters().contains(node))
+    if (!range.peers().contains(node))
       return new Refused(Reason.STALE, "node " + node + " has no vote in range " + range.id());
     if (!map.takes(node, range.kind()))
       return new Refused(Reason.UNSUITABLE_NODE, "node " + node + " cannot take a replica of " + range.kind() + " now");
-    return withoutMajority(range, range.voters().stream().filter(voter -> !voter.equals(node)).toList(), map);
+    return withoutMajority(range, range.peers().stream().filter(voter -> !voter.equals(node)).toList(), map);
   }
 
   private static @Nullable Refused transfer(RangeDescriptor range, UUID to, ClusterMap map) {
-    if (!range.voters().contains(to))
+    if (!range.peers().contains(to))
       return new Refused(Reason.UNSUITABLE_NODE, "node " + to + " has no vote in range " + range.id());
     var node = map.nodes().get(to);
     if (node == null || node.state() != State.JOINED)
@@ -157,7 +156,7 @@ public final class OperationRules {
       var range = placed.range();
       var refusal = stranded(range, nodes(range), node, map);
       if (refusal == null) refusal = stranded(range, nodesToBe(range, map), node, map);
-      if (refusal == null && range.peer(node).isPresent()) refusal = withoutMajority(range, range.voters(), map);
+      if (refusal == null && range.has(node)) refusal = withoutMajority(range, range.peers(), map);
       if (refusal != null) return refusal;
     }
     return null;

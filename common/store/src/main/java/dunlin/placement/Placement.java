@@ -10,6 +10,7 @@ import dunlin.placement.ClusterMap.Change.SettingGone;
 import dunlin.placement.ClusterMap.Change.SettingIs;
 import dunlin.placement.ClusterNode.State;
 import dunlin.placement.PlacementCommand.Abandon;
+import dunlin.placement.PlacementCommand.Adding;
 import dunlin.placement.PlacementCommand.Begin;
 import dunlin.placement.PlacementCommand.Cancel;
 import dunlin.placement.PlacementCommand.Change;
@@ -123,6 +124,7 @@ public final class Placement implements RangeLogic<PlacementCommand, PlacementRe
       case Cancel(var id) -> cancel(id, out);
       case Finish(var id) -> finish(id, out);
       case Abandon(var id) -> abandon(id, out);
+      case Adding adding -> adding(adding, out);
       case SplitDone done -> splitDone(done, out);
       case Change(var name, var value) -> set(name, value, out);
     };
@@ -179,7 +181,7 @@ public final class Placement implements RangeLogic<PlacementCommand, PlacementRe
     for (var other : rows.ranges().values())
       if (other.range().kind().equals(range.kind()) && other.range().keys().overlaps(range.keys()))
         return refused(Reason.OVERLAP, range.kind() + " " + range.keys() + " overlaps range " + other.range().id());
-    for (var peer : range.peers()) if (!rows.nodes().containsKey(peer.node())) return unknownNode(peer.node());
+    for (UUID node : range.peers()) if (!rows.nodes().containsKey(node)) return unknownNode(node);
     return changed(out, new RangeIs(new PlacedRange(range, -1)));
   }
 
@@ -208,8 +210,8 @@ public final class Placement implements RangeLogic<PlacementCommand, PlacementRe
       if (node != null && node.state() == State.JOINED) put(out, new NodeIs(node.in(State.DRAINING)));
     }
     var placed = operation.range().map(rows.ranges()::get);
-    int voters = placed.map(range -> range.range().voters().size()).orElse(0);
-    return changed(out, new IntentIs(new Intent(id, operation, voters, false)));
+    int voters = placed.map(range -> range.range().peers().size()).orElse(0);
+    return changed(out, new IntentIs(new Intent(id, operation, voters, false, Intent.NOT_ADDING)));
   }
 
   private PlacementResult cancel(UUID id, RangeWriter out) {
@@ -218,7 +220,14 @@ public final class Placement implements RangeLogic<PlacementCommand, PlacementRe
     if (intent.operation() instanceof Operation.Split)
       return refused(Reason.STALE, "a split is not cancelled: the range may have applied it already");
     if (intent.operation().emptied().isPresent()) return abandon(id, out); // moves that have begun still finish
-    return intent.cancelled() ? same() : changed(out, new IntentIs(new Intent(id, intent.operation(), intent.voters(), true)));
+    return intent.cancelled() ? same() : changed(out, new IntentIs(intent.cancel()));
+  }
+
+  private PlacementResult adding(Adding adding, RangeWriter out) {
+    var intent = rows.intents().get(adding.intent());
+    if (intent == null) return unknownOperation(adding.intent());
+    boolean known = intent.adding() >= adding.configuration();
+    return known ? same() : changed(out, new IntentIs(intent.adding(adding.configuration())));
   }
 
   private PlacementResult finish(UUID id, RangeWriter out) {

@@ -1,6 +1,7 @@
 package dunlin.placement;
 
 import dunlin.placement.PlacementCommand.Abandon;
+import dunlin.placement.PlacementCommand.Adding;
 import dunlin.placement.PlacementCommand.Begin;
 import dunlin.placement.PlacementCommand.Cancel;
 import dunlin.placement.PlacementCommand.Change;
@@ -102,6 +103,11 @@ public final class PlacementCodec implements CommandCodec<PlacementCommand> {
         out.flag(value != null);
         if (value != null) out.text(value);
       }
+      case Adding(var intent, var configuration) -> {
+        out.octet(13);
+        out.uuid(intent);
+        out.number(configuration);
+      }
     }
   }
 
@@ -120,6 +126,7 @@ public final class PlacementCodec implements CommandCodec<PlacementCommand> {
       case 10 -> new Abandon(in.uuid());
       case 11 -> new SplitDone(in.uuid(), RangeDescriptor.readFrom(in), in.number());
       case 12 -> new Change(in.text(), in.flag() ? in.text() : null);
+      case 13 -> new Adding(in.uuid(), in.number());
       default -> throw new IllegalStateException("command of kind " + kind);
     };
   }

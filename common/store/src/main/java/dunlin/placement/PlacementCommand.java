@@ -23,7 +23,7 @@ public sealed interface PlacementCommand {
   record PlaceRange(RangeDescriptor range) implements PlacementCommand {}
 
   /** The range's own group has changed its peers, by the entry at this index of its log. */
-  record PeersChanged(UUID range, long epoch, long configuration, List<RangeDescriptor.Peer> peers)
+  record PeersChanged(UUID range, long epoch, long configuration, List<UUID> peers)
       implements PlacementCommand {
     public PeersChanged {
       peers = List.copyOf(peers);
@@ -34,6 +34,9 @@ public sealed interface PlacementCommand {
 
   /** Cancels an operation: the steps already done are undone. Not for splits. */
   record Cancel(UUID intent) implements PlacementCommand {}
+
+  /** The leader of an operation's range is about to be asked to add the new replica to this configuration. */
+  record Adding(UUID intent, long configuration) implements PlacementCommand {}
 
   /** An operation has reached its goal. */
   record Finish(UUID intent) implements PlacementCommand {}

@@ -13,35 +13,16 @@ import org.jspecify.annotations.Nullable;
  *
  * @param id also the range's Raft group and directory
  * @param epoch rises with each change of {@code keys}; peers change under Raft's own rules and leave it alone
- * @param peers in no particular order, each node once; may be empty only before the range has been placed
+ * @param peers the nodes that have a replica, all of them voters, in no particular order; may be empty only before the
+ *     range has been placed
  * @param split where this range was split off from another, or null for a range that the store began with
  */
 public record RangeDescriptor(
-    UUID id, String kind, KeyInterval keys, long epoch, List<Peer> peers, @Nullable Origin split) {
+    UUID id, String kind, KeyInterval keys, long epoch, List<UUID> peers, @Nullable Origin split) {
   public static final int PEERS_MAX = 16;
   public static final int KIND_BYTES_MAX = 32;
 
-  private static final int FORMAT = 1;
-
-  /** The role of a replica in its group. */
-  public enum Role {
-    VOTER(1),
-    /** Receives the log and has no vote: the role of every new replica. */
-    LISTENER(2);
-
-    private final int code;
-
-    Role(int code) {
-      this.code = code;
-    }
-  }
-
-  /** A node that has a replica. */
-  public record Peer(UUID node, Role role) {
-    public boolean votes() {
-      return role == Role.VOTER;
-    }
-  }
+  private static final int FORMAT = 2;
 
   /**
    * The entry of the parent's log at which a range was split off. It is the same on each replica, so it proves where
@@ -60,24 +41,19 @@ public record RangeDescriptor(
     if (epoch < 1) throw new IllegalArgumentException("epoch " + epoch + ", the first is 1");
     if (peers.size() > PEERS_MAX) throw new IllegalArgumentException(peers.size() + " replicas, at most " + PEERS_MAX);
     var nodes = new HashSet<UUID>();
-    for (var peer : peers)
-      if (!nodes.add(peer.node())) throw new IllegalArgumentException("two replicas on node " + peer.node());
+    for (var node : peers) if (!nodes.add(node)) throw new IllegalArgumentException("two replicas on node " + node);
   }
 
   public Optional<Origin> origin() {
     return Optional.ofNullable(split);
   }
 
-  public List<UUID> voters() {
-    return peers.stream().filter(Peer::votes).map(Peer::node).toList();
+  /** Whether a node has a replica. */
+  public boolean has(UUID node) {
+    return peers.contains(node);
   }
 
-  /** The replica on a node, or empty. */
-  public Optional<Peer> peer(UUID node) {
-    return peers.stream().filter(peer -> peer.node().equals(node)).findFirst();
-  }
-
-  public RangeDescriptor withPeers(List<Peer> changed) {
+  public RangeDescriptor withPeers(List<UUID> changed) {
     return new RangeDescriptor(id, kind, keys, epoch, changed, split);
   }
 
@@ -127,21 +103,11 @@ public record RangeDescriptor(
         in.flag() ? new Origin(in.uuid(), in.number(), in.number()) : null);
   }
 
-  public static void writePeers(List<Peer> peers, FieldWriter out) {
-    out.list(
-        peers,
-        (to, peer) -> {
-          to.uuid(peer.node());
-          to.octet(peer.role().code);
-        });
+  public static void writePeers(List<UUID> peers, FieldWriter out) {
+    out.list(peers, (to, node) -> to.uuid(node));
   }
 
-  public static List<Peer> readPeers(FieldReader in) {
-    return in.list(from -> new Peer(from.uuid(), role(from.octet())));
-  }
-
-  private static Role role(int code) {
-    for (var role : Role.values()) if (role.code == code) return role;
-    throw new IllegalStateException("role " + code);
+  public static List<UUID> readPeers(FieldReader in) {
+    return in.list(FieldReader::uuid);
   }
 }

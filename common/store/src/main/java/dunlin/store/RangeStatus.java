@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param flushed the last entry whose rows survive a crash without the log
  * @param logBytes the log's files, as of the last second
  * @param queued commands that wait for the log
- * @param peers all members of the range's configuration, including this node
+ * @param peers the range's voters by its configuration; a node that is being added is not among them yet
  * @param configuration index of the entry that the peers are from; -1 while they are being changed or it is not committed
  */
 public record RangeStatus(
@@ -41,7 +41,7 @@ public record RangeStatus(
    * @param lag entries of the leader's log that the peer has not acknowledged, or -1
    * @param silenceOrNull since when the peer has not answered the leader
    */
-  public record Peer(Member member, boolean votes, int priority, long lag, @Nullable Duration silenceOrNull) {
+  public record Peer(Member member, int priority, long lag, @Nullable Duration silenceOrNull) {
     /** For how long the peer has not answered; empty for this node itself and on replicas that do not lead. */
     public Optional<Duration> silence() {
       return Optional.ofNullable(silenceOrNull);

@@ -62,25 +62,22 @@ public interface Replica<C, R> extends Range<C, R> {
   void onLeadership(Consumer<Boolean> listener);
 
   /**
-   * On the leader: adds a new replica without a vote. The node must have created it ({@link RangeStore#createReplica}).
-   * Returns when it has all but the newest entries. Blocks, as the methods below do.
+   * On the leader: adds a new replica as a voter. The node must have created it ({@link RangeStore#createReplica}). It
+   * gets its vote once it has all but the newest entries; this returns when it has it. Blocks, as the methods below do.
    *
    * @throws NotLeaderException when this replica does not lead
    * @throws StoreException when it is refused or the deadline passes; a change in progress may still complete later
    */
-  void addListener(Member member, Duration deadline);
+  void add(Member member, Duration deadline);
 
   /**
-   * On the leader: changes the peers in one step. A new listener must have been created on its node; when this returns
-   * it has all but the newest entries. This node itself stays a voter.
+   * On the leader: changes the peers in one step, which waits for new ones as {@link #add} does. This node itself stays
+   * a peer. The same peers make a new configuration, too: what is based on the present one can change nothing afterwards.
    *
    * @param configuration the {@link RangeStatus#configuration()} that the change is based on
    * @throws OutdatedException when another configuration is in force: nothing has changed
    */
-  void changePeers(long configuration, List<Member> voters, List<Member> listeners, Duration deadline);
-
-  /** On the leader: makes a listener a voter, once it has nearly caught up. */
-  void promote(UUID node, Duration deadline);
+  void changePeers(long configuration, List<Member> members, Duration deadline);
 
   /**
    * On the leader: removes a replica from the group, never the leader's own: transfer the leadership first. The node

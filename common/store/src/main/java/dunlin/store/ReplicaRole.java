@@ -6,9 +6,7 @@ public enum ReplicaRole {
   FOLLOWER,
   /** Asks the others for their votes. */
   CANDIDATE,
-  /** Receives the log and has no vote. */
-  LISTENER,
-  /** Is not a peer of the range: not yet, or not any more. */
+  /** Is not a peer of the range: its leader has not added it yet, or has removed it. */
   OUTSIDE,
   /** Its files were damaged and have been quarantined, or were lost: the range must remove it and add it again. */
   QUARANTINED,

@@ -137,7 +137,7 @@ class ClusterTest {
               () -> {
                 assertThat(cluster.map().intents()).as(cluster.waiting()).isEmpty();
                 var range = cluster.range(LEDGER).orElseThrow().range();
-                assertThat(range.voters()).contains(fresh.id()).doesNotContain(left).hasSize(3);
+                assertThat(range.peers()).contains(fresh.id()).doesNotContain(left).hasSize(3);
               });
       assertThat(cluster.append(LEDGER, "k7", "2")).isEqualTo("1,2");
       await().atMost(TestCluster.DEADLINE).until(() -> fresh.rows(LEDGER).size() == 200 && "1,2".equals(fresh.rows(LEDGER).get("k7")));
@@ -236,7 +236,7 @@ class ClusterTest {
               () -> {
                 assertThat(cluster.map().intents()).as(cluster.waiting()).isEmpty();
                 assertThat(cluster.range(LEDGER).orElseThrow().configuration()).isGreaterThan(before);
-                assertThat(cluster.range(LEDGER).orElseThrow().range().voters()).contains(id).hasSize(3);
+                assertThat(cluster.range(LEDGER).orElseThrow().range().peers()).contains(id).hasSize(3);
                 assertThat(damaged.store().status())
                     .anyMatch(status -> status.range().uuid().equals(LEDGER) && status.role() == ReplicaRole.FOLLOWER);
               });
@@ -335,7 +335,7 @@ class ClusterTest {
 
   private static boolean onlyOn(TestCluster cluster, Node node) {
     var range = cluster.range(LEDGER).orElseThrow().range();
-    return range.voters().equals(List.of(node.id())) && cluster.map().intents().isEmpty();
+    return range.peers().equals(List.of(node.id())) && cluster.map().intents().isEmpty();
   }
 
   private static void awaitRows(Node node, String rows) {

@@ -48,7 +48,7 @@ class SplitTest {
       var child = ledgers(cluster).stream().filter(range -> range.origin().isPresent()).findFirst().orElseThrow();
       assertThat(cluster.range(TestCluster.LEDGER).orElseThrow().range().keys()).isEqualTo(parent.keys().below(CUT));
       assertThat(child.keys()).isEqualTo(parent.keys().from(CUT));
-      assertThat(child.voters()).hasSize(3);
+      assertThat(child.peers()).hasSize(3);
       for (var node : cluster.nodes) {
         await().atMost(TestCluster.DEADLINE).untilAsserted(() -> lower.check(node.rows(TestCluster.LEDGER)));
         await().atMost(TestCluster.DEADLINE).untilAsserted(() -> upper.check(node.rows(child.id())));

@@ -272,7 +272,7 @@ final class TestCluster implements AutoCloseable {
               var map = map();
               if (map.ranges().isEmpty()) throw new AssertionError("no ranges yet");
               for (var placed : map.ranges().values()) {
-                long up = placed.range().voters().stream().filter(map::up).count();
+                long up = placed.range().peers().stream().filter(map::up).count();
                 if (up != voters || placed.range().peers().size() != voters)
                   throw new AssertionError(placed + " of " + states(map) + ", waiting: " + waiting());
               }

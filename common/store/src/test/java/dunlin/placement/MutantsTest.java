@@ -3,6 +3,7 @@ package dunlin.placement;
 import dunlin.placement.Action.ChangePeers;
 import dunlin.placement.Operation.MoveReplica;
 import dunlin.placement.Operation.Split;
+import dunlin.placement.PlacementCommand.Abandon;
 import dunlin.placement.plan.ClusterObservation;
 import dunlin.placement.plan.Leases;
 import dunlin.placement.plan.OperationSettings;
@@ -10,8 +11,6 @@ import dunlin.placement.plan.Operations;
 import dunlin.placement.plan.SplitSettings;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeDescriptor.Origin;
-import dunlin.store.RangeDescriptor.Peer;
-import dunlin.store.RangeDescriptor.Role;
 import dunlin.store.raft.RangeFence.SplitOutcome;
 import java.time.Duration;
 import java.util.List;
@@ -98,38 +97,111 @@ class MutantsTest {
   }
 
   @Test
-  void aMoveThatRemovesBeforeItPromotesIsFound() {
+  void aMoveThatRemovesBeforeItAddsIsFound() {
     found("goes from 3 voters with rows to 2", asking((change, map) -> removesFirst(change, map)));
   }
 
   private static ChangePeers removesFirst(ChangePeers change, ClusterMap map) {
     var intent = map.intentOn(change.range());
     if (intent.isEmpty() || !(intent.get().operation() instanceof MoveReplica(_, var from, var to))) return change;
-    var vote = new Peer(to, Role.VOTER);
-    boolean promotes = change.wanted().contains(vote) && !change.expected().contains(vote);
-    if (!promotes || change.expected().stream().noneMatch(peer -> peer.node().equals(from))) return change;
-    var wanted = change.expected().stream().filter(peer -> !peer.node().equals(from)).toList();
-    return new ChangePeers(change.node(), change.range(), change.configuration(), change.expected(), wanted);
+    boolean adds = change.wanted().contains(to) && !change.expected().contains(to);
+    if (!adds || !change.expected().contains(from)) return change;
+    return changing(change, without(change.expected(), from));
   }
 
   @Test
-  void aReplicaThatVotesAtOnceIsFound() {
+  void aMoveThatRemovesBeforeTheNewReplicaHasItsRowsIsFound() {
     found(
-        "gets a vote in .* and has no rows",
-        asking(
-            (change, _) -> {
-              var wanted = change.wanted().stream().map(peer -> new Peer(peer.node(), Role.VOTER)).toList();
-              return new ChangePeers(change.node(), change.range(), change.configuration(), change.expected(), wanted);
-            }));
+        "goes from \\d voters with rows to",
+        instead(
+            (intent, led) ->
+                intent.operation() instanceof MoveReplica(_, var from, var to) && led.range().has(from) && led.range().has(to)
+                    ? without(led.range().peers(), from)
+                    : null));
+  }
+
+  @Test
+  void aFreshVoterThatIsTakenForALostOneIsFound() {
+    found(
+        "removes the replica that it has had created",
+        instead(
+            (intent, led) ->
+                intent.operation().filled().map(to -> led.range().has(to) ? without(led.range().peers(), to) : null).orElse(null)));
+  }
+
+  @Test
+  void aReplicaThatPassesForTheOneThatWasLostIsFound() {
+    found(
+        "takes a replica that has lost its vote",
+        new Rules() {
+          @Override
+          UUID creation(UUID operation, boolean lost, UUID another) {
+            return operation;
+          }
+        });
+  }
+
+  /** A change that is to add its replica may take effect later. */
+  @Test
+  void anOperationThatIsAbandonedTooEarlyIsFound() {
+    found(
+        "drops its replica of .* in which it votes|lacks a replica",
+        new Rules() {
+          @Override
+          Operations.Decision decide(ClusterMap map, ClusterObservation sight, OperationSettings settings) {
+            var decision = super.decide(map, sight, settings);
+            for (var action : List.copyOf(decision.actions())) {
+              if (!(action instanceof ChangePeers change) || !change.expected().equals(change.wanted())) continue;
+              decision.actions().remove(action);
+              map.intentOn(change.range()).ifPresent(intent -> decision.commands().add(new Abandon(intent.id())));
+            }
+            return decision;
+          }
+        });
+  }
+
+  private interface Waiting {
+    /** The peers that are asked for instead of waiting, or null. */
+    @Nullable List<UUID> peers(Intent intent, NodeReport.Replica led);
+  }
+
+  /** Rules that ask for other peers instead of waiting until a replica has caught up. */
+  private static Rules instead(Waiting mutation) {
+    return new Rules() {
+      @Override
+      Operations.Decision decide(ClusterMap map, ClusterObservation sight, OperationSettings settings) {
+        var decision = super.decide(map, sight, settings);
+        decision.waiting().forEach((id, why) -> {
+          var intent = map.intents().get(id);
+          if (intent == null || !why.endsWith("catches up")) return;
+          for (var report : sight.reports().values()) {
+            var led = report.replica(intent.operation().range().orElseThrow()).filter(NodeReport.Replica::leads).orElse(null);
+            if (led == null) continue;
+            var wanted = mutation.peers(intent, led);
+            if (wanted != null && wanted.contains(report.node()))
+              decision.actions().add(new ChangePeers(report.node(), led.range().id(), led.configuration(), led.range().peers(), wanted));
+          }
+        });
+        return decision;
+      }
+    };
+  }
+
+  private static List<UUID> without(List<UUID> peers, UUID node) {
+    return peers.stream().filter(peer -> !peer.equals(node)).toList();
+  }
+
+  private static ChangePeers changing(ChangePeers change, List<UUID> wanted) {
+    return new ChangePeers(change.node(), change.range(), change.configuration(), change.expected(), wanted);
   }
 
   @Test
   void aChangeOfPeersWithoutComparisonIsFound() {
     found(
-        "gets a vote in .* and has no rows|goes from \\d voters with rows|in which it votes|lacks",
+        "gets a vote in .* and has no replica|goes from \\d voters with rows|in which it votes|lacks",
         new Rules() {
           @Override
-          boolean exchanges(long configuration, List<Peer> peers, ChangePeers action) {
+          boolean exchanges(long configuration, List<UUID> peers, ChangePeers action) {
             return true;
           }
         });

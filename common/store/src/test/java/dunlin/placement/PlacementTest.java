@@ -32,8 +32,6 @@ import dunlin.placement.plan.SplitChoice;
 import dunlin.store.KeyInterval;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeDescriptor.Origin;
-import dunlin.store.RangeDescriptor.Peer;
-import dunlin.store.RangeDescriptor.Role;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -249,7 +247,7 @@ public class PlacementTest {
     accepted(new PlaceRange(new RangeDescriptor(new UUID(1, 2), "retained", KeyInterval.all(), 1, List.of(), null)));
     var routes = new RangeDescriptor(new UUID(1, 2), "routes", KeyInterval.all(), 1, List.of(), null);
     refused(new PlaceRange(routes), Reason.CONFLICT);
-    var stranger = List.of(new Peer(id(9), Role.VOTER));
+    var stranger = List.of(id(9));
     var inbox = new RangeDescriptor(new UUID(1, 3), "inbox", KeyInterval.all(), 1, stranger, null);
     refused(new PlaceRange(inbox), Reason.UNKNOWN_NODE);
   }
@@ -391,8 +389,8 @@ public class PlacementTest {
   }
 
   public static RangeDescriptor range(int... nodes) {
-    var peers = new ArrayList<Peer>();
-    for (int node : nodes) peers.add(new Peer(id(node), Role.VOTER));
+    var peers = new ArrayList<UUID>();
+    for (int node : nodes) peers.add(id(node));
     return new RangeDescriptor(RANGE, "routes", KeyInterval.all(), 1, peers, null);
   }
 }

@@ -13,8 +13,6 @@ import dunlin.store.FieldWriter;
 import dunlin.store.KeyInterval;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeDescriptor.Origin;
-import dunlin.store.RangeDescriptor.Peer;
-import dunlin.store.RangeDescriptor.Role;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -105,7 +103,7 @@ class PlacementWireTest {
             new ClusterMap.Change.NodeIs(node.in(ClusterNode.State.DRAINING)),
             new ClusterMap.Change.NodeGone(id(random)),
             new ClusterMap.Change.RangeIs(new PlacedRange(range(random), random.nextInt(9) - 1)),
-            new ClusterMap.Change.IntentIs(new Intent(id(random), new Operation.AddReplica(id(random), id(random)), 3, true)),
+            new ClusterMap.Change.IntentIs(new Intent(id(random), new Operation.AddReplica(id(random), id(random)), 3, true, random.nextLong(99))),
             new ClusterMap.Change.IntentGone(id(random)),
             new ClusterMap.Change.SettingIs("name", "value" + map.version()),
             new ClusterMap.Change.SettingGone("other"))
@@ -126,7 +124,7 @@ class PlacementWireTest {
   }
 
   private static RangeDescriptor range(Random random) {
-    var peers = List.of(new Peer(id(random), Role.VOTER), new Peer(id(random), Role.LISTENER));
+    var peers = List.of(id(random), id(random));
     var keys = random.nextBoolean() ? KeyInterval.all() : KeyInterval.between(new byte[] {1}, new byte[] {(byte) (2 + random.nextInt(9))});
     var origin = random.nextBoolean() ? new Origin(id(random), 1, random.nextInt(99)) : null;
     return new RangeDescriptor(id(random), "routes", keys, 1 + random.nextInt(9), peers, origin);

@@ -7,7 +7,6 @@ import dunlin.placement.plan.Leases;
 import dunlin.placement.plan.OperationSettings;
 import dunlin.placement.plan.Operations;
 import dunlin.store.RangeDescriptor;
-import dunlin.store.RangeDescriptor.Peer;
 import dunlin.store.raft.RangeFence;
 import java.time.Duration;
 import java.util.List;
@@ -32,13 +31,18 @@ class Rules {
   }
 
   /** Whether a change of peers passes its comparison. */
-  boolean exchanges(long configuration, List<Peer> peers, ChangePeers action) {
+  boolean exchanges(long configuration, List<UUID> peers, ChangePeers action) {
     return configuration == action.configuration() && peers.equals(action.expected());
   }
 
   /** Whether dropping a replica passes its comparison. */
   boolean drops(UUID present, UUID creation) {
     return present.equals(creation);
+  }
+
+  /** The identifier of a replica that an operation has created, maybe where another was lost. */
+  UUID creation(UUID operation, boolean lost, UUID another) {
+    return lost ? another : operation;
   }
 
   Leases leases(long term, Duration now) {

@@ -9,10 +9,11 @@ import dunlin.placement.PlacementCommand.Begin;
 import dunlin.placement.PlacementCommand.MarkNode;
 import dunlin.placement.PlacementResult.Accepted;
 import dunlin.placement.SimGroup.Entry;
+import dunlin.placement.plan.ClusterObservation;
+import dunlin.placement.plan.Operations;
 import dunlin.store.KeyInterval;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeDescriptor.Origin;
-import dunlin.store.RangeDescriptor.Peer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -45,6 +46,7 @@ final class SimChecks {
   private final Map<Long, Integer> acknowledged = new HashMap<>();
   private final Map<Integer, Set<String>> written = new HashMap<>(); // for each key, the entries of its writes
   private final Set<UUID> ownAccord = new HashSet<>(); // automatic operations
+  private final Set<String> amnesiacs = new HashSet<>();
   private int ownSplits;
 
   SimChecks(SimWorld world) {
@@ -101,25 +103,22 @@ final class SimChecks {
   }
 
   void dropped(SimReplica replica) {
-    var peers = replica.group.peersAt(replica.group.last());
-    if (peers.stream().anyMatch(peer -> peer.votes() && peer.node().equals(replica.node.id)))
+    if (replica.group.peersAt(replica.group.last()).contains(replica.node.id))
       throw new Violation(replica.node + " drops its replica of " + replica.group.id + ", in which it votes");
   }
 
   /** A leader is about to exchange peers. */
-  void changing(SimGroup group, List<Peer> before, List<Peer> wanted) {
+  void changing(SimGroup group, List<UUID> before, List<UUID> wanted) {
     long had =
-        SimGroup.voters(before).stream().filter(voter -> holds(group, voter) && !world.node(voter).justLost(group.id)).count();
+        before.stream().filter(voter -> holds(group, voter) && !world.node(voter).justLost(group.id)).count();
     // Data on a node that is down, or has just been lost, counts as there: no node can know.
     long has =
-        SimGroup.voters(wanted).stream().filter(voter -> holds(group, voter) || world.node(voter).uncertain(group.id)).count();
+        wanted.stream().filter(voter -> holds(group, voter) || world.node(voter).uncertain(group.id)).count();
     if (has < Math.min(had, Math.min(REPLICAS, world.meta.newestMap().places("routes"))))
       throw new Violation("range " + group.id + " goes from " + had + " voters with rows to " + has);
-    var voted = SimGroup.voters(before);
-    for (var voter : SimGroup.voters(wanted)) {
-      if (!voted.contains(voter) && !holds(group, voter))
-        throw new Violation(world.node(voter) + " gets a vote in " + group.id + " and has no rows");
-    }
+    for (var voter : wanted)
+      if (!before.contains(voter) && !world.node(voter).replicas.containsKey(group.id))
+        throw new Violation(world.node(voter) + " gets a vote in " + group.id + " and has no replica");
   }
 
   /** Whether a node will get its rows by applying the split that the range comes from. */
@@ -136,10 +135,40 @@ final class SimChecks {
 
   /** The meta group's leader asks for other peers. */
   void asks(ChangePeers change, ClusterMap map) {
-    var before = SimGroup.voters(change.expected());
-    var voters = SimGroup.voters(change.wanted());
+    var before = change.expected();
+    var voters = change.wanted();
     if (!voters.equals(before) && !map.quorum(voters))
       throw new Violation("range " + change.range() + " would have voters of which too few are up");
+  }
+
+  /** A node reports a replica that has forgotten what it voted for. */
+  void amnesiac(NodeReport report, SimReplica replica) {
+    amnesiacs.add(name(report, replica.group.id));
+  }
+
+  private static String name(NodeReport report, UUID range) {
+    return report.node() + " " + report.incarnation() + " " + report.number() + " " + range;
+  }
+
+  /** What the meta group's leader makes of the replicas that operations have had created. */
+  void takes(Operations.Decision decision, ClusterMap map, ClusterObservation sight) {
+    for (var intent : map.intents().values()) {
+      var range = intent.operation().range().orElse(null);
+      var to = intent.operation().filled().orElse(null);
+      var report = to == null ? null : sight.reports().get(to);
+      if (range == null || to == null || report == null) continue;
+      boolean own = report.replica(range).filter(replica -> replica.creation().equals(intent.id())).isPresent();
+      if (!own) continue;
+      if (amnesiacs.contains(name(report, range)))
+        throw new Violation(intent + " takes a replica that has lost its vote for the one that it has had created");
+      var state = requireNonNull(map.nodes().get(to)).state();
+      boolean undone = intent.cancelled() || state == State.DOWN || state == State.LEFT || map.emptying(to).isPresent();
+      for (var action : decision.actions()) {
+        boolean removes = action instanceof ChangePeers change && change.expected().contains(to) && !change.wanted().contains(to);
+        if (removes && action.range().equals(range) && !undone)
+          throw new Violation(intent + " removes the replica that it has had created");
+      }
+    }
   }
 
   /** The meta group's leader changes a node's state. */
@@ -172,7 +201,7 @@ final class SimChecks {
       ownAccord.add(id);
       if (++splits > limits.atOnceMax()) throw new Violation("more than " + limits.atOnceMax() + " splits at a time");
       var range = requireNonNull(map.ranges().get(split.of())).range();
-      for (var node : range.voters())
+      for (var node : range.peers())
         if (map.rangesOn(node).size() >= limits.replicasMax()) throw new Violation(node + " gets too many replicas by " + split);
     }
   }
@@ -210,7 +239,7 @@ final class SimChecks {
     for (var group : world.groups.values()) {
       long cut = -1;
       for (int i = 0; i < group.log.size(); i++) if (group.log.get(i).entry() instanceof Entry.Cut) cut = i;
-      for (var voter : SimGroup.voters(group.peersAt(group.last()))) {
+      for (var voter : group.peersAt(group.last())) {
         var replica = world.node(voter).replicas.get(group.id);
         if (replica == null || !replica.installed || replica.state.applied < cut) return false;
       }
@@ -244,11 +273,11 @@ final class SimChecks {
       var group = world.group(placed.range().id());
       var leader = group.leader;
       if (leader == null) return "range " + group.id + " has no leader";
-      if (!SimGroup.voters(placed.range().peers()).equals(SimGroup.voters(group.peersAt(group.last()))))
+      if (!placed.range().peers().equals(group.peersAt(group.last())))
         return "the map has other peers for range " + group.id;
       for (var node : world.nodes) {
         var replica = node.replicas.get(group.id);
-        boolean peer = placed.range().peer(node.id).isPresent();
+        boolean peer = placed.range().has(node.id);
         var row = map.nodes().get(node.id);
         if (row != null && row.state() == State.LEFT) continue; // it keeps its replicas, and no operation touches them
         if (peer != (replica != null)) return node + (peer ? " lacks" : " still has") + " a replica of " + group.id;
@@ -272,10 +301,10 @@ final class SimChecks {
       var own = leader.state.descriptor;
       if (own.epoch() != placed.range().epoch() || !own.keys().equals(placed.range().keys()))
         throw new Violation("the map has " + placed.range() + ", the range is " + own);
-      if (SimGroup.voters(own.peers()).size() < REPLICAS) throw new Violation(own + " has too few voters");
+      if (own.peers().size() < REPLICAS) throw new Violation(own + " has too few voters");
       for (var node : world.nodes) {
         var replica = node.replicas.get(group.id);
-        boolean peer = own.peer(node.id).isPresent();
+        boolean peer = own.has(node.id);
         if (peer && replica != null && !replica.state.rows.equals(leader.state.rows))
           throw new Violation(node + " and " + leader.node + " have different rows of range " + group.id);
       }

@@ -124,9 +124,11 @@ final class SimMeta {
       world.checks.marks(mark, world.now().minus(member.since));
       propose(member, mark);
     }
-    var decision = world.rules.decide(map, leases.sight(map, world.now()), world.settings);
+    var sight = leases.sight(map, world.now());
+    var decision = world.rules.decide(map, sight, world.settings);
     if (leader == member) last = decision;
     world.checks.decides(decision.commands(), map);
+    world.checks.takes(decision, map, sight);
     decision.commands().forEach(command -> propose(member, command));
     for (var action : decision.actions()) {
       if (action instanceof ChangePeers change) world.checks.asks(change, map);

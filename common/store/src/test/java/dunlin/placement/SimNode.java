@@ -25,6 +25,8 @@ final class SimNode {
   boolean up = true;
   long upSince = -9000;
   private final Map<UUID, Long> lost = new TreeMap<>();
+  /** For each range of which a replica was lost and not dropped since: where the log ended if it voted, or MAX_VALUE. */
+  private final Map<UUID, Long> notes = new TreeMap<>();
   private long incarnation = 1;
   private long reports;
   private long leadership; // lost with the process
@@ -94,6 +96,7 @@ final class SimNode {
   private void heartbeat() {
     var report =
         new NodeReport(id, leadership, incarnation, ++reports, replicas.values().stream().map(SimReplica::report).toList());
+    replicas.values().stream().filter(SimReplica::amnesiac).forEach(replica -> world.checks.amnesiac(report, replica));
     world.meta.report(report);
   }
 
@@ -118,8 +121,12 @@ final class SimNode {
       case CreateReplica(_, var descriptor, var creation) -> {
         if (replica != null) return;
         mayCrash();
+        var note = notes.get(descriptor.id());
+        var another = new UUID(world.random.nextLong(), 5);
         var made =
-            new SimReplica(this, world.group(descriptor.id()), creation, new SimReplica.State(descriptor, false), false);
+            new SimReplica(
+                this, world.group(descriptor.id()), world.rules.creation(creation, note != null, another),
+                new SimReplica.State(descriptor, false), false, note == null ? Long.MAX_VALUE : note);
         replicas.put(descriptor.id(), made);
         mayCrash();
         made.running = true;
@@ -133,14 +140,14 @@ final class SimNode {
         replica.crash();
         mayCrash();
         replicas.remove(action.range());
+        notes.remove(action.range());
       }
       case ChangePeers change -> {
         if (replica == null || !replica.leads || !replica.running || replica.group.leader != replica) return;
         long configuration = replica.group.configurationAt(replica.group.last());
         var peers = replica.group.peersAt(replica.group.last());
         if (!world.rules.exchanges(configuration, peers, change)) return;
-        world.checks.changing(replica.group, peers, change.wanted());
-        replica.group.propose(replica, new Entry.Configuration(change.wanted()));
+        replica.group.change(replica, change.wanted());
       }
       case TransferLeadership(_, _, var to) -> {
         if (replica == null || replica.group.leader != replica) return;
@@ -167,6 +174,7 @@ final class SimNode {
     replica.crash();
     replicas.remove(range);
     lost.put(range, world.millis());
+    notes.put(range, replica.amnesiac() ? replica.lostAt : replica.knowsItsVote() ? replica.group.last() : Long.MAX_VALUE);
   }
 
   /** Whether a range was lost here recently, even if a late message has created a replica again. */

@@ -49,6 +49,9 @@ final class SimReplica {
   final SimGroup group;
   final UUID creation;
 
+  /** Where the log ended when this node lost a replica that voted, in whose place this one is; MAX_VALUE for none. */
+  final long lostAt;
+
   // On disk.
   boolean installed;
   long stored = -1;
@@ -68,12 +71,28 @@ final class SimReplica {
   final Map<Long, Consumer<@Nullable Boolean>> waiting = new HashMap<>();
 
   SimReplica(SimNode node, SimGroup group, UUID creation, State state, boolean installed) {
+    this(node, group, creation, state, installed, Long.MAX_VALUE);
+  }
+
+  SimReplica(SimNode node, SimGroup group, UUID creation, State state, boolean installed, long lostAt) {
+    this.lostAt = lostAt;
     this.node = node;
     this.group = group;
     this.creation = creation;
     this.durable = state;
     this.state = state.copy();
     this.installed = installed;
+  }
+
+  /** Whether it knows that it votes, and so may have voted. */
+  boolean knowsItsVote() {
+    return installed && stored >= group.peerFrom(node.id);
+  }
+
+  /** Whether it is in the place of a voter that was lost and that the group has never removed. */
+  boolean amnesiac() {
+    long from = group.peerFrom(node.id);
+    return lostAt < Long.MAX_VALUE && from <= lostAt;
   }
 
   void crash() {
@@ -104,7 +123,7 @@ final class SimReplica {
     var world = node.world;
     var leader = group.leader;
     if (leader != null && leader != this && !world.fault(6)) {
-      boolean peer = group.peersAt(group.last()).stream().anyMatch(p -> p.node().equals(node.id));
+      boolean peer = group.receives(node.id);
       if (peer && !installed && leader.state.based) install(leader);
       else if (peer && installed && stored < group.last()) stored += 1 + world.random.nextLong(group.last() - stored);
     }
@@ -192,9 +211,9 @@ final class SimReplica {
     var followers = new ArrayList<Follower>();
     if (leads) {
       for (var peer : range.peers()) {
-        var member = peer.node().equals(node.id) ? null : group.member(peer.node());
-        if (!peer.node().equals(node.id))
-          followers.add(new Follower(peer.node(), member == null ? Long.MAX_VALUE : group.last() - member.stored));
+        var member = peer.equals(node.id) ? null : group.member(peer);
+        if (!peer.equals(node.id))
+          followers.add(new Follower(peer, member == null ? Long.MAX_VALUE : group.last() - member.stored));
       }
     }
     long unflushed = state.applied - durable.applied;

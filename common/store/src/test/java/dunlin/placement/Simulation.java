@@ -14,8 +14,6 @@ import dunlin.placement.PlacementCommand.RegisterNode;
 import dunlin.placement.plan.SplitChoice;
 import dunlin.store.KeyInterval;
 import dunlin.store.RangeDescriptor;
-import dunlin.store.RangeDescriptor.Peer;
-import dunlin.store.RangeDescriptor.Role;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -79,8 +77,8 @@ final class Simulation {
   }
 
   private void place(UUID id, KeyInterval keys, int... on) {
-    var peers = new ArrayList<Peer>();
-    for (int number : on) peers.add(new Peer(world.nodes.get(number).id, Role.VOTER));
+    var peers = new ArrayList<UUID>();
+    for (int number : on) peers.add(world.nodes.get(number).id);
     var range = new RangeDescriptor(id, "routes", keys, 1, peers, null);
     var group = new SimGroup(world, id, peers);
     world.groups.put(id, group);
@@ -109,7 +107,7 @@ final class Simulation {
           var leader = world.group(found.get().id()).leader;
           var to = leader != null && world.random.nextBoolean()
               ? leader.node
-              : world.node(peers.get(world.random.nextInt(peers.size())).node());
+              : world.node(peers.get(world.random.nextInt(peers.size())));
           world.send(
               to,
               () -> {
@@ -145,7 +143,7 @@ final class Simulation {
       world.meta.propose(meta, new Cancel(some(List.copyOf(map.intents().keySet()))));
     var range = some(List.copyOf(map.ranges().values())).range();
     var to = some(world.nodes).id;
-    var peer = range.peers().isEmpty() ? to : some(range.peers()).node();
+    var peer = range.peers().isEmpty() ? to : some(range.peers());
     var operation =
         switch (world.random.nextInt(10)) {
           case 0, 1, 2 -> SplitChoice.at(range, SimNode.key(1 + world.random.nextInt(126)));
@@ -163,7 +161,7 @@ final class Simulation {
   private void damage() {
     if (!world.fault(2)) return;
     var group = some(List.copyOf(world.groups.values()));
-    var voters = SimGroup.voters(group.peersAt(group.last()));
+    var voters = group.peersAt(group.last());
     boolean enough = voters.size() >= 3 && world.checks.whole();
     if (enough) world.node(some(voters)).damage(group.id);
   }

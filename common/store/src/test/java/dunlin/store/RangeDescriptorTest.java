@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dunlin.store.RangeDescriptor.Origin;
-import dunlin.store.RangeDescriptor.Peer;
-import dunlin.store.RangeDescriptor.Role;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -55,8 +53,8 @@ class RangeDescriptorTest {
     byte[] stored =
         HexFormat.of()
             .parseHex(
-                "01" + "00000000000000030000000000000004" + "06726f75746573" + "0110" + "010120" + "07"
-                    + "02" + "0000000000000001000000000000000201" + "0000000000000001000000000000000302"
+                "02" + "00000000000000030000000000000004" + "06726f75746573" + "0110" + "010120" + "07"
+                    + "02" + "00000000000000010000000000000002" + "00000000000000010000000000000003"
                     + "01" + "00000000000000050000000000000006" + "02" + "ac02");
 
     var descriptor = RangeDescriptor.parse(stored);
@@ -68,24 +66,24 @@ class RangeDescriptorTest {
                 "routes",
                 KeyInterval.between(new byte[] {0x10}, new byte[] {0x20}),
                 7,
-                List.of(new Peer(NODE, Role.VOTER), new Peer(new UUID(1, 3), Role.LISTENER)),
+                List.of(NODE, new UUID(1, 3)),
                 new Origin(new UUID(5, 6), 2, 300)));
     assertThat(descriptor.toBytes()).isEqualTo(stored);
   }
 
   @Test
-  void unknownFormatsAndRolesAreRefused() {
+  void unknownFormatsAreRefused() {
     byte[] bytes = new RangeDescriptor(NODE, "routes", KeyInterval.all(), 1, List.of(), null).toBytes();
-    bytes[0] = 2;
+    bytes[0] = 1;
     assertThatThrownBy(() -> RangeDescriptor.parse(bytes))
         .isInstanceOf(IllegalStateException.class)
-        .hasMessage("descriptor of a range of format 2, known is 1");
+        .hasMessage("descriptor of a range of format 1, known is 2");
     assertThatThrownBy(() -> RangeDescriptor.parse(new byte[0])).isInstanceOf(IllegalStateException.class);
   }
 
   @Test
   void halvesOfASplitHaveTheNextEpochAndTheSameNodes() {
-    var whole = new RangeDescriptor(NODE, "routes", KeyInterval.all(), 3, List.of(new Peer(NODE, Role.VOTER)), null);
+    var whole = new RangeDescriptor(NODE, "routes", KeyInterval.all(), 3, List.of(NODE), null);
     byte[] cut = {7};
 
     var lower = whole.lower(cut);
@@ -100,23 +98,22 @@ class RangeDescriptorTest {
 
   @Test
   void invalidDescriptorsAreRefused() {
-    var twice = List.of(new Peer(NODE, Role.VOTER), new Peer(NODE, Role.LISTENER));
+    var twice = List.of(NODE, NODE);
     assertThatThrownBy(() -> new RangeDescriptor(NODE, "routes", KeyInterval.all(), 1, twice, null))
         .hasMessageContaining("two replicas on node");
     assertThatThrownBy(() -> new RangeDescriptor(NODE, "Routes", KeyInterval.all(), 1, List.of(), null))
         .hasMessageContaining("lower-case");
     assertThatThrownBy(() -> new RangeDescriptor(NODE, "routes", KeyInterval.all(), 0, List.of(), null))
         .hasMessageContaining("epoch 0");
-    var many = new ArrayList<Peer>();
-    for (int i = 0; i <= RangeDescriptor.PEERS_MAX; i++) many.add(new Peer(new UUID(0, i), Role.VOTER));
+    var many = new ArrayList<UUID>();
+    for (int i = 0; i <= RangeDescriptor.PEERS_MAX; i++) many.add(new UUID(0, i));
     assertThatThrownBy(() -> new RangeDescriptor(NODE, "routes", KeyInterval.all(), 1, many, null))
         .hasMessageContaining("at most 16");
   }
 
   private static RangeDescriptor descriptor(Random random) {
-    var peers = new ArrayList<Peer>();
-    for (int i = random.nextInt(6); i > 0; i--)
-      peers.add(new Peer(new UUID(random.nextLong(), i), random.nextBoolean() ? Role.VOTER : Role.LISTENER));
+    var peers = new ArrayList<UUID>();
+    for (int i = random.nextInt(6); i > 0; i--) peers.add(new UUID(random.nextLong(), i));
     byte[] start = new byte[1 + random.nextInt(9)];
     random.nextBytes(start);
     byte[] end = Arrays.copyOf(start, start.length + 1);

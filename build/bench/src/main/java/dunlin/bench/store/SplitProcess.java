@@ -201,7 +201,7 @@ public final class SplitProcess implements AutoCloseable {
   }
 
   private int voters(UUID range) {
-    return descriptors().stream().filter(each -> each.id().equals(range)).mapToInt(each -> each.voters().size()).sum();
+    return descriptors().stream().filter(each -> each.id().equals(range)).mapToInt(each -> each.peers().size()).sum();
   }
 
   /** The replica that currently leads the range of a key. */

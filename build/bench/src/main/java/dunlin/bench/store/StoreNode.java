@@ -149,7 +149,7 @@ final class StoreNode implements LocalRanges, AutoCloseable {
   /** Called on the leader: adds a node; returns when it has all rows. */
   void add(Place joining, Duration deadline) {
     peers = Stream.concat(peers.stream(), Stream.of(joining)).toList();
-    replica(0).addListener(joining.member(), deadline);
+    replica(0).add(joining.member(), deadline);
   }
 
   void remove(Place leaving) {

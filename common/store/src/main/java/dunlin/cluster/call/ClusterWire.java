@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Calls and answers as bytes. Both begin with a format number; a call then names the cluster that its sender belongs to. */
 public final class ClusterWire {
-  private static final int FORMAT = 1;
+  private static final int FORMAT = 2;
 
   /** @param cluster null from a node that belongs to none yet, which may only say hello */
   public record Sent(@Nullable UUID cluster, ClusterCall call) {}

@@ -42,8 +42,8 @@ public record ClusterObservation(
   }
 
   /**
-   * Whether a voter has no data: no replica, or an empty one that a late call created where one was lost. No operation
-   * makes an empty replica a voter.
+   * Whether a voter has no data: no replica, or an empty one that a late call created where one was lost. One that an
+   * operation has just added has none for a moment, too; only that operation waits for it.
    */
   boolean empty(UUID voter, UUID range) {
     var replica = replica(voter, range);

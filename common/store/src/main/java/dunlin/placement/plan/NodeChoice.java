@@ -26,14 +26,14 @@ final class NodeChoice {
   static Optional<UUID> replica(RangeDescriptor range, @Nullable UUID leaving, ClusterMap map, ClusterObservation sight) {
     var zones =
         range.peers().stream()
-            .filter(peer -> !peer.node().equals(leaving))
-            .map(peer -> map.nodes().get(peer.node()))
+            .filter(node -> !node.equals(leaving))
+            .map(node -> map.nodes().get(node))
             .filter(node -> node != null)
             .map(node -> node.region() + "/" + node.zone())
             .collect(Collectors.toSet());
     var replicas = replicas(map);
     return map.nodes().values().stream()
-        .filter(node -> map.takes(node.id(), range.kind()) && sight.heard(node.id()) && range.peer(node.id()).isEmpty())
+        .filter(node -> map.takes(node.id(), range.kind()) && sight.heard(node.id()) && !range.has(node.id()))
         .min(
             Comparator.<ClusterNode, Boolean>comparing(node -> zones.contains(node.region() + "/" + node.zone()))
                 .thenComparing(node -> replicas.getOrDefault(node.id(), 0))
@@ -45,7 +45,7 @@ final class NodeChoice {
   private static Map<UUID, Integer> replicas(ClusterMap map) {
     var count = new HashMap<UUID, Integer>();
     for (var placed : map.ranges().values())
-      for (var peer : placed.range().peers()) count.merge(peer.node(), 1, Integer::sum);
+      for (UUID node : placed.range().peers()) count.merge(node, 1, Integer::sum);
     for (var intent : map.intents().values())
       intent.operation().filled().ifPresent(node -> count.merge(node, 1, Integer::sum));
     return count;
@@ -68,7 +68,7 @@ final class NodeChoice {
     for (var id : map.ranges().keySet()) {
       var led = sight.leader(id).orElse(null);
       if (led == null || map.intentOn(id).isPresent() || !leads.containsKey(led.node())) continue;
-      for (UUID voter : led.replica().range().voters()) {
+      for (UUID voter : led.replica().range().peers()) {
         if (!leads.containsKey(voter) || led.replica().lagOf(voter).orElse(Long.MAX_VALUE) > settings.lagMax()) continue;
         int gain = leads.get(led.node()) - leads.get(voter);
         if (gain > bestGain) {

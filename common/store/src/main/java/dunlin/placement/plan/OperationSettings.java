@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What the meta group's leader does automatically, and within which limits.
  *
- * @param lagMax entries that a listener may be behind to be given a vote
+ * @param lagMax entries that a voter may be behind to be given the leadership
  * @param unflushedMax bytes that a replica may have in memory only when its range is split
  * @param automaticMax operations at a time that the cluster began automatically
  * @param replicas how many voters a range gets as soon as there are nodes for them; 0 for never

@@ -1,7 +1,6 @@
 package dunlin.placement.plan;
 
 import dunlin.placement.Action;
-import dunlin.placement.Action.ChangePeers;
 import dunlin.placement.Action.DropReplica;
 import dunlin.placement.Action.StartReplica;
 import dunlin.placement.ClusterMap;
@@ -29,7 +28,6 @@ import dunlin.placement.plan.Step.Log;
 import dunlin.placement.plan.Step.Wait;
 import dunlin.store.FieldWriter;
 import dunlin.store.RangeDescriptor;
-import dunlin.store.RangeDescriptor.Peer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.NavigableMap;
@@ -127,7 +125,7 @@ public final class Operations {
             && sight.replica(transfer.to(), transfer.of()).isPresent();
     if (intent.cancelled() || !able) return new Log(new Abandon(intent.id()));
     if (leader == null) return new Wait("range " + transfer.of() + " has no leader");
-    if (!leader.replica().range().voters().contains(transfer.to())) return new Log(new Abandon(intent.id()));
+    if (!leader.replica().range().peers().contains(transfer.to())) return new Log(new Abandon(intent.id()));
     return new Do(new Action.TransferLeadership(leader.node(), transfer.of(), transfer.to()));
   }
 
@@ -170,13 +168,9 @@ public final class Operations {
     var led = sight.leader(id).orElse(null);
     if (led == null || !led.replica().based() || outdated(led, id, map)) return;
     var range = led.replica().range();
-    long configuration = led.replica().configuration();
-    var voting = range.peers().stream().filter(Peer::votes).toList();
-    if (voting.size() < range.peers().size())
-      to.actions.add(new ChangePeers(led.node(), id, configuration, range.peers(), voting));
     for (var report : sight.reports().values()) {
       var replica = report.replica(id).orElse(null);
-      if (replica != null && sight.heard(report.node()) && range.peer(report.node()).isEmpty())
+      if (replica != null && sight.heard(report.node()) && !range.has(report.node()))
         to.actions.add(new DropReplica(report.node(), id, replica.creation()));
     }
   }
@@ -190,8 +184,8 @@ public final class Operations {
       var led = sight.leader(range.id()).orElse(null);
       if (led == null || !led.replica().based() || led.replica().range().epoch() != range.epoch()) continue;
       if (!led.replica().range().peers().equals(range.peers())) continue; // the map must be updated first
-      for (var voter : range.voters()) repair(range, voter, map, sight, wanted);
-      if (range.voters().size() < settings.replicas())
+      for (var voter : range.peers()) repair(range, voter, map, sight, wanted);
+      if (range.peers().size() < settings.replicas())
         NodeChoice.replica(range, null, map, sight).ifPresent(node -> wanted.add(new AddReplica(range.id(), node)));
       split(range, led.replica(), sight, to).ifPresent(wanted::add);
     }
@@ -219,7 +213,7 @@ public final class Operations {
   private Optional<Split> split(RangeDescriptor range, Replica led, ClusterObservation sight, Decision to) {
     var split = SplitChoice.choose(range, led.load(), settings.splits());
     if (split.isEmpty() && led.load().indivisible()) to.indivisible.add(range.id());
-    boolean whole = led.range().peers().stream().allMatch(peer -> peer.votes() && sight.heard(peer.node()));
+    boolean whole = led.range().peers().stream().allMatch(sight::heard);
     return whole ? split : Optional.empty();
   }
 
@@ -228,7 +222,7 @@ public final class Operations {
     var limits = settings.splits();
     return placed != null
         && splits < limits.atOnceMax()
-        && placed.range().voters().stream().allMatch(node -> map.rangesOn(node).size() + splits < limits.replicasMax());
+        && placed.range().peers().stream().allMatch(node -> map.rangesOn(node).size() + splits < limits.replicasMax());
   }
 
   private void repair(

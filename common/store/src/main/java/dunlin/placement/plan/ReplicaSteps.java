@@ -13,13 +13,12 @@ import dunlin.placement.NodeReport;
 import dunlin.placement.NodeReport.Phase;
 import dunlin.placement.NodeReport.Replica;
 import dunlin.placement.PlacementCommand.Abandon;
+import dunlin.placement.PlacementCommand.Adding;
 import dunlin.placement.PlacementCommand.Finish;
 import dunlin.placement.plan.Step.Do;
 import dunlin.placement.plan.Step.Log;
 import dunlin.placement.plan.Step.Wait;
 import dunlin.store.RangeDescriptor;
-import dunlin.store.RangeDescriptor.Peer;
-import dunlin.store.RangeDescriptor.Role;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -28,13 +27,21 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Adds, moves and replaces a replica, in this order: create the new one as a listener; let it catch up; make it a
- * voter; move the leadership off the old one; remove the old one from the configuration; drop it. So there are never
- * fewer voters than before.
+ * Adds, moves and replaces a replica, in this order: create the new one; add it as a voter, which Raft does once it has
+ * nearly caught up; wait for its rows; move the leadership off the old one; remove the old one from the configuration;
+ * drop it. So there are never fewer voters than before.
  */
 final class ReplicaSteps {
   /*
    * Owner: one decision. Keeps no state between decisions: the progress is read from the leader's configuration.
+   *
+   * A voter without rows is a danger: it may have lost what it voted for. The only one that is waited for, instead of
+   * removed first, is the replica that this operation has had created. It bears the operation's identifier, and no
+   * replica that was made where another was lost does (LocalReplicas.create).
+   *
+   * Raft may give the new replica its vote long after that was asked for. So the meta group's log says first on which
+   * configuration the change is based, and nothing is dropped or abandoned before the range has a later one: by then the
+   * change has taken effect, or never will.
    */
   private final ClusterMap map;
   private final ClusterObservation sight;
@@ -56,22 +63,23 @@ final class ReplicaSteps {
 
   /** @param from the node whose replica is removed, or null */
   Step move(@Nullable UUID from, UUID to) {
-    boolean gone = from == null || range.peer(from).isEmpty();
-    boolean arrived = range.voters().contains(to);
+    boolean gone = from == null || !range.has(from);
+    boolean arrived = range.has(to) && ready(to);
     if (gone && arrived) return from == null ? finish() : drop(from);
     boolean unwanted = !arrived && map.emptying(to).isPresent();
     if (intent.cancelled() || lost(to) || unwanted) return undo(to);
     if (!arrived) return add(to);
     if (tooFew()) return abandon(); // a voter without rows was removed instead, or there were too few before
+    if (emptyVoter().isEmpty() && unheard().isPresent()) return unheard().get();
     return remove(emptyVoter().orElseGet(() -> requireNonNull(from, "no replica to remove")));
   }
 
   /** Removes a lost replica from the configuration, and creates it again on the same node. */
   Step replace(UUID node) {
-    var peer = range.peer(node);
-    if (peer.isPresent() && peer.get().votes()) {
+    if (range.has(node)) {
       if (!sight.heard(node)) return intent.cancelled() || lost(node) ? abandon() : new Wait("node " + node + " is silent");
-      if (!sight.empty(node, range.id())) return finish();
+      if (ready(node) || !sight.empty(node, range.id())) return finish();
+      if (own(node)) return new Wait("node " + node + " catches up");
       if (intent.cancelled()) return abandon();
       return awaitsSplit(map, sight, node, range) ? new Wait("node " + node + " has yet to apply a split") : remove(node);
     }
@@ -81,49 +89,61 @@ final class ReplicaSteps {
 
   /** Whether removing one voter would leave fewer than there were, or than there should and could be. */
   private boolean tooFew() {
-    return range.voters().size() <= Math.max(intent.voters(), Math.min(settings.replicas(), map.places(range.kind())));
+    return range.peers().size() <= Math.max(intent.voters(), Math.min(settings.replicas(), map.places(range.kind())));
   }
 
   /** A voter that has lost its rows. It is removed first, whichever voter was meant: that costs no healthy voter. */
   private Optional<UUID> emptyVoter() {
-    return range.voters().stream()
+    return range.peers().stream()
         .filter(voter -> sight.heard(voter) && sight.empty(voter, range.id()))
         .filter(voter -> !awaitsSplit(map, sight, voter, range))
         .findFirst();
   }
 
+  /** Waits for the first report of a voter that seems to be up: it may be without its rows. */
+  private Optional<Step> unheard() {
+    return range.peers().stream()
+        .filter(voter -> map.up(voter) && !sight.heard(voter))
+        .findFirst()
+        .map(voter -> new Wait("node " + voter + " has not reported yet"));
+  }
+
+  /** The replica that this operation has had created. */
+  private boolean own(UUID node) {
+    return sight.replica(node, range.id()).filter(replica -> replica.creation().equals(intent.id())).isPresent();
+  }
+
+  /** Whether the replica that this operation has had created runs and has its rows. */
+  private boolean ready(UUID node) {
+    return own(node)
+        && sight.replica(node, range.id()).filter(replica -> replica.phase() == Phase.RUNNING && replica.based()).isPresent();
+  }
+
   private Step add(UUID to) {
-    var peer = range.peer(to);
     if (!sight.heard(to)) return new Wait("node " + to + " is silent");
-    var replica = sight.replica(to, range.id());
-    if (replica.isEmpty()) {
-      var peers = peer.isPresent() ? range.peers() : with(new Peer(to, Role.LISTENER));
-      return new Do(new CreateReplica(to, range.withPeers(peers), intent.id()));
-    }
-    if (!replica.get().creation().equals(intent.id())) {
-      // A leftover of an operation that has ended: an action to drop it may still arrive, and it may still act as a
-      // voter.
-      return peer.isPresent() ? change(without(to)) : new Do(new DropReplica(to, range.id(), replica.get().creation()));
-    }
-    if (peer.isEmpty()) return change(with(new Peer(to, Role.LISTENER)));
-    long lag = led.lagOf(to).orElse(Long.MAX_VALUE);
-    if (lag > settings.lagMax() || replica.get().phase() != Phase.RUNNING || !replica.get().based())
-      return new Wait("node " + to + " catches up");
-    var voters = new ArrayList<>(range.voters());
+    var replica = sight.replica(to, range.id()).orElse(null);
+    if (range.has(to)) return own(to) ? new Wait("node " + to + " catches up") : remove(to);
+    if (replica == null) return new Do(new CreateReplica(to, range, intent.id()));
+    // A leftover of an operation that has ended, or made where a replica was lost.
+    if (!own(to)) return pending() ? change(range.peers()) : drop(to, replica);
+    var voters = new ArrayList<>(range.peers());
     voters.add(to);
     if (!map.quorum(voters)) return new Wait("too few voters are up for one more");
-    var changed = new ArrayList<>(without(to));
-    changed.add(new Peer(to, Role.VOTER));
-    return change(changed);
+    return pending() ? change(voters) : new Log(new Adding(intent.id(), led.configuration()));
+  }
+
+  /** Whether a change that adds the new replica may have been asked for and still take effect. */
+  private boolean pending() {
+    return intent.adding() >= led.configuration();
   }
 
   private Step remove(UUID from) {
-    var rest = range.voters().stream().filter(voter -> !voter.equals(from)).toList();
+    var rest = without(from);
     if (!map.quorum(rest)) return new Wait("too few voters would be up without node " + from);
     var split = splitToCome(from);
     if (split != null) return split;
     if (leader.node().equals(from)) return handOver(rest);
-    return change(without(from));
+    return change(rest);
   }
 
   private Step handOver(List<UUID> rest) {
@@ -142,7 +162,7 @@ final class ReplicaSteps {
     if (!sight.heard(from)) return null; // a dead node's replica of the child is replaced like this one
     Predicate<RangeDescriptor> childThere =
         child ->
-            child.origin().filter(origin -> origin.parent().equals(range.id())).isPresent() && child.peer(from).isPresent();
+            child.origin().filter(origin -> origin.parent().equals(range.id())).isPresent() && child.has(from);
     for (var placed : map.ranges().values()) {
       var child = placed.range();
       if (childThere.test(child) && awaitsSplit(map, sight, from, child))
@@ -168,19 +188,24 @@ final class ReplicaSteps {
   /** The step once the replica has left the configuration: its node may drop it. */
   private Step drop(UUID from) {
     var replica = sight.replica(from, range.id());
-    if (sight.heard(from) && replica.isPresent()) return new Do(new DropReplica(from, range.id(), replica.get().creation()));
+    if (sight.heard(from) && replica.isPresent()) return drop(from, replica.get());
     return finish(); // a node that comes back later is told then
   }
 
+  private Step drop(UUID node, Replica replica) {
+    return new Do(new DropReplica(node, range.id(), replica.creation()));
+  }
+
   private Step undo(UUID to) {
-    var peer = range.peer(to);
-    if (peer.isEmpty()) return abandon();
-    if (peer.get().votes() && tooFew()) return abandon();
-    if (peer.get().votes() && emptyVoter().isPresent()) return remove(emptyVoter().get());
-    var rest = range.voters().stream().filter(voter -> !voter.equals(to)).toList();
+    if (!range.has(to)) return abandon();
+    // It stays, and only this operation knows it for a fresh one.
+    if (tooFew()) return own(to) && !ready(to) && !lost(to) ? new Wait("node " + to + " catches up") : abandon();
+    if (emptyVoter().isPresent()) return remove(emptyVoter().get());
+    if (unheard().isPresent()) return unheard().get();
+    var rest = without(to);
     if (!map.quorum(rest)) return new Wait("too few voters would be up without node " + to);
     if (leader.node().equals(to)) return handOver(rest);
-    return change(without(to));
+    return change(rest);
   }
 
   /** Whether a node counts as lost. One that is only suspected may come back soon. */
@@ -194,6 +219,7 @@ final class ReplicaSteps {
   }
 
   private Step abandon() {
+    if (pending()) return change(range.peers()); // refused while the leader still waits for the new replica
     return known() ? new Log(new Abandon(intent.id())) : new Wait("the map learns the peers");
   }
 
@@ -203,17 +229,11 @@ final class ReplicaSteps {
     return placed != null && placed.configuration() >= led.configuration();
   }
 
-  private Step change(List<Peer> wanted) {
+  private Step change(List<UUID> wanted) {
     return new Do(new ChangePeers(leader.node(), range.id(), led.configuration(), range.peers(), wanted));
   }
 
-  private List<Peer> without(UUID node) {
-    return range.peers().stream().filter(peer -> !peer.node().equals(node)).toList();
-  }
-
-  private List<Peer> with(Peer peer) {
-    var peers = new ArrayList<>(range.peers());
-    peers.add(peer);
-    return peers;
+  private List<UUID> without(UUID node) {
+    return range.peers().stream().filter(peer -> !peer.equals(node)).toList();
   }
 }

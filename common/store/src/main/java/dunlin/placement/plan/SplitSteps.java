@@ -62,10 +62,10 @@ final class SplitSteps {
   private static Step propose(ClusterObservation sight, OperationSettings settings, UUID intent, Split split, ClusterObservation.Led parent) {
     if (sight.age(intent).compareTo(FLUSHING_MAX) >= 0) return new Do(new ProposeSplit(parent.node(), split));
     var flushes = new ArrayList<Action>();
-    for (var peer : parent.replica().range().peers()) {
-      var replica = sight.replica(peer.node(), split.of());
-      if (sight.heard(peer.node()) && replica.isPresent() && replica.get().load().unflushed() > settings.unflushedMax())
-        flushes.add(new FlushReplica(peer.node(), split.of()));
+    for (UUID node : parent.replica().range().peers()) {
+      var replica = sight.replica(node, split.of());
+      if (sight.heard(node) && replica.isPresent() && replica.get().load().unflushed() > settings.unflushedMax())
+        flushes.add(new FlushReplica(node, split.of()));
     }
     return flushes.isEmpty() ? new Do(new ProposeSplit(parent.node(), split)) : new Do(flushes);
   }
@@ -94,11 +94,11 @@ final class SplitSteps {
         case RUNNING -> {
           boolean isFirst = report.node().equals(first);
           firstRuns |= isFirst;
-          if (parent.voters().contains(report.node())) candidates.add(new Candidate(report.node(), replica.term(), isFirst));
+          if (parent.peers().contains(report.node())) candidates.add(new Candidate(report.node(), replica.term(), isFirst));
         }
       }
     }
-    if (!led && firstRuns && candidates.size() > parent.voters().size() / 2)
+    if (!led && firstRuns && candidates.size() > parent.peers().size() / 2)
       actions.add(new Elect(Collections.min(candidates, BEST_FIRST).node(), split.child()));
     return actions;
   }

@@ -7,16 +7,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
 import java.util.regex.Pattern;
 import org.apache.ratis.proto.RaftProtos.LogEntryProto;
 import org.apache.ratis.proto.RaftProtos.RaftConfigurationProto;
-import org.apache.ratis.proto.RaftProtos.RaftPeerRole;
 import org.apache.ratis.protocol.RaftPeer;
-import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.server.RaftServerConfigKeys.Log.CorruptionPolicy;
 import org.apache.ratis.server.raftlog.RaftLog;
 import org.apache.ratis.server.storage.RaftStorage;
@@ -67,12 +64,8 @@ public final class GroupStorage {
   /** The nodes that a group's directory names as its peers; empty when it names none. */
   public static List<UUID> peersIn(Path directory) {
     Path file = directory.resolve("current").resolve(CONFIGURATION_FILE);
-    var nodes = new ArrayList<UUID>();
     try {
-      var configuration = LogEntryProto.parseFrom(Files.readAllBytes(file)).getConfigurationEntry();
-      configuration.getPeersList().forEach(peer -> nodes.add(RatisPeers.node(RaftPeerId.valueOf(peer.getId()))));
-      configuration.getListenersList().forEach(peer -> nodes.add(RatisPeers.node(RaftPeerId.valueOf(peer.getId()))));
-      return nodes;
+      return RatisPeers.nodes(LogEntryProto.parseFrom(Files.readAllBytes(file)).getConfigurationEntry());
     } catch (IOException | IllegalArgumentException e) {
       return List.of(); // missing or damaged, like what else may be in there
     }
@@ -95,10 +88,7 @@ public final class GroupStorage {
   /** Writes the peers in the form that Ratis uses for an entry that has been truncated. */
   private static void writeConfiguration(Path current, List<RaftPeer> peers) throws IOException {
     var written = RaftConfigurationProto.newBuilder();
-    for (var peer : peers) {
-      if (peer.getStartupRole() == RaftPeerRole.LISTENER) written.addListeners(peer.getRaftPeerProto());
-      else written.addPeers(peer.getRaftPeerProto());
-    }
+    for (var peer : peers) written.addPeers(peer.getRaftPeerProto());
     byte[] bytes = LogEntryProto.newBuilder().setIndex(BEFORE_FIRST_INDEX).setConfigurationEntry(written).build().toByteArray();
     Path file = current.resolve(CONFIGURATION_FILE);
     Files.write(file, bytes);

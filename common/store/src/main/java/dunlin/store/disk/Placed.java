@@ -3,7 +3,6 @@ package dunlin.store.disk;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import dunlin.store.RangeDescriptor;
-import dunlin.store.RangeDescriptor.Peer;
 import dunlin.store.raft.ControlEntry;
 import java.util.List;
 import java.util.UUID;
@@ -23,7 +22,7 @@ public record Placed(RangeDescriptor range, long configuration, boolean based) {
     return new Placed(range, -1, range.split() == null);
   }
 
-  public Placed with(List<Peer> peers, long index) {
+  public Placed with(List<UUID> peers, long index) {
     return new Placed(range.withPeers(peers), index, based);
   }
 

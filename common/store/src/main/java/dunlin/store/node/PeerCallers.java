@@ -15,7 +15,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
-import org.apache.ratis.proto.RaftProtos.RaftPeerRole;
 import org.apache.ratis.proto.RaftProtos.RaftRpcRequestProto;
 import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeer;
@@ -162,10 +161,8 @@ public final class PeerCallers implements AutoCloseable {
   /** The known hosts of a caller; empty when it is neither a peer nor a node of the cluster. */
   private Set<String> hosts(RaftConfiguration configuration, ByteString caller) {
     var hosts = new TreeSet<String>();
-    for (var role : List.of(RaftPeerRole.FOLLOWER, RaftPeerRole.LISTENER)) {
-      for (var peer : configuration.getAllPeers(role)) addHost(peer, caller, hosts);
-      for (var peer : configuration.getPreviousPeers(role)) addHost(peer, caller, hosts);
-    }
+    for (var peer : configuration.getAllPeers()) addHost(peer, caller, hosts);
+    for (var peer : configuration.getPreviousPeers()) addHost(peer, caller, hosts);
     var node = node(caller);
     if (node != null) members.apply(node).ifPresent(hosts::add);
     return hosts;

@@ -1,6 +1,5 @@
 package dunlin.store.raft;
 
-import dunlin.store.Member;
 import dunlin.store.RangeId;
 import dunlin.store.RangeStatus;
 import dunlin.store.Replica;
@@ -9,7 +8,6 @@ import dunlin.store.StoreException;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
@@ -98,17 +96,14 @@ final class LeaderMonitor {
         "level",
         () -> {
           try {
-            replica.changePeers(status.configuration(), members(status, true), members(status, false), HAND_OVER_DEADLINE);
+            var members = status.peers().stream().map(RangeStatus.Peer::member).toList();
+            replica.changePeers(status.configuration(), members, HAND_OVER_DEADLINE);
           } catch (StoreException e) {
             log.info("Range {}: this node stays preferred as leader for now: {}", range, e.getMessage());
           } finally {
             levelling.set(false);
           }
         });
-  }
-
-  private static List<Member> members(RangeStatus status, boolean voters) {
-    return status.peers().stream().filter(peer -> peer.votes() == voters).map(RangeStatus.Peer::member).toList();
   }
 
   private void thread(String role, Runnable task) {
@@ -149,7 +144,6 @@ final class LeaderMonitor {
 
   private Optional<RangeStatus.Peer> successor(RangeStatus status, Optional<UUID> butNot) {
     return status.peers().stream()
-        .filter(RangeStatus.Peer::votes)
         .filter(peer -> !peer.member().node().equals(self) && !butNot.filter(peer.member().node()::equals).isPresent())
         .filter(peer -> peer.silence().filter(silence -> silence.compareTo(REACHABLE) < 0).isPresent())
         .filter(peer -> peer.lag() >= 0 && peer.lag() <= NEAR)

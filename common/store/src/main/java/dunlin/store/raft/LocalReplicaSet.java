@@ -140,14 +140,15 @@ final class LocalReplicaSet {
 
   /** {@link RangeStore#createReplica}. */
   <C, R> Replica<C, R> create(
-      RaftNode serving, RangeId id, List<Member> peers, boolean asListener, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
+      RaftNode serving, RangeId id, List<Member> peers, boolean joining, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
     synchronized (creating) {
       boolean noted = data.notes().has(id);
-      if (noted && !asListener && !Files.exists(data.raft(id)))
-        throw new StoreException("range '" + id + "' had a replica here that may have voted; it can only come back as a listener");
+      if (noted && !joining && !Files.exists(data.raft(id)))
+        throw new StoreException("range '" + id + "' had a replica here that may have voted; it can only join it again");
       var former = find(id);
       if (former != null && former.quarantined()) release(former);
-      var initial = asListener ? RatisPeers.withListener(peers, self()) : RatisPeers.voters(peers);
+      // A replica that is not among the peers votes only once it has an entry of the leader's by which it is.
+      var initial = RatisPeers.voters(joining ? others(peers) : peers);
       var range = declare(id, initial, codec, logic, null);
       boolean mayVote = false;
       try {
@@ -164,7 +165,7 @@ final class LocalReplicaSet {
       try {
         data.notes().write(id, true);
         range.open(memory, threads.apply("open-" + id));
-        mayVote = !asListener;
+        mayVote = !joining;
         serving.add(RaftGroup.valueOf(range.group(), initial), deadline);
         range.startProposing(serving.server());
         show(range);
@@ -183,8 +184,8 @@ final class LocalReplicaSet {
     }
   }
 
-  private Member self() {
-    return new Member(data.identity().nodeId(), settings.cluster().host(), settings.cluster().port());
+  private List<Member> others(List<Member> peers) {
+    return peers.stream().filter(peer -> !peer.node().equals(data.identity().nodeId())).toList();
   }
 
   /** {@link RangeStore#dropReplica}. */

@@ -44,8 +44,6 @@ final class Membership {
    * an answer may still take effect; the caller checks the configuration and asks again.
    */
   private static final Logger log = LoggerFactory.getLogger(Membership.class);
-  /** A listener becomes a voter when its lag is at most this: a quorum must not wait for it long. */
-  private static final long CAUGHT_UP = 1000;
 
   private static final int PREFERRED = 1;
   private static final long LOOK_AGAIN_NANOS = 20_000_000;
@@ -63,84 +61,67 @@ final class Membership {
     this.leadership = leadership;
   }
 
-  /** The peers that vote and those that listen. */
-  private record Peers(List<RaftPeer> voters, List<RaftPeer> listeners) {
-    static Peers of(RaftServer.Division division) {
-      var configuration = division.getRaftConf();
-      return new Peers(
-          List.copyOf(configuration.getAllPeers(RaftPeerRole.FOLLOWER)),
-          List.copyOf(configuration.getAllPeers(RaftPeerRole.LISTENER)));
-    }
-
-    boolean has(UUID node) {
-      return contains(voters, node) || contains(listeners, node);
-    }
+  private static List<RaftPeer> voters(RaftServer.Division division) {
+    return List.copyOf(division.getRaftConf().getAllPeers());
   }
 
-  void addListener(RaftServer server, Member member, Duration deadline) {
-    change(server, "add node " + member.node(), deadline, (now, step) -> {
-          if (now.has(member.node())) throw refused("add node " + member.node(), "it has a replica already");
-          step.set(now.voters, with(now.listeners, RatisPeers.listener(member)));
+  void add(RaftServer server, Member member, Duration deadline) {
+    String what = "add node " + member.node();
+    change(server, what, deadline, (now, step) -> {
+          if (contains(now, member.node())) throw refused(what, "it has a replica already");
+          step.set(with(now, RatisPeers.voter(member, 0)));
         });
   }
 
-  void changePeers(
-      RaftServer server, long configuration, List<Member> voters, List<Member> listeners, Duration deadline) {
+  void changePeers(RaftServer server, long configuration, List<Member> members, Duration deadline) {
     String what = "change the peers";
     change(server, what, deadline, (now, step) -> {
           long present = settled(server.getDivision(group));
           if (present != configuration)
             throw new OutdatedException("range '" + range + "' is at configuration " + present + ", not " + configuration);
           var self = RatisPeers.node(server.getId());
-          if (voters.stream().noneMatch(voter -> voter.node().equals(self)))
+          if (members.stream().noneMatch(member -> member.node().equals(self)))
             throw refused(what, "its leader would not be among them: transfer the leadership first");
-          // This node leads, so it no longer needs a higher priority; a pending transfer to another node keeps its own.
+          // This node leads, so it no longer needs a higher priority; a pending transfer to another node keeps its own. But
+          // Ratis writes no entry for the same peers with the same priorities.
+          int own = same(members, now) && priority(now, self) == 0 ? PREFERRED : 0;
           step.set(
-              voters.stream()
-                  .map(voter -> RatisPeers.voter(voter, voter.node().equals(self) ? 0 : priority(now, voter.node())))
-                  .toList(),
-              listeners.stream().map(RatisPeers::listener).toList());
+              members.stream()
+                  .map(member -> RatisPeers.voter(member, member.node().equals(self) ? own : priority(now, member.node())))
+                  .toList());
         });
   }
 
-  private static int priority(Peers now, UUID node) {
-    return now.voters.stream().filter(peer -> is(peer, node)).mapToInt(RaftPeer::getPriority).findFirst().orElse(0);
+  private static boolean same(List<Member> members, List<RaftPeer> now) {
+    return members.size() == now.size() && members.stream().allMatch(member -> contains(now, member.node()));
   }
 
-  void promote(RaftServer server, UUID node, Duration deadline) {
-    String what = "promote node " + node;
-    change(server, what, deadline, (now, step) -> {
-          var listener = now.listeners.stream().filter(peer -> is(peer, node)).findFirst();
-          if (listener.isEmpty()) throw refused(what, "it is not a listener of the range");
-          long behind = lagOf(server, node);
-          if (behind < 0 || behind > CAUGHT_UP) throw refused(what, "it is " + behind + " entries behind");
-          step.set(
-              with(now.voters, RatisPeers.voter(RatisPeers.member(listener.get()), 0)), without(now.listeners, node));
-        });
+  private static int priority(List<RaftPeer> now, UUID node) {
+    return now.stream().filter(peer -> is(peer, node)).mapToInt(RaftPeer::getPriority).findFirst().orElse(0);
   }
 
   void remove(RaftServer server, UUID node, Duration deadline) {
     String what = "remove node " + node;
     change(server, what, deadline, (now, step) -> {
-          if (!now.has(node)) throw refused(what, "it has no replica");
+          if (!contains(now, node)) throw refused(what, "it has no replica");
           // Ratis would stop this group after a pause that blocks everything else in it.
           if (node.equals(RatisPeers.node(server.getId()))) throw refused(what, "it leads the range: transfer the leadership first");
-          step.set(without(now.voters, node), without(now.listeners, node));
+          step.set(without(now, node));
         });
   }
 
   void transfer(RaftServer server, UUID node, Duration deadline) {
     String what = "let node " + node + " lead";
     change(server, what, deadline, (now, step) -> {
-          if (!contains(now.voters, node)) throw refused(what, "it has no vote");
+          if (!contains(now, node)) throw refused(what, "it has no vote");
           if (node.equals(RatisPeers.node(server.getId()))) return;
           // In Ratis only a peer with the highest priority can take over. It may do so as soon as the priorities are
           // set; the rest then fails, which is fine.
           var preferring = new ArrayList<RaftPeer>();
-          for (var peer : now.voters)
+          for (var peer : now)
             preferring.add(RatisPeers.voter(RatisPeers.member(peer), is(peer, node) ? PREFERRED : 0));
           try {
-            step.set(preferring, now.listeners);
+            step.set(preferring);
             var request =
                 new TransferLeadershipRequest(
                     clientId, server.getId(), group, calls.incrementAndGet(), RatisPeers.id(node), step.left().toMillis());
@@ -222,41 +203,34 @@ final class Membership {
   }
 
   private static ReplicaRole role(RaftServer.Division division, UUID self) {
-    if (!Peers.of(division).has(self)) return ReplicaRole.OUTSIDE;
+    if (!contains(voters(division), self)) return ReplicaRole.OUTSIDE;
     return switch (division.getInfo().getCurrentRole()) {
       case LEADER -> ReplicaRole.LEADER;
       case CANDIDATE -> ReplicaRole.CANDIDATE;
-      case LISTENER -> ReplicaRole.LISTENER;
       default -> ReplicaRole.FOLLOWER;
     };
   }
 
   /** All members of the configuration. */
   private static List<RangeStatus.Peer> peers(RaftServer.Division division) {
-    var now = Peers.of(division);
     var self = division.getRaftServer().getId();
     var behind = lags(division);
     var silent = silences(division);
     var peers = new ArrayList<RangeStatus.Peer>();
-    for (var peer : now.voters) peers.add(peer(peer, true, self, behind, silent));
-    for (var peer : now.listeners) peers.add(peer(peer, false, self, behind, silent));
+    for (var peer : voters(division)) peers.add(peer(peer, self, behind, silent));
     return peers;
   }
 
   private static RangeStatus.Peer peer(
-      RaftPeer peer, boolean votes, RaftPeerId self, Map<RaftPeerId, Long> behind, Map<RaftPeerId, Duration> silent) {
+      RaftPeer peer, RaftPeerId self, Map<RaftPeerId, Long> behind, Map<RaftPeerId, Duration> silent) {
     long lag = peer.getId().equals(self) && !silent.isEmpty() ? 0 : behind.getOrDefault(peer.getId(), -1L);
-    return new RangeStatus.Peer(RatisPeers.member(peer), votes, peer.getPriority(), lag, silent.get(peer.getId()));
+    return new RangeStatus.Peer(RatisPeers.member(peer), peer.getPriority(), lag, silent.get(peer.getId()));
   }
 
   /** Whether this node is the only one in the range. */
   static boolean alone(RaftServer.Division division) {
-    var now = Peers.of(division);
-    return now.listeners.isEmpty() && now.voters.size() == 1 && now.voters.getFirst().getId().equals(division.getId());
-  }
-
-  private long lagOf(RaftServer server, UUID node) throws IOException {
-    return lags(server.getDivision(group)).getOrDefault(RatisPeers.id(node), -1L);
+    var now = voters(division);
+    return now.size() == 1 && now.getFirst().getId().equals(division.getId());
   }
 
   /** The lag of each follower of this leader; empty on other replicas. */
@@ -282,17 +256,17 @@ final class Membership {
   }
 
   private interface Change {
-    void make(Peers now, Step step) throws IOException;
+    void make(List<RaftPeer> now, Step step) throws IOException;
   }
 
   /** One change, based on the configuration when it began. */
   private final class Step {
     private final RaftServer server;
-    private final Peers from;
+    private final List<RaftPeer> from;
     private final String what;
     private final long until;
 
-    Step(RaftServer server, Peers from, String what, Duration deadline) {
+    Step(RaftServer server, List<RaftPeer> from, String what, Duration deadline) {
       this.server = server;
       this.from = from;
       this.what = what;
@@ -307,28 +281,11 @@ final class Membership {
       return System.nanoTime() - until > 0 || Thread.currentThread().isInterrupted();
     }
 
-    /**
-     * Changes the peers. A peer that gets another role is removed first and added in its new role afterwards. In a single
-     * step, Ratis has it in both roles until the change is committed. A leader that is elected meanwhile fails when it
-     * starts two appenders for that peer, and the range never has a leader again. A caller that sees only the first step
-     * done adds the peer again.
-     */
-    void set(List<RaftPeer> voters, List<RaftPeer> listeners) {
-      var staying =
-          new Peers(
-              from.voters.stream().filter(peer -> !listeners.contains(peer)).toList(),
-              from.listeners.stream().filter(peer -> !voters.contains(peer)).toList());
-      if (!staying.equals(from)) set(from, staying);
-      set(staying, new Peers(voters, listeners));
-    }
-
-    private void set(Peers present, Peers wanted) {
+    void set(List<RaftPeer> wanted) {
       var arguments =
           SetConfigurationRequest.Arguments.newBuilder()
-              .setServersInNewConf(wanted.voters)
-              .setListenersInNewConf(wanted.listeners)
-              .setServersInCurrentConf(present.voters)
-              .setListenersInCurrentConf(present.listeners)
+              .setServersInNewConf(wanted)
+              .setServersInCurrentConf(from)
               .setMode(SetConfigurationRequest.Mode.COMPARE_AND_SET)
               .build();
       var request = new SetConfigurationRequest(clientId, server.getId(), group, calls.incrementAndGet(), arguments);
@@ -351,7 +308,7 @@ final class Membership {
     }
     try {
       if (!leadership.leading()) throw leadership.notLeader();
-      var now = Peers.of(server.getDivision(group));
+      var now = voters(server.getDivision(group));
       change.make(now, new Step(server, now, what, Duration.ofNanos(Math.max(0, until - System.nanoTime()))));
       log.info("Range {}: done: {}", range, what);
     } catch (IOException e) {

@@ -6,7 +6,7 @@ import java.util.Map;
 /** The JMX view and operations of this node's replica of one range: {@code dunlin:type=Range,node=<id>,range=<name>}. */
 @Description("This node's replica of one range of the store")
 public interface RangeMXBean {
-  @Description("leader, follower, candidate, listener, outside, quarantined or stopped")
+  @Description("leader, follower, candidate, outside, quarantined or stopped")
   String getRole();
 
   @Description("The id of the range's leader, as far as this node knows; otherwise empty")

@@ -274,7 +274,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
       var placed = rows.placed();
       // A change in two steps takes effect with its second.
       if (placed != null && configuration.getOldPeersCount() == 0 && configuration.getOldListenersCount() == 0)
-        rows.place(placed.with(RatisPeers.peers(configuration), index));
+        rows.place(placed.with(RatisPeers.nodes(configuration), index));
       appliedUpTo(term, index);
       writeOut();
     } catch (RuntimeException | Error e) {

@@ -341,15 +341,15 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    * Creates this node's replica of a range that exists on other nodes, while the store runs.
    *
    * @param peers the range's current peers, with or without this node
-   * @param asListener whether the range's leader will add this node by {@link Replica#addListener}, as with every
-   *     replica of an existing range. Otherwise this node is one of the range's initial members
+   * @param joining whether the range's leader will add this node by {@link Replica#add}, as with every replica of an
+   *     existing range; it does not vote before that. Otherwise this node is one of the range's initial members
    * @throws StoreException when it cannot be created; then nothing is left of it, or the rest is deleted at the next
    *     start. Also when it is to begin as a voter and may have voted here before, even in a creation that failed: then
-   *     it must be removed from the range and come back as a listener
+   *     it must be removed from the range and join it again
    */
   public <C, R> Replica<C, R> createReplica(
-      RangeId id, List<Member> peers, boolean asListener, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
-    return replicas.create(serving(), id, peers, asListener, codec, logic, deadline);
+      RangeId id, List<Member> peers, boolean joining, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
+    return replicas.create(serving(), id, peers, joining, codec, logic, deadline);
   }
 
   /**

@@ -275,18 +275,13 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   }
 
   @Override
-  public void addListener(Member member, Duration deadline) {
-    membership.addListener(server(), member, deadline);
+  public void add(Member member, Duration deadline) {
+    membership.add(server(), member, deadline);
   }
 
   @Override
-  public void changePeers(long configuration, List<Member> voters, List<Member> listeners, Duration deadline) {
-    membership.changePeers(server(), configuration, voters, listeners, deadline);
-  }
-
-  @Override
-  public void promote(UUID node, Duration deadline) {
-    membership.promote(server(), node, deadline);
+  public void changePeers(long configuration, List<Member> members, Duration deadline) {
+    membership.changePeers(server(), configuration, members, deadline);
   }
 
   @Override

@@ -29,8 +29,6 @@ import dunlin.placement.PlacementTest;
 import dunlin.store.KeyInterval;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeDescriptor.Origin;
-import dunlin.store.RangeDescriptor.Peer;
-import dunlin.store.RangeDescriptor.Role;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -338,15 +336,15 @@ class OperationsTest {
     apply(new Begin(OPERATION, new MoveReplica(id(1), from, to)));
     assertThat(step()).isInstanceOfSatisfying(Action.CreateReplica.class, create -> assertThat(create.node()).isEqualTo(to));
 
-    report(4, 1, OPERATION, false, -1, voters(1, 2, 3));
-    assertThat(step()).isEqualTo(change(-1, voters(1, 2, 3), with(voters(1, 2, 3), 4, Role.LISTENER)));
-    configured(1, 5, with(voters(1, 2, 3), 4, Role.LISTENER), 5000);
-    assertThat(waits()).contains("catches up");
-    configured(1, 5, with(voters(1, 2, 3), 4, Role.LISTENER), 10);
-    assertThat(step()).isEqualTo(change(5, with(voters(1, 2, 3), 4, Role.LISTENER), voters(1, 2, 3, 4)));
+    created(4, OPERATION, false);
+    adding(-1);
+    assertThat(step()).isEqualTo(change(-1, voters(1, 2, 3), voters(1, 2, 3, 4)));
     configured(1, 6, voters(1, 2, 3, 4), 10);
+    assertThat(waits()).contains("catches up");
+    created(4, OPERATION, true);
     assertThat(step()).isEqualTo(new Action.TransferLeadership(from, id(1), PlacementTest.id(2)));
     lead(1, 2, 1, 2, 3, 4);
+    created(4, OPERATION, true);
     configured(2, 6, voters(1, 2, 3, 4), 10);
     assertThat(step())
         .isEqualTo(new Action.ChangePeers(PlacementTest.id(2), id(1), 6, voters(1, 2, 3, 4), voters(2, 3, 4)));
@@ -355,6 +353,49 @@ class OperationsTest {
     replicas.put(1, new ArrayList<>());
     assertThat(waits()).as("the end comes after the map has it").contains("the map learns");
     apply(new PlacementCommand.PeersChanged(id(1), 1, 7, voters(2, 3, 4)));
+    assertThat(decide().commands()).contains(new PlacementCommand.Finish(OPERATION));
+  }
+
+  /** It was lost, and a late call has created an empty one, which has forgotten what the lost one voted for. */
+  @Test
+  void aReplicaThatTookThePlaceOfALostOneIsRemovedFirst() {
+    cluster(4, 1);
+    lead(1, 1, 1, 2, 3);
+    var to = PlacementTest.id(4);
+    apply(new Begin(OPERATION, new MoveReplica(id(1), PlacementTest.id(2), to)));
+    var another = new UUID(6, 6);
+
+    configured(1, 6, voters(1, 2, 3, 4), 10);
+    created(4, another, true);
+    assertThat(step()).isEqualTo(change(6, voters(1, 2, 3, 4), voters(1, 2, 3)));
+    configured(1, 7, voters(1, 2, 3), 10);
+    assertThat(step()).isEqualTo(new Action.DropReplica(to, id(1), another));
+    replicas.put(4, new ArrayList<>());
+    assertThat(step()).isInstanceOfSatisfying(Action.CreateReplica.class, create -> assertThat(create.creation()).isEqualTo(OPERATION));
+    configured(1, 8, voters(1, 2, 3, 4), 10);
+    assertThat(step()).as("it has been lost again").isEqualTo(change(8, voters(1, 2, 3, 4), voters(1, 2, 3)));
+  }
+
+  @Test
+  void aReplicaIsMadeAnewWhereItWasLost() {
+    cluster(3, 1);
+    lead(1, 1, 1, 2, 3);
+    var node = PlacementTest.id(2);
+    apply(new Begin(OPERATION, new ReplaceReplica(id(1), node)));
+    replicas.put(2, new ArrayList<>());
+    assertThat(step()).isEqualTo(change(-1, voters(1, 2, 3), voters(1, 3)));
+
+    configured(1, 5, voters(1, 3), 10);
+    assertThat(step()).isInstanceOf(Action.CreateReplica.class);
+    created(2, new UUID(6, 6), false);
+    assertThat(step()).isEqualTo(new Action.DropReplica(node, id(1), new UUID(6, 6)));
+    created(2, OPERATION, false);
+    adding(5);
+    assertThat(step()).isEqualTo(change(5, voters(1, 3), voters(1, 3, 2)));
+    configured(1, 6, voters(1, 3, 2), 10);
+    assertThat(waits()).contains("catches up");
+    created(2, OPERATION, true);
+    apply(new PlacementCommand.PeersChanged(id(1), 1, 6, voters(1, 3, 2)));
     assertThat(decide().commands()).contains(new PlacementCommand.Finish(OPERATION));
   }
 
@@ -368,6 +409,32 @@ class OperationsTest {
     apply(new PlacementCommand.PeersChanged(id(1), 1, 6, voters(1, 2, 3, 4)));
 
     assertThat(decide().actions()).isEmpty();
+  }
+
+  /** The change that adds it may take effect late, so the range gets another configuration first. */
+  @Test
+  void anOperationIsAbandonedOnlyWhenItsReplicaIsSurelyNotAdded() {
+    cluster(4, 1);
+    lead(1, 1, 1, 2, 3);
+    apply(new Begin(OPERATION, new AddReplica(id(1), PlacementTest.id(4))));
+    created(4, OPERATION, false);
+    configured(1, 5, voters(1, 2, 3), 0);
+    apply(new PlacementCommand.PeersChanged(id(1), 1, 5, voters(1, 2, 3)));
+    adding(5);
+    apply(new PlacementCommand.Cancel(OPERATION));
+
+    assertThat(step()).isEqualTo(change(5, voters(1, 2, 3), voters(1, 2, 3)));
+    configured(1, 6, voters(1, 2, 3), 0);
+    apply(new PlacementCommand.PeersChanged(id(1), 1, 6, voters(1, 2, 3)));
+    assertThat(decide().commands()).contains(new PlacementCommand.Abandon(OPERATION));
+  }
+
+  /** The meta group's log says that a replica is about to be added. */
+  private void adding(long configuration) {
+    var adding = new PlacementCommand.Adding(OPERATION, configuration);
+    assertThat(decide().actions()).isEmpty();
+    assertThat(decide().commands()).contains(adding);
+    apply(adding);
   }
 
   private Operations.Decision decide() {
@@ -384,28 +451,22 @@ class OperationsTest {
     return decide().waiting().getOrDefault(OPERATION, "nothing");
   }
 
-  private static Action change(long configuration, List<Peer> expected, List<Peer> wanted) {
+  private static Action change(long configuration, List<UUID> expected, List<UUID> wanted) {
     return new Action.ChangePeers(PlacementTest.id(1), id(1), configuration, expected, wanted);
   }
 
-  private static List<Peer> voters(int... nodes) {
-    var peers = new ArrayList<Peer>();
-    for (int node : nodes) peers.add(new Peer(PlacementTest.id(node), Role.VOTER));
+  private static List<UUID> voters(int... nodes) {
+    var peers = new ArrayList<UUID>();
+    for (int node : nodes) peers.add(PlacementTest.id(node));
     return peers;
   }
 
-  private static List<Peer> with(List<Peer> peers, int node, Role role) {
-    var more = new ArrayList<>(peers);
-    more.add(new Peer(PlacementTest.id(node), role));
-    return more;
-  }
-
   /** The leader of range 1 reports this configuration, with this lag of all others. */
-  private void configured(int leader, long configuration, List<Peer> peers, long lag) {
+  private void configured(int leader, long configuration, List<UUID> peers, long lag) {
     var followers =
         peers.stream()
-            .filter(peer -> !peer.node().equals(PlacementTest.id(leader)))
-            .map(peer -> new Follower(peer.node(), lag))
+            .filter(peer -> !peer.equals(PlacementTest.id(leader)))
+            .map(peer -> new Follower(peer, lag))
             .toList();
     var range = range(1, 1).withPeers(peers);
     replica(
@@ -413,7 +474,15 @@ class OperationsTest {
         new Replica(range, configuration, NodeReport.ORIGINAL, Phase.RUNNING, true, 2, 9, true, followers, Load.NONE));
   }
 
-  private void report(int node, int range, UUID creation, boolean leads, long configuration, List<Peer> peers) {
+  /** A node reports a replica of range 1 that an action has had created. */
+  private void created(int node, UUID creation, boolean based) {
+    replica(
+        node,
+        new Replica(
+            range(1, 1, 2, 3), -1, creation, Phase.RUNNING, false, 2, based ? 9 : -1, based, List.of(), Load.NONE));
+  }
+
+  private void report(int node, int range, UUID creation, boolean leads, long configuration, List<UUID> peers) {
     replica(
         node,
         new Replica(
@@ -497,8 +566,8 @@ class OperationsTest {
   }
 
   private static RangeDescriptor range(int number, int... nodes) {
-    var peers = new ArrayList<Peer>();
-    for (int node : nodes) peers.add(new Peer(PlacementTest.id(node), Role.VOTER));
+    var peers = new ArrayList<UUID>();
+    for (int node : nodes) peers.add(PlacementTest.id(node));
     byte[] start = {(byte) number};
     byte[] end = {(byte) (number + 1)};
     return new RangeDescriptor(id(number), "routes", KeyInterval.between(start, end), 1, peers, null);

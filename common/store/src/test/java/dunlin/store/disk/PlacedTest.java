@@ -6,8 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dunlin.store.KeyInterval;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeDescriptor.Origin;
-import dunlin.store.RangeDescriptor.Peer;
-import dunlin.store.RangeDescriptor.Role;
 import dunlin.store.RangeId;
 import dunlin.store.disk.Placed.Head;
 import java.nio.ByteBuffer;
@@ -19,7 +17,7 @@ import org.junit.jupiter.api.Test;
 /** The row with a range's position. */
 class PlacedTest {
   private static final UUID ID = RangeId.firstOf("routes").uuid();
-  private static final Peer PEER = new Peer(UUID.randomUUID(), Role.VOTER);
+  private static final UUID PEER = UUID.randomUUID();
 
   @Test
   void aRangeThatIsNotPlacedHasARowOfSeventeenBytes() {

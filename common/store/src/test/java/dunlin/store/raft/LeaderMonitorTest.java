@@ -59,7 +59,7 @@ class LeaderMonitorTest {
     }
 
     private static RangeStatus.Peer peer(UUID node, int priority, long lag, @Nullable Duration silence) {
-      return new RangeStatus.Peer(new Member(node, "localhost", 1), true, priority, lag, silence);
+      return new RangeStatus.Peer(new Member(node, "localhost", 1), priority, lag, silence);
     }
 
     @Override
@@ -76,7 +76,7 @@ class LeaderMonitorTest {
     public void onLeadership(Consumer<Boolean> listener) {}
 
     @Override
-    public void addListener(Member member, Duration deadline) {}
+    public void add(Member member, Duration deadline) {}
 
     @Override
     public Optional<RangeDescriptor> descriptor() {
@@ -120,12 +120,9 @@ class LeaderMonitorTest {
     }
 
     @Override
-    public void changePeers(long configuration, List<Member> voters, List<Member> listeners, Duration deadline) {
-      exchanged.add(voters);
+    public void changePeers(long configuration, List<Member> members, Duration deadline) {
+      exchanged.add(members);
     }
-
-    @Override
-    public void promote(UUID node, Duration deadline) {}
 
     @Override
     public void remove(UUID node, Duration deadline) {}

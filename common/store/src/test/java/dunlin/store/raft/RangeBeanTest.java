@@ -85,8 +85,9 @@ class RangeBeanTest {
           var _ = show(leading)) {
         assertThat(SERVER.isRegistered(name(fourth))).isFalse();
         fourth.join(trio.members());
-        leading.range().addListener(fourth.store().member(), Trio.DEADLINE);
-        await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(bean(fourth).getRole()).isEqualTo("listener"));
+        assertThat(bean(fourth).getRole()).isEqualTo("outside");
+        leading.range().add(fourth.store().member(), Trio.DEADLINE);
+        await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(bean(fourth).getRole()).isEqualTo("follower"));
 
         bean(leading).removePeer(fourth.id().toString());
         fourth.store().dropReplica(Trio.RANGE, Trio.DEADLINE);

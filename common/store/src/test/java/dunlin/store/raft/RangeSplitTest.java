@@ -9,8 +9,6 @@ import dunlin.store.NotLeaderException;
 import dunlin.store.OutdatedException;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeDescriptor.Origin;
-import dunlin.store.RangeDescriptor.Peer;
-import dunlin.store.RangeDescriptor.Role;
 import dunlin.store.RangeId;
 import dunlin.store.Replica;
 import dunlin.store.WrongEpochException;
@@ -176,7 +174,7 @@ class RangeSplitTest {
 
     Node(Path directory, int port) {
       store = RangeStore.open(StoreSettings.defaults().with(ClusterSettings.loopback(port)), directory, new SimpleMeterRegistry());
-      var peers = List.of(new Peer(store.member().node(), Role.VOTER));
+      var peers = List.of(store.member().node());
       var initial = new RangeDescriptor(PARENT.uuid(), "routes", KeyInterval.all(), 1, peers, null);
       parent = store.range(initial, Command.CODEC, parentLogic);
       if (store.stored().contains(CHILD.uuid())) children.add(store.range(CHILD, List.of(), Command.CODEC, new Command.Logic()));

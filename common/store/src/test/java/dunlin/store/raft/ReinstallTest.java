@@ -288,9 +288,9 @@ class ReinstallTest {
     }
   }
 
-  /** A new replica with a vote would have forgotten what the lost one voted for. */
+  /** A new replica that began as a member would have forgotten what the lost one voted for. */
   @Test
-  void aReplicaThatLostLogAndRowsComesBackOnlyAsListener() throws IOException {
+  void aReplicaThatLostLogAndRowsComesBackOnlyByJoining() throws IOException {
     try (var trio = start()) {
       for (int i = 0; i < 60; i++) trio.apply(new Put("key" + i, ""));
       var lost = trio.followers().getFirst();
@@ -338,8 +338,7 @@ class ReinstallTest {
       assertThat(lost.rows()).isEmpty();
 
       other.restart();
-      trio.leader().range().addListener(lost.store().member(), Trio.DEADLINE);
-      trio.leader().range().promote(lost.id(), Trio.DEADLINE);
+      trio.leader().range().add(lost.store().member(), Trio.DEADLINE);
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(lost.rows()).isEqualTo(trio.leader().rows()).contains("second=2"));
     }
   }
@@ -368,7 +367,7 @@ class ReinstallTest {
       trio.leader().range().remove(again.id(), Trio.DEADLINE);
       again.store().dropReplica(Trio.RANGE, Trio.DEADLINE);
       again.join(members);
-      trio.leader().range().addListener(again.store().member(), Trio.DEADLINE);
+      trio.leader().range().add(again.store().member(), Trio.DEADLINE);
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(again.rows()).isEqualTo(trio.leader().rows()));
     }
   }
@@ -384,8 +383,7 @@ class ReinstallTest {
 
     trio.leader().range().remove(node.id(), Trio.DEADLINE);
     node.join(trio.members());
-    trio.leader().range().addListener(node.store().member(), Trio.DEADLINE);
-    trio.leader().range().promote(node.id(), Trio.DEADLINE);
+    trio.leader().range().add(node.store().member(), Trio.DEADLINE);
     await().atMost(Trio.DEADLINE).until(() -> node.role() == ReplicaRole.FOLLOWER);
     await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(node.rows()).hasSize(60));
     node.close();
