@@ -7,7 +7,7 @@ import dunlin.store.Replica;
 import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
 import dunlin.store.remote.RangeService;
-import dunlin.store.remote.RemoteCheckpoints;
+import dunlin.store.remote.RemoteSnapshots;
 import dunlin.store.serve.LocalRange;
 import dunlin.store.serve.LocalRanges;
 import dunlin.store.serve.RangeLocation;
@@ -92,7 +92,7 @@ public final class LedgerNode implements LocalRanges {
           log.error("This node cannot go on and stops", failure);
           Runtime.getRuntime().halt(FATAL);
         });
-    store.fetchCheckpointsBy(new RemoteCheckpoints(node -> location.peer(node), null));
+    store.fetchSnapshotsBy(new RemoteSnapshots(node -> location.peer(node), null));
   }
 
   public static void main(String[] args) throws IOException {

@@ -14,7 +14,7 @@ import dunlin.store.grpc.ServiceTls;
 import dunlin.store.raft.RangeStore;
 import dunlin.store.remote.RangeService;
 import dunlin.store.remote.RemoteCalls;
-import dunlin.store.remote.RemoteCheckpoints;
+import dunlin.store.remote.RemoteSnapshots;
 import dunlin.store.serve.RangeLocation;
 import java.util.List;
 import java.util.Optional;
@@ -52,7 +52,7 @@ final class ClusterMember {
     NodeCalls others = (to, request, deadline) -> calls.call(to.host(), to.port(), to.name(), request, deadline);
     Cluster joined = node.opening(Cluster.open(member, store, node.dataDirectory(), others, kinds, node.meters()));
     cluster = joined;
-    store.fetchCheckpointsBy(node.opening(new RemoteCheckpoints(peer -> serviceOf(joined, peer), tls)));
+    store.fetchSnapshotsBy(node.opening(new RemoteSnapshots(peer -> serviceOf(joined, peer), tls)));
     node.opening(
         RangeService.start(
             ClusterKeys.serviceAddress(settings), joined.self(), _ -> Optional.empty(), store, joined::answer, services,

@@ -14,7 +14,7 @@ import dunlin.store.RangeId;
 import dunlin.store.RangeStatus;
 import dunlin.store.Replica;
 import dunlin.store.StoreException;
-import dunlin.store.raft.DirectCheckpoints;
+import dunlin.store.raft.DirectSnapshots;
 import dunlin.store.raft.FreePort;
 import dunlin.store.raft.RangeStore;
 import dunlin.store.settings.ClusterSettings;
@@ -55,7 +55,7 @@ final class TestCluster implements AutoCloseable {
   private final String seeds;
   final List<Node> nodes = new ArrayList<>();
   private final Map<NodeAddress, Cluster> reached = new ConcurrentHashMap<>();
-  private final DirectCheckpoints checkpoints = new DirectCheckpoints();
+  private final DirectSnapshots snapshots = new DirectSnapshots();
 
   /** A node: it keeps its directory and ports over restarts. */
   final class Node {
@@ -101,7 +101,7 @@ final class TestCluster implements AutoCloseable {
               raft, usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(2), 50,
               usual.installBytesPerSecond(), usual.installDeadline());
       var opened = openStore(StoreSettings.defaults().with(quick));
-      opened.fetchCheckpointsBy(checkpoints);
+      opened.fetchSnapshotsBy(snapshots);
       store = opened;
       replicas.clear();
       var kind =
@@ -113,7 +113,7 @@ final class TestCluster implements AutoCloseable {
               .with(operations);
       var member = Cluster.open(settings, opened, data, TestCluster.this::call, List.of(kind), new SimpleMeterRegistry());
       cluster = member;
-      checkpoints.opened(opened);
+      snapshots.opened(opened);
       reached.put(new NodeAddress("127.0.0.1", service), member);
       return this;
     }
@@ -141,7 +141,7 @@ final class TestCluster implements AutoCloseable {
       var store = this.store;
       if (closing == null || store == null) return;
       reached.remove(new NodeAddress("127.0.0.1", service));
-      checkpoints.closing(store);
+      snapshots.closing(store);
       closing.close();
       store.close();
       // Its directory stays locked until everything has ended, and close() does not wait that long.

@@ -14,7 +14,7 @@ import dunlin.store.Replica;
 import dunlin.store.raft.RangeStore;
 import dunlin.store.settings.ClusterSettings;
 import dunlin.store.settings.StoreSettings;
-import dunlin.store.snapshot.CheckpointSource;
+import dunlin.store.snapshot.SnapshotSource;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -64,7 +64,7 @@ public final class SplitProcess implements AutoCloseable {
 
     Node(Path directory, int raftPort, int servicePort, String seeds, int expect) {
       store = RangeStore.open(StoreSettings.defaults().with(ClusterSettings.loopback(raftPort)), directory, new SimpleMeterRegistry());
-      store.fetchCheckpointsBy(new Direct());
+      store.fetchSnapshotsBy(new Direct());
       var kind =
           new RangeKind<Row, Boolean, Rows>(
               RANGE.kind(), Rows.ROWS, id -> logics.computeIfAbsent(id.uuid(), _ -> new Rows()),
@@ -81,16 +81,16 @@ public final class SplitProcess implements AutoCloseable {
     }
   }
 
-  /** Copies checkpoints between the stores of this process. */
-  private final class Direct implements CheckpointSource {
+  /** Copies snapshots between the stores of this process. */
+  private final class Direct implements SnapshotSource {
     @Override
-    public Checkpoint open(UUID node, RangeId range) throws IOException {
-      return at(node).openCheckpoint(range);
+    public Snapshot open(UUID node, RangeId range) throws IOException {
+      return at(node).openSnapshot(range);
     }
 
     @Override
-    public byte[] read(UUID node, UUID checkpoint, String file, long offset, int bytes) throws IOException {
-      return at(node).readCheckpoint(checkpoint, file, offset, bytes);
+    public byte[] read(UUID node, UUID snapshot, String file, long offset, int bytes) throws IOException {
+      return at(node).readSnapshot(snapshot, file, offset, bytes);
     }
 
     private RangeStore at(UUID id) throws IOException {

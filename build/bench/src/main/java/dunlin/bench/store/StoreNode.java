@@ -6,14 +6,14 @@ import dunlin.store.Replica;
 import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
 import dunlin.store.remote.RangeService;
-import dunlin.store.remote.RemoteCheckpoints;
+import dunlin.store.remote.RemoteSnapshots;
 import dunlin.store.serve.LocalRange;
 import dunlin.store.serve.LocalRanges;
 import dunlin.store.serve.ServedReplica;
 import dunlin.store.settings.ClusterSettings;
 import dunlin.store.settings.RangeServiceSettings;
 import dunlin.store.settings.StoreSettings;
-import dunlin.store.snapshot.CheckpointSource;
+import dunlin.store.snapshot.SnapshotSource;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -45,28 +45,28 @@ final class StoreNode implements LocalRanges, AutoCloseable {
   private volatile boolean leading; // single writer: the store, whose calls are sequential
   private @Nullable RangeService service;
 
-  /** Fetches checkpoints from other nodes, and records the times. */
-  private final class Fetches implements CheckpointSource, AutoCloseable {
-    private final RemoteCheckpoints remote =
-        new RemoteCheckpoints(node -> Place.location(Rows.range(0).uuid(), peers).peer(node), null);
+  /** Fetches snapshots from other nodes, and records the times. */
+  private final class Fetches implements SnapshotSource, AutoCloseable {
+    private final RemoteSnapshots remote =
+        new RemoteSnapshots(node -> Place.location(Rows.range(0).uuid(), peers).peer(node), null);
     private volatile long beganNanos; // single writer of each: the fetching thread
     private volatile long openedNanos;
     private volatile long lastNanos;
     private volatile long bytes;
 
     @Override
-    public Checkpoint open(UUID node, RangeId range) throws IOException {
+    public Snapshot open(UUID node, RangeId range) throws IOException {
       beganNanos = System.nanoTime();
-      var checkpoint = remote.open(node, range);
+      var snapshot = remote.open(node, range);
       openedNanos = System.nanoTime();
       bytes = 0;
-      return checkpoint;
+      return snapshot;
     }
 
     @Override
     @SuppressWarnings("NonAtomicVolatileUpdate") // only one thread fetches
-    public byte[] read(UUID node, UUID checkpoint, String file, long offset, int length) throws IOException {
-      byte[] chunk = remote.read(node, checkpoint, file, offset, length);
+    public byte[] read(UUID node, UUID snapshot, String file, long offset, int length) throws IOException {
+      byte[] chunk = remote.read(node, snapshot, file, offset, length);
       bytes += chunk.length;
       lastNanos = System.nanoTime();
       return chunk;
@@ -89,7 +89,7 @@ final class StoreNode implements LocalRanges, AutoCloseable {
     this.directory = directory.toAbsolutePath();
     store = RangeStore.open(settings(raftPort, arguments), this.directory, meters);
     place = raftPort == 0 ? null : new Place(store.member().node(), raftPort, servicePort);
-    store.fetchCheckpointsBy(fetches);
+    store.fetchSnapshotsBy(fetches);
   }
 
   private static StoreSettings settings(int raftPort, Arguments arguments) {

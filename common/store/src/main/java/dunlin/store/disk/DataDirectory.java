@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  *   raft/UUID/      Ratis: the log of one range
  *   ranges/UUID/    RocksDB: the rows of one range; for what may be beside it, see RowsDirectory
  *   replicas/UUID   notes that a range has a replica here, or had one that is lost; see ReplicaNotes
- *   checkpoints/    snapshots that other nodes are downloading
+ *   snapshots/    snapshots that other nodes are downloading
  *   quarantine/     damaged files of ranges that have replicas on other nodes
  * </pre>
  */
@@ -58,7 +58,7 @@ public final class DataDirectory implements AutoCloseable {
   private static final String RAFT = "raft";
   private static final String RANGES = "ranges";
   private static final String REPLICAS = "replicas";
-  private static final String CHECKPOINTS = "checkpoints";
+  private static final String SNAPSHOTS = "snapshots";
   private static final String QUARANTINE = "quarantine";
   private static final String DROPPED = ".dropped";
   private static final String SPLIT = ".split";
@@ -104,7 +104,7 @@ public final class DataDirectory implements AutoCloseable {
         var opened = new DataDirectory(directory, lock, identity);
         opened.finishDrops();
         opened.dropUnfinishedSplits();
-        GroupStorage.deleteTree(opened.checkpoints());
+        GroupStorage.deleteTree(opened.snapshots());
         return opened;
       } catch (IOException | RuntimeException e) {
         release(directory, lock);
@@ -198,8 +198,8 @@ public final class DataDirectory implements AutoCloseable {
   }
 
   /** Where snapshots for other nodes are made. */
-  public Path checkpoints() {
-    return directory.resolve(CHECKPOINTS);
+  public Path snapshots() {
+    return directory.resolve(SNAPSHOTS);
   }
 
   /** Marks a range as to be deleted. From now on it counts as absent, also after a crash. */

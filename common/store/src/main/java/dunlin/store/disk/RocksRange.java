@@ -356,7 +356,7 @@ public final class RocksRange implements RangeReader {
   }
 
   /** Writes a snapshot of the current rows into a new directory. */
-  public void checkpoint(Path made) {
+  public void snapshot(Path made) {
     enter();
     try (var maker = Checkpoint.create(db)) {
       maker.createCheckpoint(made.toString());
@@ -369,7 +369,7 @@ public final class RocksRange implements RangeReader {
 
   /** Writes the rows from the cut upwards into a new directory, as rows of another range without an applied entry. */
   public void copyUpper(Path made, byte[] cut, Placed upper) throws IOException {
-    checkpoint(made);
+    snapshot(made);
     try (var options = memory.options(false);
         var copy = RocksDB.open(options, made.toString());
         var changes = new WriteBatch();

@@ -18,7 +18,7 @@ import dunlin.store.disk.RocksMemory;
 import dunlin.store.disk.RowsDirectory;
 import dunlin.store.node.RaftNode;
 import dunlin.store.settings.StoreSettings;
-import dunlin.store.snapshot.CheckpointSource;
+import dunlin.store.snapshot.SnapshotSource;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -50,7 +50,7 @@ final class LocalReplicaSet {
   private final StoreSettings settings;
   private final DataDirectory data;
   private final DiskSpace disk;
-  private final CheckpointSource source;
+  private final SnapshotSource source;
   private final MeterRegistry meters;
   private final CompletableFuture<RocksMemory> memory;
   private final Function<String, Executor> threads;
@@ -67,7 +67,7 @@ final class LocalReplicaSet {
       StoreSettings settings,
       DataDirectory data,
       DiskSpace disk,
-      CheckpointSource source,
+      SnapshotSource source,
       MeterRegistry meters,
       CompletableFuture<RocksMemory> memory,
       Function<String, Executor> threads,

@@ -4,7 +4,7 @@ import dunlin.store.StoreException;
 import dunlin.store.disk.DiskSpace;
 import dunlin.store.disk.SpaceCompaction;
 import dunlin.store.node.RaftNode;
-import dunlin.store.snapshot.Checkpoints;
+import dunlin.store.snapshot.OpenSnapshots;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Collection;
@@ -28,18 +28,18 @@ final class RangeMaintenance {
   private final Collection<ReplicatedRange<?, ?>> ranges; // may change during an iteration
   private final RaftNode node;
   private final DiskSpace disk;
-  private final Checkpoints checkpoints;
+  private final OpenSnapshots snapshots;
   private final SpaceCompaction space;
   private final CountDownLatch closing = new CountDownLatch(1);
 
   private @Nullable Thread thread; // set once, at the start
 
   /** @param compacting runs compactions */
-  RangeMaintenance(Collection<ReplicatedRange<?, ?>> ranges, RaftNode node, DiskSpace disk, Checkpoints checkpoints, Executor compacting) {
+  RangeMaintenance(Collection<ReplicatedRange<?, ?>> ranges, RaftNode node, DiskSpace disk, OpenSnapshots snapshots, Executor compacting) {
     this.ranges = ranges;
     this.node = node;
     this.disk = disk;
-    this.checkpoints = checkpoints;
+    this.snapshots = snapshots;
     space = new SpaceCompaction(compacting);
   }
 
@@ -66,7 +66,7 @@ final class RangeMaintenance {
   /** One round of upkeep. */
   void step(long nowNanos) {
     disk.measure();
-    checkpoints.expire();
+    snapshots.expire();
     node.refreshTls(nowNanos);
     node.reconnect();
     for (var range : ranges) look(range, nowNanos);
@@ -75,7 +75,7 @@ final class RangeMaintenance {
 
   private void look(ReplicatedRange<?, ?> range, long nowNanos) {
     try {
-      range.upkeep(node.server(), checkpoints.inUse(range.id()), nowNanos);
+      range.upkeep(node.server(), snapshots.inUse(range.id()), nowNanos);
     } catch (StoreException e) {
       range.failed(e); // the range knows already, unless the exception came from elsewhere
     } catch (IOException e) {

@@ -18,10 +18,10 @@ import dunlin.store.disk.RocksMemory;
 import dunlin.store.node.PeerCallers;
 import dunlin.store.node.RaftNode;
 import dunlin.store.settings.StoreSettings;
-import dunlin.store.snapshot.CheckpointCarrier;
-import dunlin.store.snapshot.CheckpointSource;
-import dunlin.store.snapshot.Checkpoints;
-import dunlin.store.snapshot.LocalCheckpoints;
+import dunlin.store.snapshot.SnapshotCarrier;
+import dunlin.store.snapshot.SnapshotSource;
+import dunlin.store.snapshot.OpenSnapshots;
+import dunlin.store.snapshot.LocalSnapshots;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -51,7 +51,7 @@ import org.slf4j.LoggerFactory;
  * <p>Call {@link #open}, then {@link #range} for each range to declare, then {@link #start} once, and at the end {@link
  * #close}. After the start, {@link #createReplica} and {@link #dropReplica} may be called.
  */
-public final class RangeStore implements LocalCheckpoints, AutoCloseable {
+public final class RangeStore implements LocalSnapshots, AutoCloseable {
   /*
    * Owner: one thread calls open, range, start and close; the other methods may be called by any thread.
    * Failure: a range whose log, disk or logic fails is fenced at once and onFatal is called once; the process should then
@@ -75,8 +75,8 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   private final DiskSpace disk;
   private final CompletableFuture<RocksMemory> memory;
   private final LocalReplicaSet replicas;
-  private final Checkpoints checkpoints;
-  private final CheckpointCarrier source = new CheckpointCarrier();
+  private final OpenSnapshots snapshots;
+  private final SnapshotCarrier source = new SnapshotCarrier();
   private final PeerCallers callers;
   private final AtomicReference<State> state = new AtomicReference<>(State.OPEN);
   private final CompletableFuture<StoreException> firstFailure = new CompletableFuture<>();
@@ -99,7 +99,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     this.data = data;
     this.meters = meters;
     this.disk = new DiskSpace(disk, settings.disk().freeMin(), settings.disk().criticalMin());
-    checkpoints = new Checkpoints(data.checkpoints(), System::nanoTime);
+    snapshots = new OpenSnapshots(data.snapshots(), System::nanoTime);
     callers = new PeerCallers(meters, System::nanoTime);
     // In the background: unpacking RocksDB's native library takes as long as all the rest of the opening.
     memory = CompletableFuture.supplyAsync(() -> new RocksMemory(settings.memoryBytes()), thread("memory"));
@@ -329,7 +329,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
       if (closing.isDone()) throw new StoreException("closed while it started");
       if (firstFailure.isDone()) throw firstFailure.join();
       for (var range : start.served()) range.startProposing(started.server());
-      var looking = new RangeMaintenance(replicas.all(), started, disk, checkpoints, upkeepByItself ? thread("compact") : Runnable::run);
+      var looking = new RangeMaintenance(replicas.all(), started, disk, snapshots, upkeepByItself ? thread("compact") : Runnable::run);
       if (upkeepByItself) looking.start(threadName("upkeep"));
       upkeep = looking;
     } catch (IOException e) {
@@ -361,25 +361,25 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     replicas.drop(serving(), id, deadline);
   }
 
-  /** Opens a snapshot of a range for a node that is behind, which downloads it by {@link #readCheckpoint}. Blocks. */
+  /** Opens a snapshot of a range for a node that is behind, which downloads it by {@link #readSnapshot}. Blocks. */
   @Override
-  public CheckpointSource.Checkpoint openCheckpoint(RangeId id) {
+  public SnapshotSource.Snapshot openSnapshot(RangeId id) {
     var range = replicas.find(id);
     if (range == null) throw new StoreException("range '" + id + "' has no replica here");
     try {
-      return range.checkpoint(checkpoints);
+      return range.snapshot(snapshots);
     } catch (IOException e) {
       throw new StoreException("range '" + id + "': no snapshot of its rows can be made: " + e.getMessage(), e);
     }
   }
 
-  /** Reads a part of a file that {@link #openCheckpoint} has announced. Blocks. */
+  /** Reads a part of a file that {@link #openSnapshot} has announced. Blocks. */
   @Override
-  public byte[] readCheckpoint(UUID checkpoint, String file, long offset, int bytes) {
+  public byte[] readSnapshot(UUID snapshot, String file, long offset, int bytes) {
     try {
-      return checkpoints.read(checkpoint, file, offset, bytes);
+      return snapshots.read(snapshot, file, offset, bytes);
     } catch (IOException e) {
-      throw new StoreException("checkpoint " + checkpoint + " cannot be read: " + e.getMessage(), e);
+      throw new StoreException("snapshot " + snapshot + " cannot be read: " + e.getMessage(), e);
     }
   }
 
@@ -387,7 +387,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    * Sets the carrier of snapshots from other nodes; call before the start. Without it, a replica that is too far behind
    * cannot catch up.
    */
-  public void fetchCheckpointsBy(CheckpointSource carrier) {
+  public void fetchSnapshotsBy(SnapshotSource carrier) {
     if (state.get() != State.OPEN) throw new IllegalStateException("called after the start");
     source.use(carrier);
   }

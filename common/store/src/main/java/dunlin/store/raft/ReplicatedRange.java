@@ -26,8 +26,8 @@ import dunlin.store.disk.RocksRange;
 import dunlin.store.disk.RowsDirectory;
 import dunlin.store.disk.SpaceCompaction;
 import dunlin.store.settings.StoreSettings;
-import dunlin.store.snapshot.CheckpointSource;
-import dunlin.store.snapshot.Checkpoints;
+import dunlin.store.snapshot.SnapshotSource;
+import dunlin.store.snapshot.OpenSnapshots;
 import dunlin.store.snapshot.LogTruncation;
 import java.io.IOException;
 import java.time.Duration;
@@ -99,7 +99,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
       StoreSettings settings,
       DataDirectory data,
       DiskSpace disk,
-      CheckpointSource source,
+      SnapshotSource source,
       RangeMeters meters,
       CommandCodec<C> codec,
       RangeLogic<C, R> logic,
@@ -408,10 +408,10 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   }
 
   /** A snapshot for another node that has fallen behind. */
-  CheckpointSource.Checkpoint checkpoint(Checkpoints checkpoints) throws IOException {
+  SnapshotSource.Snapshot snapshot(OpenSnapshots snapshots) throws IOException {
     var failed = failure.get();
     if (failed != null) throw failed;
-    return checkpoints.open(id, opening.join(), server().getDivision(group).getRaftLog().getStartIndex());
+    return snapshots.open(id, opening.join(), server().getDivision(group).getRaftLog().getStartIndex());
   }
 
   /** Whether other nodes have replicas too, as far as the files show. */

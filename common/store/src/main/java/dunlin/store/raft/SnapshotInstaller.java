@@ -7,8 +7,8 @@ import dunlin.store.disk.LogPosition;
 import dunlin.store.disk.RocksRange;
 import dunlin.store.disk.RowsDirectory;
 import dunlin.store.settings.ClusterSettings;
-import dunlin.store.snapshot.CheckpointDownload;
-import dunlin.store.snapshot.CheckpointSource;
+import dunlin.store.snapshot.SnapshotDownload;
+import dunlin.store.snapshot.SnapshotSource;
 import java.io.IOException;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
 final class SnapshotInstaller {
   /*
    * Owner: a thread for each attempt, one attempt at a time. Offering a snapshot that is ready does not block.
-   * Bounds and failure: CheckpointDownload's. A failed attempt is followed by another after a pause, when the leader
+   * Bounds and failure: SnapshotDownload's. A failed attempt is followed by another after a pause, when the leader
    * asks again. A download from a node that no longer leads is cancelled when nothing arrives for a second: that node
    * may be dead, Ratis does not process the new leader's requests in the meantime, and the range may have no quorum
    * without this replica. A finished download is completed in any case.
@@ -51,7 +51,7 @@ final class SnapshotInstaller {
   private final RowsDirectory files;
   private final ClusterSettings settings;
   private final DiskSpace disk;
-  private final CheckpointSource source;
+  private final SnapshotSource source;
   private final RangeMeters meters;
   private final BooleanSupplier cancelled;
   private final BooleanSupplier logWritten;
@@ -97,7 +97,7 @@ final class SnapshotInstaller {
       RowsDirectory files,
       ClusterSettings settings,
       DiskSpace disk,
-      CheckpointSource source,
+      SnapshotSource source,
       RangeMeters meters,
       BooleanSupplier cancelled,
       BooleanSupplier logWritten) {
@@ -109,7 +109,7 @@ final class SnapshotInstaller {
     this.meters = meters;
     this.cancelled = cancelled;
     this.logWritten = logWritten;
-    long chunkNanos = TimeUnit.SECONDS.toNanos(CheckpointSource.CHUNK_BYTES_MAX) / settings.installBytesPerSecond();
+    long chunkNanos = TimeUnit.SECONDS.toNanos(SnapshotSource.CHUNK_BYTES_MAX) / settings.installBytesPerSecond();
     stalledNanos = Math.max(TimeUnit.SECONDS.toNanos(1), 2 * chunkNanos);
   }
 
@@ -179,7 +179,7 @@ final class SnapshotInstaller {
     progressNanos = nowNanos;
     running = one;
     try {
-      new CheckpointDownload(source, settings, disk, cancelled, this::came).fetch(leader, range, files.incoming());
+      new SnapshotDownload(source, settings, disk, cancelled, this::came).fetch(leader, range, files.incoming());
     } finally {
       running = null;
       one.fetched();

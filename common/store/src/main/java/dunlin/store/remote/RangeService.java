@@ -5,7 +5,7 @@ import dunlin.store.grpc.PeerService;
 import dunlin.store.grpc.ServiceTls;
 import dunlin.store.serve.LocalRanges;
 import dunlin.store.settings.RangeServiceSettings;
-import dunlin.store.snapshot.LocalCheckpoints;
+import dunlin.store.snapshot.LocalSnapshots;
 import io.grpc.CompressorRegistry;
 import io.grpc.DecompressorRegistry;
 import io.grpc.InsecureServerCredentials;
@@ -58,7 +58,7 @@ public final class RangeService implements AutoCloseable {
   private final LocalRanges ranges;
   private final RangeServiceSettings settings;
   private final ServiceMeters meters;
-  private final CheckpointService files;
+  private final SnapshotService files;
   private final @Nullable CallService calls;
   private final LongSupplier nanoTime;
   private final ScheduledExecutorService writer;
@@ -83,7 +83,7 @@ public final class RangeService implements AutoCloseable {
       InetSocketAddress address,
       UUID node,
       LocalRanges ranges,
-      LocalCheckpoints checkpoints,
+      LocalSnapshots snapshots,
       @Nullable CallHandler answers,
       List<PeerService> others,
       RangeServiceSettings settings,
@@ -97,7 +97,7 @@ public final class RangeService implements AutoCloseable {
     this.nanoTime = nanoTime;
     var credentials = tls == null ? InsecureServerCredentials.create() : tls.server();
     meters = new ServiceMeters(registry);
-    files = new CheckpointService(node, checkpoints, meters);
+    files = new SnapshotService(node, snapshots, meters);
     calls = answers == null ? null : new CallService(answers, meters);
     meters.gauge("dunlin.store.service.streams", "Open streams from other nodes", streams, Set::size);
     meters.gauge("dunlin.store.service.outstanding", "Requests from other nodes without a reply", this, RangeService::outstanding);
@@ -107,8 +107,8 @@ public final class RangeService implements AutoCloseable {
         ServerServiceDefinition.builder(ServiceMethods.SERVICE)
             .addMethod(ServiceMethods.FRAMES, this::accept)
             .addMethod(ServiceMethods.PING, (call, _) -> new Pinged(call))
-            .addMethod(ServiceMethods.OPEN_CHECKPOINT, files.opening())
-            .addMethod(ServiceMethods.READ_CHECKPOINT, files.reading());
+            .addMethod(ServiceMethods.OPEN_SNAPSHOT, files.opening())
+            .addMethod(ServiceMethods.READ_SNAPSHOT, files.reading());
     if (calls != null) methods.addMethod(ServiceMethods.CALL, calls.answering());
     // A frame somewhat too large is refused by its stream, with a clear status; one far too large by gRPC.
     int messageBytesMax = Math.max(2 * settings.frameBytesMax(), calls == null ? 0 : RemoteCalls.BYTES_MAX);
@@ -144,12 +144,12 @@ public final class RangeService implements AutoCloseable {
       InetSocketAddress address,
       UUID node,
       LocalRanges ranges,
-      LocalCheckpoints checkpoints,
+      LocalSnapshots snapshots,
       RangeServiceSettings settings,
       @Nullable ServiceTls tls,
       MeterRegistry meters,
       LongSupplier nanoTime) {
-    return start(address, node, ranges, checkpoints, null, List.of(), settings, tls, meters, nanoTime);
+    return start(address, node, ranges, snapshots, null, List.of(), settings, tls, meters, nanoTime);
   }
 
   /**
@@ -166,7 +166,7 @@ public final class RangeService implements AutoCloseable {
       InetSocketAddress address,
       UUID node,
       LocalRanges ranges,
-      LocalCheckpoints checkpoints,
+      LocalSnapshots snapshots,
       @Nullable CallHandler answers,
       List<PeerService> others,
       RangeServiceSettings settings,
@@ -175,7 +175,7 @@ public final class RangeService implements AutoCloseable {
       LongSupplier nanoTime) {
     if (tls == null && !settings.plaintextAnywhere()) requireLoopback(address);
     try {
-      return new RangeService(address, node, ranges, checkpoints, answers, others, settings, tls, meters, nanoTime);
+      return new RangeService(address, node, ranges, snapshots, answers, others, settings, tls, meters, nanoTime);
     } catch (IOException e) {
       throw new StoreException("the store service cannot listen on " + address + ": " + e.getMessage(), e);
     }

@@ -30,8 +30,8 @@ final class ServiceMeters implements AutoCloseable {
 
   ServiceMeters(MeterRegistry registry) {
     this.registry = registry;
-    chunks = bytes("dunlin.store.service.checkpoint", "Bytes of snapshots sent to other nodes");
-    refusedChunks = counter("dunlin.store.service.checkpoint.refused", "Calls for snapshots that were refused or failed");
+    chunks = bytes("dunlin.store.service.snapshot", "Bytes of snapshots sent to other nodes");
+    refusedChunks = counter("dunlin.store.service.snapshot.refused", "Calls for snapshots that were refused or failed");
     refusedCalls = counter("dunlin.store.service.calls.refused", "Calls from other nodes refused: too many, too large, or malformed");
     frames = counter("dunlin.store.service.frames", "Frames of requests from other nodes");
     requests = counter("dunlin.store.service.requests", "Requests from other nodes");

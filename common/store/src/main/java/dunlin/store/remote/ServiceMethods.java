@@ -9,10 +9,10 @@ final class ServiceMethods {
   static final MethodDescriptor<byte[], byte[]> FRAMES = method("Stream", MethodDescriptor.MethodType.BIDI_STREAMING);
   /** An empty message, answered with an empty one. */
   static final MethodDescriptor<byte[], byte[]> PING = method("Ping", MethodDescriptor.MethodType.UNARY);
-  /** Wire.CheckpointRequest, answered with Wire.Checkpoint. */
-  static final MethodDescriptor<byte[], byte[]> OPEN_CHECKPOINT = method("OpenCheckpoint", MethodDescriptor.MethodType.UNARY);
+  /** Wire.SnapshotRequest, answered with Wire.Snapshot. */
+  static final MethodDescriptor<byte[], byte[]> OPEN_SNAPSHOT = method("OpenSnapshot", MethodDescriptor.MethodType.UNARY);
   /** Wire.ChunkRequest, answered with the bytes. */
-  static final MethodDescriptor<byte[], byte[]> READ_CHECKPOINT = method("ReadCheckpoint", MethodDescriptor.MethodType.UNARY);
+  static final MethodDescriptor<byte[], byte[]> READ_SNAPSHOT = method("ReadSnapshot", MethodDescriptor.MethodType.UNARY);
   /** Bytes for the node's {@link RangeService.CallHandler}, answered with bytes. */
   static final MethodDescriptor<byte[], byte[]> CALL = method("Call", MethodDescriptor.MethodType.UNARY);
 

@@ -52,7 +52,7 @@ class RocksRangeTest {
       var newer = RocksRange.open(RANGE, directory.resolve("newer"), memory, failures::add);
       fill(newer);
       newer.flush();
-      newer.checkpoint(files.ready());
+      newer.snapshot(files.ready());
       newer.closeNow();
       var rows = RocksRange.open(RANGE, directory.resolve("rows"), memory, failures::add);
 

@@ -11,7 +11,7 @@ import dunlin.store.raft.Command.Append;
 import dunlin.store.raft.Command.Put;
 import dunlin.store.settings.ClusterSettings;
 import dunlin.store.settings.StoreSettings;
-import dunlin.store.snapshot.CheckpointSource;
+import dunlin.store.snapshot.SnapshotSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -243,13 +243,13 @@ class ReinstallTest {
       cutLog(trio);
       // As if it had been killed between the completion of the snapshot and the swap, with its log truncated already.
       var files = new RowsDirectory(rows(behind));
-      var checkpoint = trio.leader().store().openCheckpoint(Trio.RANGE);
+      var snapshot = trio.leader().store().openSnapshot(Trio.RANGE);
       Files.createDirectories(files.ready());
-      for (var file : checkpoint.files())
+      for (var file : snapshot.files())
         try (var out = Files.newOutputStream(files.ready().resolve(file.name()))) {
           for (long at = 0; at < file.bytes(); ) {
-            int length = (int) Math.min(CheckpointSource.CHUNK_BYTES_MAX, file.bytes() - at);
-            out.write(trio.leader().store().readCheckpoint(checkpoint.id(), file.name(), at, length));
+            int length = (int) Math.min(SnapshotSource.CHUNK_BYTES_MAX, file.bytes() - at);
+            out.write(trio.leader().store().readSnapshot(snapshot.id(), file.name(), at, length));
             at += length;
           }
         }
@@ -260,7 +260,7 @@ class ReinstallTest {
       assertThat(behind.logic.rowsAtOpen).anyMatch(row -> row.startsWith("after="));
       assertThat(files.ready()).doesNotExist();
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(behind.rows()).isEqualTo(trio.leader().rows()));
-      assertThatThrownBy(() -> trio.leader().store().readCheckpoint(checkpoint.id(), "../../dunlin.node", 0, 1))
+      assertThatThrownBy(() -> trio.leader().store().readSnapshot(snapshot.id(), "../../dunlin.node", 0, 1))
           .hasMessageContaining("has no 1 bytes at 0 of '../../dunlin.node'");
     }
   }

@@ -32,7 +32,7 @@ class SnapshotInstallerTest {
         var data = DataDirectory.open(directory.resolve("here"));
         var disk = new DiskSpace(data.disk(), 0, 0)) {
       leader.apply(new Put("a", "1"));
-      var copies = new DirectCheckpoints();
+      var copies = new DirectSnapshots();
       copies.opened(leader.store);
       var node = leader.store.member().node();
       var range = leader.range.id();

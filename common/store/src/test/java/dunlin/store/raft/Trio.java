@@ -11,7 +11,7 @@ import dunlin.store.StoreException;
 import dunlin.store.disk.DiskSpace;
 import dunlin.store.settings.ClusterSettings;
 import dunlin.store.settings.StoreSettings;
-import dunlin.store.snapshot.CheckpointSource;
+import dunlin.store.snapshot.SnapshotSource;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -39,7 +39,7 @@ public final class Trio implements AutoCloseable {
   private final UnaryOperator<ClusterSettings> cluster;
   private final UnaryOperator<StoreSettings> store;
   public final List<Node> nodes = new ArrayList<>();
-  private final DirectCheckpoints checkpoints = new DirectCheckpoints();
+  private final DirectSnapshots snapshots = new DirectSnapshots();
 
   /** A node: it keeps its directory and port over restarts. */
   public final class Node {
@@ -82,9 +82,9 @@ public final class Trio implements AutoCloseable {
 
     void openStore() {
       var opened = RangeStore.open(settings(port), data, meters, disk());
-      opened.fetchCheckpointsBy(new Direct(this));
+      opened.fetchSnapshotsBy(new Direct(this));
       running = opened;
-      checkpoints.opened(opened);
+      snapshots.opened(opened);
     }
 
     private DiskSpace.Source disk() {
@@ -129,7 +129,7 @@ public final class Trio implements AutoCloseable {
     public void close() {
       var closing = running;
       if (closing == null) return;
-      checkpoints.closing(closing);
+      snapshots.closing(closing);
       OneRange.close(closing);
       running = null;
       replica = null;
@@ -152,7 +152,7 @@ public final class Trio implements AutoCloseable {
   }
 
   /** Counts the snapshots that a node asks for, and holds them. */
-  final class Direct implements CheckpointSource {
+  final class Direct implements SnapshotSource {
     private final Node asking;
 
     Direct(Node asking) {
@@ -160,7 +160,7 @@ public final class Trio implements AutoCloseable {
     }
 
     @Override
-    public Checkpoint open(UUID node, RangeId range) throws IOException {
+    public Snapshot open(UUID node, RangeId range) throws IOException {
       asking.snapshotsAsked.incrementAndGet();
       try {
         if (!asking.snapshotsHeld.await(DEADLINE.toSeconds(), TimeUnit.SECONDS)) throw new IOException("held for too long");
@@ -168,12 +168,12 @@ public final class Trio implements AutoCloseable {
         Thread.currentThread().interrupt();
         throw new IOException("interrupted", e);
       }
-      return checkpoints.open(node, range);
+      return snapshots.open(node, range);
     }
 
     @Override
-    public byte[] read(UUID node, UUID checkpoint, String file, long offset, int bytes) throws IOException {
-      return checkpoints.read(node, checkpoint, file, offset, bytes);
+    public byte[] read(UUID node, UUID snapshot, String file, long offset, int bytes) throws IOException {
+      return snapshots.read(node, snapshot, file, offset, bytes);
     }
   }
 

@@ -8,8 +8,8 @@ import dunlin.store.serve.LocalRanges;
 import dunlin.store.serve.RangeLocation;
 import dunlin.store.serve.RangeReply;
 import dunlin.store.settings.RangeServiceSettings;
-import dunlin.store.snapshot.CheckpointSource;
-import dunlin.store.snapshot.LocalCheckpoints;
+import dunlin.store.snapshot.SnapshotSource;
+import dunlin.store.snapshot.LocalSnapshots;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -59,7 +59,7 @@ final class LedgerCluster implements AutoCloseable {
   private record Taken(Ledger ledger, long command, Consumer<RangeReply> reply) {}
 
   /** One node: accepts commands on event loops, and applies them on a thread of its own. */
-  final class Node implements LocalRanges, LocalCheckpoints {
+  final class Node implements LocalRanges, LocalSnapshots {
     final UUID id;
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     private final ArrayDeque<Taken> taken = new ArrayDeque<>();
@@ -69,7 +69,7 @@ final class LedgerCluster implements AutoCloseable {
     boolean holds;
     int takenMost;
     /** The files of the only snapshot. */
-    final Map<String, byte[]> checkpoint = new ConcurrentHashMap<>();
+    final Map<String, byte[]> snapshot = new ConcurrentHashMap<>();
 
     Node(UUID id) {
       this.id = id;
@@ -109,18 +109,18 @@ final class LedgerCluster implements AutoCloseable {
     }
 
     @Override
-    public CheckpointSource.Checkpoint openCheckpoint(RangeId range) {
+    public SnapshotSource.Snapshot openSnapshot(RangeId range) {
       if (!range.equals(RangeId.firstOf("ledger"))) throw new StoreException("range '" + range + "' has no replica here");
-      var files = new ArrayList<CheckpointSource.File>();
-      checkpoint.forEach((name, bytes) -> files.add(new CheckpointSource.File(name, bytes.length, Arrays.hashCode(bytes))));
-      return new CheckpointSource.Checkpoint(id, files);
+      var files = new ArrayList<SnapshotSource.File>();
+      snapshot.forEach((name, bytes) -> files.add(new SnapshotSource.File(name, bytes.length, Arrays.hashCode(bytes))));
+      return new SnapshotSource.Snapshot(id, files);
     }
 
     @Override
-    public byte[] readCheckpoint(UUID opened, String file, long offset, int bytes) {
-      var content = checkpoint.get(file);
+    public byte[] readSnapshot(UUID opened, String file, long offset, int bytes) {
+      var content = snapshot.get(file);
       if (!opened.equals(id) || content == null || offset < 0 || offset > content.length - bytes)
-        throw new StoreException("checkpoint " + opened + " has no " + bytes + " bytes at " + offset + " of '" + file + "'");
+        throw new StoreException("snapshot " + opened + " has no " + bytes + " bytes at " + offset + " of '" + file + "'");
       return Arrays.copyOfRange(content, (int) offset, (int) offset + bytes);
     }
 

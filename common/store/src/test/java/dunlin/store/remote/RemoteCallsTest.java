@@ -7,8 +7,8 @@ import static org.awaitility.Awaitility.await;
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import dunlin.store.settings.RangeServiceSettings;
-import dunlin.store.snapshot.CheckpointSource;
-import dunlin.store.snapshot.LocalCheckpoints;
+import dunlin.store.snapshot.SnapshotSource;
+import dunlin.store.snapshot.LocalSnapshots;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.InsecureChannelCredentials;
@@ -41,7 +41,7 @@ class RemoteCallsTest {
   private static final String HOST = "127.0.0.1";
 
   /** A node that has no ranges and answers calls. */
-  private static final class Answering implements LocalCheckpoints, AutoCloseable {
+  private static final class Answering implements LocalSnapshots, AutoCloseable {
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     final RangeService service;
 
@@ -54,13 +54,13 @@ class RemoteCallsTest {
     }
 
     @Override
-    public CheckpointSource.Checkpoint openCheckpoint(RangeId range) {
+    public SnapshotSource.Snapshot openSnapshot(RangeId range) {
       throw new StoreException("range '" + range + "' has no replica here");
     }
 
     @Override
-    public byte[] readCheckpoint(UUID checkpoint, String file, long offset, int bytes) {
-      throw new StoreException("checkpoint " + checkpoint + " is not here");
+    public byte[] readSnapshot(UUID snapshot, String file, long offset, int bytes) {
+      throw new StoreException("snapshot " + snapshot + " is not here");
     }
 
     double count(String counter) {

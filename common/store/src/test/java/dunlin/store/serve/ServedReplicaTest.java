@@ -10,7 +10,7 @@ import dunlin.store.raft.Trio;
 import dunlin.store.remote.RangeClient;
 import dunlin.store.remote.RangeMap;
 import dunlin.store.remote.RangeService;
-import dunlin.store.remote.RemoteCheckpoints;
+import dunlin.store.remote.RemoteSnapshots;
 import dunlin.store.remote.RemoteRange;
 import dunlin.store.serve.RangeLocation.Peer;
 import dunlin.store.settings.RangeClientSettings;
@@ -110,12 +110,12 @@ class ServedReplicaTest {
   void aSnapshotIsFetchedByTheService() throws Exception {
     try (var trio = Trio.start(directory);
         var service = serve(trio.leader());
-        var source = new RemoteCheckpoints(node -> Optional.of(new Peer(node, "localhost", service.port())), null)) {
+        var source = new RemoteSnapshots(node -> Optional.of(new Peer(node, "localhost", service.port())), null)) {
       var node = trio.leader().id();
-      var checkpoint = source.open(node, Trio.RANGE);
+      var snapshot = source.open(node, Trio.RANGE);
 
-      var current = checkpoint.files().stream().filter(file -> file.name().equals("CURRENT")).findFirst().orElseThrow();
-      byte[] content = source.read(node, checkpoint.id(), "CURRENT", 0, (int) current.bytes());
+      var current = snapshot.files().stream().filter(file -> file.name().equals("CURRENT")).findFirst().orElseThrow();
+      byte[] content = source.read(node, snapshot.id(), "CURRENT", 0, (int) current.bytes());
       assertThat(Command.text(content)).startsWith("MANIFEST-");
     }
   }

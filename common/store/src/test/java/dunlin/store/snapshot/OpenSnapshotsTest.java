@@ -22,7 +22,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class CheckpointsTest {
+class OpenSnapshotsTest {
   private static final RangeId RANGE = RangeId.firstOf("routes");
   private static final int OPEN_MAX = 4;
   private static final Duration IN_USE = Duration.ofSeconds(10);
@@ -32,7 +32,7 @@ class CheckpointsTest {
 
   private RocksMemory memory;
   private RocksRange rows;
-  private Checkpoints checkpoints;
+  private OpenSnapshots snapshots;
   private long now;
   private int index;
 
@@ -40,7 +40,7 @@ class CheckpointsTest {
   void open() {
     memory = new RocksMemory(8 * 1024 * 1024);
     rows = RocksRange.open(RANGE, directory.resolve("rows"), memory, _ -> {});
-    checkpoints = new Checkpoints(directory.resolve("checkpoints"), () -> now);
+    snapshots = new OpenSnapshots(directory.resolve("snapshots"), () -> now);
   }
 
   @AfterEach
@@ -52,10 +52,10 @@ class CheckpointsTest {
   @Test
   void aSnapshotThatTheLogContinuesFromIsShared() throws IOException {
     write();
-    var first = checkpoints.open(RANGE, rows, 0);
+    var first = snapshots.open(RANGE, rows, 0);
 
-    assertThat(checkpoints.open(RANGE, rows, index + 1).id()).isEqualTo(first.id());
-    assertThat(checkpoints.open(RANGE, rows, index + 2).id()).as("the log begins behind it").isNotEqualTo(first.id());
+    assertThat(snapshots.open(RANGE, rows, index + 1).id()).isEqualTo(first.id());
+    assertThat(snapshots.open(RANGE, rows, index + 2).id()).as("the log begins behind it").isNotEqualTo(first.id());
   }
 
   @Test
@@ -88,24 +88,24 @@ class CheckpointsTest {
     read(open.getLast());
     pass(Duration.ofMillis(1));
 
-    checkpoints.expire();
+    snapshots.expire();
 
     assertThat(made()).containsExactly(open.getLast().id().toString());
-    assertThat(checkpoints.inUse(RANGE)).isTrue();
+    assertThat(snapshots.inUse(RANGE)).isTrue();
     pass(IN_USE);
-    assertThat(checkpoints.inUse(RANGE)).isFalse();
+    assertThat(snapshots.inUse(RANGE)).isFalse();
   }
 
-  private List<CheckpointSource.Checkpoint> fill() throws IOException {
-    var open = new ArrayList<CheckpointSource.Checkpoint>();
+  private List<SnapshotSource.Snapshot> fill() throws IOException {
+    var open = new ArrayList<SnapshotSource.Snapshot>();
     for (int i = 0; i < OPEN_MAX; i++) open.add(another());
     return open;
   }
 
   /** Opens one after the log was truncated behind all earlier ones. */
-  private CheckpointSource.Checkpoint another() throws IOException {
+  private SnapshotSource.Snapshot another() throws IOException {
     write();
-    return checkpoints.open(RANGE, rows, index + 1);
+    return snapshots.open(RANGE, rows, index + 1);
   }
 
   private void write() {
@@ -115,13 +115,13 @@ class CheckpointsTest {
     rows.write(pending, new LogPosition(1, index));
   }
 
-  private void read(CheckpointSource.Checkpoint checkpoint) throws IOException {
-    var file = checkpoint.files().stream().filter(each -> each.name().equals("CURRENT")).findFirst().orElseThrow();
-    assertThat(checkpoints.read(checkpoint.id(), "CURRENT", 0, (int) file.bytes())).hasSize((int) file.bytes());
+  private void read(SnapshotSource.Snapshot snapshot) throws IOException {
+    var file = snapshot.files().stream().filter(each -> each.name().equals("CURRENT")).findFirst().orElseThrow();
+    assertThat(snapshots.read(snapshot.id(), "CURRENT", 0, (int) file.bytes())).hasSize((int) file.bytes());
   }
 
   private List<String> made() throws IOException {
-    try (var found = Files.list(directory.resolve("checkpoints"))) {
+    try (var found = Files.list(directory.resolve("snapshots"))) {
       return found.map(path -> UUID.fromString(path.getFileName().toString()).toString()).toList();
     }
   }

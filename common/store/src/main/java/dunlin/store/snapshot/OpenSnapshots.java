@@ -29,14 +29,14 @@ import org.slf4j.LoggerFactory;
  * The snapshots of this node's ranges that other nodes download. They are hard links, so they only cost the space of
  * files that RocksDB deletes while they exist.
  */
-public final class Checkpoints {
+public final class OpenSnapshots {
   /*
    * Owner: any thread that may block; one opens at a time, reads run in parallel.
    * Bounds: OPEN_MAX on the node, each until IDLE_NANOS after its last read; a recent one is shared by all callers.
    * Full: the least recently read one is deleted, unless all are in use; then the caller is refused and retries.
    * Failure: what a crashed process leaves is deleted when the next one opens the directory.
    */
-  private static final Logger log = LoggerFactory.getLogger(Checkpoints.class);
+  private static final Logger log = LoggerFactory.getLogger(OpenSnapshots.class);
   private static final int OPEN_MAX = 4;
   private static final long IN_USE_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final long IDLE_NANOS = TimeUnit.MINUTES.toNanos(2);
@@ -48,11 +48,11 @@ public final class Checkpoints {
     private final Path directory;
     private final long madeNanos;
     private final LogPosition position;
-    private final CheckpointSource.Checkpoint content;
+    private final SnapshotSource.Snapshot content;
 
     private volatile long usedNanos;
 
-    Open(UUID range, Path directory, long madeNanos, LogPosition position, CheckpointSource.Checkpoint content) {
+    Open(UUID range, Path directory, long madeNanos, LogPosition position, SnapshotSource.Snapshot content) {
       this.range = range;
       this.directory = directory;
       this.madeNanos = madeNanos;
@@ -68,13 +68,13 @@ public final class Checkpoints {
   @GuardedBy("open")
   private final Map<UUID, Open> open = new HashMap<>();
 
-  public Checkpoints(Path directory, LongSupplier nanos) {
+  public OpenSnapshots(Path directory, LongSupplier nanos) {
     this.directory = directory;
     this.nanos = nanos;
   }
 
   /** @param logBegin first entry that the range's log still has: a snapshot that ends before it is useless */
-  public synchronized CheckpointSource.Checkpoint open(RangeId range, RocksRange rows, long logBegin) throws IOException {
+  public synchronized SnapshotSource.Snapshot open(RangeId range, RocksRange rows, long logBegin) throws IOException {
     expire();
     long now = nanos.getAsLong();
     synchronized (open) {
@@ -89,12 +89,12 @@ public final class Checkpoints {
     Path made = directory.resolve(id.toString());
     DataDirectory.createDirectory(directory);
     try {
-      rows.checkpoint(made);
+      rows.snapshot(made);
       var one = new Open(range.uuid(), made, nanos.getAsLong(), RocksRange.positionIn(made), content(id, made));
       synchronized (open) {
         open.put(id, one);
       }
-      log.info("Range {}: opened checkpoint {} at entry {} for another node", range, id, one.position.index());
+      log.info("Range {}: opened snapshot {} at entry {} for another node", range, id, one.position.index());
       return one.content;
     } catch (IOException | RuntimeException e) {
       GroupStorage.deleteTree(made);
@@ -102,20 +102,20 @@ public final class Checkpoints {
     }
   }
 
-  public byte[] read(UUID checkpoint, String name, long offset, int bytes) throws IOException {
+  public byte[] read(UUID snapshot, String name, long offset, int bytes) throws IOException {
     Open one;
     synchronized (open) {
-      one = open.get(checkpoint);
+      one = open.get(snapshot);
     }
-    if (one == null) throw new StoreException("checkpoint " + checkpoint + " does not exist any more");
+    if (one == null) throw new StoreException("snapshot " + snapshot + " does not exist any more");
     var file = one.content.files().stream().filter(each -> each.name().equals(name)).findFirst();
-    if (file.isEmpty() || bytes < 1 || bytes > CheckpointSource.CHUNK_BYTES_MAX || offset < 0 || offset > file.get().bytes() - bytes)
-      throw new StoreException("checkpoint " + checkpoint + " has no " + bytes + " bytes at " + offset + " of '" + name + "'");
+    if (file.isEmpty() || bytes < 1 || bytes > SnapshotSource.CHUNK_BYTES_MAX || offset < 0 || offset > file.get().bytes() - bytes)
+      throw new StoreException("snapshot " + snapshot + " has no " + bytes + " bytes at " + offset + " of '" + name + "'");
     one.usedNanos = nanos.getAsLong();
     var out = ByteBuffer.allocate(bytes);
     try (var in = FileChannel.open(one.directory.resolve(name))) {
       while (out.hasRemaining())
-        if (in.read(out, offset + out.position()) < 0) throw new IOException(name + " of checkpoint " + checkpoint + " has shrunk");
+        if (in.read(out, offset + out.position()) < 0) throw new IOException(name + " of snapshot " + snapshot + " has shrunk");
     }
     return out.array();
   }
@@ -135,7 +135,7 @@ public final class Checkpoints {
     synchronized (open) {
       open.values().removeIf(one -> now - one.usedNanos > IDLE_NANOS && gone.add(one));
     }
-    gone.forEach(Checkpoints::delete);
+    gone.forEach(OpenSnapshots::delete);
   }
 
   /** Makes room for another: a range whose log is truncated often needs a new one before the old ones have expired. */
@@ -145,7 +145,7 @@ public final class Checkpoints {
       if (open.size() < OPEN_MAX) return;
       oldest = Collections.max(open.values(), Comparator.comparingLong(one -> now - one.usedNanos));
       if (now - oldest.usedNanos < IN_USE_NANOS)
-        throw new StoreException(OPEN_MAX + " checkpoints are in use already; try again later");
+        throw new StoreException(OPEN_MAX + " snapshots are in use already; try again later");
       open.values().remove(oldest);
     }
     delete(oldest);
@@ -155,18 +155,18 @@ public final class Checkpoints {
     try {
       GroupStorage.deleteTree(gone.directory);
     } catch (IOException e) {
-      log.warn("Checkpoint {} cannot be deleted; the next start tries again", gone.directory, e);
+      log.warn("Snapshot {} cannot be deleted; the next start tries again", gone.directory, e);
     }
   }
 
-  private static CheckpointSource.Checkpoint content(UUID id, Path made) throws IOException {
-    var files = new ArrayList<CheckpointSource.File>();
+  private static SnapshotSource.Snapshot content(UUID id, Path made) throws IOException {
+    var files = new ArrayList<SnapshotSource.File>();
     try (var found = Files.newDirectoryStream(made)) {
       for (Path path : found)
         files.add(
-            new CheckpointSource.File(
-                requireNonNull(path.getFileName()).toString(), Files.size(path), CheckpointDownload.checksum(path)));
+            new SnapshotSource.File(
+                requireNonNull(path.getFileName()).toString(), Files.size(path), SnapshotDownload.checksum(path)));
     }
-    return new CheckpointSource.Checkpoint(id, files);
+    return new SnapshotSource.Snapshot(id, files);
   }
 }

@@ -6,7 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.store.RangeId;
 import dunlin.store.serve.RangeLocation.Peer;
-import dunlin.store.snapshot.CheckpointSource;
+import dunlin.store.snapshot.SnapshotSource;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.InsecureChannelCredentials;
@@ -29,14 +29,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class RemoteCheckpointsTest {
+class RemoteSnapshotsTest {
   private static final RangeId RANGE = RangeId.firstOf("ledger");
 
   private final Map<UUID, Peer> addresses = new ConcurrentHashMap<>();
 
-  private RemoteCheckpoints source(LedgerCluster cluster) {
+  private RemoteSnapshots source(LedgerCluster cluster) {
     cluster.peers().forEach(peer -> addresses.put(peer.node(), peer));
-    return new RemoteCheckpoints(node -> Optional.ofNullable(addresses.get(node)), null);
+    return new RemoteSnapshots(node -> Optional.ofNullable(addresses.get(node)), null);
   }
 
   @Test
@@ -46,23 +46,23 @@ class RemoteCheckpointsTest {
       var node = cluster.node(0);
       var content = new byte[1_000_000];
       new Random(1).nextBytes(content);
-      node.checkpoint.put("CURRENT", new byte[] {1, 2, 3});
-      node.checkpoint.put("000042.sst", content);
-      var checkpoint = source.open(node.id, RANGE);
-      assertThat(checkpoint.files())
+      node.snapshot.put("CURRENT", new byte[] {1, 2, 3});
+      node.snapshot.put("000042.sst", content);
+      var snapshot = source.open(node.id, RANGE);
+      assertThat(snapshot.files())
           .containsExactlyInAnyOrder(
-              new CheckpointSource.File("CURRENT", 3, Arrays.hashCode(new byte[] {1, 2, 3})),
-              new CheckpointSource.File("000042.sst", content.length, Arrays.hashCode(content)));
+              new SnapshotSource.File("CURRENT", 3, Arrays.hashCode(new byte[] {1, 2, 3})),
+              new SnapshotSource.File("000042.sst", content.length, Arrays.hashCode(content)));
       var fetched = new ByteArrayOutputStream();
       for (int at = 0; at < content.length; ) {
-        int length = Math.min(CheckpointSource.CHUNK_BYTES_MAX, content.length - at);
-        fetched.writeBytes(source.read(node.id, checkpoint.id(), "000042.sst", at, length));
+        int length = Math.min(SnapshotSource.CHUNK_BYTES_MAX, content.length - at);
+        fetched.writeBytes(source.read(node.id, snapshot.id(), "000042.sst", at, length));
         at += length;
         if (fetched.size() == length) { // after the first chunk
           node.service().close();
-          assertThatThrownBy(() -> source.read(node.id, checkpoint.id(), "000042.sst", 0, 10)).isInstanceOf(IOException.class);
+          assertThatThrownBy(() -> source.read(node.id, snapshot.id(), "000042.sst", 0, 10)).isInstanceOf(IOException.class);
           cluster.restart(node);
-          await().atMost(Duration.ofMinutes(2)).ignoreExceptionsInstanceOf(IOException.class).until(() -> source.open(node.id, RANGE).id().equals(checkpoint.id()));
+          await().atMost(Duration.ofMinutes(2)).ignoreExceptionsInstanceOf(IOException.class).until(() -> source.open(node.id, RANGE).id().equals(snapshot.id()));
         }
       }
 
@@ -92,11 +92,11 @@ class RemoteCheckpointsTest {
       for (int i = 0; i < 50; i++) {
         var garbage = new byte[1 + random.nextInt(60)];
         random.nextBytes(garbage);
-        var method = i % 2 == 0 ? ServiceMethods.OPEN_CHECKPOINT : ServiceMethods.READ_CHECKPOINT;
+        var method = i % 2 == 0 ? ServiceMethods.OPEN_SNAPSHOT : ServiceMethods.READ_SNAPSHOT;
 
         assertThat(statusOf(cluster.node(0).port, method, garbage)).as("round %d", i).isEqualTo(Status.Code.INVALID_ARGUMENT);
       }
-      cluster.node(0).checkpoint.put("CURRENT", new byte[1]);
+      cluster.node(0).snapshot.put("CURRENT", new byte[1]);
       assertThat(source.open(cluster.node(0).id, RANGE).files()).hasSize(1);
     }
   }

@@ -8,12 +8,12 @@ import java.util.UUID;
 
 /**
  * Where a replica that is too far behind fetches a snapshot: from the range's leader. The transport between nodes
- * implements it; on the other node the calls go to {@link RangeStore#openCheckpoint} and {@link
- * RangeStore#readCheckpoint}.
+ * implements it; on the other node the calls go to {@link RangeStore#openSnapshot} and {@link
+ * RangeStore#readSnapshot}.
  *
  * <p>Calls block, on a thread that may, and throw IOException for any failure; the caller retries.
  */
-public interface CheckpointSource {
+public interface SnapshotSource {
   /** The largest length of a {@link #read}. */
   int CHUNK_BYTES_MAX = 256 * 1024;
 
@@ -22,8 +22,8 @@ public interface CheckpointSource {
    *
    * @param id stays valid for a few minutes after the last read
    */
-  record Checkpoint(UUID id, List<File> files) {
-    public Checkpoint {
+  record Snapshot(UUID id, List<File> files) {
+    public Snapshot {
       files = List.copyOf(files);
     }
   }
@@ -32,8 +32,8 @@ public interface CheckpointSource {
   record File(String name, long bytes, int checksum) {}
 
   /** Opens a snapshot of the range on that node, a new one or an existing one. */
-  Checkpoint open(UUID node, RangeId range) throws IOException;
+  Snapshot open(UUID node, RangeId range) throws IOException;
 
   /** Reads exactly this many bytes of a file. */
-  byte[] read(UUID node, UUID checkpoint, String file, long offset, int bytes) throws IOException;
+  byte[] read(UUID node, UUID snapshot, String file, long offset, int bytes) throws IOException;
 }

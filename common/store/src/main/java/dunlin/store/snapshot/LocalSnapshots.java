@@ -5,18 +5,18 @@ import dunlin.store.StoreException;
 import java.util.UUID;
 
 /** The snapshots of this node's ranges, as the store service reads them for other nodes. Calls may block. */
-public interface LocalCheckpoints {
+public interface LocalSnapshots {
   /**
    * Opens a snapshot of a range for a node that is behind.
    *
    * @throws StoreException when there is no such range here, or too many are being fetched
    */
-  CheckpointSource.Checkpoint openCheckpoint(RangeId range);
+  SnapshotSource.Snapshot openSnapshot(RangeId range);
 
   /**
-   * Reads a part of a file that {@link #openCheckpoint} has announced.
+   * Reads a part of a file that {@link #openSnapshot} has announced.
    *
    * @throws StoreException when the snapshot does not exist any more, or has no such bytes
    */
-  byte[] readCheckpoint(UUID checkpoint, String file, long offset, int bytes);
+  byte[] readSnapshot(UUID snapshot, String file, long offset, int bytes);
 }

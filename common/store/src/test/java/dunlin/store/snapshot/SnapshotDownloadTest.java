@@ -28,27 +28,27 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class CheckpointDownloadTest {
+class SnapshotDownloadTest {
   private static final UUID NODE = UUID.randomUUID();
 
   @TempDir Path directory;
 
   /** A node whose snapshot can break off, differ from what was announced, or disappear. */
-  private static final class Source implements CheckpointSource {
+  private static final class Source implements SnapshotSource {
     private final Map<String, byte[]> files = new TreeMap<>();
     private UUID id = UUID.randomUUID();
     private long breakAfterBytes = Long.MAX_VALUE;
     private boolean damage;
 
     @Override
-    public Checkpoint open(UUID node, RangeId range) {
-      return new Checkpoint(
+    public Snapshot open(UUID node, RangeId range) {
+      return new Snapshot(
           id, files.entrySet().stream().map(file -> new File(file.getKey(), file.getValue().length, crc(file.getValue()))).toList());
     }
 
     @Override
-    public byte[] read(UUID node, UUID checkpoint, String file, long offset, int bytes) throws IOException {
-      if (!checkpoint.equals(id)) throw new IOException("gone");
+    public byte[] read(UUID node, UUID snapshot, String file, long offset, int bytes) throws IOException {
+      if (!snapshot.equals(id)) throw new IOException("gone");
       breakAfterBytes -= bytes;
       if (breakAfterBytes < 0) throw new IOException("broken off");
       byte[] whole = files.getOrDefault(file, new byte[0]);
@@ -85,7 +85,7 @@ class CheckpointDownloadTest {
             },
             1,
             0);
-    new CheckpointDownload(source, settings, disk, () -> cancelled, fetched::addAndGet)
+    new SnapshotDownload(source, settings, disk, () -> cancelled, fetched::addAndGet)
         .fetch(NODE, Trio.RANGE, directory.resolve("in"));
   }
 
@@ -127,7 +127,7 @@ class CheckpointDownloadTest {
     fill(random);
     long all = source.files.values().stream().mapToLong(file -> file.length).sum();
     for (int tries = 0; tries < 100; tries++) {
-      source.breakAfterBytes = CheckpointSource.CHUNK_BYTES_MAX + (long) random.nextInt(600_000);
+      source.breakAfterBytes = SnapshotSource.CHUNK_BYTES_MAX + (long) random.nextInt(600_000);
       try {
         fetch();
         break;
@@ -188,7 +188,7 @@ class CheckpointDownloadTest {
     source.files.put("CURRENT", new byte[0]);
     source.files.put("large", new byte[2_000_000]);
     assertThatThrownBy(() -> fetch(settings(64 * 1024, Duration.ofSeconds(1)))).hasMessageContaining("has not been downloaded within PT1S");
-    assertThat(fetched).as("one chunk may exceed the rate").hasValueLessThanOrEqualTo(2L * CheckpointSource.CHUNK_BYTES_MAX);
+    assertThat(fetched).as("one chunk may exceed the rate").hasValueLessThanOrEqualTo(2L * SnapshotSource.CHUNK_BYTES_MAX);
   }
 
   @Test

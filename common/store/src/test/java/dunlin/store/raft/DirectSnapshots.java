@@ -1,14 +1,14 @@
 package dunlin.store.raft;
 
 import dunlin.store.RangeId;
-import dunlin.store.snapshot.CheckpointSource;
+import dunlin.store.snapshot.SnapshotSource;
 import java.io.IOException;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Transfers snapshots between the open stores of this process. */
-public final class DirectCheckpoints implements CheckpointSource {
+public final class DirectSnapshots implements SnapshotSource {
   private final Map<UUID, RangeStore> open = new ConcurrentHashMap<>();
 
   public void opened(RangeStore store) {
@@ -20,13 +20,13 @@ public final class DirectCheckpoints implements CheckpointSource {
   }
 
   @Override
-  public Checkpoint open(UUID node, RangeId range) throws IOException {
-    return at(node).openCheckpoint(range);
+  public Snapshot open(UUID node, RangeId range) throws IOException {
+    return at(node).openSnapshot(range);
   }
 
   @Override
-  public byte[] read(UUID node, UUID checkpoint, String file, long offset, int bytes) throws IOException {
-    return at(node).readCheckpoint(checkpoint, file, offset, bytes);
+  public byte[] read(UUID node, UUID snapshot, String file, long offset, int bytes) throws IOException {
+    return at(node).readSnapshot(snapshot, file, offset, bytes);
   }
 
   private RangeStore at(UUID node) throws IOException {

@@ -7,7 +7,7 @@ import dunlin.store.RangeId;
 import dunlin.store.grpc.ServiceTls;
 import dunlin.store.remote.wire.Wire;
 import dunlin.store.serve.RangeLocation.Peer;
-import dunlin.store.snapshot.CheckpointSource;
+import dunlin.store.snapshot.SnapshotSource;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
@@ -23,7 +23,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Fetches snapshots from the store services of other nodes, by connections of its own, so that requests never wait behind them. */
-public final class RemoteCheckpoints implements CheckpointSource, AutoCloseable {
+public final class RemoteSnapshots implements SnapshotSource, AutoCloseable {
   /*
    * Owner: any thread that may block; the lock guards the channels.
    * Bounds: a channel for each node that was asked, which ends its connection when it is idle; one call for each
@@ -46,38 +46,38 @@ public final class RemoteCheckpoints implements CheckpointSource, AutoCloseable 
    * @param addresses where the store service of a node is
    * @param tls null for connections without TLS
    */
-  public RemoteCheckpoints(Function<UUID, Optional<Peer>> addresses, @Nullable ServiceTls tls) {
+  public RemoteSnapshots(Function<UUID, Optional<Peer>> addresses, @Nullable ServiceTls tls) {
     this.addresses = addresses;
     this.tls = tls;
   }
 
   @Override
-  public Checkpoint open(UUID node, RangeId range) throws IOException {
+  public Snapshot open(UUID node, RangeId range) throws IOException {
     var request =
-        Wire.CheckpointRequest.newBuilder()
+        Wire.SnapshotRequest.newBuilder()
             .setNode(ByteString.copyFrom(Locations.bytes(node)))
             .setKind(range.kind())
             .setRange(ByteString.copyFrom(Locations.bytes(range.uuid())));
-    byte[] message = call(node, ServiceMethods.OPEN_CHECKPOINT, request.build(), OPEN_TIMEOUT);
+    byte[] message = call(node, ServiceMethods.OPEN_SNAPSHOT, request.build(), OPEN_TIMEOUT);
     try {
-      var answer = Frames.read(Wire.Checkpoint.parser(), message, 0);
+      var answer = Frames.read(Wire.Snapshot.parser(), message, 0);
       var files = answer.getFilesList().stream().map(file -> new File(file.getName(), file.getBytes(), file.getChecksum()));
-      return new Checkpoint(Locations.id(answer.getId()), files.toList());
+      return new Snapshot(Locations.id(answer.getId()), files.toList());
     } catch (FrameException e) {
       throw new IOException("node " + node + ": " + e.getMessage(), e);
     }
   }
 
   @Override
-  public byte[] read(UUID node, UUID checkpoint, String file, long offset, int bytes) throws IOException {
+  public byte[] read(UUID node, UUID snapshot, String file, long offset, int bytes) throws IOException {
     var request =
         Wire.ChunkRequest.newBuilder()
             .setNode(ByteString.copyFrom(Locations.bytes(node)))
-            .setCheckpoint(ByteString.copyFrom(Locations.bytes(checkpoint)))
+            .setSnapshot(ByteString.copyFrom(Locations.bytes(snapshot)))
             .setFile(file)
             .setOffset(offset)
             .setBytes(bytes);
-    byte[] chunk = call(node, ServiceMethods.READ_CHECKPOINT, request.build(), READ_TIMEOUT);
+    byte[] chunk = call(node, ServiceMethods.READ_SNAPSHOT, request.build(), READ_TIMEOUT);
     if (chunk.length != bytes) throw new IOException("node " + node + ": " + chunk.length + " bytes came of " + bytes + " of " + file);
     return chunk;
   }

@@ -20,7 +20,7 @@ import java.util.function.LongConsumer;
 import java.util.zip.CRC32C;
 
 /** Downloads a snapshot of a range into a directory, except files that are there already. */
-public final class CheckpointDownload {
+public final class SnapshotDownload {
   /*
    * Owner: one thread, which may block.
    * Bounds: one chunk in memory; the rate and the deadline of the settings; no more bytes than the disk can spare.
@@ -29,7 +29,7 @@ public final class CheckpointDownload {
    */
   private static final String ORIGIN = "ORIGIN";
 
-  private final CheckpointSource source;
+  private final SnapshotSource source;
   private final ClusterSettings settings;
   private final DiskSpace disk;
   private final BooleanSupplier cancelled;
@@ -38,8 +38,8 @@ public final class CheckpointDownload {
 
   private long bytes;
 
-  public CheckpointDownload(
-      CheckpointSource source, ClusterSettings settings, DiskSpace disk, BooleanSupplier cancelled, LongConsumer fetched) {
+  public SnapshotDownload(
+      SnapshotSource source, ClusterSettings settings, DiskSpace disk, BooleanSupplier cancelled, LongConsumer fetched) {
     this.source = source;
     this.settings = settings;
     this.disk = disk;
@@ -48,30 +48,30 @@ public final class CheckpointDownload {
   }
 
   public void fetch(UUID node, RangeId range, Path into) throws IOException {
-    var checkpoint = source.open(node, range);
-    requireSane(checkpoint);
+    var snapshot = source.open(node, range);
+    requireSane(snapshot);
     DataDirectory.createDirectory(into);
-    boolean same = origin(into).equals(checkpoint.id().toString());
-    deleteOthers(into, checkpoint);
+    boolean same = origin(into).equals(snapshot.id().toString());
+    deleteOthers(into, snapshot);
     long missing = 0;
-    for (var file : checkpoint.files()) if (!whole(into.resolve(file.name()), file)) missing += file.bytes();
+    for (var file : snapshot.files()) if (!whole(into.resolve(file.name()), file)) missing += file.bytes();
     if (!disk.canHold(missing))
       throw new IOException("the disk has no room for a snapshot of range '" + range + "' of " + missing + " more bytes");
-    Files.writeString(into.resolve(ORIGIN), checkpoint.id().toString());
-    for (var file : checkpoint.files()) fetch(node, checkpoint.id(), file, into.resolve(file.name()), same);
+    Files.writeString(into.resolve(ORIGIN), snapshot.id().toString());
+    for (var file : snapshot.files()) fetch(node, snapshot.id(), file, into.resolve(file.name()), same);
     Files.delete(into.resolve(ORIGIN));
     DataDirectory.force(into);
   }
 
-  private void fetch(UUID node, UUID checkpoint, CheckpointSource.File file, Path to, boolean same) throws IOException {
+  private void fetch(UUID node, UUID snapshot, SnapshotSource.File file, Path to, boolean same) throws IOException {
     if (whole(to, file)) return;
     if (!same || (Files.exists(to) && Files.size(to) >= file.bytes())) Files.deleteIfExists(to);
     if (!Files.exists(to)) DataDirectory.createFile(to);
     try (var out = FileChannel.open(to, StandardOpenOption.WRITE, StandardOpenOption.APPEND)) {
       for (long at = out.size(); at < file.bytes(); ) {
-        requireTime(checkpoint);
-        int length = (int) Math.min(CheckpointSource.CHUNK_BYTES_MAX, file.bytes() - at);
-        byte[] chunk = source.read(node, checkpoint, file.name(), at, length);
+        requireTime(snapshot);
+        int length = (int) Math.min(SnapshotSource.CHUNK_BYTES_MAX, file.bytes() - at);
+        byte[] chunk = source.read(node, snapshot, file.name(), at, length);
         if (chunk.length != length)
           throw new IOException(chunk.length + " bytes came of " + length + " of " + file.name());
         for (var in = ByteBuffer.wrap(chunk); in.hasRemaining(); ) out.write(in);
@@ -83,31 +83,31 @@ public final class CheckpointDownload {
     }
     if (!whole(to, file)) {
       Files.delete(to);
-      throw new IOException(file.name() + " of checkpoint " + checkpoint + " differs from what was announced");
+      throw new IOException(file.name() + " of snapshot " + snapshot + " differs from what was announced");
     }
   }
 
   /** Keeps to the rate, and throws at the deadline or when the download is cancelled. */
-  private void requireTime(UUID checkpoint) throws IOException {
+  private void requireTime(UUID snapshot) throws IOException {
     long due = begunNanos + (long) (bytes * 1e9 / settings.installBytesPerSecond());
     for (long left; (left = due - System.nanoTime()) > 0 && !cancelled.getAsBoolean(); ) {
       LockSupport.parkNanos(Math.min(left, 100_000_000));
-      if (Thread.currentThread().isInterrupted()) throw new InterruptedIOException("cancelled while downloading checkpoint " + checkpoint + "");
+      if (Thread.currentThread().isInterrupted()) throw new InterruptedIOException("cancelled while downloading snapshot " + snapshot + "");
     }
     if (cancelled.getAsBoolean()) throw new IOException("cancelled: the range is closed");
     if (System.nanoTime() - begunNanos > settings.installDeadline().toNanos())
-      throw new IOException("checkpoint " + checkpoint + " has not been downloaded within " + settings.installDeadline());
+      throw new IOException("snapshot " + snapshot + " has not been downloaded within " + settings.installDeadline());
   }
 
   /** Checks the names of files: names from another node become paths on this one. */
-  private static void requireSane(CheckpointSource.Checkpoint checkpoint) throws IOException {
+  private static void requireSane(SnapshotSource.Snapshot snapshot) throws IOException {
     var names = new HashSet<String>();
-    for (var file : checkpoint.files())
+    for (var file : snapshot.files())
       if (!file.name().matches("[A-Za-z0-9_-][A-Za-z0-9._-]{0,100}")
           || file.name().equals(ORIGIN)
           || !names.add(file.name())
-          || file.bytes() < 0) throw new IOException("checkpoint " + checkpoint.id() + " announces the file " + file);
-    if (!names.contains("CURRENT")) throw new IOException("checkpoint " + checkpoint.id() + " is not a RocksDB: " + names);
+          || file.bytes() < 0) throw new IOException("snapshot " + snapshot.id() + " announces the file " + file);
+    if (!names.contains("CURRENT")) throw new IOException("snapshot " + snapshot.id() + " is not a RocksDB: " + names);
   }
 
   private static String origin(Path into) throws IOException {
@@ -115,21 +115,21 @@ public final class CheckpointDownload {
     return Files.exists(origin) ? Files.readString(origin) : "";
   }
 
-  private static void deleteOthers(Path into, CheckpointSource.Checkpoint checkpoint) throws IOException {
+  private static void deleteOthers(Path into, SnapshotSource.Snapshot snapshot) throws IOException {
     var wanted = new HashSet<String>();
-    checkpoint.files().forEach(file -> wanted.add(file.name()));
+    snapshot.files().forEach(file -> wanted.add(file.name()));
     try (var found = Files.newDirectoryStream(into)) {
       for (Path path : found) if (!wanted.contains(String.valueOf(path.getFileName()))) GroupStorage.deleteTree(path);
     }
   }
 
-  private static boolean whole(Path path, CheckpointSource.File file) throws IOException {
+  private static boolean whole(Path path, SnapshotSource.File file) throws IOException {
     return Files.exists(path) && Files.size(path) == file.bytes() && checksum(path) == file.checksum();
   }
 
   static int checksum(Path file) throws IOException {
     var crc = new CRC32C();
-    var buffer = ByteBuffer.allocate(CheckpointSource.CHUNK_BYTES_MAX);
+    var buffer = ByteBuffer.allocate(SnapshotSource.CHUNK_BYTES_MAX);
     try (var in = FileChannel.open(file)) {
       while (in.read(buffer.clear()) >= 0) crc.update(buffer.flip());
     }

@@ -4,7 +4,7 @@ import com.google.protobuf.ByteString;
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import dunlin.store.remote.wire.Wire;
-import dunlin.store.snapshot.LocalCheckpoints;
+import dunlin.store.snapshot.LocalSnapshots;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.Status;
@@ -20,19 +20,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Sends snapshots to other nodes whose replicas are too far behind. */
-final class CheckpointService implements AutoCloseable {
+final class SnapshotService implements AutoCloseable {
   /*
    * Owner: calls come on gRPC's event loops and are answered by threads of its own, which may block.
    * Bounds: THREADS read, WAITING_MAX calls wait. Full: RESOURCE_EXHAUSTED, and counted; the caller retries.
    * Failure: a failed call reports the reason to its caller. Calls are independent of each other, so a download resumes
    * where it was.
    */
-  private static final Logger log = LoggerFactory.getLogger(CheckpointService.class);
+  private static final Logger log = LoggerFactory.getLogger(SnapshotService.class);
   private static final int THREADS = 2;
   private static final int WAITING_MAX = 32;
 
   private final UUID node;
-  private final LocalCheckpoints checkpoints;
+  private final LocalSnapshots snapshots;
   private final ServiceMeters meters;
   private final ThreadPoolExecutor readers =
       new ThreadPoolExecutor(
@@ -41,11 +41,11 @@ final class CheckpointService implements AutoCloseable {
           10,
           TimeUnit.SECONDS,
           new ArrayBlockingQueue<>(WAITING_MAX),
-          Thread.ofPlatform().daemon().name("dunlin-store-checkpoint-", 0).factory());
+          Thread.ofPlatform().daemon().name("dunlin-store-snapshot-", 0).factory());
 
-  CheckpointService(UUID node, LocalCheckpoints checkpoints, ServiceMeters meters) {
+  SnapshotService(UUID node, LocalSnapshots snapshots, ServiceMeters meters) {
     this.node = node;
-    this.checkpoints = checkpoints;
+    this.snapshots = snapshots;
     this.meters = meters;
     readers.allowCoreThreadTimeOut(true);
   }
@@ -64,10 +64,10 @@ final class CheckpointService implements AutoCloseable {
   }
 
   private byte[] open(byte[] message) {
-    var request = Frames.read(Wire.CheckpointRequest.parser(), message, 0);
+    var request = Frames.read(Wire.SnapshotRequest.parser(), message, 0);
     requireUs(request.getNode());
-    var opened = checkpoints.openCheckpoint(new RangeId(request.getKind(), Locations.id(request.getRange())));
-    var answer = Wire.Checkpoint.newBuilder().setId(ByteString.copyFrom(Locations.bytes(opened.id())));
+    var opened = snapshots.openSnapshot(new RangeId(request.getKind(), Locations.id(request.getRange())));
+    var answer = Wire.Snapshot.newBuilder().setId(ByteString.copyFrom(Locations.bytes(opened.id())));
     for (var file : opened.files())
       answer.addFiles(Wire.File.newBuilder().setName(file.name()).setBytes(file.bytes()).setChecksum(file.checksum()));
     return answer.build().toByteArray();
@@ -77,8 +77,8 @@ final class CheckpointService implements AutoCloseable {
     var request = Frames.read(Wire.ChunkRequest.parser(), message, 0);
     requireUs(request.getNode());
     byte[] chunk =
-        checkpoints.readCheckpoint(
-            Locations.id(request.getCheckpoint()), request.getFile(), request.getOffset(), request.getBytes());
+        snapshots.readSnapshot(
+            Locations.id(request.getSnapshot()), request.getFile(), request.getOffset(), request.getBytes());
     meters.chunk(chunk.length);
     return chunk;
   }
@@ -110,7 +110,7 @@ final class CheckpointService implements AutoCloseable {
             readers.execute(() -> answer(call, asked, answer));
           } catch (RejectedExecutionException _) {
             meters.chunkRefused();
-            OneAnswer.refuse(call, Status.RESOURCE_EXHAUSTED.withDescription("too many calls for checkpoints"));
+            OneAnswer.refuse(call, Status.RESOURCE_EXHAUSTED.withDescription("too many calls for snapshots"));
           }
         }
       };
@@ -137,8 +137,8 @@ final class CheckpointService implements AutoCloseable {
       case IllegalArgumentException e -> Status.INVALID_ARGUMENT.withDescription(e.getMessage());
       case StoreException e -> Status.UNAVAILABLE.withDescription(e.getMessage());
       default -> {
-        log.error("A call for a checkpoint has failed", failure);
-        yield Status.INTERNAL.withDescription("the node has failed to read a checkpoint");
+        log.error("A call for a snapshot has failed", failure);
+        yield Status.INTERNAL.withDescription("the node has failed to read a snapshot");
       }
     };
   }
