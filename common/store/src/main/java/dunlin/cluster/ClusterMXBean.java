@@ -45,7 +45,7 @@ public interface ClusterMXBean {
   List<OperationRow> getOperations();
 
   @Description("Gives a range one more replica. Answers with the operation's identifier")
-  String addReplica(@Description("UUID of the range") String range, @Description("UUID of the node that is to have it") String node);
+  String addReplica(@Description("UUID of the range") String range, @Description("UUID of the node that gets it") String node);
 
   @Description("Moves a replica to a node that has none; the node that loses it may be dead. Answers with the operation's identifier")
   String moveReplica(
@@ -53,7 +53,7 @@ public interface ClusterMXBean {
       @Description("UUID of the node that loses it") String from,
       @Description("UUID of the node that gets it") String to);
 
-  @Description("Makes a replica anew where it is, because its files are damaged. Answers with the operation's identifier")
+  @Description("Creates a damaged replica again on the same node. Answers with the operation's identifier")
   String replaceReplica(@Description("UUID of the range") String range, @Description("UUID of the node") String node);
 
   @Description("Lets a node lead a range. Answers with the operation's identifier")
@@ -65,7 +65,7 @@ public interface ClusterMXBean {
   @Description("Moves everything off a node, which stays a member. Answers with the operation's identifier")
   String drainNode(@Description("UUID of the node") String node);
 
-  @Description("Moves everything off a node, which then leaves for ever; refused when replicas would be lost. Answers with the operation's identifier")
+  @Description("Moves everything off a node, which then leaves the cluster for good; refused when replicas would be lost. Answers with the operation's identifier")
   String leaveNode(@Description("UUID of the node") String node);
 
   @Description("Cancels an operation and undoes the steps already done; not possible for a split")

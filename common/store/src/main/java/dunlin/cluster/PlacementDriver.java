@@ -160,14 +160,14 @@ final class PlacementDriver {
     var map = placement.map();
     if (map.cluster().isEmpty()) return;
     List<MarkNode> due;
-    ClusterObservation sight;
+    ClusterObservation observation;
     synchronized (this) {
       var now = now();
       due = leading.due(map, now);
-      sight = leading.sight(map, now);
+      observation = leading.observation(map, now);
     }
     due.forEach(this::log);
-    var decision = operations.decide(map, sight);
+    var decision = operations.decide(map, observation);
     tell(decision.indivisible(), map);
     var waits = new TreeMap<>(decision.waiting());
     for (var action : ask(decision.actions(), leading.leadership()))

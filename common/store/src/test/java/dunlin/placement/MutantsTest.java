@@ -148,8 +148,8 @@ class MutantsTest {
         "drops its replica of .* in which it votes|lacks a replica",
         new Rules() {
           @Override
-          Operations.Decision decide(ClusterMap map, ClusterObservation sight, OperationSettings settings) {
-            var decision = super.decide(map, sight, settings);
+          Operations.Decision decide(ClusterMap map, ClusterObservation observation, OperationSettings settings) {
+            var decision = super.decide(map, observation, settings);
             for (var action : List.copyOf(decision.actions())) {
               if (!(action instanceof ChangePeers change) || !change.expected().equals(change.wanted())) continue;
               decision.actions().remove(action);
@@ -169,12 +169,12 @@ class MutantsTest {
   private static Rules instead(Waiting mutation) {
     return new Rules() {
       @Override
-      Operations.Decision decide(ClusterMap map, ClusterObservation sight, OperationSettings settings) {
-        var decision = super.decide(map, sight, settings);
+      Operations.Decision decide(ClusterMap map, ClusterObservation observation, OperationSettings settings) {
+        var decision = super.decide(map, observation, settings);
         decision.waiting().forEach((id, why) -> {
           var intent = map.intents().get(id);
           if (intent == null || !why.endsWith("catches up")) return;
-          for (var report : sight.reports().values()) {
+          for (var report : observation.reports().values()) {
             var led = report.replica(intent.operation().range().orElseThrow()).filter(NodeReport.Replica::leads).orElse(null);
             if (led == null) continue;
             var wanted = mutation.peers(intent, led);
@@ -237,7 +237,7 @@ class MutantsTest {
         "more than \\d splits at a time",
         new Rules() {
           @Override
-          Operations.Decision decide(ClusterMap map, ClusterObservation sight, OperationSettings settings) {
+          Operations.Decision decide(ClusterMap map, ClusterObservation observation, OperationSettings settings) {
             var splits = settings.splits();
             var more =
                 new SplitSettings(splits.bytes(), splits.operationsPerSecond(), splits.bytesMin(), 9, splits.replicasMax());
@@ -245,7 +245,7 @@ class MutantsTest {
                 new OperationSettings(
                     settings.lagMax(), settings.unflushedMax(), settings.automaticMax(), settings.replicas(), more,
                     settings.replaceAfter(), settings.balance());
-            return super.decide(map, sight, changed);
+            return super.decide(map, observation, changed);
           }
         });
   }
@@ -258,8 +258,8 @@ class MutantsTest {
   private static Rules asking(Asking mutation) {
     return new Rules() {
       @Override
-      Operations.Decision decide(ClusterMap map, ClusterObservation sight, OperationSettings settings) {
-        var decision = super.decide(map, sight, settings);
+      Operations.Decision decide(ClusterMap map, ClusterObservation observation, OperationSettings settings) {
+        var decision = super.decide(map, observation, settings);
         UnaryOperator<Action> mutated = action -> action instanceof ChangePeers change ? mutation.change(change, map) : action;
         var actions = decision.actions().stream().map(mutated).toList();
         return new Operations.Decision(decision.commands(), actions, decision.waiting(), decision.indivisible());

@@ -49,7 +49,7 @@ class Rules {
     return new Leases(term, LEASE, DOWN_AFTER, now);
   }
 
-  Operations.Decision decide(ClusterMap map, ClusterObservation sight, OperationSettings settings) {
-    return new Operations(settings).decide(map, sight);
+  Operations.Decision decide(ClusterMap map, ClusterObservation observation, OperationSettings settings) {
+    return new Operations(settings).decide(map, observation);
   }
 }

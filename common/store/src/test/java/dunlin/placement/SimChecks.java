@@ -151,11 +151,11 @@ final class SimChecks {
   }
 
   /** What the meta group's leader makes of the replicas that operations have had created. */
-  void takes(Operations.Decision decision, ClusterMap map, ClusterObservation sight) {
+  void takes(Operations.Decision decision, ClusterMap map, ClusterObservation observation) {
     for (var intent : map.intents().values()) {
       var range = intent.operation().range().orElse(null);
       var to = intent.operation().filled().orElse(null);
-      var report = to == null ? null : sight.reports().get(to);
+      var report = to == null ? null : observation.reports().get(to);
       if (range == null || to == null || report == null) continue;
       boolean own = report.replica(range).filter(replica -> replica.creation().equals(intent.id())).isPresent();
       if (!own) continue;

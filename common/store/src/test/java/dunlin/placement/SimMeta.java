@@ -124,11 +124,11 @@ final class SimMeta {
       world.checks.marks(mark, world.now().minus(member.since));
       propose(member, mark);
     }
-    var sight = leases.sight(map, world.now());
-    var decision = world.rules.decide(map, sight, world.settings);
+    var observation = leases.observation(map, world.now());
+    var decision = world.rules.decide(map, observation, world.settings);
     if (leader == member) last = decision;
     world.checks.decides(decision.commands(), map);
-    world.checks.takes(decision, map, sight);
+    world.checks.takes(decision, map, observation);
     decision.commands().forEach(command -> propose(member, command));
     for (var action : decision.actions()) {
       if (action instanceof ChangePeers change) world.checks.asks(change, map);

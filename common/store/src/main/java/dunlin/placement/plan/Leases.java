@@ -93,7 +93,7 @@ public final class Leases {
   }
 
   /** What is known at this moment. */
-  public ClusterObservation sight(ClusterMap map, Duration now) {
+  public ClusterObservation observation(ClusterMap map, Duration now) {
     var reports = new TreeMap<UUID, NodeReport>();
     heard.forEach((node, last) -> reports.put(node, last.report));
     var silences = new TreeMap<UUID, Duration>();

@@ -23,7 +23,7 @@ final class NodeChoice {
    *
    * @param leaving the node that loses its replica, so that its zone becomes free, or null
    */
-  static Optional<UUID> replica(RangeDescriptor range, @Nullable UUID leaving, ClusterMap map, ClusterObservation sight) {
+  static Optional<UUID> replica(RangeDescriptor range, @Nullable UUID leaving, ClusterMap map, ClusterObservation observation) {
     var zones =
         range.peers().stream()
             .filter(node -> !node.equals(leaving))
@@ -33,7 +33,7 @@ final class NodeChoice {
             .collect(Collectors.toSet());
     var replicas = replicas(map);
     return map.nodes().values().stream()
-        .filter(node -> map.takes(node.id(), range.kind()) && sight.heard(node.id()) && !range.has(node.id()))
+        .filter(node -> map.takes(node.id(), range.kind()) && observation.heard(node.id()) && !range.has(node.id()))
         .min(
             Comparator.<ClusterNode, Boolean>comparing(node -> zones.contains(node.region() + "/" + node.zone()))
                 .thenComparing(node -> replicas.getOrDefault(node.id(), 0))
@@ -55,18 +55,18 @@ final class NodeChoice {
    * The next leadership to transfer so that leaders are spread evenly: from a node that leads at least two ranges more
    * than the other, so that the transfer always improves the balance.
    */
-  static Optional<TransferLeadership> balance(ClusterMap map, ClusterObservation sight, OperationSettings settings) {
+  static Optional<TransferLeadership> balance(ClusterMap map, ClusterObservation observation, OperationSettings settings) {
     var leads = new TreeMap<UUID, Integer>();
     for (var node : map.nodes().values())
-      if (node.state() == ClusterNode.State.JOINED && sight.heard(node.id())) leads.put(node.id(), 0);
-    for (var id : map.ranges().keySet()) sight.leader(id).ifPresent(led -> leads.computeIfPresent(led.node(), (_, n) -> n + 1));
+      if (node.state() == ClusterNode.State.JOINED && observation.heard(node.id())) leads.put(node.id(), 0);
+    for (var id : map.ranges().keySet()) observation.leader(id).ifPresent(led -> leads.computeIfPresent(led.node(), (_, n) -> n + 1));
     for (var intent : map.intents().values())
       if (intent.operation() instanceof TransferLeadership) return Optional.empty(); // one at a time: a transfer changes the counts
 
     TransferLeadership best = null;
     int bestGain = 1;
     for (var id : map.ranges().keySet()) {
-      var led = sight.leader(id).orElse(null);
+      var led = observation.leader(id).orElse(null);
       if (led == null || map.intentOn(id).isPresent() || !leads.containsKey(led.node())) continue;
       for (UUID voter : led.replica().range().peers()) {
         if (!leads.containsKey(voter) || led.replica().lagOf(voter).orElse(Long.MAX_VALUE) > settings.lagMax()) continue;

@@ -65,34 +65,34 @@ public final class Operations {
     this.settings = settings;
   }
 
-  public Decision decide(ClusterMap map, ClusterObservation sight) {
+  public Decision decide(ClusterMap map, ClusterObservation observation) {
     var decision = new Decision(new ArrayList<>(), new ArrayList<>(), new TreeMap<>(), new TreeSet<>());
     for (var id : map.ranges().keySet()) {
-      learnPeers(id, map, sight, decision);
-      start(id, map, sight, decision);
+      learnPeers(id, map, observation, decision);
+      start(id, map, observation, decision);
     }
     for (var intent : map.intents().values()) {
-      switch (next(intent, map, sight)) {
+      switch (next(intent, map, observation)) {
         case Do(var actions) -> decision.actions.addAll(actions);
         case Log(var command) -> decision.commands.add(command);
         case Wait(var why) -> decision.waiting.put(intent.id(), why);
       }
     }
-    for (var id : map.ranges().keySet()) if (map.intentOn(id).isEmpty()) tidy(id, map, sight, decision);
-    automatic(map, sight, decision);
+    for (var id : map.ranges().keySet()) if (map.intentOn(id).isEmpty()) tidy(id, map, observation, decision);
+    automatic(map, observation, decision);
     return decision;
   }
 
   /** The next step of one operation. */
-  Step next(Intent intent, ClusterMap map, ClusterObservation sight) {
+  Step next(Intent intent, ClusterMap map, ClusterObservation observation) {
     return switch (intent.operation()) {
-      case Split split -> SplitSteps.next(sight, settings, intent.id(), split);
-      case AddReplica add -> withLeader(intent, map, sight, add.of(), steps -> steps.move(null, add.to()));
-      case MoveReplica move -> withLeader(intent, map, sight, move.of(), steps -> steps.move(move.from(), move.to()));
-      case ReplaceReplica replace -> withLeader(intent, map, sight, replace.of(), steps -> steps.replace(replace.node()));
-      case TransferLeadership transfer -> transfer(intent, transfer, map, sight);
-      case DrainNode(var node) -> empty(intent, node, map, sight);
-      case LeaveNode(var node) -> empty(intent, node, map, sight);
+      case Split split -> SplitSteps.next(observation, settings, intent.id(), split);
+      case AddReplica add -> withLeader(intent, map, observation, add.of(), steps -> steps.move(null, add.to()));
+      case MoveReplica move -> withLeader(intent, map, observation, move.of(), steps -> steps.move(move.from(), move.to()));
+      case ReplaceReplica replace -> withLeader(intent, map, observation, replace.of(), steps -> steps.replace(replace.node()));
+      case TransferLeadership transfer -> transfer(intent, transfer, map, observation);
+      case DrainNode(var node) -> empty(intent, node, map, observation);
+      case LeaveNode(var node) -> empty(intent, node, map, observation);
     };
   }
 
@@ -100,12 +100,12 @@ public final class Operations {
     Step of(ReplicaSteps steps);
   }
 
-  private Step withLeader(Intent intent, ClusterMap map, ClusterObservation sight, UUID range, Steps steps) {
-    var leader = sight.leader(range).orElse(null);
+  private Step withLeader(Intent intent, ClusterMap map, ClusterObservation observation, UUID range, Steps steps) {
+    var leader = observation.leader(range).orElse(null);
     if (leader == null) return new Wait("range " + range + " has no leader");
     if (!leader.replica().based()) return new Wait("range " + range + " has just been split off");
     if (outdated(leader, range, map)) return new Wait("the reports of range " + range + " are older than the map");
-    return steps.of(new ReplicaSteps(map, sight, settings, intent, leader));
+    return steps.of(new ReplicaSteps(map, observation, settings, intent, leader));
   }
 
   /** Whether the map has a newer state of a range than its leader has reported, as with a leader that has been deposed. */
@@ -114,30 +114,30 @@ public final class Operations {
     return placed == null || leader.replica().configuration() < placed.configuration();
   }
 
-  private Step transfer(Intent intent, TransferLeadership transfer, ClusterMap map, ClusterObservation sight) {
-    var leader = sight.leader(transfer.of()).orElse(null);
+  private Step transfer(Intent intent, TransferLeadership transfer, ClusterMap map, ClusterObservation observation) {
+    var leader = observation.leader(transfer.of()).orElse(null);
     var to = map.nodes().get(transfer.to());
     if (leader != null && leader.node().equals(transfer.to())) return new Log(new Finish(intent.id()));
     boolean able =
         to != null
             && to.state() == ClusterNode.State.JOINED
-            && sight.heard(transfer.to())
-            && sight.replica(transfer.to(), transfer.of()).isPresent();
+            && observation.heard(transfer.to())
+            && observation.replica(transfer.to(), transfer.of()).isPresent();
     if (intent.cancelled() || !able) return new Log(new Abandon(intent.id()));
     if (leader == null) return new Wait("range " + transfer.of() + " has no leader");
     if (!leader.replica().range().peers().contains(transfer.to())) return new Log(new Abandon(intent.id()));
     return new Do(new Action.TransferLeadership(leader.node(), transfer.of(), transfer.to()));
   }
 
-  private Step empty(Intent intent, UUID node, ClusterMap map, ClusterObservation sight) {
+  private Step empty(Intent intent, UUID node, ClusterMap map, ClusterObservation observation) {
     var left = map.rangesOn(node);
     if (left.isEmpty()) {
-      boolean drops = sight.heard(node) && map.ranges().keySet().stream().anyMatch(id -> sight.replica(node, id).isPresent());
+      boolean drops = observation.heard(node) && map.ranges().keySet().stream().anyMatch(id -> observation.replica(node, id).isPresent());
       return drops ? new Wait("node " + node + " drops its last replicas") : new Log(new Finish(intent.id()));
     }
     for (var range : left) {
       if (map.intentOn(range.id()).isPresent()) continue;
-      var to = NodeChoice.replica(range, node, map, sight).orElse(null);
+      var to = NodeChoice.replica(range, node, map, observation).orElse(null);
       if (to == null) continue;
       var move = new MoveReplica(range.id(), node, to);
       if (OperationRules.refusal(move, map) == null) return new Log(begin(move, map));
@@ -145,9 +145,9 @@ public final class Operations {
     return new Wait(left.size() + " replicas are moving or have no place to go");
   }
 
-  private static void learnPeers(UUID id, ClusterMap map, ClusterObservation sight, Decision to) {
+  private static void learnPeers(UUID id, ClusterMap map, ClusterObservation observation, Decision to) {
     var placed = map.ranges().get(id);
-    var led = sight.leader(id).orElse(null);
+    var led = observation.leader(id).orElse(null);
     if (placed == null || led == null) return;
     var range = led.replica().range();
     if (range.epoch() == placed.range().epoch() && led.replica().configuration() > placed.configuration())
@@ -155,41 +155,41 @@ public final class Operations {
   }
 
   /** Starts members that are not running: a process that crashed during a split may not have started its own. */
-  private static void start(UUID id, ClusterMap map, ClusterObservation sight, Decision to) {
+  private static void start(UUID id, ClusterMap map, ClusterObservation observation, Decision to) {
     var placed = map.ranges().get(id);
-    for (var report : sight.reports().values()) {
+    for (var report : observation.reports().values()) {
       boolean stored = report.replica(id).filter(replica -> replica.phase() == Phase.STORED).isPresent();
-      if (stored && placed != null && sight.heard(report.node())) to.actions.add(new StartReplica(report.node(), id));
+      if (stored && placed != null && observation.heard(report.node())) to.actions.add(new StartReplica(report.node(), id));
     }
   }
 
   /** Removes leftovers of cancelled operations and late calls from a range without an operation. */
-  private static void tidy(UUID id, ClusterMap map, ClusterObservation sight, Decision to) {
-    var led = sight.leader(id).orElse(null);
+  private static void tidy(UUID id, ClusterMap map, ClusterObservation observation, Decision to) {
+    var led = observation.leader(id).orElse(null);
     if (led == null || !led.replica().based() || outdated(led, id, map)) return;
     var range = led.replica().range();
-    for (var report : sight.reports().values()) {
+    for (var report : observation.reports().values()) {
       var replica = report.replica(id).orElse(null);
-      if (replica != null && sight.heard(report.node()) && !range.has(report.node()))
+      if (replica != null && observation.heard(report.node()) && !range.has(report.node()))
         to.actions.add(new DropReplica(report.node(), id, replica.creation()));
     }
   }
 
   /** Operations that the cluster begins automatically, the most urgent first. */
-  private void automatic(ClusterMap map, ClusterObservation sight, Decision to) {
+  private void automatic(ClusterMap map, ClusterObservation observation, Decision to) {
     var wanted = new ArrayList<Operation>();
     for (var placed : map.ranges().values()) {
       var range = placed.range();
       if (map.intentOn(range.id()).isPresent()) continue;
-      var led = sight.leader(range.id()).orElse(null);
+      var led = observation.leader(range.id()).orElse(null);
       if (led == null || !led.replica().based() || led.replica().range().epoch() != range.epoch()) continue;
       if (!led.replica().range().peers().equals(range.peers())) continue; // the map must be updated first
-      for (var voter : range.peers()) repair(range, voter, map, sight, wanted);
+      for (var voter : range.peers()) repair(range, voter, map, observation, wanted);
       if (range.peers().size() < settings.replicas())
-        NodeChoice.replica(range, null, map, sight).ifPresent(node -> wanted.add(new AddReplica(range.id(), node)));
-      split(range, led.replica(), sight, to).ifPresent(wanted::add);
+        NodeChoice.replica(range, null, map, observation).ifPresent(node -> wanted.add(new AddReplica(range.id(), node)));
+      split(range, led.replica(), observation, to).ifPresent(wanted::add);
     }
-    if (wanted.isEmpty() && settings.balance()) NodeChoice.balance(map, sight, settings).ifPresent(wanted::add);
+    if (wanted.isEmpty() && settings.balance()) NodeChoice.balance(map, observation, settings).ifPresent(wanted::add);
     int free = settings.automaticMax() - map.intents().size();
     int splits = splits(map);
     var seen = new ArrayList<UUID>();
@@ -210,10 +210,10 @@ public final class Operations {
   }
 
   /** The split of a range whose replicas are all healthy: each of its nodes will get one more replica and must flush its rows. */
-  private Optional<Split> split(RangeDescriptor range, Replica led, ClusterObservation sight, Decision to) {
+  private Optional<Split> split(RangeDescriptor range, Replica led, ClusterObservation observation, Decision to) {
     var split = SplitChoice.choose(range, led.load(), settings.splits());
     if (split.isEmpty() && led.load().indivisible()) to.indivisible.add(range.id());
-    boolean whole = led.range().peers().stream().allMatch(sight::heard);
+    boolean whole = led.range().peers().stream().allMatch(observation::heard);
     return whole ? split : Optional.empty();
   }
 
@@ -226,15 +226,15 @@ public final class Operations {
   }
 
   private void repair(
-      RangeDescriptor range, UUID node, ClusterMap map, ClusterObservation sight, List<Operation> wanted) {
+      RangeDescriptor range, UUID node, ClusterMap map, ClusterObservation observation, List<Operation> wanted) {
     var known = map.nodes().get(node);
     if (known == null) return;
     if (known.state() == ClusterNode.State.DOWN) {
-      if (settings.replaceAfter() == null || sight.silence(node).compareTo(settings.replaceAfter()) < 0) return;
-      NodeChoice.replica(range, node, map, sight).ifPresent(to -> wanted.add(new MoveReplica(range.id(), node, to)));
-    } else if (sight.heard(node)
-        && sight.empty(node, range.id())
-        && !ReplicaSteps.awaitsSplit(map, sight, node, range)) {
+      if (settings.replaceAfter() == null || observation.silence(node).compareTo(settings.replaceAfter()) < 0) return;
+      NodeChoice.replica(range, node, map, observation).ifPresent(to -> wanted.add(new MoveReplica(range.id(), node, to)));
+    } else if (observation.heard(node)
+        && observation.empty(node, range.id())
+        && !ReplicaSteps.awaitsSplit(map, observation, node, range)) {
       // Its rows were damaged and quarantined, or it never got its part of a split.
       wanted.add(new ReplaceReplica(range.id(), node));
     }

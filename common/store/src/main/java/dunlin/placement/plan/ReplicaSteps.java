@@ -44,16 +44,16 @@ final class ReplicaSteps {
    * change has taken effect, or never will.
    */
   private final ClusterMap map;
-  private final ClusterObservation sight;
+  private final ClusterObservation observation;
   private final OperationSettings settings;
   private final Intent intent;
   private final ClusterObservation.Led leader;
   private final Replica led;
   private final RangeDescriptor range;
 
-  ReplicaSteps(ClusterMap map, ClusterObservation sight, OperationSettings settings, Intent intent, ClusterObservation.Led leader) {
+  ReplicaSteps(ClusterMap map, ClusterObservation observation, OperationSettings settings, Intent intent, ClusterObservation.Led leader) {
     this.map = map;
-    this.sight = sight;
+    this.observation = observation;
     this.settings = settings;
     this.intent = intent;
     this.leader = leader;
@@ -77,11 +77,11 @@ final class ReplicaSteps {
   /** Removes a lost replica from the configuration, and creates it again on the same node. */
   Step replace(UUID node) {
     if (range.has(node)) {
-      if (!sight.heard(node)) return intent.cancelled() || lost(node) ? abandon() : new Wait("node " + node + " is silent");
-      if (ready(node) || !sight.empty(node, range.id())) return finish();
+      if (!observation.heard(node)) return intent.cancelled() || lost(node) ? abandon() : new Wait("node " + node + " is silent");
+      if (ready(node) || !observation.empty(node, range.id())) return finish();
       if (own(node)) return new Wait("node " + node + " catches up");
       if (intent.cancelled()) return abandon();
-      return awaitsSplit(map, sight, node, range) ? new Wait("node " + node + " has yet to apply a split") : remove(node);
+      return awaitsSplit(map, observation, node, range) ? new Wait("node " + node + " has yet to apply a split") : remove(node);
     }
     if (intent.cancelled() || lost(node)) return undo(node);
     return add(node);
@@ -95,33 +95,33 @@ final class ReplicaSteps {
   /** A voter that has lost its rows. It is removed first, whichever voter was meant: that costs no healthy voter. */
   private Optional<UUID> emptyVoter() {
     return range.peers().stream()
-        .filter(voter -> sight.heard(voter) && sight.empty(voter, range.id()))
-        .filter(voter -> !awaitsSplit(map, sight, voter, range))
+        .filter(voter -> observation.heard(voter) && observation.empty(voter, range.id()))
+        .filter(voter -> !awaitsSplit(map, observation, voter, range))
         .findFirst();
   }
 
   /** Waits for the first report of a voter that seems to be up: it may be without its rows. */
   private Optional<Step> unheard() {
     return range.peers().stream()
-        .filter(voter -> map.up(voter) && !sight.heard(voter))
+        .filter(voter -> map.up(voter) && !observation.heard(voter))
         .findFirst()
         .map(voter -> new Wait("node " + voter + " has not reported yet"));
   }
 
   /** The replica that this operation has had created. */
   private boolean own(UUID node) {
-    return sight.replica(node, range.id()).filter(replica -> replica.creation().equals(intent.id())).isPresent();
+    return observation.replica(node, range.id()).filter(replica -> replica.creation().equals(intent.id())).isPresent();
   }
 
   /** Whether the replica that this operation has had created runs and has its rows. */
   private boolean ready(UUID node) {
     return own(node)
-        && sight.replica(node, range.id()).filter(replica -> replica.phase() == Phase.RUNNING && replica.based()).isPresent();
+        && observation.replica(node, range.id()).filter(replica -> replica.phase() == Phase.RUNNING && replica.based()).isPresent();
   }
 
   private Step add(UUID to) {
-    if (!sight.heard(to)) return new Wait("node " + to + " is silent");
-    var replica = sight.replica(to, range.id()).orElse(null);
+    if (!observation.heard(to)) return new Wait("node " + to + " is silent");
+    var replica = observation.replica(to, range.id()).orElse(null);
     if (range.has(to)) return own(to) ? new Wait("node " + to + " catches up") : remove(to);
     if (replica == null) return new Do(new CreateReplica(to, range, intent.id()));
     // A leftover of an operation that has ended, or made where a replica was lost.
@@ -148,7 +148,7 @@ final class ReplicaSteps {
 
   private Step handOver(List<UUID> rest) {
     return rest.stream()
-        .filter(voter -> map.up(voter) && sight.heard(voter) && led.lagOf(voter).orElse(Long.MAX_VALUE) <= settings.lagMax())
+        .filter(voter -> map.up(voter) && observation.heard(voter) && led.lagOf(voter).orElse(Long.MAX_VALUE) <= settings.lagMax())
         .findFirst()
         .<Step>map(voter -> new Do(new Action.TransferLeadership(leader.node(), range.id(), voter)))
         .orElseGet(() -> new Wait("no other node can take the leadership from node " + leader.node()));
@@ -159,26 +159,26 @@ final class ReplicaSteps {
    * if its replica were removed first, it would be an empty member of the child's group.
    */
   private @Nullable Step splitToCome(UUID from) {
-    if (!sight.heard(from)) return null; // a dead node's replica of the child is replaced like this one
+    if (!observation.heard(from)) return null; // a dead node's replica of the child is replaced like this one
     Predicate<RangeDescriptor> childThere =
         child ->
             child.origin().filter(origin -> origin.parent().equals(range.id())).isPresent() && child.has(from);
     for (var placed : map.ranges().values()) {
       var child = placed.range();
-      if (childThere.test(child) && awaitsSplit(map, sight, from, child))
+      if (childThere.test(child) && awaitsSplit(map, observation, from, child))
         return new Wait("node " + from + " has not applied the split of range " + child.id());
     }
     return null;
   }
 
   /** Whether a node will still get its replica of a child by applying a split: of the parent, or of the parent's parent. */
-  static boolean awaitsSplit(ClusterMap map, ClusterObservation sight, UUID node, RangeDescriptor child) {
+  static boolean awaitsSplit(ClusterMap map, ClusterObservation observation, UUID node, RangeDescriptor child) {
     var origin = child.origin().orElse(null);
-    if (origin == null || sight.replica(node, child.id()).isPresent()) return false;
-    var parent = sight.replica(node, origin.parent()).orElse(null);
+    if (origin == null || observation.replica(node, child.id()).isPresent()) return false;
+    var parent = observation.replica(node, origin.parent()).orElse(null);
     if (parent == null) {
       var known = map.ranges().get(origin.parent());
-      return known != null && awaitsSplit(map, sight, node, known.range());
+      return known != null && awaitsSplit(map, observation, node, known.range());
     }
     // A replica that installs a snapshot skips the split, and makes no child.
     boolean applies = parent.based() || parent.creation().equals(NodeReport.ORIGINAL);
@@ -187,8 +187,8 @@ final class ReplicaSteps {
 
   /** The step once the replica has left the configuration: its node may drop it. */
   private Step drop(UUID from) {
-    var replica = sight.replica(from, range.id());
-    if (sight.heard(from) && replica.isPresent()) return drop(from, replica.get());
+    var replica = observation.replica(from, range.id());
+    if (observation.heard(from) && replica.isPresent()) return drop(from, replica.get());
     return finish(); // a node that comes back later is told then
   }
 

@@ -40,38 +40,38 @@ final class SplitSteps {
 
   private SplitSteps() {}
 
-  static Step next(ClusterObservation sight, OperationSettings settings, UUID intent, Split split) {
-    var parent = sight.leader(split.of()).orElse(null);
+  static Step next(ClusterObservation observation, OperationSettings settings, UUID intent, Split split) {
+    var parent = observation.leader(split.of()).orElse(null);
     if (parent == null) return new Wait("range " + split.of() + " has no leader");
     var range = parent.replica().range();
-    if (range.epoch() == split.epoch()) return propose(sight, settings, intent, split, parent);
+    if (range.epoch() == split.epoch()) return propose(observation, settings, intent, split, parent);
     if (range.epoch() < split.epoch()) return new Wait("the leader of range " + split.of() + " has not caught up");
-    if (!sawSplit(sight, split)) {
+    if (!sawSplit(observation, split)) {
       byte[] end = range.keys().end();
       if (range.epoch() == split.epoch() + 1 && end != null && Arrays.equals(end, split.cut()))
         return new Wait("no node has reported the child");
       return new Log(new Abandon(intent)); // the range has been split otherwise
     }
-    var child = sight.leader(split.child()).orElse(null);
+    var child = observation.leader(split.child()).orElse(null);
     if (child != null && child.replica().based())
       return new Log(new SplitDone(intent, child.replica().range(), child.replica().configuration()));
-    var member = members(sight, split, parent.node(), range);
+    var member = members(observation, split, parent.node(), range);
     return member.isEmpty() ? new Wait("range " + split.child() + " has no leader that works") : new Do(member);
   }
 
-  private static Step propose(ClusterObservation sight, OperationSettings settings, UUID intent, Split split, ClusterObservation.Led parent) {
-    if (sight.age(intent).compareTo(FLUSHING_MAX) >= 0) return new Do(new ProposeSplit(parent.node(), split));
+  private static Step propose(ClusterObservation observation, OperationSettings settings, UUID intent, Split split, ClusterObservation.Led parent) {
+    if (observation.age(intent).compareTo(FLUSHING_MAX) >= 0) return new Do(new ProposeSplit(parent.node(), split));
     var flushes = new ArrayList<Action>();
     for (UUID node : parent.replica().range().peers()) {
-      var replica = sight.replica(node, split.of());
-      if (sight.heard(node) && replica.isPresent() && replica.get().load().unflushed() > settings.unflushedMax())
+      var replica = observation.replica(node, split.of());
+      if (observation.heard(node) && replica.isPresent() && replica.get().load().unflushed() > settings.unflushedMax())
         flushes.add(new FlushReplica(node, split.of()));
     }
     return flushes.isEmpty() ? new Do(new ProposeSplit(parent.node(), split)) : new Do(flushes);
   }
 
-  private static boolean sawSplit(ClusterObservation sight, Split split) {
-    return sight.reports().values().stream().anyMatch(report -> report.replica(split.child()).isPresent());
+  private static boolean sawSplit(ClusterObservation observation, Split split) {
+    return observation.reports().values().stream().anyMatch(report -> report.replica(split.child()).isPresent());
   }
 
   /**
@@ -80,14 +80,14 @@ final class SplitSteps {
    * timeout. A member that has lost an election cannot be asked again and is in a higher term, so the next candidate is
    * one of the lowest term.
    */
-  private static List<Action> members(ClusterObservation sight, Split split, UUID first, RangeDescriptor parent) {
+  private static List<Action> members(ClusterObservation observation, Split split, UUID first, RangeDescriptor parent) {
     var actions = new ArrayList<Action>();
     var candidates = new ArrayList<Candidate>();
     boolean led = false;
     boolean firstRuns = false;
-    for (var report : sight.reports().values()) {
+    for (var report : observation.reports().values()) {
       var replica = report.replica(split.child()).orElse(null);
-      if (replica == null || !sight.heard(report.node())) continue;
+      if (replica == null || !observation.heard(report.node())) continue;
       led |= replica.leads();
       switch (replica.phase()) {
         case STORED -> actions.add(new StartReplica(report.node(), split.child()));

@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
 /** Whether the disk of the data directory has room for more commands, and of which kind. */
 public final class DiskSpace implements AutoCloseable {
   /*
-   * Owner: the upkeep thread measures; any thread asks.
+   * Owner: the maintenance thread measures; any thread asks.
    * Bounds: two marks. Below the upper one, the low-water mark, the disk is low: only commands that free space or need
    * none are accepted. The space between the marks is the reserve for these: for their log entries and tombstones, and
    * for the files that a compaction writes before it deletes others. Below the lower mark no command is accepted, since
@@ -38,7 +38,7 @@ public final class DiskSpace implements AutoCloseable {
   private final long configuredLow;
   private final long configuredCritical;
 
-  private volatile long free; // single writer of this and the next three: the upkeep thread
+  private volatile long free; // single writer of this and the next three: the maintenance thread
   private volatile long lowMark;
   private volatile long criticalMark;
   private volatile State state = State.ENOUGH;

@@ -23,7 +23,7 @@ import java.util.UUID;
  */
 public final class ReplicaNotes {
   /*
-   * Owner: one thread at a time for a range: the one that starts or creates the replica, then the upkeep thread, then
+   * Owner: one thread at a time for a range: the one that starts or creates the replica, then the maintenance thread, then
    * the one that drops it.
    * Failure: notes are replaced atomically. An unreadable one still proves that the replica existed.
    */

@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
 /** Frees the space of deleted rows when the disk is low, by compacting the node's ranges one after the other. */
 public final class SpaceCompaction {
   /*
-   * Owner: the upkeep thread decides; a compaction has a thread of its own.
+   * Owner: the maintenance thread decides; a compaction has a thread of its own.
    * Bounds: one compaction at a time on the node. A range is compacted each time that the disk becomes low, and again
    * when more of its rows were deleted, at least PAUSE_NANOS after the last time. No compaction begins when the reserve
    * is used up: it writes new files before it deletes old ones.

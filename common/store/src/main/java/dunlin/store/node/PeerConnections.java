@@ -15,7 +15,7 @@ import org.apache.ratis.server.RaftServer;
  */
 final class PeerConnections {
   /*
-   * Owner: the upkeep thread.
+   * Owner: the maintenance thread.
    * Bounds: one attempt a second for each unreachable peer; connected peers are not affected.
    * Failure: with a Ratis that lacks the method called here, the store does not start. A group or a peer that is
    * removed in between ends one round; the next follows in a second.

@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
 /** The key, certificate and authority of a node for TLS with its peers, read from files and reloaded when these change. */
 public final class PeerTls {
   /*
-   * Owner: the thread that starts the node reads first; one thread refreshes, for the cluster port the upkeep thread;
+   * Owner: the thread that starts the node reads first; one thread refreshes, for the cluster port the maintenance thread;
    * handshakes ask the managers.
    * Failure: unusable files prevent the start. Later, unusable files, such as after half of a change, are logged once
    * and the former ones stay in use.
@@ -90,7 +90,7 @@ public final class PeerTls {
       refused = "";
       log.info("The TLS between nodes has new files: {}", files);
     } catch (StoreException e) {
-      if (!refused.equals(e.getMessage())) log.error("The former files stay in use: {}", e.getMessage(), e);
+      if (!refused.equals(e.getMessage())) log.error("The previous certificate files remain in use: {}", e.getMessage(), e);
       refused = String.valueOf(e.getMessage());
     }
   }

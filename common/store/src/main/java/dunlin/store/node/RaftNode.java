@@ -54,7 +54,7 @@ public final class RaftNode {
 
   private final Map<RaftGroupId, CompletableFuture<RaftClientReply>> removals = new ConcurrentHashMap<>();
 
-  private long tlsReadNanos = System.nanoTime(); // used by the upkeep thread only
+  private long tlsReadNanos = System.nanoTime(); // used by the maintenance thread only
 
   private RaftNode(
       RaftServer server,

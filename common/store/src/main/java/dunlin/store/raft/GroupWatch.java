@@ -14,11 +14,11 @@ import org.slf4j.LoggerFactory;
 /** Watches whether Ratis still serves a range, and notes on disk whether other nodes have replicas of it. */
 final class GroupWatch {
   /*
-   * Owner: the upkeep thread.
+   * Owner: the maintenance thread.
    * Failure: a group that Ratis has closed counts as failed, unless this node was removed from it.
    */
   private static final Logger log = LoggerFactory.getLogger(GroupWatch.class);
-  /** How often in a row the upkeep may find the group closed without a known reason. */
+  /** How often in a row the maintenance may find the group closed without a known reason. */
   private static final int CLOSED_PATIENCE = 10;
 
   private final RangeId id;
@@ -55,7 +55,7 @@ final class GroupWatch {
     try {
       data.notes().write(id, others);
     } catch (IOException e) {
-      log.warn("Range {}: it cannot be noted that it {} replicas on other nodes", id, others ? "has" : "has no", e);
+      log.warn("Range {}: the note that it {} replicas on other nodes cannot be written", id, others ? "has" : "has no", e);
     }
   }
 }

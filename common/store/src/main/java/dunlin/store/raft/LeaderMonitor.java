@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
 /** The duties of a range's leader: it needs a disk with room, followers that keep up, and a successor that can take over quickly. */
 final class LeaderMonitor {
   /*
-   * Owner: the upkeep thread checks; a transfer of the leadership runs on a thread of its own, one at a time, and so
+   * Owner: the maintenance thread checks; a transfer of the leadership runs on a thread of its own, one at a time, and so
    * does giving up the preference.
    * Bounds: one transfer while the disk is low, so that two full nodes do not pass the leadership to and fro; one for
    * each stuck follower; one attempt each half minute to give up the preference.
@@ -127,7 +127,7 @@ final class LeaderMonitor {
     if (before.told || nowNanos - before.sinceNanos < STUCK_NANOS) return;
     followers.put(node, new Standing(before.matched, before.sinceNanos, true));
     meters.followerStuck();
-    log.warn("Range {}: node {} answers, but has stood at entry {} for {} s", range, node, matched, STUCK_NANOS / 1_000_000_000);
+    log.warn("Range {}: node {} answers, but has accepted no entry after {} for {} s", range, node, matched, STUCK_NANOS / 1_000_000_000);
     handOver(status, Optional.of(node), "node " + node + " does not keep up");
   }
 

@@ -23,9 +23,9 @@ import org.slf4j.LoggerFactory;
  */
 final class Leadership {
   /*
-   * Owner: Ratis' threads and the upkeep thread write, under the lock; any thread reads.
+   * Owner: Ratis' threads and the maintenance thread write, under the lock; any thread reads.
    * Failure: Ratis reports "lost" and "ready" on different threads. A late "ready" is checked against Ratis' own state,
-   * and the upkeep compares once a second.
+   * and the maintenance compares once a second.
    */
   private static final Logger log = LoggerFactory.getLogger(Leadership.class);
 

@@ -212,7 +212,7 @@ final class LocalReplicaSet {
     long until = System.nanoTime() + deadline.toNanos();
     if (forget) data.beginDrop(range.id());
     try {
-      boolean stopped = range.stop(until); // from now on the upkeep skips it
+      boolean stopped = range.stop(until); // from now on the maintenance skips it
       serving.remove(range.group(), deadline);
       boolean closed = range.close(until);
       if (!stopped || !closed)

@@ -12,31 +12,31 @@ public interface RangeMXBean {
   @Description("The id of the range's leader, as far as this node knows; otherwise empty")
   String getLeader();
 
-  @Description("Raft's current term")
+  @Description("The current Raft term")
   long getTerm();
 
-  @Description("The last entry of the log that a majority has")
+  @Description("The last committed log entry")
   long getCommittedIndex();
 
-  @Description("The last entry that readers see")
+  @Description("The last log entry that was applied")
   long getAppliedIndex();
 
-  @Description("Committed entries that readers here do not see yet")
+  @Description("Committed entries that are not applied yet")
   long getApplyLag();
 
   @Description("On the leader: entries that each peer is behind, by node; -1 where unknown, as on other replicas")
   Map<String, Long> getPeerLags();
 
-  @Description("Bytes of the log's files")
+  @Description("Size of the log on disk, in bytes")
   long getLogBytes();
 
-  @Description("Commands that wait for the log")
+  @Description("Commands that wait to be appended to the log")
   int getQueued();
 
   @Description("Time from a command's proposal until it is durable, applied and readable: the mean since the start, in milliseconds")
   double getCommitMillis();
 
-  @Description("The longest such time of the last minutes")
+  @Description("The longest such time in the last few minutes")
   double getCommitMillisMax();
 
   /** @throws IllegalStateException with the reason why the node does not lead */

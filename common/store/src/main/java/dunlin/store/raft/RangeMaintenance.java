@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The upkeep of a store's ranges, once a second: checks that they are served, flushes and compacts their rows, truncates their logs. */
+/** The maintenance of a store's ranges, once a second: checks that they are served, flushes and compacts their rows, truncates their logs. */
 final class RangeMaintenance {
   /*
    * Owner: its own thread; it may block on the disk for as long as a flush takes. A test calls step() instead, on its
@@ -63,7 +63,7 @@ final class RangeMaintenance {
     }
   }
 
-  /** One round of upkeep. */
+  /** One round of maintenance. */
   void step(long nowNanos) {
     disk.measure();
     snapshots.expire();
@@ -75,13 +75,13 @@ final class RangeMaintenance {
 
   private void look(ReplicatedRange<?, ?> range, long nowNanos) {
     try {
-      range.upkeep(node.server(), snapshots.inUse(range.id()), nowNanos);
+      range.maintain(node.server(), snapshots.inUse(range.id()), nowNanos);
     } catch (StoreException e) {
       range.failed(e); // the range knows already, unless the exception came from elsewhere
     } catch (IOException e) {
       range.failed(new StoreException("range '" + range.id() + "': Ratis has lost it: " + e.getMessage(), e));
     } catch (RuntimeException e) {
-      log.error("Range {}: upkeep failed", range.id(), e);
+      log.error("Range {}: maintenance failed", range.id(), e);
     }
   }
 }

@@ -51,12 +51,12 @@ final class RangeMeters implements AutoCloseable {
 
   /** Registers the gauges of a replica's status. */
   void status(Replica<?, ?> replica) {
-    gauge("dunlin.store.term", "Raft's term of the range", replica, range -> range.status().term());
+    gauge("dunlin.store.term", "The Raft term of the range", replica, range -> range.status().term());
     gauge(
-        "dunlin.store.committed", "Last entry of the log that a majority has", replica, range -> range.status().committed());
-    gauge("dunlin.store.applied", "Last entry of the log that readers see", replica, range -> range.status().applied());
+        "dunlin.store.committed", "The last committed log entry", replica, range -> range.status().committed());
+    gauge("dunlin.store.applied", "The last log entry that was applied", replica, range -> range.status().applied());
     gauge(
-        "dunlin.store.apply.lag", "Committed entries that readers here do not see yet", replica, range -> range.status().applyLag());
+        "dunlin.store.apply.lag", "Committed entries that are not applied yet", replica, range -> range.status().applyLag());
     gauge(
         "dunlin.store.lag", "Entries that the furthest follower is behind its leader here", replica,
         range -> range.status().largestLag());

@@ -34,7 +34,7 @@ final class RangeSplits {
    * writes rows.
    * Bounds: one pending confirmation at a time, on a thread of its own.
    * Failure: a child that a crash has left unfinished is deleted when the entry is applied again; a confirmation that
-   * fails is proposed again by the next upkeep.
+   * fails is proposed again by the next maintenance.
    */
   private static final Logger log = LoggerFactory.getLogger(RangeSplits.class);
   private static final Duration BASE_DEADLINE = Duration.ofSeconds(10);

@@ -367,7 +367,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     return new FileListSnapshotInfo(List.of(), to.rows.flushed().term(), to.rows.flushed().index());
   }
 
-  /** Only reports the position: the upkeep thread has flushed, so that applying need not wait for the disk. */
+  /** Only reports the position: the maintenance thread has flushed, so that applying need not wait for the disk. */
   @Override
   public long takeSnapshot() {
     return replica().rows.flushed().index();

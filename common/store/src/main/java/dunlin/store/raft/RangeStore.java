@@ -69,7 +69,7 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
 
   private final StoreSettings settings;
   private final LongSupplier nanoTime;
-  private final boolean upkeepByItself;
+  private final boolean maintainsItself;
   private final DataDirectory data;
   private final MeterRegistry meters;
   private final DiskSpace disk;
@@ -88,13 +88,13 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
   private volatile Consumer<RangeDescriptor> splitListener = _ -> {};
   private volatile @Nullable CompletableFuture<Void> starting;
   private volatile @Nullable RaftNode node;
-  private volatile @Nullable RangeMaintenance upkeep;
+  private volatile @Nullable RangeMaintenance maintenance;
 
   private RangeStore(
       StoreSettings settings, DataDirectory data, MeterRegistry meters, DiskSpace.Source disk, LongSupplier nanoTime,
-      boolean upkeepByItself) {
+      boolean maintainsItself) {
     this.settings = settings;
-    this.upkeepByItself = upkeepByItself;
+    this.maintainsItself = maintainsItself;
     this.nanoTime = nanoTime;
     this.data = data;
     this.meters = meters;
@@ -144,7 +144,7 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
     return new RangeStore(settings, DataDirectory.open(dataDirectory), meters, disk, System::nanoTime, true);
   }
 
-  /** A store whose upkeep runs only by calls of {@link #upkeep}. */
+  /** A store whose maintenance runs only by calls of {@link #maintain}. */
   static RangeStore openStepped(StoreSettings settings, Path dataDirectory, MeterRegistry meters, DiskSpace.Source disk) {
     return new RangeStore(settings, DataDirectory.open(dataDirectory), meters, disk, System::nanoTime, false);
   }
@@ -296,10 +296,10 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
     return replicas.all().stream().map(ReplicatedRange::progress).toList();
   }
 
-  /** Runs one round of upkeep, in a store from {@link #openStepped}. */
-  void upkeep(long nowNanos) {
-    var looking = upkeep;
-    if (upkeepByItself || looking == null) throw new IllegalStateException("its upkeep runs by itself, or it has not started");
+  /** Runs one round of maintenance, in a store from {@link #openStepped}. */
+  void maintain(long nowNanos) {
+    var looking = maintenance;
+    if (maintainsItself || looking == null) throw new IllegalStateException("its maintenance runs by itself, or it has not started");
     looking.step(nowNanos);
   }
 
@@ -329,9 +329,9 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
       if (closing.isDone()) throw new StoreException("closed while it started");
       if (firstFailure.isDone()) throw firstFailure.join();
       for (var range : start.served()) range.startProposing(started.server());
-      var looking = new RangeMaintenance(replicas.all(), started, disk, snapshots, upkeepByItself ? thread("compact") : Runnable::run);
-      if (upkeepByItself) looking.start(threadName("upkeep"));
-      upkeep = looking;
+      var looking = new RangeMaintenance(replicas.all(), started, disk, snapshots, maintainsItself ? thread("compact") : Runnable::run);
+      if (maintainsItself) looking.start(threadName("maintenance"));
+      maintenance = looking;
     } catch (IOException e) {
       throw new CompletionException(e);
     }
@@ -452,7 +452,7 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
   }
 
   private boolean stop(long until) throws InterruptedException {
-    stopUpkeep(until);
+    stopMaintenance(until);
     each(
         range -> {
           range.handOver();
@@ -465,14 +465,14 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
     var start = starting;
     if (start != null && !ended(start, until)) return false;
     callers.close();
-    stopUpkeep(until); // a start that was about to finish may have begun it
+    stopMaintenance(until); // a start that was about to finish may have begun it
     if (!each(range -> range.close(until), until) || !ended(memory, until)) return false;
     if (!memory.isCompletedExceptionally()) memory.join().close();
     return true;
   }
 
-  private void stopUpkeep(long until) throws InterruptedException {
-    var looking = upkeep;
+  private void stopMaintenance(long until) throws InterruptedException {
+    var looking = maintenance;
     if (looking != null) looking.close(until);
   }
 

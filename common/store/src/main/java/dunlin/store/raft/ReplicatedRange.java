@@ -53,7 +53,7 @@ import org.slf4j.LoggerFactory;
 /** This process's replica of one range: its rows, its log's state machine, its proposer and its readers. */
 final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Events, SpaceCompaction.Rows {
   /*
-   * Owner: the store starts and closes it; the upkeep thread calls upkeep(). Any thread may call the other methods.
+   * Owner: the store starts and closes it; the maintenance thread calls maintain(). Any thread may call the other methods.
    * Bounds: StoreSettings; the readers' queue answers with RejectedExecutionException and counts.
    * Failure: the first failure fences the range for good: new and waiting proposals and reads fail with it, and the
    * store is notified. Removal from the range's peers also fences it, but is no failure of the store.
@@ -73,8 +73,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   private final Barriers barriers;
   private final RangeProposer<C, R> proposer;
   private final CommandCodec<C> codec;
-  private final LeaderMonitor care;
-  private final LogTruncation logCare;
+  private final LeaderMonitor leaderMonitor;
+  private final LogTruncation logTruncation;
   private final GroupWatch watch;
   private final RangeSplits splits;
   private final ReplicaLoad load;
@@ -125,9 +125,9 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     proposer = new RangeProposer<>(id, settings, codec, leadership, disk, meters, this::descriptorOrNull, this::failed);
     this.codec = codec;
     stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, load, opening, this);
-    logCare = new LogTruncation(settings, data.raft(id));
+    logTruncation = new LogTruncation(settings, data.raft(id));
     watch = new GroupWatch(id, data, this::failed);
-    care = new LeaderMonitor(this, data.identity().nodeId(), meters);
+    leaderMonitor = new LeaderMonitor(this, data.identity().nodeId(), meters);
     leadership.listen(
         leads -> {
           proposer.wake();
@@ -146,7 +146,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
               throw new RejectedExecutionException("range '" + id + "': its readers are busy or stopped");
             });
     meters.gauge("dunlin.store.reads.queued", "Reads that wait for a reader", readers, pool -> pool.getQueue().size());
-    meters.gauge("dunlin.store.log.bytes", "Bytes of the range's log on disk", this, range -> range.logCare.bytes());
+    meters.gauge("dunlin.store.log.bytes", "Bytes of the range's log on disk", this, range -> range.logTruncation.bytes());
     meters.gauge("dunlin.store.leading", "1 on the node that leads the range", leadership, leads -> leads.leading() ? 1 : 0);
     meters.gauge(
         "dunlin.store.quarantined", "1 while the range's damaged files are in quarantine and it has no replica here", this,
@@ -260,13 +260,13 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     var server = serving;
     if (server != null && failure.get() == null) {
       try {
-        return membership.status(server.getDivision(group), applied, flushed, logCare.bytes(), proposer.queued());
+        return membership.status(server.getDivision(group), applied, flushed, logTruncation.bytes(), proposer.queued());
       } catch (IOException | RuntimeException e) { // it is being closed, and Ratis may throw any exception then
         log.debug("Range {}: no status", id, e);
       }
     }
     var role = quarantined ? ReplicaRole.QUARANTINED : removed ? ReplicaRole.OUTSIDE : ReplicaRole.STOPPED;
-    return new RangeStatus(id, role, null, 0, -1, applied, -1, flushed, logCare.bytes(), proposer.queued(), List.of(), -1);
+    return new RangeStatus(id, role, null, 0, -1, applied, -1, flushed, logTruncation.bytes(), proposer.queued(), List.of(), -1);
   }
 
   @Override
@@ -499,25 +499,25 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   }
 
   /** Watches the group, and flushes the rows and truncates the log when it is time. */
-  void upkeep(RaftServer server, boolean downloading, long nowNanos) throws IOException {
+  void maintain(RaftServer server, boolean downloading, long nowNanos) throws IOException {
     // A replica that is being created is declared before Ratis has its group.
     if (failure.get() != null || serving == null) return;
     var division = server.getDivision(group);
     if (!watch.runs(server, division)) return;
     leadership.compare();
     watch.noteOthers(!Membership.alone(division));
-    care.look(disk.low(), downloading, nowNanos);
+    leaderMonitor.look(disk.low(), downloading, nowNanos);
     if (leadership.leading()) confirmBase();
     var rows = opening.join();
     installer.dropPassed(rows);
     var leader = division.getInfo().getLeaderId();
     if (leader != null) installer.look(RatisPeers.node(leader), nowNanos);
-    if (!logCare.flush(rows, stateMachine.appliedBytes(), disk.low(), nowNanos)) return;
+    if (!logTruncation.flush(rows, stateMachine.appliedBytes(), disk.low(), nowNanos)) return;
     // Not by asking Ratis for a snapshot: our snapshot is the flushed rows, so Ratis would find it up to date and
     // truncate nothing.
-    long cut = logCare.cut(division.getRaftLog(), rows.flushed().index());
-    if (cut >= 0) {
-      var _ = division.getRaftLog().purge(cut);
+    long truncatable = logTruncation.truncatable(division.getRaftLog(), rows.flushed().index());
+    if (truncatable >= 0) {
+      var _ = division.getRaftLog().purge(truncatable);
     }
   }
 
@@ -537,7 +537,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
 
   /** Transfers the leadership, so that the range need not wait for an election timeout. */
   void handOver() {
-    if (failure.get() == null && leadership.leading()) care.handOverBeforeStop();
+    if (failure.get() == null && leadership.leading()) leaderMonitor.handOverBeforeStop();
   }
 
   /**

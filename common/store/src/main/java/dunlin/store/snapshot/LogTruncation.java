@@ -14,7 +14,7 @@ import org.apache.ratis.server.raftlog.RaftLog;
 /** Decides when one range's rows are flushed and where its log is truncated: by entries, bytes, age and the terms of its entries. */
 public final class LogTruncation {
   /*
-   * Owner: the upkeep thread; bytes() by any thread.
+   * Owner: the maintenance thread; bytes() by any thread.
    * Bounds: the log keeps entriesKept, one segment more, and at most SEGMENTS_KEPT that are not dropped because of
    * where they end.
    *
@@ -34,7 +34,7 @@ public final class LogTruncation {
   private boolean looked;
   private long flushedNanos; // initially the time of the first look
   private long flushedBytes;
-  private volatile long bytes; // single writer: the upkeep thread
+  private volatile long bytes; // single writer: the maintenance thread
 
   public LogTruncation(StoreSettings settings, Path log) {
     this.settings = settings;
@@ -72,7 +72,7 @@ public final class LogTruncation {
   }
 
   /** The entry up to which the log can be truncated when the rows are flushed up to the given one; -1 for none. */
-  public long cut(RaftLog entries, long flushed) {
+  public long truncatable(RaftLog entries, long flushed) {
     if (!settings.cluster().hasPeers()) return flushed;
     long most = Math.min(flushed, entries.getNextIndex() - 1 - settings.cluster().entriesKept());
     long[] ends = closedSegmentEnds().filter(end -> end <= most).sorted().toArray();

@@ -69,11 +69,11 @@ class LeasesTest {
     var operation = new UUID(5, 5);
     apply(new PlacementCommand.Begin(operation, new Operation.DrainNode(TWO)));
 
-    assertThat(leases.sight(placement.map(), seconds(1001)).age(operation)).isZero();
-    assertThat(leases.sight(placement.map(), seconds(1004)).age(operation)).isEqualTo(seconds(3));
-    assertThat(new Leases(TERM + 1, seconds(6), seconds(18), seconds(1005)).sight(placement.map(), seconds(1006)).age(operation)).isZero();
+    assertThat(leases.observation(placement.map(), seconds(1001)).age(operation)).isZero();
+    assertThat(leases.observation(placement.map(), seconds(1004)).age(operation)).isEqualTo(seconds(3));
+    assertThat(new Leases(TERM + 1, seconds(6), seconds(18), seconds(1005)).observation(placement.map(), seconds(1006)).age(operation)).isZero();
     apply(new PlacementCommand.Finish(operation));
-    assertThat(leases.sight(placement.map(), seconds(1005)).ages()).isEmpty();
+    assertThat(leases.observation(placement.map(), seconds(1005)).ages()).isEmpty();
   }
 
   @Test
@@ -83,7 +83,7 @@ class LeasesTest {
     assertThat(heard(1, 2, 4, 1004)).as("overtaken").isFalse();
     assertThat(heard(1, 1, 9, 1004)).as("before its restart").isFalse();
     assertThat(heard(1, 3, 1, 1005)).isTrue();
-    assertThat(leases.sight(placement.map(), seconds(1006)).silence(ONE)).isEqualTo(seconds(1));
+    assertThat(leases.observation(placement.map(), seconds(1006)).silence(ONE)).isEqualTo(seconds(1));
   }
 
   @Test
@@ -92,7 +92,7 @@ class LeasesTest {
 
     assertThat(leases.heard(report, placement.map(), seconds(1001))).isFalse();
 
-    assertThat(leases.sight(placement.map(), seconds(1001)).heard(ONE)).isFalse();
+    assertThat(leases.observation(placement.map(), seconds(1001)).heard(ONE)).isFalse();
     assertThat(leases.leadership()).as("which the report is answered with").isEqualTo(TERM);
   }
 
@@ -100,7 +100,7 @@ class LeasesTest {
   void reportsOfUnknownNodesAreDropped() {
     var report = new NodeReport(PlacementTest.id(9), TERM, 1, 1, List.of());
     assertThat(leases.heard(report, placement.map(), seconds(1001))).isFalse();
-    assertThat(leases.sight(placement.map(), seconds(1001)).reports()).isEmpty();
+    assertThat(leases.observation(placement.map(), seconds(1001)).reports()).isEmpty();
   }
 
   @Test

@@ -123,7 +123,7 @@ class OperationsTest {
     lead(1, 1, 1, 2, 3);
     loaded(1, 1, large(true));
 
-    var decision = new Operations(splitting(2, 64)).decide(placement.map(), sight());
+    var decision = new Operations(splitting(2, 64)).decide(placement.map(), observation());
 
     assertThat(decision.commands()).isEmpty();
     assertThat(decision.indivisible()).containsExactly(id(1));
@@ -253,7 +253,7 @@ class OperationsTest {
 
     int moves = 0;
     while (true) {
-      var balance = NodeChoice.balance(placement.map(), sight(), OperationSettings.defaults());
+      var balance = NodeChoice.balance(placement.map(), observation(), OperationSettings.defaults());
       if (balance.isEmpty()) break;
       lead((int) balance.get().of().getLeastSignificantBits(), node(balance.get().to()), 1, 2, 3);
       assertThat(++moves).isLessThan(10);
@@ -270,10 +270,10 @@ class OperationsTest {
     lead(2, 1, 1, 2, 3);
     lag(1, 1, 5000);
     lag(2, 1, 5000);
-    assertThat(NodeChoice.balance(placement.map(), sight(), OperationSettings.defaults())).isEmpty();
+    assertThat(NodeChoice.balance(placement.map(), observation(), OperationSettings.defaults())).isEmpty();
     lag(1, 1, 0);
     silent.put(2, LEASE);
-    assertThat(NodeChoice.balance(placement.map(), sight(), OperationSettings.defaults()))
+    assertThat(NodeChoice.balance(placement.map(), observation(), OperationSettings.defaults()))
         .contains(new TransferLeadership(id(1), PlacementTest.id(3)));
   }
 
@@ -438,7 +438,7 @@ class OperationsTest {
   }
 
   private Operations.Decision decide() {
-    return new Operations(replacing(Duration.ofHours(1))).decide(placement.map(), sight());
+    return new Operations(replacing(Duration.ofHours(1))).decide(placement.map(), observation());
   }
 
   private Action step() {
@@ -497,7 +497,7 @@ class OperationsTest {
 
   private List<Operation> begun(OperationSettings settings) {
     return new Operations(settings)
-        .decide(placement.map(), sight()).commands().stream()
+        .decide(placement.map(), observation()).commands().stream()
             .filter(Begin.class::isInstance)
             .map(command -> ((Begin) command).operation())
             .toList();
@@ -545,7 +545,7 @@ class OperationsTest {
     return replicas.values().stream().map(of -> of.stream().filter(Replica::leads).count()).toList();
   }
 
-  private ClusterObservation sight() {
+  private ClusterObservation observation() {
     var reports = new TreeMap<UUID, NodeReport>();
     var silences = new TreeMap<UUID, Duration>();
     replicas.forEach((node, of) -> reports.put(PlacementTest.id(node), new NodeReport(PlacementTest.id(node), 1, 1, 1, of)));

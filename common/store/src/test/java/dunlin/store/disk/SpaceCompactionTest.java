@@ -46,7 +46,7 @@ class SpaceCompactionTest {
   private final Queue<Runnable> thread = new ArrayDeque<>();
   private final OneRange.RoomyDisk disk = new OneRange.RoomyDisk();
   private final DiskSpace space = new DiskSpace(disk, LOW, CRITICAL);
-  private final SpaceCompaction care = new SpaceCompaction(thread::add);
+  private final SpaceCompaction compaction = new SpaceCompaction(thread::add);
   private final Some first = new Some(1);
   private final Some second = new Some(2);
 
@@ -113,6 +113,6 @@ class SpaceCompactionTest {
   private void look(long free, long nowNanos) {
     disk.free = free;
     space.measure();
-    care.look(List.of(first, second), space, nowNanos);
+    compaction.look(List.of(first, second), space, nowNanos);
   }
 }

@@ -33,7 +33,7 @@ class LeaderMonitorTest {
 
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   private final Led led = new Led();
-  private final LeaderMonitor care = new LeaderMonitor(led, SELF, new RangeMeters(meters, Trio.RANGE));
+  private final LeaderMonitor monitor = new LeaderMonitor(led, SELF, new RangeMeters(meters, Trio.RANGE));
 
   /** A replica that leads until the leadership is transferred. */
   private static final class Led implements Replica<String, String> {
@@ -150,10 +150,10 @@ class LeaderMonitorTest {
   @Test
   void aStuckFollowerGetsAnotherLeaderOnceAfterAMinute() {
     led.farLag = 900;
-    for (int second = 0; second < 60; second++, led.committed++, led.farLag++) care.look(false, false, second * SECOND);
+    for (int second = 0; second < 60; second++, led.committed++, led.farLag++) monitor.look(false, false, second * SECOND);
     assertThat(led.transferred).isEmpty();
 
-    for (int second = 60; second < 200; second++, led.committed++, led.farLag++) care.look(false, false, second * SECOND);
+    for (int second = 60; second < 200; second++, led.committed++, led.farLag++) monitor.look(false, false, second * SECOND);
 
     transferredTo(NEAR);
     assertThat(meters.get("dunlin.store.followers.stuck").counter().count()).isEqualTo(1);
@@ -162,13 +162,13 @@ class LeaderMonitorTest {
   @Test
   void otherFollowersAreNotStuck() {
     led.farLag = 900;
-    for (int second = 0; second < 200; second++, led.committed++) care.look(false, false, second * SECOND);
+    for (int second = 0; second < 200; second++, led.committed++) monitor.look(false, false, second * SECOND);
     led.farSilence = Duration.ofSeconds(30);
-    for (int second = 200; second < 400; second++, led.committed++, led.farLag++) care.look(false, false, second * SECOND);
+    for (int second = 200; second < 400; second++, led.committed++, led.farLag++) monitor.look(false, false, second * SECOND);
     led.farSilence = Duration.ZERO;
-    for (int second = 400; second < 600; second++, led.committed++, led.farLag++) care.look(false, true, second * SECOND);
+    for (int second = 400; second < 600; second++, led.committed++, led.farLag++) monitor.look(false, true, second * SECOND);
     led.farLag = 0;
-    for (int second = 600; second < 800; second++) care.look(false, false, second * SECOND);
+    for (int second = 600; second < 800; second++) monitor.look(false, false, second * SECOND);
 
     assertThat(led.transferred).isEmpty();
     assertThat(meters.get("dunlin.store.followers.stuck").counter().count()).isZero();
@@ -179,14 +179,14 @@ class LeaderMonitorTest {
     led.nearLag = 5;
     led.farLag = 0;
     led.farSilence = Duration.ofSeconds(30);
-    for (int second = 0; second < 10; second++) care.look(true, false, second * SECOND);
+    for (int second = 0; second < 10; second++) monitor.look(true, false, second * SECOND);
     transferredTo(NEAR);
 
-    care.look(false, false, 10 * SECOND);
+    monitor.look(false, false, 10 * SECOND);
     led.farSilence = Duration.ZERO;
     await().atMost(Trio.DEADLINE).untilAsserted(() -> {
-      care.look(false, false, 11 * SECOND); // until the thread of the first transfer has ended
-      care.look(true, false, 12 * SECOND);
+      monitor.look(false, false, 11 * SECOND); // until the thread of the first transfer has ended
+      monitor.look(true, false, 12 * SECOND);
       assertThat(led.transferred).startsWith(NEAR, FAR);
     });
   }
@@ -194,15 +194,15 @@ class LeaderMonitorTest {
   @Test
   void aNewLeaderDoesNotStayPreferredForEver() {
     led.selfPriority = 1;
-    for (int second = 0; second < 30; second++) care.look(false, false, second * SECOND);
+    for (int second = 0; second < 30; second++) monitor.look(false, false, second * SECOND);
     assertThat(led.exchanged).as("the transfer to this node may not be complete yet").isEmpty();
 
-    care.look(false, false, 30 * SECOND);
+    monitor.look(false, false, 30 * SECOND);
     await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(led.exchanged).hasSize(1));
     assertThat(led.exchanged.getFirst()).extracting(Member::node).containsExactly(SELF, NEAR, FAR);
 
     led.selfPriority = 0;
-    for (int second = 31; second < 100; second++) care.look(false, false, second * SECOND);
+    for (int second = 31; second < 100; second++) monitor.look(false, false, second * SECOND);
     assertThat(led.exchanged).hasSize(1);
     assertThat(led.transferred).isEmpty();
   }
@@ -210,11 +210,11 @@ class LeaderMonitorTest {
   @Test
   void onlyALeaderTransfersTheLeadership() {
     led.role = ReplicaRole.FOLLOWER;
-    care.look(true, false, 0);
+    monitor.look(true, false, 0);
     led.role = ReplicaRole.LEADER;
     led.nearLag = 1_000_000;
     led.farLag = -1;
-    care.look(true, false, SECOND);
+    monitor.look(true, false, SECOND);
     assertThat(led.transferred).as("no follower is close enough").isEmpty();
   }
 }

@@ -60,14 +60,14 @@ class LowDiskTest {
     var random = new Random(1);
     try (var one = OneRange.stepped(directory, settings(), disk)) {
       for (int i = 0; i < 400; i++) one.apply(new Put("key" + i, noise(random)));
-      one.upkeep(Duration.ofHours(1));
+      one.maintain(Duration.ofHours(1));
       long full = tableBytes(rows);
       assertThat(full).isGreaterThan(10_000_000);
 
       free(one, LOW - 1);
       for (int i = 0; i < 400; i++) one.apply(new Delete("key" + i));
-      one.upkeep(Duration.ofNanos(SpaceCompaction.PAUSE_NANOS));
-      one.upkeep(Duration.ofNanos(SpaceCompaction.PAUSE_NANOS));
+      one.maintain(Duration.ofNanos(SpaceCompaction.PAUSE_NANOS));
+      one.maintain(Duration.ofNanos(SpaceCompaction.PAUSE_NANOS));
 
       assertThat(tableBytes(rows)).isLessThan(100_000);
       assertThat(one.rows()).isEmpty();
@@ -78,20 +78,20 @@ class LowDiskTest {
   void flushesSoonWhileTheDiskIsLow() {
     Path rows = directory.resolve("ranges/" + RangeId.firstOf("routes").uuid());
     try (var one = OneRange.stepped(directory, settings(), disk)) {
-      one.upkeep(Duration.ZERO);
+      one.maintain(Duration.ZERO);
       one.apply(new Put("a", "1"));
-      one.upkeep(Duration.ofSeconds(20));
+      one.maintain(Duration.ofSeconds(20));
       assertThat(RocksRange.holdsTables(one.range.id(), rows)).as("not due by age").isFalse();
 
       disk.free = CRITICAL - 1; // no compaction runs now, which would flush as well
-      one.upkeep(MOMENT);
+      one.maintain(MOMENT);
       assertThat(RocksRange.holdsTables(one.range.id(), rows)).isTrue();
     }
   }
 
   private static void free(OneRange one, OneRange.RoomyDisk disk, long bytes) {
     disk.free = bytes;
-    one.upkeep(MOMENT);
+    one.maintain(MOMENT);
   }
 
   private void free(OneRange one, long bytes) {

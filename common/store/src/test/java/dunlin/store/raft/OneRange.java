@@ -58,7 +58,7 @@ public final class OneRange implements AutoCloseable {
     return new OneRange(directory, settings, null);
   }
 
-  /** A store whose upkeep runs only by {@link #upkeep}. */
+  /** A store whose maintenance runs only by {@link #maintain}. */
   static OneRange stepped(Path directory, StoreSettings settings) {
     return stepped(directory, settings, new RoomyDisk());
   }
@@ -67,10 +67,10 @@ public final class OneRange implements AutoCloseable {
     return new OneRange(directory, settings, disk);
   }
 
-  /** Runs the upkeep after this much more time. */
-  void upkeep(Duration later) {
+  /** Runs the maintenance after this much more time. */
+  void maintain(Duration later) {
     passedNanos += later.toNanos();
-    store.upkeep(openedNanos + passedNanos);
+    store.maintain(openedNanos + passedNanos);
   }
 
   public CompletableFuture<String> propose(Command command) {

@@ -143,7 +143,7 @@ class RangeSplitTest {
     var second = new RangeId("routes", new UUID(PARENT.uuid().getMostSignificantBits(), 7));
     try (var node = new Node(directory, port)) {
       assertThat(node.rows(node.child())).containsExactly("z=12");
-      // The leader confirms it at a round of upkeep, before or after the restart.
+      // The leader confirms it at a round of maintenance, before or after the restart.
       await().atMost(OneRange.DEADLINE).until(() -> node.child().based());
 
       node.parent.split(2, Command.bytes("f"), second.uuid(), OneRange.DEADLINE);

@@ -52,7 +52,7 @@ class RangeStoreCrashTest {
         var results = new ArrayList<CompletableFuture<String>>();
         for (int i = random.nextInt(1500); i > 0; i--) {
           results.add(one.propose(change(random, model)));
-          if (random.nextInt(200) == 0) one.upkeep(Duration.ofMillis(random.nextInt(1500))); // while entries are being applied
+          if (random.nextInt(200) == 0) one.maintain(Duration.ofMillis(random.nextInt(1500))); // while entries are being applied
         }
         CompletableFuture.allOf(results.toArray(CompletableFuture<?>[]::new)).join();
         assertThat(one.rows()).as("seed %d life %d", seed, life).isEqualTo(rows(model));
@@ -160,12 +160,12 @@ class RangeStoreCrashTest {
     String value = "x".repeat(50_000);
     try (var one = OneRange.stepped(running, settings(1, 8, 100, 60))) {
       for (int i = 0; i < 400; i++) one.apply(new Put("key" + i, value));
-      one.upkeep(Duration.ZERO); // due by entries and by bytes
+      one.maintain(Duration.ZERO); // due by entries and by bytes
       Path log = running.resolve("raft/" + RangeId.firstOf("routes").uuid() + "/current");
       // A segment holds two of these entries. Ratis deletes the files on a thread of its own.
       await().atMost(OneRange.DEADLINE).until(() -> begin(log) > 390);
       for (int i = 0; i < 10; i++) one.apply(new Put("tail" + i, "1"));
-      one.upkeep(Duration.ofSeconds(59)); // ten entries are too few, and too young
+      one.maintain(Duration.ofSeconds(59)); // ten entries are too few, and too young
       assertThat(one.meters.get("dunlin.store.log.bytes").gauge().value()).isPositive();
       OneRange.copy(running, crashed);
     }
@@ -181,9 +181,9 @@ class RangeStoreCrashTest {
     Path running = temporary.resolve("running");
     Path crashed = temporary.resolve("crashed");
     try (var one = OneRange.stepped(running, settings(1, 8, 100, 60))) {
-      one.upkeep(Duration.ZERO);
+      one.maintain(Duration.ZERO);
       for (int i = 0; i < 10; i++) one.apply(new Put("tail" + i, "1"));
-      one.upkeep(Duration.ofSeconds(60));
+      one.maintain(Duration.ofSeconds(60));
       OneRange.copy(running, crashed);
     }
 
@@ -198,11 +198,11 @@ class RangeStoreCrashTest {
     var id = RangeId.firstOf("routes");
     Path rows = temporary.resolve("ranges/" + id.uuid());
     try (var one = OneRange.stepped(temporary, settings(1, 1, 1000, 5))) {
-      one.upkeep(Duration.ZERO);
+      one.maintain(Duration.ZERO);
       one.apply(new Put("a", "1"));
-      one.upkeep(Duration.ofMillis(4999));
+      one.maintain(Duration.ofMillis(4999));
       assertThat(RocksRange.holdsTables(id, rows)).isFalse();
-      one.upkeep(Duration.ofMillis(1));
+      one.maintain(Duration.ofMillis(1));
       assertThat(RocksRange.holdsTables(id, rows)).isTrue();
       assertThat(one.apply(new Append("a", "2"))).isEqualTo("12");
     }

@@ -420,7 +420,7 @@ class ReplicationTest {
     }
   }
 
-  /** The upkeep looks at all replicas all the time; it must not take a slow creation for a replica that Ratis has lost. */
+  /** The maintenance looks at all replicas all the time; it must not take a slow creation for a replica that Ratis has lost. */
   @Test
   void aCreationMayTakeLong() {
     var slow = new HeldLogic();
