@@ -5,11 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.store.LowDiskException;
+import dunlin.store.Member;
 import dunlin.store.NotLeaderException;
+import dunlin.store.OutdatedException;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.RangeLogic;
 import dunlin.store.RangeReader;
-import dunlin.store.Member;
 import dunlin.store.RangeWriter;
 import dunlin.store.ReplicaRole;
 import dunlin.store.StoreException;
@@ -312,6 +313,24 @@ class ReplicationTest {
       leaving.join(trio.members());
       trio.leader().range().add(leaving.store().member(), Trio.DEADLINE);
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(leaving.rows()).hasSize(31));
+    }
+  }
+
+  /** Nothing that is based on the configuration before can take effect any more. */
+  @Test
+  void theSamePeersMakeANewConfiguration() {
+    try (var trio = Trio.start(directory)) {
+      var leader = trio.leader().range();
+      await().atMost(Trio.DEADLINE).until(() -> leader.status().configuration() >= 0);
+      for (int i = 0; i < 3; i++) {
+        long before = leader.status().configuration();
+
+        leader.changePeers(before, trio.members(), Trio.DEADLINE);
+
+        await().atMost(Trio.DEADLINE).until(() -> leader.status().configuration() > before);
+        assertThatThrownBy(() -> leader.changePeers(before, trio.members(), Trio.DEADLINE)).isInstanceOf(OutdatedException.class);
+      }
+      assertThat(leader.status().peers()).hasSize(3);
     }
   }
 
