@@ -103,7 +103,7 @@ public final class Frontend implements AutoCloseable {
     this.identity = identity;
     this.clock = clock;
     this.fanout = new Fanout(identity.shard(), identity.incarnation());
-    this.leaving = new Leaving((session, will, expiry) -> tiers().inbox().disconnect(session, will, expiry), this::leaveRefused);
+    this.leaving = new Leaving((session, will, expiry) -> tiers().inbox().disconnect(session, will, expiry), this::disconnectReportRefused);
     this.reception = new Reception(identity.nodeId(), identity.incarnation(), authentication, leaving, events);
     this.meters =
         new FrontendMeters(
@@ -121,8 +121,8 @@ public final class Frontend implements AutoCloseable {
             settings.listeners().transport().handlers());
   }
 
-  private void leaveRefused() {
-    meters.leaveRefused();
+  private void disconnectReportRefused() {
+    meters.disconnectReportRefused();
   }
 
   private static DecoderLimits decoderLimits(FrontendSettings settings) {

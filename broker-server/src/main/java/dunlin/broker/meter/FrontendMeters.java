@@ -40,7 +40,7 @@ public final class FrontendMeters implements AutoCloseable {
   private final Counter connectionsOpened;
   private final Counter storeFailures;
   private final Counter disconnectReportsRefused;
-  private final Counter leavesUnsettled;
+  private final Counter disconnectsUnsettled;
   private final Counter pushesUndeliverable;
   private final Counter unexpected;
 
@@ -59,9 +59,9 @@ public final class FrontendMeters implements AutoCloseable {
     storeFailures = counter("dunlin.frontend.store-failures", "Requests of clients that failed because a store failed");
     disconnectReportsRefused =
         counter("dunlin.frontend.disconnect-reports-refused", "Times that the session tier could not record the end of a connection; the call is repeated");
-    leavesUnsettled =
+    disconnectsUnsettled =
         counter(
-            "dunlin.frontend.leaves-unsettled",
+            "dunlin.frontend.disconnects-unsettled",
             "Connections whose end was reported to the session tier before all their publishes were answered; 0 unless an answer is lost or very late");
     pushesUndeliverable = counter("dunlin.frontend.pushes-undeliverable", "Pushed messages for connections that no longer exist");
     connectionsOpened = counter("dunlin.connections.opened", "Client connections opened since the start");
@@ -150,13 +150,13 @@ public final class FrontendMeters implements AutoCloseable {
   }
 
   /** Counts a connection whose end the session tier could not record. */
-  public void leaveRefused() {
+  public void disconnectReportRefused() {
     disconnectReportsRefused.increment();
   }
 
   /** Counts an ended connection whose unanswered publishes are no longer waited for. */
   public void leftUnsettled() {
-    leavesUnsettled.increment();
+    disconnectsUnsettled.increment();
   }
 
   /** Counts a push for a connection that no longer exists. */

@@ -252,7 +252,7 @@ class RecordedPublishesTest {
     assertThat(broker.sessions.disconnected).isEmpty();
     giveUp(after + patience);
     assertThat(broker.sessions.disconnected).containsExactly(1L);
-    assertThat(broker.meters.get("dunlin.frontend.leaves-unsettled").counter().count()).isEqualTo(1);
+    assertThat(broker.meters.get("dunlin.frontend.disconnects-unsettled").counter().count()).isEqualTo(1);
     broker.sessions.resumed = new int[] {5};
     LoopClient next = LoopClient.connected(broker.frontend(), 1, 'p', 60);
     next.send(publish(AGAIN, 5, "five"));
@@ -263,7 +263,7 @@ class RecordedPublishesTest {
     await().until(() -> broker.on(0, () -> broker.loop(0).window().messages()) == 0);
     giveUp(after + 2 * patience);
     assertThat(broker.sessions.disconnected).containsExactly(1L);
-    assertThat(broker.meters.get("dunlin.frontend.leaves-unsettled").counter().count()).isEqualTo(1);
+    assertThat(broker.meters.get("dunlin.frontend.disconnects-unsettled").counter().count()).isEqualTo(1);
   }
 
   /** As the loop's tick would do at that time. */
