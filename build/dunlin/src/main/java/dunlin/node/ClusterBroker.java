@@ -6,7 +6,6 @@ import dunlin.broker.SysTopics;
 import dunlin.broker.loop.Tiers;
 import dunlin.cluster.Cluster;
 import dunlin.dist.deliver.DeliverSettings;
-import dunlin.inbox.SessionsMXBean;
 import dunlin.links.LinkDialler;
 import dunlin.links.LinkService;
 import dunlin.tiers.ClusterTiers;
@@ -16,17 +15,11 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** Composes a broker that is a node of a cluster: a frontend, and this node's part in the tiers of the cluster. */
-final class ClusterBroker implements Broker {
-  private final Frontend frontend;
-  private final ApplicationSubscriptions subscriptions;
-
-  private ClusterBroker(Frontend frontend, ApplicationSubscriptions subscriptions) {
-    this.frontend = frontend;
-    this.subscriptions = subscriptions;
-  }
+final class ClusterBroker {
+  private ClusterBroker() {}
 
   /** Returns when clients can connect. */
-  static ClusterBroker start(Foundation node) {
+  static Broker start(Foundation node) {
     // Asked by the admin port, which is opened before there is a member or a tier.
     AtomicReference<Optional<ClusterMember>> joined = new AtomicReference<>(Optional.empty());
     AtomicReference<Optional<ClusterTiers>> reached = new AtomicReference<>(Optional.empty());
@@ -60,21 +53,6 @@ final class ClusterBroker implements Broker {
     parts.removeEarlierRoutes(tiers.dist(), subscriptions);
     node.opening(sys).start();
     parts.listen();
-    return new ClusterBroker(frontend, subscriptions);
-  }
-
-  @Override
-  public Frontend frontend() {
-    return frontend;
-  }
-
-  @Override
-  public ApplicationSubscriptions subscriptions() {
-    return subscriptions;
-  }
-
-  @Override
-  public Optional<SessionsMXBean> sessions() {
-    return Optional.empty();
+    return new Broker(frontend, subscriptions, Optional.empty());
   }
 }

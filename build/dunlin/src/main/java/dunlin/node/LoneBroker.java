@@ -6,7 +6,6 @@ import dunlin.broker.SysTopics;
 import dunlin.broker.loop.Tiers;
 import dunlin.dist.DistClient;
 import dunlin.dist.DistWorker;
-import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.server.InboxServer;
 import dunlin.retain.RetainServer;
 import dunlin.store.raft.RangeStore;
@@ -15,19 +14,11 @@ import dunlin.tiers.InboxDelivery;
 import java.util.Optional;
 
 /** Composes a broker that runs alone: all tiers in one process, which call each other. */
-final class LoneBroker implements Broker {
-  private final Frontend frontend;
-  private final ApplicationSubscriptions subscriptions;
-  private final SessionsMXBean sessions;
-
-  private LoneBroker(Frontend frontend, ApplicationSubscriptions subscriptions, SessionsMXBean sessions) {
-    this.frontend = frontend;
-    this.subscriptions = subscriptions;
-    this.sessions = sessions;
-  }
+final class LoneBroker {
+  private LoneBroker() {}
 
   /** Returns when clients can connect. */
-  static LoneBroker start(Foundation node) {
+  static Broker start(Foundation node) {
     BrokerParts parts = new BrokerParts(node, Optional::empty);
     RangeStore store = node.store();
     Frontend frontend = parts.frontend();
@@ -62,21 +53,6 @@ final class LoneBroker implements Broker {
     node.metrics().beans().register("Sessions", inbox.operations());
     node.metrics().beans().register("RetainedMessages", retain.operations());
     parts.listen();
-    return new LoneBroker(frontend, subscriptions, inbox.operations());
-  }
-
-  @Override
-  public Frontend frontend() {
-    return frontend;
-  }
-
-  @Override
-  public ApplicationSubscriptions subscriptions() {
-    return subscriptions;
-  }
-
-  @Override
-  public Optional<SessionsMXBean> sessions() {
-    return Optional.of(sessions);
+    return new Broker(frontend, subscriptions, Optional.of(inbox.operations()));
   }
 }
