@@ -169,7 +169,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
     CompletableFuture<Void> routed;
     synchronized (this) {
       if (closed) return CompletableFuture.failedFuture(new IllegalStateException("this node has been closed"));
-      if (count == SUBSCRIPTIONS_MAX) return CompletableFuture.failedFuture(new IllegalStateException("there are %d subscriptions, which is the most".formatted(count)));
+      if (count == SUBSCRIPTIONS_MAX) return CompletableFuture.failedFuture(new IllegalStateException("the limit of %d subscriptions is reached".formatted(count)));
       count++;
       if (!attached) attach.accept(this);
       attached = true;

@@ -248,12 +248,12 @@ public final class Frontend implements AutoCloseable {
     return meters.connections();
   }
 
-  /** One for each PUBLISH of a client: received = delivered + dropped + in flight. */
+  /** One for each PUBLISH of a client: received = delivered + returned + dropped + in flight. */
   public HopLedger publishes() {
     return meters.publishes();
   }
 
-  /** One for each session that a message is meant for: received = delivered + dropped + in flight. */
+  /** One for each session that a message is meant for: received = delivered + returned + dropped + in flight. */
   public HopLedger copies() {
     return meters.copies();
   }
@@ -380,7 +380,7 @@ public final class Frontend implements AutoCloseable {
     try {
       leaving.whenAllTold().get(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
     } catch (TimeoutException | ExecutionException _) {
-      log.info("Some sessions could not be left in time; the next start does it");
+      log.info("Some disconnects could not be reported before the stop; the next start completes them");
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }

@@ -30,7 +30,7 @@ final class LoopGauges {
         .register(registry);
     FunctionCounter.builder(
             "dunlin.subscriptions.abandoned-routes", frontend, f -> f.sum(each -> each.sessions().fanout().routes().abandonedRoutes()))
-        .description("Such routes for which there was no room, left to the next start")
+        .description("Routes whose removal was left to the next start because too many waited to be removed")
         .register(registry);
     Gauge.builder("dunlin.subscriptions.retained-reads", frontend, f -> f.sum(each -> each.sessions().retainedReads()))
         .description("Subscriptions whose retained messages have not all been read")
@@ -39,7 +39,7 @@ final class LoopGauges {
         .description("Messages that hold credit of a lane")
         .register(registry);
     Gauge.builder("dunlin.lane.bytes", frontend, f -> f.sum(each -> each.loop().window().bytes()))
-        .description("Bytes of these messages")
+        .description("Bytes of the messages that hold credit of a lane")
         .baseUnit("bytes")
         .register(registry);
     Gauge.builder("dunlin.lane.held-connections", frontend, f -> f.sum(each -> each.loop().window().heldConnections()))
@@ -52,11 +52,11 @@ final class LoopGauges {
         .description("Messages pushed by the session tier that wait for the event loops of their sessions")
         .register(registry);
     Gauge.builder("dunlin.push.waiting.bytes", frontend, f -> f.sum(each -> each.pushes().bytes()))
-        .description("Bytes of these messages")
+        .description("Bytes of the messages pushed by the session tier that wait for event loops")
         .baseUnit("bytes")
         .register(registry);
     Gauge.builder("dunlin.push.waiting.oldest", frontend, f -> f.most(each -> each.pushes().waitingSeconds()))
-        .description("How long the oldest of these messages has waited")
+        .description("How long the oldest pushed message has waited for its event loop")
         .baseUnit("seconds")
         .register(registry);
     FunctionCounter.builder("dunlin.push.behind", frontend, f -> f.sum(each -> each.pushes().notes()))

@@ -11,6 +11,7 @@ import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.TopicFilter;
 import dunlin.retain.RetainClient;
+import dunlin.runtime.Setting;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -42,6 +43,11 @@ public final class SysTopics implements AutoCloseable {
    * Failure: a figure that cannot be read is counted as unexpected and ends its round; the next round takes place as
    * usual. Figures of a tier that has not answered by the next round stay unchanged.
    */
+  public static final Setting<Duration> INTERVAL =
+      Setting.duration(
+          "dunlin.sys.interval", Duration.ofSeconds(10), Duration.ZERO, Duration.ofHours(1),
+          "Interval at which the node publishes its statistics under $SYS/broker/. 0 means never.");
+
   private static final String ROOT = "$SYS/broker/";
   private static final long SHORTEST_MILLIS = 100;
   private static final Publisher SELF = new Publisher(Publisher.DEFAULT_TENANT, ""); // no client can have this identifier

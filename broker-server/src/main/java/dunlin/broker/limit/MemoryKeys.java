@@ -46,7 +46,7 @@ public final class MemoryKeys {
   static final Setting<Long> IN_FLIGHT =
       Setting.bytes(
           "dunlin.session.in-flight-bytes-max", 16 * MIB, 16 * KIB, 1_024 * MIB,
-          "Maximum number of bytes of unacknowledged QoS 1 and 2 messages that the broker sends to a client, passed by one message at most. Further"
+          "Maximum number of bytes of unacknowledged QoS 1 and 2 messages that the broker sends to a client. One message may exceed it. Further"
               + " messages wait.");
 
   /** The settings of this class. */

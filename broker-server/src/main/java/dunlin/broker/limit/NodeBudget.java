@@ -89,12 +89,12 @@ public final class NodeBudget {
         .tag("budget", budget.name())
         .register(meters);
     Gauge.builder("dunlin.memory.limit", budget, Budget::limit)
-        .description("Limit of this memory")
+        .description("Limit of the memory that clients may make the node use, by kind")
         .baseUnit("bytes")
         .tag("budget", budget.name())
         .register(meters);
     FunctionCounter.builder("dunlin.memory.refused", budget, Budget::refused)
-        .description("Times that a client was refused or delayed, or lost a message, because too little of this memory was left")
+        .description("Times that a client was refused or delayed, or lost a message, because a memory limit was nearly used up")
         .tag("budget", budget.name())
         .register(meters);
   }

@@ -168,7 +168,7 @@ final class BrokerParts {
   }
 
   SysTopics sysTopics() {
-    return new SysTopics(frontend(), InstantSource.system(), Node.VERSION, node.settings().get(NodeSettings.SYS_INTERVAL));
+    return new SysTopics(frontend(), InstantSource.system(), Node.VERSION, node.settings().get(SysTopics.INTERVAL));
   }
 
   /** Opens the subscriptions of the embedding application, once the frontend is open. */

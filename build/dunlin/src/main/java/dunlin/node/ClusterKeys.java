@@ -83,7 +83,7 @@ public final class ClusterKeys {
   public static final Setting<Integer> SERVICE_PORT =
       Setting.integer(
               "dunlin.cluster.service-port", 0, 0, PORT_MAX,
-              "Port for calls from other nodes. Every node of a cluster requires it. A broker without seeds runs alone and does not start when it is set.")
+              "Port for calls from other nodes. Every node of a cluster requires it. Must not be set for a broker without dunlin.cluster.seeds.")
           .defaultMeans("in a cluster 7100, otherwise 0");
   public static final Setting<List<String>> SEEDS =
       Setting.textList(

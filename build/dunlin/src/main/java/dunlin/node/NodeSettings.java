@@ -1,5 +1,6 @@
 package dunlin.node;
 
+import dunlin.broker.SysTopics;
 import dunlin.broker.auth.AuthenticationSettings;
 import dunlin.broker.limit.MemoryKeys;
 import dunlin.broker.listen.ListenerKeys;
@@ -42,8 +43,8 @@ public final class NodeSettings {
   public static final Setting<Set<Role>> ROLES =
       Setting.choices(
           "dunlin.roles", Role.class, BROKER,
-          "Roles of this process. It is either a broker, with all roles of the default, or a store node, with the role store alone. Every other"
-              + " choice stops the start of this version. A broker with dunlin.cluster.seeds is a member of a cluster of brokers, and one without runs"
+          "Roles of this process. It is either a broker, with all roles of the default, or a store node, with the role store alone. No other"
+              + " combination is supported: the node does not start with it. A broker with dunlin.cluster.seeds is a member of a cluster of brokers, and one without runs"
               + " alone. A store node is a member of a cluster of store nodes and serves no clients.");
 
   public static final Setting<Integer> ADMIN_PORT =
@@ -71,15 +72,10 @@ public final class NodeSettings {
           "dunlin.ready.command-age-max", Duration.ofSeconds(5), Duration.ofMillis(100), Duration.ofHours(1),
           "Time that the oldest command of a range may wait to be stored and applied before /ready answers 503.");
 
-  public static final Setting<Duration> SYS_INTERVAL =
-      Setting.duration(
-          "dunlin.sys.interval", Duration.ofSeconds(10), Duration.ZERO, Duration.ofHours(1),
-          "Interval at which the node publishes its statistics under $SYS/broker/. 0 means never.");
-
   /** Every setting there is, in the order of the reference page. */
   public static final List<Setting<?>> ALL =
       withFamilies(
-          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, ADMIN_PORT, HEALTH_HOST, HEALTH_PORT, START_STALL_MAX, READY_COMMAND_AGE_MAX, SYS_INTERVAL);
+          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, ADMIN_PORT, HEALTH_HOST, HEALTH_PORT, START_STALL_MAX, READY_COMMAND_AGE_MAX, SysTopics.INTERVAL);
 
   private NodeSettings() {}
 

@@ -212,7 +212,7 @@ public final class ClusterTiers implements AutoCloseable {
       try {
         var _ = parts.timer().schedule(() -> thread.execute(task), millis, TimeUnit.MILLISECONDS);
       } catch (RejectedExecutionException stopped) {
-        LOG.debug("A lane does not go on: the node stops");
+        LOG.debug("A lane is not resumed: the node is stopping");
       }
     }
 

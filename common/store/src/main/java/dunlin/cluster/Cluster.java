@@ -171,7 +171,7 @@ public final class Cluster implements AutoCloseable {
         "dunlin.cluster.nodes", "Nodes of the cluster that are up, by the newest map that this node has heard of", known,
         newest -> newest.map().nodes().values().stream().filter(each -> each.state().up()).count());
     meters.gauge(
-        "dunlin.cluster.replicas.missing", "Replicas that ranges lack of dunlin.cluster.replicas, by the newest map that this node has heard of", known,
+        "dunlin.cluster.replicas.missing", "Replicas that are missing from the number in dunlin.cluster.replicas, over all ranges, by the newest map that this node has received", known,
         newest -> missing(newest.map()));
     meters.gauge("dunlin.cluster.calls", "Calls from other nodes in progress", slots, free -> CALLS_MAX - free.availablePermits());
   }
@@ -298,7 +298,7 @@ public final class Cluster implements AutoCloseable {
         return meta.propose(command, left(until));
       } catch (NotLeaderException | OutcomeUnknownException e) {
         if (closed || System.nanoTime() - until > 0 || Thread.currentThread().isInterrupted()) throw e;
-        log.info("Node {} goes on founding the cluster: {}", self, e.getMessage());
+        log.info("Node {} has not founded the cluster yet, trying again: {}", self, e.getMessage());
         LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(LOOK_AGAIN_MILLIS));
       }
     }

@@ -94,7 +94,7 @@ final class Heartbeat {
         meters.beatLost();
         // A single loss is normal at each start and each change of the leader.
         if (++lost == 2 && !closed)
-          log.warn("Node {} reaches no leader of the meta group and continues without: {}", self.id(), reasons(e));
+          log.warn("Node {} cannot reach a leader of the meta group, and continues without one: {}", self.id(), reasons(e));
         watch();
       } catch (RuntimeException e) { // an exception would end the heartbeats for good
         connected = false;
@@ -142,7 +142,7 @@ final class Heartbeat {
           if (known.map().version() > version) return;
         }
       } catch (IOException e) {
-        log.debug("Node {} does not answer what it knows of the map: {}", node.id(), e.getMessage());
+        log.debug("Node {} did not answer a request for the map of the cluster: {}", node.id(), e.getMessage());
       }
     }
   }

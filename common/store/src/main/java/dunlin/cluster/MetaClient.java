@@ -117,7 +117,7 @@ final class MetaClient {
     try {
       return ClusterWire.answer(answer);
     } catch (IllegalStateException e) {
-      throw new IOException(address + " answers what cannot be read: " + e.getMessage(), e);
+      throw new IOException(address + " sent an unreadable answer: " + e.getMessage(), e);
     }
   }
 

@@ -183,7 +183,7 @@ final class PlacementDriver {
       var placed = map.ranges().get(range);
       if (placed != null && told.add(range))
         log.warn(
-            "Range {} {} of kind '{}' is past a limit of its size or its rate, and there is no key at which it could be split",
+            "Range {} {} of kind '{}' exceeds its limit of size or rate, but has no key at which it can be split",
             range, placed.range().keys(), placed.range().kind());
     }
     indivisible = Set.copyOf(now);
@@ -193,9 +193,9 @@ final class PlacementDriver {
     try {
       if (meta.propose(command, LOG_DEADLINE) instanceof Refused(var reason, var sentence))
         log.debug("The meta group has refused {}: {}, {}", command, reason, sentence);
-      else log.info("The meta group has taken {}", command);
+      else log.info("The meta group has accepted {}", command);
     } catch (StoreException e) {
-      log.debug("The meta group has not taken {}: {}", command, e.getMessage());
+      log.debug("The meta group has not accepted {}: {}", command, e.getMessage());
     }
   }
 

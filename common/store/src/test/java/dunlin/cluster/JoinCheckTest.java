@@ -157,7 +157,7 @@ class JoinCheckTest {
 
   @Test
   void aSeedThatIsNoNodeIsNamedWithWhatItSays() {
-    refused((_, _, _) -> "HTTP/1.1 400 Bad Request".getBytes(StandardCharsets.US_ASCII), null, "seed 127.0.0.1:1", "cannot be read");
+    refused((_, _, _) -> "HTTP/1.1 400 Bad Request".getBytes(StandardCharsets.US_ASCII), null, "seed 127.0.0.1:1", "unreadable answer");
     refused(
         (to, _, _) -> {
           throw new IOException(to + ": no connection within 2000 ms");

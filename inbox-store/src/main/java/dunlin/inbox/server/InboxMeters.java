@@ -181,7 +181,7 @@ final class InboxMeters implements AutoCloseable {
             .register(registry));
     views.add(
         Gauge.builder("dunlin.inbox.waiting.oldest", () -> lines.stream().mapToDouble(ProposalLine::oldestSeconds).max().orElse(0))
-            .description("How long the first of these commands has waited")
+            .description("How long the oldest command has waited until the session range has room")
             .baseUnit("seconds")
             .tag("kind", kind)
             .strongReference(true)

@@ -35,6 +35,7 @@ public final class NodeBeans implements AutoCloseable {
 
   private final String node;
   private final @Nullable MBeanServer server;
+  @GuardedBy("this")
   private final Deque<ObjectName> registered = new ArrayDeque<>();
 
   @GuardedBy("this")

@@ -125,15 +125,15 @@ public final class DiskSpace implements AutoCloseable {
     switch (state) {
       case CRITICAL ->
           log.error(
-              "The disk has {} bytes left, less than {} (dunlin.store.disk-critical-min): no commands are taken, not even those that"
-                  + " free space, before there are {}",
+              "The disk has {} bytes left, less than {} (dunlin.store.disk-critical-min): no commands are accepted, not even those that"
+                  + " free space, until {} bytes are free",
               free, criticalMark, criticalMark + criticalMark / 4);
       case LOW ->
           log.error(
-              "The disk has {} bytes left, less than {} (dunlin.store.disk-free-min): only what frees space or needs none is taken"
-                  + " before there are {}",
+              "The disk has {} bytes left, less than {} (dunlin.store.disk-free-min): only commands that free space or need none are"
+                  + " accepted until {} bytes are free",
               free, lowMark, lowMark + lowMark / 4);
-      case ENOUGH -> log.warn("The disk has {} bytes left again: all commands are taken", free);
+      case ENOUGH -> log.warn("The disk has {} bytes left: all commands are accepted again", free);
     }
   }
 

@@ -30,7 +30,7 @@ final class PeerConnections {
       retry = Class.forName("org.apache.ratis.grpc.server.GrpcServerProtocolClient").getDeclaredMethod("resetConnectBackoff");
       retry.setAccessible(true);
     } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException("not the version of Ratis that this was made for", e);
+      throw new IllegalStateException("this version of Ratis is not supported", e);
     }
   }
 

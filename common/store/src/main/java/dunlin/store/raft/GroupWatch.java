@@ -55,7 +55,7 @@ final class GroupWatch {
     try {
       data.notes().write(id, others);
     } catch (IOException e) {
-      log.warn("Range {}: the note that it {} replicas on other nodes cannot be written", id, others ? "has" : "has no", e);
+      log.warn("Range {}: whether other nodes have replicas cannot be recorded", id, e);
     }
   }
 }

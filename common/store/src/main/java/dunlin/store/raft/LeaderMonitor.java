@@ -127,7 +127,7 @@ final class LeaderMonitor {
     if (before.told || nowNanos - before.sinceNanos < STUCK_NANOS) return;
     followers.put(node, new Standing(before.matched, before.sinceNanos, true));
     meters.followerStuck();
-    log.warn("Range {}: node {} answers, but has accepted no entry after {} for {} s", range, node, matched, STUCK_NANOS / 1_000_000_000);
+    log.warn("Range {}: follower {} responds but has been stuck at entry {} for {} s", range, node, matched, STUCK_NANOS / 1_000_000_000);
     handOver(status, Optional.of(node), "node " + node + " does not keep up");
   }
 
@@ -138,7 +138,7 @@ final class LeaderMonitor {
     try {
       replica.transferLeadership(to.get().member().node(), STOP_DEADLINE);
     } catch (StoreException e) {
-      log.info("Range {}: ends without a successor: {}", range, e.getMessage());
+      log.info("Range {}: the leadership could not be transferred before the stop: {}", range, e.getMessage());
     }
   }
 

@@ -36,7 +36,7 @@ public interface RangeMXBean {
   @Description("Time from a command's proposal until it is durable, applied and readable: the mean since the start, in milliseconds")
   double getCommitMillis();
 
-  @Description("The longest such time in the last few minutes")
+  @Description("The longest time from a proposal to its result in the last few minutes, in milliseconds")
   double getCommitMillisMax();
 
   /** @throws IllegalStateException with the reason why the node does not lead */

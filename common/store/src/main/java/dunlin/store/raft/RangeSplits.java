@@ -120,7 +120,7 @@ final class RangeSplits {
               try {
                 controls.propose(server, new ControlEntry.Base(origin), BASE_DEADLINE);
               } catch (StoreException e) {
-                log.info("Range {}: its rows are not confirmed yet: {}", id, e.getMessage());
+                log.info("Range {}: the origin of its rows is not in its log yet: {}", id, e.getMessage());
               } finally {
                 basing.set(false);
               }

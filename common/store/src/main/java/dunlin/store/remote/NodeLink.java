@@ -162,7 +162,7 @@ final class NodeLink {
   }
 
   private void suspect(LinkStream stream, long now) {
-    if (!suspected) log.info("Node {} at {}:{} owes replies and is silent", peer.node(), peer.host(), peer.port());
+    if (!suspected) log.info("Node {} at {}:{} does not respond; replies are overdue", peer.node(), peer.host(), peer.port());
     suspected = true;
     silent = true;
     silentUntilNanos = now + client.settings().silence().stallAfter().toNanos();

@@ -39,8 +39,8 @@ public record StoreSettings(
   private static final Setting<Long> DISK_FREE_MIN =
       Setting.bytes(
           "dunlin.store.disk-free-min", 0, 0, MOST,
-          "Minimum free space on the data directory's disk. Below it the node stores no new data, until a quarter more than this is free. What frees space goes"
-              + " on. 0 means 1 GiB, or a twentieth of the disk if that is smaller than 20 GiB.");
+          "Minimum free space on the data directory's disk. Below it the node stores no new data, until a quarter more than this is free. Operations that"
+              + " free space continue. 0 means 1 GiB, or a twentieth of the disk if that is smaller than 20 GiB.");
   private static final Setting<Long> DISK_CRITICAL_MIN =
       Setting.bytes(
           "dunlin.store.disk-critical-min", 0, 0, MOST,

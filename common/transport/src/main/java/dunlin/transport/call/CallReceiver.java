@@ -112,7 +112,7 @@ public final class CallReceiver implements LinkAcceptor.Factory {
 
     private void take(byte[] call) throws MalformedFrameException {
       int size = CallBounds.sizeOf(call);
-      if (!load.take(size)) throw new MalformedFrameException("one call more than " + load + ", which are not answered");
+      if (!load.take(size)) throw new MalformedFrameException("more unanswered calls than " + load);
       unanswered.incrementAndGet();
       long number = ++calls;
       CompletableFuture<byte[]> answer;
