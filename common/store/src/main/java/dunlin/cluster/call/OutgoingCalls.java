@@ -14,6 +14,8 @@ public final class OutgoingCalls implements NodeCalls, AutoCloseable {
    * a file that is being written. Later calls fail at once.
    */
   private final NodeCalls carrier;
+
+  @GuardedBy("calling")
   private final Set<Thread> calling = new HashSet<>();
 
   @GuardedBy("calling")

@@ -38,6 +38,7 @@ final class Barriers {
   private final Duration answerMax;
   private final ClientId clientId = ClientId.randomId();
   private final AtomicLong calls = new AtomicLong();
+  @GuardedBy("waiting")
   private final TreeMap<Long, List<CompletableFuture<@Nullable Void>>> waiting = new TreeMap<>();
 
   private final Semaphore places;
