@@ -52,8 +52,6 @@ final class BrokerParts {
   /** At most this much of the time while the node was down counts, whatever the wall clock says. */
   private static final Duration DOWNTIME_MAX = Duration.ofHours(1);
 
-  private static final int RELOAD_SECONDS = 3;
-
   /** Messages that wait for the application's listeners may use one in this many bytes of the heap. */
   private static final int APPLICATION_PART = 16;
 
@@ -211,6 +209,6 @@ final class BrokerParts {
     opened.listen();
     node.opening(opened::disconnectAll);
     opened.showListeners(node.metrics().beans());
-    node.everySeconds(RELOAD_SECONDS, opened::reloadCertificates);
+    node.everySeconds(Foundation.RELOAD_SECONDS, opened::reloadCertificates);
   }
 }

@@ -13,6 +13,7 @@ import dunlin.transport.link.Link;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 
 /** Composes a broker that is a node of a cluster: a frontend, and this node's part in the tiers of the cluster. */
 final class ClusterBroker {
@@ -20,15 +21,9 @@ final class ClusterBroker {
 
   /** Returns when clients can connect. */
   static Broker start(Foundation node) {
-    // Asked by the admin port, which is opened before there is a member or a tier.
-    AtomicReference<Optional<ClusterMember>> joined = new AtomicReference<>(Optional.empty());
-    AtomicReference<Optional<ClusterTiers>> reached = new AtomicReference<>(Optional.empty());
-    BrokerParts parts =
-        new BrokerParts(
-            node,
-            () ->
-                joined.get().flatMap(member -> member.unleased().or(member::behind))
-                    .or(() -> reached.get().flatMap(ClusterTiers::unreached)));
+    // The admin port asks for it, and is open before there is a member or a tier.
+    AtomicReference<Supplier<Optional<String>>> unserved = new AtomicReference<>(Optional::empty);
+    BrokerParts parts = new BrokerParts(node, () -> unserved.get().get());
     Frontend frontend = parts.frontend();
     ClusterMember member = new ClusterMember(node);
     LinkDialler dials = node.opening(new LinkDialler(node.store().member().node(), Link.Settings.defaults(), member.tls(), node.meters()));
@@ -42,8 +37,7 @@ final class ClusterBroker {
                 parts.dist(), DeliverSettings.from(node.settings()), parts.inbox(), parts.retain()));
     Cluster cluster = member.join(ClusterKeys.member(node.settings(), ClusterTiers.founded()), tiers.kinds(), List.of(links));
     tiers.in(cluster);
-    joined.set(Optional.of(member));
-    reached.set(Optional.of(tiers));
+    unserved.set(() -> member.unleased().or(member::behind).or(tiers::unreached));
     SysTopics sys = parts.sysTopics();
 
     member.start();

@@ -26,8 +26,6 @@ final class ClusterMember {
   /*
    * Owner: the thread that starts the node; other nodes and the admin port ask from any thread, also before it has joined.
    */
-  private static final int RELOAD_SECONDS = 3;
-
   private final Foundation node;
   private final @Nullable ServiceTls tls;
   private volatile @Nullable Cluster cluster;
@@ -36,7 +34,7 @@ final class ClusterMember {
   ClusterMember(Foundation node) {
     this.node = node;
     tls = ServiceTls.of(ClusterKeys.read(node.settings()).security()).orElse(null);
-    if (tls != null) node.everySeconds(RELOAD_SECONDS, tls::refresh);
+    if (tls != null) node.everySeconds(Foundation.RELOAD_SECONDS, tls::refresh);
   }
 
   /** Null when nodes call each other without TLS. */

@@ -45,6 +45,9 @@ final class Foundation implements AutoCloseable {
   private static final int NAME_LENGTH = 8;
   private static final int REPORT_SECONDS = 5;
 
+  /** How often parts look whether their certificates have changed. */
+  static final int RELOAD_SECONDS = 3;
+
   private final ArrayDeque<AutoCloseable> opened = new ArrayDeque<>();
   private final AtomicBoolean closed = new AtomicBoolean();
   private final Readiness readiness = new Readiness();
