@@ -338,9 +338,7 @@ class ReplicationTest {
   void aNodeThatIsDeadIsNotAddedBeforeItIsBack() {
     try (var trio = Trio.start(directory)) {
       var leader = leaderAlone(trio);
-      var dying = trio.nodes.stream().filter(node -> node != leader).findFirst().orElseThrow();
-      dying.join(List.of(leader.store().member()));
-      trio.apply(new Put("a", "1"));
+      var dying = joiningOne(trio, leader);
       var member = dying.store().member();
       dying.close();
 
@@ -360,9 +358,7 @@ class ReplicationTest {
   void aRangeKeepsOrFindsItsLeaderWhenANodeDiesWhileItIsAdded() {
     try (var trio = Trio.start(directory)) {
       var leader = leaderAlone(trio);
-      var dying = trio.nodes.stream().filter(node -> node != leader).findFirst().orElseThrow();
-      dying.join(List.of(leader.store().member()));
-      trio.apply(new Put("a", "1"));
+      var dying = joiningOne(trio, leader);
       var member = dying.store().member();
       var adding = CompletableFuture.runAsync(() -> leader.range().add(member, ADDING_MAX), Thread::startVirtualThread);
       dying.close();
@@ -383,6 +379,14 @@ class ReplicationTest {
       other.replica = null;
     }
     return leader;
+  }
+
+  /** A node that has made its replica and that no leader has added yet; the range has a row. */
+  private static Trio.Node joiningOne(Trio trio, Trio.Node leader) {
+    var joining = trio.nodes.stream().filter(node -> node != leader).findFirst().orElseThrow();
+    joining.join(List.of(leader.store().member()));
+    trio.apply(new Put("a", "1"));
+    return joining;
   }
 
   /** Adds a node, unless an earlier call is still doing so. */
