@@ -41,6 +41,7 @@ import dunlin.transport.lane.RemoteLane;
 import dunlin.transport.lane.Repeating;
 import dunlin.transport.lane.SharedWindow;
 import dunlin.transport.lane.UnacknowledgedDrops;
+import dunlin.transport.link.Link;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -93,7 +94,7 @@ public final class WiredTiers implements TierConnections {
   /** What ends the present link for calls, by what is called. */
   private final Map<String, Runnable> calls = new ConcurrentHashMap<>();
 
-  /** What ends the present link of a lane to the dist tier, at once or when all is answered. */
+  /** What ends the present link of a lane, at once or when all is answered: of lane n to the dist tier, and of lane ~n from there to the inbox shards. */
   private final Map<Integer, Runnable> lanes = new ConcurrentHashMap<>();
 
   private final Map<Integer, Runnable> drains = new ConcurrentHashMap<>();
@@ -234,7 +235,7 @@ public final class WiredTiers implements TierConnections {
       var loop = frontend.onLane(lane);
       var repetitions = new Repetitions();
       var wire = wire(thread, loop, (link, _) -> new ReceivingStream(link, loop, new RemoteDeliveries(delivery, repetitions)));
-      return new RemoteDelivery(wire::dial, thread, System::nanoTime, new UnacknowledgedDrops());
+      return new RemoteDelivery(wire::dial, thread, System::nanoTime, null, new UnacknowledgedDrops());
     };
   }
 
@@ -242,9 +243,24 @@ public final class WiredTiers implements TierConnections {
   public Deliveries onShards(Delivery delivery) {
     return (lane, thread) -> {
       var there = thread("shards-lane-" + lane);
-      var wire = wire(thread, there, (link, _) -> new ReceivingStream(link, there, new RemoteDeliveries(delivery)));
-      return new RemoteDelivery(wire::dial, thread, System::nanoTime, new UnacknowledgedDrops());
+      var links = LaneLinks.ofLeaders(link -> ends(~lane, link, there, new ReceivingStream(link, there, new RemoteDeliveries(delivery), afterGrace(there))));
+      var wire = wire(thread, there, (link, _) -> links.open(link, LaneLinks.opening(1)));
+      return new RemoteDelivery(wire::dial, thread, System::nanoTime, repeating(~lane, thread), new UnacknowledgedDrops());
     };
+  }
+
+  private ReceivingStream ends(int lane, Link link, Executor there, ReceivingStream stream) {
+    lanes.put(lane, () -> there.execute(link::close));
+    drains.put(lane, stream::end);
+    return stream;
+  }
+
+  private Executor afterGrace(Executor thread) {
+    return task -> timer.schedule(() -> thread.execute(task), GRACE_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  private Repeating repeating(int lane, Executor thread) {
+    return new Repeating(lane + 1, TestBroker.SOON, System::nanoTime, (task, millis) -> timer.schedule(() -> thread.execute(task), millis, TimeUnit.MILLISECONDS));
   }
 
   @Override
@@ -311,18 +327,9 @@ public final class WiredTiers implements TierConnections {
     public Lane openLane(int number, Executor thread, LaneCredit credit) {
       var there = thread("dist-lane-" + number);
       var lane = CompletableFuture.supplyAsync(() -> dist.openLane(number, there, LaneCredit.uncounted()), there);
-      Executor grace = task -> timer.schedule(() -> there.execute(task), GRACE_MILLIS, TimeUnit.MILLISECONDS);
-      var links =
-          LaneLinks.ofCallers(
-              link -> {
-                var stream = new ReceivingStream(link, there, RemoteLane.into(lane.join(), window), grace);
-                lanes.put(number, () -> there.execute(link::close));
-                drains.put(number, stream::end);
-                return stream;
-              });
+      var links = LaneLinks.ofCallers(link -> ends(number, link, there, new ReceivingStream(link, there, RemoteLane.into(lane.join(), window), afterGrace(there))));
       var wire = wire(thread, there, links::open);
-      Repeating.Later later = (task, millis) -> timer.schedule(() -> thread.execute(task), millis, TimeUnit.MILLISECONDS);
-      return new RemoteLane(wire::dial, thread, credit, new Repeating(number + 1, TestBroker.SOON, System::nanoTime, later), new UnacknowledgedDrops());
+      return new RemoteLane(wire::dial, thread, credit, repeating(number, thread), new UnacknowledgedDrops());
     }
 
     @Override

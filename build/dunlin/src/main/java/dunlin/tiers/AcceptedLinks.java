@@ -2,7 +2,6 @@ package dunlin.tiers;
 
 import dunlin.links.LinkService;
 import dunlin.transport.lane.LaneLinks;
-import dunlin.transport.lane.ReceivingStream;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import java.security.SecureRandom;
@@ -11,8 +10,8 @@ import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.function.Function;
 import java.util.function.IntFunction;
-import java.util.function.Supplier;
 
 /** The links that one server of this node accepts, and its threads for them; closed together. */
 final class AcceptedLinks implements AutoCloseable {
@@ -48,17 +47,21 @@ final class AcceptedLinks implements AutoCloseable {
     accepted.add(service.accept(name, new LinkAcceptor(random.nextLong(), Link.Settings.defaults(), CALLERS_MAX, owner, System::nanoTime, factory), owner));
   }
 
-  /**
-   * Accepts the leader's link for the messages of each lane.
-   *
-   * @param receiversOf makes a receiver for each link of a lane: it keeps what both sides of that link have said to each
-   *     other, and the next leader's link begins anew
-   */
-  void acceptLanes(IntFunction<String> name, IntFunction<? extends Executor> threadOf, IntFunction<Supplier<ReceivingStream.Receiver>> receiversOf) {
+  /** Begins with the links of one lane. */
+  @FunctionalInterface
+  interface Streams {
+    /**
+     * What handles each link of a lane. A handler keeps what both sides of its link have said to each other, and the next
+     * leader's link begins anew.
+     */
+    Function<Link, Link.Handler> of(int lane, Executor thread);
+  }
+
+  /** Accepts the leader's link for the messages of each lane. */
+  void acceptLanes(IntFunction<String> name, IntFunction<? extends Executor> threadOf, Streams streams) {
     for (int lane = 0; lane < LinkNames.LANES; lane++) {
       var owner = threadOf.apply(lane);
-      var receivers = receiversOf.apply(lane);
-      accept(name.apply(lane), owner, LaneLinks.ofLeaders(link -> new ReceivingStream(link, owner, receivers.get())));
+      accept(name.apply(lane), owner, LaneLinks.ofLeaders(streams.of(lane, owner)));
     }
   }
 

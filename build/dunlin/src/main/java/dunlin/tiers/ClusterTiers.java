@@ -36,9 +36,8 @@ import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
 import dunlin.transport.call.CallLinks;
 import dunlin.transport.lane.RemoteLane;
-import dunlin.transport.lane.Repeating;
+import dunlin.transport.lane.ReceivingStream;
 import io.micrometer.core.instrument.MeterRegistry;
-import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -47,14 +46,10 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Connects a broker with the other brokers of its cluster: serves the ranges that this node leads, and connects its frontend with the leaders of all ranges.
@@ -71,8 +66,6 @@ public final class ClusterTiers implements AutoCloseable {
    *   Messages are sent again to the next leader of the routes, for ten seconds (SendingStream). Calls to the sessions wait; SessionLinks says when clients are
    *   disconnected since no node leads the sessions.
    */
-  private static final Logger LOG = LoggerFactory.getLogger(ClusterTiers.class);
-
   /** Larger than any message can be. */
   private static final int MESSAGE_MAX = 17 << 20;
 
@@ -94,12 +87,12 @@ public final class ClusterTiers implements AutoCloseable {
       Duration leaseChecked,
       LongAdder announced) {}
 
-  private final SecureRandom random = new SecureRandom();
   private final Parts parts;
   private final LeaderDialler dialler;
   private final LedTiers led;
   private final AcceptedLinks accepted;
   private final DropMeters drops;
+  private final LaneRepeats repeats;
   private final List<WhileLeading> serving = new CopyOnWriteArrayList<>();
   private final int shards;
   private final RemoteRoutes routesOfClients;
@@ -114,10 +107,11 @@ public final class ClusterTiers implements AutoCloseable {
     dialler = new LeaderDialler(parts.dials());
     shards = inbox.layout().shards();
     drops = new DropMeters(parts.meters());
+    repeats = new LaneRepeats(parts.timer(), RepeatedCalls.LIMIT);
     led =
         new LedTiers(
-            parts.accepts(), dialler, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain), parts.meters(), drops, parts.beans(),
-            parts.clock(), parts.timer());
+            parts.accepts(), dialler, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain), parts.meters(), drops, repeats,
+            parts.beans(), parts.clock(), parts.timer());
     accepted = new AcceptedLinks(parts.accepts());
     String node = parts.frontend().identity().nodeId();
     routesOfClients = routes("clients", node);
@@ -204,16 +198,7 @@ public final class ClusterTiers implements AutoCloseable {
     @Override
     public Lane openLane(int number, Executor thread, LaneCredit credit) {
       var link = dialler.leader(RouteReplica.KIND, LinkNames.lane(number), new byte[0], thread);
-      var repeating = new Repeating(random.nextLong(), RepeatedCalls.LIMIT, System::nanoTime, (task, millis) -> later(thread, task, millis));
-      return new RemoteLane(link, thread, credit, repeating, drops.lanes());
-    }
-
-    private void later(Executor thread, Runnable task, long millis) {
-      try {
-        var _ = parts.timer().schedule(() -> thread.execute(task), millis, TimeUnit.MILLISECONDS);
-      } catch (RejectedExecutionException stopped) {
-        LOG.debug("A lane is not resumed: the node is stopping");
-      }
+      return new RemoteLane(link, thread, credit, repeats.on(thread), drops.lanes());
     }
 
     @Override
@@ -255,9 +240,9 @@ public final class ClusterTiers implements AutoCloseable {
   private void acceptLanes(IntFunction<String> name, Delivery delivery) {
     accepted.acceptLanes(
         name, parts.frontend()::onLane,
-        _ -> {
+        (_, thread) -> {
           var repetitions = new Repetitions();
-          return () -> new RemoteDeliveries(delivery, repetitions);
+          return link -> new ReceivingStream(link, thread, new RemoteDeliveries(delivery, repetitions));
         });
   }
 

@@ -115,8 +115,8 @@ final class FrontendDirectory {
     return ApplicationSubscriptions.shardOf(node.toString()).name();
   }
 
-  static Deliveries deliveries(BiFunction<Integer, Executor, SendingStream.Dialler> dialler, UnacknowledgedDrops drops) {
-    return (lane, thread) -> new RemoteDelivery(dialler.apply(lane, thread), thread, System::nanoTime, drops);
+  private static Deliveries deliveries(BiFunction<Integer, Executor, SendingStream.Dialler> dialler, UnacknowledgedDrops drops) {
+    return (lane, thread) -> new RemoteDelivery(dialler.apply(lane, thread), thread, System::nanoTime, null, drops);
   }
 
   /** Accepts links with calls for routes, and attaches the nodes that open them. */

@@ -6,6 +6,7 @@ import dunlin.dist.DistWorker;
 import dunlin.dist.deliver.DeliverExecutor;
 import dunlin.dist.deliver.DeliverSettings;
 import dunlin.dist.remote.RemoteDeliveries;
+import dunlin.dist.remote.RemoteDelivery;
 import dunlin.dist.remote.RouteCalls;
 import dunlin.dist.route.RouteReplica;
 import dunlin.inbox.InboxRoutes;
@@ -27,6 +28,7 @@ import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
 import dunlin.transport.call.CallBounds;
 import dunlin.transport.lane.LaneLinks;
+import dunlin.transport.lane.RemoteLane;
 import dunlin.transport.lane.SharedWindow;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -44,7 +46,7 @@ final class LedTiers {
    *   which they arrive at the sessions. The lanes of the cluster share them. Messages with many destinations are delivered by the workers of a DeliverExecutor.
    * Bounds: those of the tiers' servers, and of links.
    * Failure: closing a server ends its links, so that their other sides look for the next leader. Lanes with messages have DRAIN_MILLIS to answer what they have
-   *   delivered: the rest is sent again to the next leader.
+   *   delivered: the rest is sent again to the next leader, from frontends to that of the routes, and from there to that of the sessions.
    */
   private static final long COMPARE_MILLIS = 500;
   private static final long DRAIN_MILLIS = 1_000;
@@ -62,20 +64,25 @@ final class LedTiers {
   private final Bounds bounds;
   private final MeterRegistry meters;
   private final DropMeters drops;
+  private final LaneRepeats repeats;
   private final NodeBeans beans;
   private final InstantSource clock;
   private final ScheduledExecutorService timer;
 
-  /** @param drops counts the QoS 0 messages that do not reach other nodes */
+  /**
+   * @param drops counts the QoS 0 messages that do not reach other nodes
+   * @param repeats of the lanes to the leader of the sessions
+   */
   LedTiers(
-      LinkService links, LeaderDialler dialler, int lanes, Bounds bounds, MeterRegistry meters, DropMeters drops, NodeBeans beans, InstantSource clock,
-      ScheduledExecutorService timer) {
+      LinkService links, LeaderDialler dialler, int lanes, Bounds bounds, MeterRegistry meters, DropMeters drops, LaneRepeats repeats, NodeBeans beans,
+      InstantSource clock, ScheduledExecutorService timer) {
     this.links = links;
     this.dialler = dialler;
     this.lanes = lanes;
     this.bounds = bounds;
     this.meters = meters;
     this.drops = drops;
+    this.repeats = repeats;
     this.beans = beans;
     this.clock = clock;
     this.timer = timer;
@@ -93,7 +100,9 @@ final class LedTiers {
             DeliverExecutor.start(bounds.deliver(), meters));
     byte[] opening = LaneLinks.opening(replica.status().term());
     worker.attachInboxShards(
-        FrontendDirectory.deliveries((lane, thread) -> dialler.leader(SessionReplica.KIND, LinkNames.shards(lane), opening, thread), drops.deliveries()));
+        (lane, thread) ->
+            new RemoteDelivery(
+                dialler.leader(SessionReplica.KIND, LinkNames.shards(lane), opening, thread), thread, System::nanoTime, repeats.on(thread), drops.deliveries()));
     var accepted = new AcceptedLinks(links);
     var threads = accepted.threads("dist", lanes);
     var laneOf = new ArrayList<Lane>(LinkNames.LANES);
@@ -111,14 +120,15 @@ final class LedTiers {
     var frontends = new FrontendDirectory(worker, dialler, cluster, opening, drops.deliveries());
     var comparing =
         timer.scheduleWithFixedDelay(() -> calls.execute(frontends::compare), 0, COMPARE_MILLIS, TimeUnit.MILLISECONDS);
-    var streams = new PublishedLanes(timer, DRAIN_MILLIS, window);
+    var streams = new LedLanes(timer, DRAIN_MILLIS);
     var ready =
         new AfterBarrier(
             replica, timer,
             () -> {
               for (int i = 0; i < LinkNames.LANES; i++) {
                 var thread = threads.get(i % lanes);
-                accepted.accept(LinkNames.lane(i), thread, streams.into(laneOf.get(i), thread));
+                var lane = laneOf.get(i);
+                accepted.accept(LinkNames.lane(i), thread, LaneLinks.ofCallers(link -> streams.open(link, thread, RemoteLane.into(lane, window))));
               }
               accepted.accept(LinkNames.ROUTES, calls, frontends.noting(RouteCalls.receiver(calls, CALLS, worker, meters)));
             });
@@ -164,10 +174,13 @@ final class LedTiers {
     accepted.accept(LinkNames.SESSIONS, calls, InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), drops.pushes(), new FrontendLinks(server, calls)));
     var threads = accepted.threads("shards", lanes);
     var delivery = new InboxDelivery(server);
-    accepted.acceptLanes(LinkNames::shards, lane -> threads.get(lane % lanes), _ -> () -> new RemoteDeliveries(delivery));
+    var streams = new LedLanes(timer, DRAIN_MILLIS);
+    accepted.acceptLanes(
+        LinkNames::shards, lane -> threads.get(lane % lanes), (_, thread) -> link -> streams.open(link, thread, new RemoteDeliveries(delivery)));
     beans.register(SESSIONS, server.operations());
     return () -> {
       beans.unregister(SESSIONS, Map.of());
+      streams.drain();
       accepted.close();
       server.close();
     };

@@ -19,6 +19,7 @@ import dunlin.model.TopicFilter;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.lane.LaneLinks;
+import dunlin.transport.lane.ReceivingStream;
 import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import io.grpc.Server;
@@ -102,7 +103,7 @@ class AcceptedLinksTest {
       var peer = new LinkPeer(FRONTEND, "127.0.0.1", port);
       delivery =
           new RemoteDelivery(
-              handler -> dialler.dial(() -> Optional.of(peer), LinkNames.clients(0), LaneLinks.opening(term), thread, handler), thread, System::nanoTime,
+              handler -> dialler.dial(() -> Optional.of(peer), LinkNames.clients(0), LaneLinks.opening(term), thread, handler), thread, System::nanoTime, null,
               new UnacknowledgedDrops());
     }
 
@@ -128,7 +129,7 @@ class AcceptedLinksTest {
   @Test
   void theNextLeaderBeginsAnewAndTheOneBeforeDeliversNothingMore() throws InterruptedException, ExecutionException, TimeoutException {
     var loop = accepted.thread("loop");
-    accepted.acceptLanes(LinkNames::clients, _ -> loop, _ -> () -> new RemoteDeliveries(new Frontend()));
+    accepted.acceptLanes(LinkNames::clients, _ -> loop, (_, thread) -> link -> new ReceivingStream(link, thread, new RemoteDeliveries(new Frontend())));
     int port = server == null ? 0 : server.getPort();
     try (var first = new Leader(port, 1);
         var next = new Leader(port, 2)) {

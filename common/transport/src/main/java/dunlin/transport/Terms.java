@@ -46,6 +46,11 @@ public record Terms(boolean toldOfDrops, boolean storesFirst, boolean publishedO
       picked = List.copyOf(picked);
     }
 
+    /** The origin of a message that may have been delivered before. */
+    public Origin asRepetition() {
+      return new Origin(stream, number, settled, true, picked);
+    }
+
     public Origin(long stream, long number, long settled, boolean repeated) {
       this(stream, number, settled, repeated, List.of());
     }

@@ -11,6 +11,7 @@ import dunlin.transport.Feedback;
 import dunlin.transport.lane.FrameReader;
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;
+import dunlin.transport.lane.Repeating;
 import dunlin.transport.lane.SendingStream;
 import dunlin.transport.lane.UnacknowledgedDrops;
 import java.util.Objects;
@@ -23,7 +24,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Delivers the messages of one lane to a frontend, or the owner of inbox shards, in another process; {@link
- * RemoteDeliveries} is the other end.
+ * RemoteDeliveries} is the other end. One that {@linkplain Repeating repeats} sends what a link leaves unanswered again, to the
+ * next owner.
  */
 public final class RemoteDelivery implements Delivery {
   /*
@@ -36,10 +38,10 @@ public final class RemoteDelivery implements Delivery {
    * Bounds: the stream's, and those of GroupCredits. No credit is requested while the link is half full.
    * Failure: the stream's.
    */
-  private final SendingStream stream;
+  private final SendingStream<MatchedRoutes> stream;
+  private final boolean repeats;
   private final Executor thread;
   private final GroupCredits credits;
-  private MatchedRoutes sending = new MatchedRoutes();
   private final UnacknowledgedDrops drops;
 
   /** Groups whose credit is to be requested. The lane's thread adds, the serving thread takes. */
@@ -49,13 +51,13 @@ public final class RemoteDelivery implements Delivery {
   private @Nullable Route asking;
 
   /** The routes and credits that accompany the messages of one link. */
-  private final class Routes implements SendingStream.Companion {
+  private final class Routes implements SendingStream.Companion<MatchedRoutes> {
     private final MatchedRoutesCodec codec = new MatchedRoutesCodec();
     private final MatchedRoutesCodec groups = new MatchedRoutesCodec();
 
     @Override
-    public void write(FrameWriter out) {
-      codec.write(out, sending);
+    public void write(FrameWriter out, MatchedRoutes routes) {
+      codec.write(out, routes);
     }
 
     @Override
@@ -78,13 +80,16 @@ public final class RemoteDelivery implements Delivery {
   /**
    * @param thread runs tasks on the thread that serves this, soon
    * @param nanoTime a clock that never steps, in nanoseconds
+   * @param repeating null for a destination whose memory ends with it, as a frontend's does: nothing is sent to it again
    * @param drops counts the QoS 0 messages that are dropped or lost
    */
-  public RemoteDelivery(SendingStream.Dialler dialler, Executor thread, LongSupplier nanoTime, UnacknowledgedDrops drops) {
+  public RemoteDelivery(
+      SendingStream.Dialler dialler, Executor thread, LongSupplier nanoTime, @Nullable Repeating repeating, UnacknowledgedDrops drops) {
     this.thread = thread;
     this.drops = drops;
+    repeats = repeating != null;
     credits = new GroupCredits(nanoTime);
-    stream = new SendingStream(dialler, Routes::new, thread, null, null, drops);
+    stream = new SendingStream<>(dialler, Routes::new, thread, null, repeating, drops);
   }
 
   @Override
@@ -95,8 +100,7 @@ public final class RemoteDelivery implements Delivery {
       if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS); // QoS 0: nobody could be told of an error
       return;
     }
-    sending = routes;
-    stream.send(message, feedback, acknowledgement);
+    stream.send(message, repeats ? routes.copy() : routes, feedback, acknowledgement);
   }
 
   @Override
@@ -112,12 +116,8 @@ public final class RemoteDelivery implements Delivery {
   private void ask() {
     askDue.set(false);
     for (Route group = toAsk.poll(); group != null; group = toAsk.poll()) {
-      if (stream.hasRoom()) {
-        asking = group;
-        stream.say();
-      } else {
-        credits.of(group).notAsked();
-      }
+      asking = group;
+      if (!stream.hasRoom() || !stream.say()) credits.of(group).notAsked();
     }
   }
 

@@ -44,7 +44,7 @@ class RemoteDeliveryTest {
   private final LinkAcceptor acceptor =
       new LinkAcceptor(7, LINK, 4, tasks::add, () -> nanos, (link, _) -> accepts(link));
   private final UnacknowledgedDrops drops = new UnacknowledgedDrops();
-  private final RemoteDelivery delivery = new RemoteDelivery(this::dial, tasks::add, () -> nanos, drops);
+  private final RemoteDelivery delivery = new RemoteDelivery(this::dial, tasks::add, () -> nanos, null, drops);
 
   /** Records its messages. */
   private static final class Frontend implements Delivery {
@@ -173,7 +173,7 @@ class RemoteDeliveryTest {
 
   @Test
   void whatANewLeaderRepeatsIsDeliveredOnceAndGetsTheAnswerOfTheFirst() {
-    var next = new RemoteDelivery(this::dial, tasks::add, () -> nanos, drops);
+    var next = new RemoteDelivery(this::dial, tasks::add, () -> nanos, null, drops);
     frontend.reason = ReasonCode.QUOTA_EXCEEDED;
     var first = deliver(delivery, 1, 1, false);
     run();
@@ -381,6 +381,7 @@ class RemoteDeliveryTest {
             },
             tasks::add,
             () -> nanos,
+            null,
             drops);
     var matched = new MatchedRoutes();
     matched.add(route("#", 1));

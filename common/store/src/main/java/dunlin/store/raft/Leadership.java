@@ -1,5 +1,6 @@
 package dunlin.store.raft;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.store.NotLeaderException;
 import dunlin.store.RangeId;
 import dunlin.store.disk.RatisPeers;
@@ -24,6 +25,9 @@ import org.slf4j.LoggerFactory;
 final class Leadership {
   /*
    * Owner: Ratis' threads and the maintenance thread write, under the lock; any thread reads.
+   * A leader that transfers its leadership accepts no command any more, and may lead again when the transfer fails. It
+   * counts as lost from the beginning: whoever serves the range ends then, and does not wait for what is refused.
+   *
    * Failure: Ratis reports "lost" and "ready" on different threads. A late "ready" is checked against Ratis' own state,
    * and the maintenance compares once a second.
    */
@@ -36,6 +40,10 @@ final class Leadership {
 
   private volatile @Nullable RaftServer server; // set by the state machine as it is initialized
   private volatile boolean leading; // written under the lock
+
+  /** Whether it is transferring the leadership. */
+  @GuardedBy("this")
+  private boolean leaving;
 
   Leadership(RangeId range, RaftGroupId group) {
     this.range = range;
@@ -62,7 +70,7 @@ final class Leadership {
   }
 
   synchronized void gained() {
-    if (leading || !saysRatis()) return;
+    if (leading || leaving || !saysRatis()) return;
     leading = true;
     listeners.forEach(listener -> tell(listener, true));
     first.complete(null);
@@ -72,6 +80,18 @@ final class Leadership {
     if (!leading) return;
     leading = false;
     listeners.forEach(listener -> tell(listener, false));
+  }
+
+  /** Begins to transfer the leadership: it counts as lost. */
+  synchronized void leave() {
+    leaving = true;
+    lost();
+  }
+
+  /** The transfer has ended. If it has failed, this replica leads again. */
+  synchronized void left() {
+    leaving = false;
+    compare();
   }
 
   /** Corrects the state after notifications in the wrong order. */

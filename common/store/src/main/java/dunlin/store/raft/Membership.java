@@ -125,7 +125,12 @@ final class Membership {
             var request =
                 new TransferLeadershipRequest(
                     clientId, server.getId(), group, calls.incrementAndGet(), RatisPeers.id(node), step.left().toMillis());
-            RaftNode.await(server.transferLeadershipAsync(request), what, step.left());
+            leadership.leave();
+            try {
+              RaftNode.await(server.transferLeadershipAsync(request), what, step.left());
+            } finally {
+              leadership.left();
+            }
           } catch (StoreException e) {
             if (!leads(node, step)) throw e;
           }

@@ -266,6 +266,25 @@ class ReplicationTest {
     }
   }
 
+  /** While it tries, Ratis refuses all commands: whoever serves the range must know, or it would refuse for ever what it has refused once. */
+  @Test
+  void aLeaderThatTransfersItsLeadershipInVainLeadsAnew() {
+    try (var trio = Trio.start(directory)) {
+      trio.apply(new Put("a", "1"));
+      var leader = trio.leader();
+      var follower = trio.followers().getFirst();
+      var gone = follower.id();
+      follower.close();
+      var seen = new CopyOnWriteArrayList<Boolean>();
+      leader.range().onLeadership(seen::add);
+
+      assertThatThrownBy(() -> leader.range().transferLeadership(gone, Duration.ofSeconds(2))).isInstanceOf(StoreException.class);
+
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(seen).startsWith(true, false, true));
+      trio.apply(new Put("a", "2"));
+    }
+  }
+
   @Test
   void aNodeJoinsAndAnotherLeaves() {
     try (var trio = Trio.start(directory)) {

@@ -20,7 +20,12 @@ public final class RemoteLane implements Lane {
    * Owner, failure: those of the SendingStream.
    * Bounds: the lane's credit.
    */
-  private final SendingStream stream;
+  private final SendingStream<Nothing> stream;
+
+  /** Nothing accompanies the messages of a publisher's lane. */
+  private enum Nothing {
+    NOTHING
+  }
 
   /**
    * @param thread runs tasks on the lane's thread, soon
@@ -29,13 +34,13 @@ public final class RemoteLane implements Lane {
    */
   public RemoteLane(
       SendingStream.Dialler dialler, Executor thread, LaneCredit credit, @Nullable Repeating repeating, UnacknowledgedDrops drops) {
-    stream = new SendingStream(dialler, () -> new Window(credit), thread, credit, repeating, drops);
+    stream = new SendingStream<>(dialler, () -> new Window(credit), thread, credit, repeating, drops);
     credit.allow(SharedWindow.SHARE_MIN);
   }
 
-  private record Window(LaneCredit credit) implements SendingStream.Companion {
+  private record Window(LaneCredit credit) implements SendingStream.Companion<Nothing> {
     @Override
-    public void write(FrameWriter out) {}
+    public void write(FrameWriter out, Nothing accompanying) {}
 
     @Override
     public void say(FrameWriter out) {
@@ -56,11 +61,11 @@ public final class RemoteLane implements Lane {
   @Override
   public void append(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     if (acknowledgement != null) acknowledgement.expect();
-    stream.send(message, feedback, acknowledgement);
+    stream.send(message, Nothing.NOTHING, feedback, acknowledgement);
   }
 
   /** The stream of its messages in flight. */
-  public SendingStream stream() {
+  public SendingStream<?> stream() {
     return stream;
   }
 

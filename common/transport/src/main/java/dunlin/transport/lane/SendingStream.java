@@ -22,8 +22,10 @@ import org.slf4j.LoggerFactory;
 /**
  * Sends the messages of one lane to another process, in order, and receives the answers. A stream that {@linkplain
  * Repeating repeats} sends what was not answered again over its next link, also to another process.
+ *
+ * @param <A> what accompanies each message
  */
-public final class SendingStream {
+public final class SendingStream<A> {
   /*
    * Messages are numbered from 1 on each link, and batched: the messages of one round of the lane's thread are one
    * frame, or several of FRAME_BYTES. Each gets an answer, also with QoS 0.
@@ -76,9 +78,9 @@ public final class SendingStream {
   }
 
   /** Handles data that accompanies the messages and answers of one link; a new one for each link. */
-  public interface Companion {
-    /** Writes the data that accompanies the message being sent. */
-    void write(FrameWriter out);
+  public interface Companion<A> {
+    /** Writes what accompanies a message. */
+    void write(FrameWriter out, A accompanying);
 
     /** Writes data between messages, on behalf of {@link SendingStream#say}. */
     void say(FrameWriter out);
@@ -91,7 +93,7 @@ public final class SendingStream {
   }
 
   /** An unanswered message. */
-  private static final class Pending {
+  private static final class Pending<A> {
     final QoS qos;
     final int size;
     final @Nullable Feedback feedback;
@@ -99,6 +101,9 @@ public final class SendingStream {
 
     /** The message, if it may have to be sent again; and until when, in nanoseconds. */
     final @Nullable Publication message;
+
+    /** What accompanies it. */
+    final @Nullable A accompanying;
 
     final Terms terms;
     final long deadline;
@@ -122,7 +127,12 @@ public final class SendingStream {
     int waiting;
 
     Pending(
-        Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement, long number, @Nullable Repeating repeating) {
+        Publication message,
+        A accompanying,
+        @Nullable Feedback feedback,
+        @Nullable Acknowledgement acknowledgement,
+        long number,
+        @Nullable Repeating repeating) {
       this.qos = message.qos();
       this.size = message.body().length;
       this.feedback = feedback;
@@ -130,6 +140,7 @@ public final class SendingStream {
       this.terms = acknowledgement == null ? Terms.ANSWERED : acknowledgement.terms();
       this.number = number;
       this.message = repeating == null ? null : message;
+      this.accompanying = repeating == null ? null : accompanying;
       this.deadline = repeating == null ? 0 : repeating.nanoTime().getAsLong() + repeating.patience().toNanos();
     }
 
@@ -172,7 +183,7 @@ public final class SendingStream {
   }
 
   private final Dialler dialler;
-  private final Supplier<Companion> companions;
+  private final Supplier<Companion<A>> companions;
   private final Executor thread;
   private final @Nullable LaneCredit credit;
   private final @Nullable Repeating repeating;
@@ -182,7 +193,7 @@ public final class SendingStream {
   private @Nullable Connected connected;
 
   /** Messages for the next link, while there is a pause before it. */
-  private ArrayDeque<Pending> waiting = new ArrayDeque<>();
+  private ArrayDeque<Pending<A>> waiting = new ArrayDeque<>();
 
   private boolean paused;
 
@@ -201,8 +212,8 @@ public final class SendingStream {
   /** The state of one link. */
   private final class Connected implements Link.Handler, Answers.Listener {
     final Messages messages = new Messages();
-    final Companion companion = companions.get();
-    private @Nullable Pending[] ring = new @Nullable Pending[64];
+    final Companion<A> companion = companions.get();
+    private @Nullable Pending<A>[] ring = ring(64);
 
     /** The numbers of the first unanswered message, and of the next one. */
     private long base = 1;
@@ -222,34 +233,39 @@ public final class SendingStream {
       return (int) (next - base);
     }
 
-    void add(Pending message) {
+    void add(Pending<A> message) {
       if (pending() == ring.length) grow();
       ring[(int) next++ & ring.length - 1] = message;
     }
 
+    @SuppressWarnings("unchecked") // an array of a generic type
+    private @Nullable Pending<A>[] ring(int size) {
+      return (@Nullable Pending<A>[]) new @Nullable Pending<?>[size];
+    }
+
     private void grow() {
-      @Nullable Pending[] larger = new @Nullable Pending[ring.length * 2];
+      @Nullable Pending<A>[] larger = ring(ring.length * 2);
       for (long number = base; number < next; number++) larger[(int) number & larger.length - 1] = ring[(int) number & ring.length - 1];
       ring = larger;
     }
 
     /** The first unanswered message; there must be one. */
-    Pending oldest() {
+    Pending<A> oldest() {
       return Objects.requireNonNull(ring[(int) base & ring.length - 1]);
     }
 
     /** The unanswered messages, in order. */
-    List<Pending> unanswered() {
-      var all = new ArrayList<Pending>(pending());
+    List<Pending<A>> unanswered() {
+      var all = new ArrayList<Pending<A>>(pending());
       for (long number = base; number < next; number++) {
-        Pending message = ring[(int) number & ring.length - 1];
+        Pending<A> message = ring[(int) number & ring.length - 1];
         if (message != null) all.add(message);
       }
       return all;
     }
 
-    private Pending of(long number) throws MalformedFrameException {
-      Pending message = number < base || number >= next ? null : ring[(int) number & ring.length - 1];
+    private Pending<A> of(long number) throws MalformedFrameException {
+      Pending<A> message = number < base || number >= next ? null : ring[(int) number & ring.length - 1];
       if (message == null) throw new MalformedFrameException("message " + number + " is not waited for");
       return message;
     }
@@ -267,7 +283,7 @@ public final class SendingStream {
 
     @Override
     public void answered(long number, ReasonCode reason, boolean matched) throws MalformedFrameException {
-      Pending message = of(number);
+      Pending<A> message = of(number);
       if (reason == ReasonCode.USE_ANOTHER_SERVER && repeating != null) {
         message.returned = true;
         return;
@@ -286,7 +302,7 @@ public final class SendingStream {
 
     @Override
     public void waitsNoLonger(long number) throws MalformedFrameException {
-      Pending message = of(number);
+      Pending<A> message = of(number);
       if (message.waiting == 0) throw new MalformedFrameException("message " + number + " does not wait");
       message.waitsNoLonger();
     }
@@ -324,12 +340,12 @@ public final class SendingStream {
   /**
    * @param thread runs tasks on the lane's thread, soon
    * @param credit where a message without an acknowledgement holds credit until it is answered; null for none
-   * @param repeating null for a stream that sends nothing again; only streams without a companion send again
+   * @param repeating null for a stream that sends nothing again
    * @param drops counts the QoS 0 messages that are lost
    */
   public SendingStream(
       Dialler dialler,
-      Supplier<Companion> companions,
+      Supplier<Companion<A>> companions,
       Executor thread,
       @Nullable LaneCredit credit,
       @Nullable Repeating repeating,
@@ -345,10 +361,11 @@ public final class SendingStream {
   /**
    * Sends a message.
    *
+   * @param accompanying what accompanies it; a stream that repeats keeps it until the message is answered
    * @param acknowledgement expects one answer from this stream; null for none
    */
-  public void send(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
-    var pending = new Pending(message, feedback, acknowledgement, ++number, repeating);
+  public void send(Publication message, A accompanying, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+    var pending = new Pending<A>(message, accompanying, feedback, acknowledgement, ++number, repeating);
     if (acknowledgement == null && credit != null) credit.take(pending.size);
     if (closed) {
       lose(pending);
@@ -361,7 +378,7 @@ public final class SendingStream {
     }
     var to = paused ? null : connected();
     if (to != null && connected == to) {
-      put(to, pending, message);
+      put(to, pending, message, accompanying);
     } else if (repeating == null) { // lost during dialling
       lose(pending);
     } else {
@@ -369,28 +386,30 @@ public final class SendingStream {
     }
   }
 
-  private void put(Connected to, Pending pending, Publication message) {
+  private void put(Connected to, Pending<A> pending, Publication message, A accompanying) {
     to.add(pending);
     if (to.ends) return;
     pending.frame = to.frames + 1;
     boolean marked = pending.repeated && message.exchange() == null;
     to.messages.write(out, marked ? message.asRepetition() : message, terms(to, pending));
-    to.companion.write(out);
+    to.companion.write(out, accompanying);
     flushSoon();
   }
 
-  private Terms terms(Connected to, Pending pending) {
+  private Terms terms(Connected to, Pending<A> pending) {
     if (repeating == null || pending.message == null || pending.message.exchange() == null) return pending.terms;
+    var first = pending.terms.origin(); // of the lane by which the message came to this process
+    if (first != null) return pending.repeated ? pending.terms.from(first.asRepetition()) : pending.terms;
     return pending.terms.from(new Terms.Origin(repeating.stream(), pending.number, to.oldest().number, pending.repeated, pending.picked));
   }
 
   // -------------------------------------------------------------------------------------------------------- from one link to the next
 
   /** Keeps what a link has left and may be sent again, in front of what has come since. */
-  private void goOnLater(Connected gone, List<Pending> left, Repeating by) {
+  private void goOnLater(Connected gone, List<Pending<A>> left, Repeating by) {
     paused = true; // what is sent while messages are answered comes behind those that are kept
     long handed = gone.link == null ? 0 : gone.link.handed();
-    for (Pending each : left) {
+    for (Pending<A> each : left) {
       each.waitsNowhere();
       if (!each.returned && each.frame <= handed) each.repeated = true;
       each.returned = false;
@@ -403,11 +422,11 @@ public final class SendingStream {
   }
 
   /** Has those messages wait that may still be sent, and answers the others. */
-  private void refuseSome(Iterable<Pending> messages, Repeating by) {
+  private void refuseSome(Iterable<Pending<A>> messages, Repeating by) {
     long now = by.nanoTime().getAsLong();
-    var kept = new ArrayDeque<Pending>();
-    var lost = new ArrayList<Pending>();
-    for (Pending each : messages) {
+    var kept = new ArrayDeque<Pending<A>>();
+    var lost = new ArrayList<Pending<A>>();
+    for (Pending<A> each : messages) {
       boolean keeps = (!each.repeated || each.mayComeAgain()) && now - each.deadline < 0 && !refused.contains(each.terms.fence());
       if (keeps) {
         kept.add(each);
@@ -433,7 +452,7 @@ public final class SendingStream {
     var to = connected();
     while (connected == to && !waiting.isEmpty()) {
       var next = waiting.remove();
-      put(to, next, Objects.requireNonNull(next.message));
+      put(to, next, Objects.requireNonNull(next.message), Objects.requireNonNull(next.accompanying));
     }
   }
 
@@ -451,14 +470,18 @@ public final class SendingStream {
 
   // ------------------------------------------------------------------------------------------------------------------------ frames
 
-  /** Lets the companion write data to the receiver, in order with the messages. It is not answered, and may be lost with the link. */
-  public void say() {
-    if (closed) return;
+  /**
+   * Lets the companion write data to the receiver, in order with the messages. It is not answered, and may be lost with
+   * the link. Answers false when there is no link: between two of them.
+   */
+  public boolean say() {
+    if (closed || paused) return false;
     var to = connected();
-    if (connected != to) return; // lost during dialling
+    if (connected != to || to.ends) return false; // lost during dialling, or about to be
     Messages.beginBesides(out);
     to.companion.say(out);
     flushSoon();
+    return true;
   }
 
   private void flushSoon() {
@@ -491,13 +514,13 @@ public final class SendingStream {
     connected.link.send(out.take());
   }
 
-  private void lose(Pending message) {
+  private void lose(Pending<A> message) {
     message.waitsNowhere();
     if (message.isUnacknowledged()) drops.countUnreachable();
     settle(message, ReasonCode.SERVER_UNAVAILABLE);
   }
 
-  private void settle(Pending message, ReasonCode reason) {
+  private void settle(Pending<A> message, ReasonCode reason) {
     if (message.acknowledgement != null) message.acknowledgement.answer(reason);
     else if (credit != null) credit.give(1, message.size);
   }

@@ -1,11 +1,7 @@
 package dunlin.tiers;
 
-import dunlin.transport.Lane;
-import dunlin.transport.lane.LaneLinks;
 import dunlin.transport.lane.ReceivingStream;
-import dunlin.transport.lane.RemoteLane;
-import dunlin.transport.lane.SharedWindow;
-import dunlin.transport.link.LinkAcceptor;
+import dunlin.transport.link.Link;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -14,10 +10,10 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
-/** The links by which the frontends' lanes come to one leader of the routes, and how they end with its leadership. */
-final class PublishedLanes {
+/** The links by which lanes come to one leader, of the routes or of the sessions, and how they end with its leadership. */
+final class LedLanes {
   /*
-   * Frontends send again, to the next leader, what this one leaves unanswered. For QoS 0, and for QoS 2 of publishers without a session, that is only what it has
+   * The senders send again, to the next leader, what this one leaves unanswered. For QoS 0, and for QoS 2 of publishers without a session, that is only what it has
    * surely not delivered. So at the end it delivers nothing more, returns what comes, and waits for the answers to what it has delivered.
    *
    * Owner: any thread.
@@ -26,24 +22,19 @@ final class PublishedLanes {
    */
   private final ScheduledExecutorService timer;
   private final long drainMillis;
-  private final SharedWindow window;
   private final Set<ReceivingStream> open = ConcurrentHashMap.newKeySet();
 
-  PublishedLanes(ScheduledExecutorService timer, long drainMillis, SharedWindow window) {
+  LedLanes(ScheduledExecutorService timer, long drainMillis) {
     this.timer = timer;
     this.drainMillis = drainMillis;
-    this.window = window;
   }
 
-  /** Accepts the links of one lane. */
-  LinkAcceptor.Factory into(Lane lane, Executor thread) {
-    return LaneLinks.ofCallers(
-        link -> {
-          var stream = new ReceivingStream(link, thread, RemoteLane.into(lane, window), task -> afterDrain(thread, task));
-          open.add(stream);
-          stream.over().thenRun(() -> open.remove(stream));
-          return stream;
-        });
+  /** Begins with one link of a lane, on the lane's thread. */
+  Link.Handler open(Link link, Executor thread, ReceivingStream.Receiver receiver) {
+    var stream = new ReceivingStream(link, thread, receiver, task -> afterDrain(thread, task));
+    open.add(stream);
+    stream.over().thenRun(() -> open.remove(stream));
+    return stream;
   }
 
   private void afterDrain(Executor thread, Runnable task) {

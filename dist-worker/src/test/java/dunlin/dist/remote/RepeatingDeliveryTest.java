@@ -1,0 +1,205 @@
+package dunlin.dist.remote;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.dist.Delivery;
+import dunlin.dist.MatchedRoutes;
+import dunlin.dist.route.Route;
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
+import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
+import dunlin.transport.Terms;
+import dunlin.transport.lane.ReceivingStream;
+import dunlin.transport.lane.Repeating;
+import dunlin.transport.lane.UnacknowledgedDrops;
+import dunlin.transport.link.Link;
+import dunlin.transport.link.LinkAcceptor;
+import dunlin.transport.link.Pipe;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** The lane of a leader of the routes to the leader of the sessions, which changes. */
+class RepeatingDeliveryTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Link.Settings LINK = new Link.Settings(1_000, 100_000, PATIENCE);
+
+  private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
+  private final ArrayDeque<Runnable> later = new ArrayDeque<>();
+  private final UnacknowledgedDrops drops = new UnacknowledgedDrops();
+  private long nanos;
+  private long identities = 2;
+  private Sessions leader = new Sessions();
+  private final RemoteDelivery delivery =
+      new RemoteDelivery(this::dial, tasks::add, () -> nanos, new Repeating(1, PATIENCE, () -> nanos, (task, _) -> later.add(task)), drops);
+
+  /** A leader of the sessions; records what it is sent. */
+  private final class Sessions implements Delivery {
+    final List<String> stored = new ArrayList<>();
+    final List<Acknowledgement> held = new ArrayList<>();
+    final long identity = ++identities;
+    final LinkAcceptor acceptor =
+        new LinkAcceptor(
+            identity, LINK, 4, tasks::add, () -> nanos,
+            (link, _) -> stream = new ReceivingStream(link, tasks::add, new RemoteDeliveries(this), later::add));
+    boolean holds;
+    int asked;
+    @Nullable ReceivingStream stream;
+
+    @Override
+    public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+      var text = new StringBuilder(message.topic());
+      for (int i = 0; i < routes.size(); i++) text.append(' ').append(routes.get(i).filter().text());
+      if (message.isRepetition() || (acknowledgement != null && acknowledgement.terms().repeated())) text.append(" again");
+      stored.add(text.toString());
+      if (acknowledgement == null) return;
+      if (holds) held.add(acknowledgement);
+      else acknowledgement.answer(ReasonCode.SUCCESS);
+    }
+
+    @Override
+    public int groupCredit(Route route) {
+      asked++;
+      return 5;
+    }
+  }
+
+  private static final class Answer extends Acknowledgement {
+    @Nullable ReasonCode reason;
+    private final Terms terms;
+
+    Answer(Terms terms) {
+      this.terms = terms;
+    }
+
+    @Override
+    public Terms terms() {
+      return terms;
+    }
+
+    @Override
+    protected void complete(ReasonCode worst) {
+      reason = worst;
+    }
+  }
+
+  private Link dial(Link.Handler handler) {
+    var to = leader;
+    var link = Link.dialling(++identities, new byte[0], LINK, tasks::add, () -> nanos, handler);
+    var ends = new Pipe[2];
+    ends[0] = pipe(frame -> to.acceptor.arrived(ends[1], frame));
+    ends[1] = pipe(frame -> link.arrived(ends[0], frame));
+    to.acceptor.connected(ends[1]);
+    tasks.add(() -> link.connected(ends[0]));
+    return link;
+  }
+
+  private Pipe pipe(Consumer<byte[]> to) {
+    return new Pipe() {
+      @Override
+      public void send(byte[] frame) {
+        tasks.add(() -> to.accept(frame));
+      }
+
+      @Override
+      public void close() {}
+    };
+  }
+
+  private void run() {
+    for (int i = 0; i < 10_000 && !tasks.isEmpty(); i++) tasks.remove().run();
+    assertThat(tasks).isEmpty();
+  }
+
+  /** Ends the pauses between links, and the grace of those that end. */
+  private void pass() {
+    var due = new ArrayList<>(later);
+    later.clear();
+    due.forEach(Runnable::run);
+    run();
+  }
+
+  private static Route route(String filter) {
+    return new Route("t", TopicFilter.parse(filter).orElseThrow(), ShardId.inbox(3), 0, 0);
+  }
+
+  private Answer deliver(String topic, QoS qos, Publication.@Nullable Exchange exchange, String... filters) {
+    var routes = new MatchedRoutes();
+    for (String filter : filters) routes.add(route(filter));
+    byte[] body = topic.getBytes(StandardCharsets.UTF_8);
+    var message =
+        new Publication(new Publisher("t", "client"), qos, false, 0, Publication.NEVER_EXPIRES, -1, body.length, 0, body, exchange);
+    var terms = exchange == null ? Terms.ANSWERED : Terms.ANSWERED.from(new Terms.Origin(77, 4, 2, false));
+    var answer = new Answer(terms);
+    delivery.deliver(message, routes, null, answer);
+    routes.clear(); // as the lane does
+    return answer;
+  }
+
+  private void leave() {
+    var stream = leader.stream;
+    if (stream == null) throw new AssertionError("no lane has come");
+    leader = new Sessions();
+    stream.end();
+    run();
+  }
+
+  @Test
+  void whatOneLeaderLeavesUnansweredComesToTheNextWithItsRoutesAndInItsOrder() {
+    var first = leader;
+    var stored = deliver("a", QoS.AT_LEAST_ONCE, null, "a/+", "#");
+    run();
+    first.holds = true;
+    var open = deliver("b", QoS.AT_LEAST_ONCE, null, "b", "$share/g/b");
+    var recorded = deliver("c", QoS.EXACTLY_ONCE, new Publication.Exchange(1, 7), "c");
+    run();
+    leave();
+    var returned = deliver("d", QoS.EXACTLY_ONCE, null, "d/#");
+    run();
+    pass(); // the grace of the first leader is over
+    pass(); // so is the pause
+
+    assertThat(first.stored).containsExactly("a a/+ #", "b b $share/g/b", "c c");
+    assertThat(leader.stored).containsExactly("b b $share/g/b again", "c c again", "d d/#");
+    assertThat(List.of(stored, open, recorded, returned)).allSatisfy(each -> assertThat(each.reason).isEqualTo(ReasonCode.SUCCESS));
+  }
+
+  @Test
+  void qos2WithoutARecordMayHaveComeAndIsNotSentAgain() {
+    leader.holds = true;
+    var open = deliver("a", QoS.EXACTLY_ONCE, null, "a");
+    run();
+    leave();
+    pass();
+    pass();
+
+    assertThat(open.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(leader.stored).isEmpty();
+  }
+
+  @Test
+  void creditThatCannotBeAskedForBetweenTwoLeadersIsAskedForAfterwards() {
+    deliver("a", QoS.AT_LEAST_ONCE, null, "a");
+    run();
+    leave(); // all is answered: its link has ended, and there is a pause
+    nanos += Duration.ofSeconds(1).toNanos();
+    delivery.groupCredit(route("$share/g/a"));
+    run();
+    assertThat(leader.asked).isZero();
+
+    pass();
+    delivery.groupCredit(route("$share/g/a"));
+    run();
+    assertThat(leader.asked).isEqualTo(1);
+  }
+}
