@@ -29,6 +29,9 @@ final class LeaderMonitor {
   private static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(60);
   private static final long PREFERRED_NANOS = TimeUnit.SECONDS.toNanos(30);
   private static final Duration REACHABLE = Duration.ofSeconds(10);
+
+  /** A successor has answered this lately; the range serves nobody while it waits for one. */
+  private static final Duration ANSWERS = Duration.ofSeconds(1);
   private static final Duration HAND_OVER_DEADLINE = Duration.ofSeconds(10);
   /** A part of the three seconds in which the store has to stop. */
   private static final Duration STOP_DEADLINE = Duration.ofMillis(1500);
@@ -145,7 +148,7 @@ final class LeaderMonitor {
   private Optional<RangeStatus.Peer> successor(RangeStatus status, Optional<UUID> butNot) {
     return status.peers().stream()
         .filter(peer -> !peer.member().node().equals(self) && !butNot.filter(peer.member().node()::equals).isPresent())
-        .filter(peer -> peer.silence().filter(silence -> silence.compareTo(REACHABLE) < 0).isPresent())
+        .filter(peer -> peer.silence().filter(silence -> silence.compareTo(ANSWERS) < 0).isPresent())
         .filter(peer -> peer.lag() >= 0 && peer.lag() <= NEAR)
         .min(Comparator.comparingLong(RangeStatus.Peer::lag));
   }

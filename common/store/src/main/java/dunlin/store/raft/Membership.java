@@ -7,6 +7,7 @@ import dunlin.store.RangeStatus;
 import dunlin.store.ReplicaRole;
 import dunlin.store.StoreException;
 import dunlin.store.disk.RatisPeers;
+import dunlin.store.node.PendingTransfer;
 import dunlin.store.node.RaftNode;
 import java.io.IOException;
 import java.time.Duration;
@@ -31,6 +32,7 @@ import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.protocol.SetConfigurationRequest;
 import org.apache.ratis.protocol.TransferLeadershipRequest;
 import org.apache.ratis.server.RaftServer;
+import org.apache.ratis.server.RaftServerConfigKeys;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,6 +49,9 @@ final class Membership {
 
   private static final int PREFERRED = 1;
   private static final long LOOK_AGAIN_NANOS = 20_000_000;
+  private static final Duration LEVEL_DEADLINE = Duration.ofSeconds(2);
+  private static final long STUCK_NANOS = 2_000_000_000;
+  private static final long NEVER = Long.MIN_VALUE;
 
   private final RangeId range;
   private final RaftGroupId group;
@@ -54,6 +59,7 @@ final class Membership {
   private final ClientId clientId = ClientId.randomId();
   private final AtomicLong calls = new AtomicLong();
   private final ReentrantLock changing = new ReentrantLock();
+  private long stuckSinceNanos = NEVER; // the maintenance thread's
 
   Membership(RangeId range, RaftGroupId group, Leadership leadership) {
     this.range = range;
@@ -115,6 +121,10 @@ final class Membership {
     change(server, what, deadline, (now, step) -> {
           if (!contains(now, node)) throw refused(what, "it has no vote");
           if (node.equals(RatisPeers.node(server.getId()))) return;
+          // The range serves nobody while it waits for a successor. A follower answers twice in an election timeout.
+          var silence = silences(server.getDivision(group)).get(RatisPeers.id(node));
+          if (silence == null || silence.toMillis() > RaftServerConfigKeys.Rpc.timeoutMin(server.getProperties()).toLong(TimeUnit.MILLISECONDS))
+            throw refused(what, "it does not answer");
           // In Ratis only a peer with the highest priority can take over. It may do so as soon as the priorities are
           // set; the rest then fails, which is fine.
           var preferring = new ArrayList<RaftPeer>();
@@ -129,12 +139,43 @@ final class Membership {
             try {
               RaftNode.await(server.transferLeadershipAsync(request), what, step.left());
             } finally {
+              new PendingTransfer(server.getDivision(group)).forget();
               leadership.left();
             }
           } catch (StoreException e) {
-            if (!leads(node, step)) throw e;
+            if (leads(node, step)) return;
+            level(server, preferring);
+            throw e;
           }
         });
+  }
+
+  /** Takes the priority back from a node that has not taken the leadership over: Ratis would try to transfer it again and again. */
+  private void level(RaftServer server, List<RaftPeer> from) {
+    try {
+      new Step(server, from, "prefer no node", LEVEL_DEADLINE).set(from.stream().map(peer -> RatisPeers.voter(RatisPeers.member(peer), 0)).toList());
+    } catch (StoreException e) {
+      log.info("Range {}: a node that has not taken the leadership over stays preferred for now: {}", range, e.getMessage());
+    }
+  }
+
+  /**
+   * Ends a transfer that Ratis has begun by itself and not ended; called about once a second. The leadership counts as lost and gained,
+   * so whoever serves the range begins anew: it was refused commands.
+   */
+  void endStuckTransfer(RaftServer.Division division, long nowNanos) {
+    var transfer = new PendingTransfer(division);
+    if (!leadership.leading() || !transfer.exists()) {
+      stuckSinceNanos = NEVER;
+      return;
+    }
+    if (stuckSinceNanos == NEVER) stuckSinceNanos = nowNanos;
+    if (nowNanos - stuckSinceNanos < STUCK_NANOS) return;
+    stuckSinceNanos = NEVER;
+    log.warn("Range {}: Ratis has not ended a transfer of the leadership, and has refused all commands; this node goes on as the leader", range);
+    leadership.leave();
+    transfer.forget();
+    leadership.left();
   }
 
   void elect(RaftServer server) {

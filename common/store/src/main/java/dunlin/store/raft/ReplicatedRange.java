@@ -505,6 +505,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     var division = server.getDivision(group);
     if (!watch.runs(server, division)) return;
     leadership.compare();
+    membership.endStuckTransfer(division, nowNanos);
     watch.noteOthers(!Membership.alone(division));
     leaderMonitor.look(disk.low(), downloading, nowNanos);
     if (leadership.leading()) confirmBase();
