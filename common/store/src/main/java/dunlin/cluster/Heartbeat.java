@@ -23,10 +23,12 @@ import org.slf4j.LoggerFactory;
 final class Heartbeat {
   /*
    * Owner: a thread of its own.
-   * Failure: a heartbeat that fails is followed by the next. The ranges of this node do not depend on heartbeats.
+   * Failure: a heartbeat that fails is followed by the next. The ranges of this node do not depend on heartbeats. An address that does not
+   * reply uses up a part of the lease only: a leader that stands still is replaced within it, and the next one must be asked in time.
    */
   private static final Logger log = LoggerFactory.getLogger(Heartbeat.class);
   private static final long SPLITTING_NANOS = 100_000_000;
+  private static final int ADDRESSES_IN_A_LEASE = 4;
 
   private final ClusterNode self;
   private final NodeReporter reporter;
@@ -124,7 +126,7 @@ final class Heartbeat {
   private boolean report() throws IOException {
     long leadership = followedTerm.followed();
     long version = known.map().version();
-    var answer = meta.ask(new Report(reporter.report(leadership), version), settings.lease());
+    var answer = meta.ask(new Report(reporter.report(leadership), version), settings.lease(), settings.lease().dividedBy(ADDRESSES_IN_A_LEASE));
     if (!(answer instanceof Heard(var present, var update))) throw new IOException("a report is answered by " + answer);
     known.update(version, update);
     followedTerm.heard(present);

@@ -27,7 +27,7 @@ final class MetaClient {
    * Owner: any thread that may block.
    * Bounds: each address once for each question, within the question's deadline; SILENT_MAX addresses are remembered.
    * Failure: an address that cannot be called is asked last from then on, until it answers. One that does not reply
-   * uses up a call's whole deadline, and must not use up the next one's too.
+   * uses up its whole time, and must not use up that of the next call too.
    */
   private static final int SILENT_MAX = 256;
 
@@ -56,6 +56,16 @@ final class MetaClient {
 
   /** Asks the leader; the answer is never {@link NotLeading}. */
   ClusterAnswer ask(ClusterCall call, Duration deadline) throws IOException {
+    return ask(call, deadline, deadline);
+  }
+
+  /**
+   * The same.
+   *
+   * @param each how long one address may take. For a question that every leader can answer at once: the last leader may
+   *     stand still while another one already leads
+   */
+  ClusterAnswer ask(ClusterCall call, Duration deadline, Duration each) throws IOException {
     long until = nanoTime.getAsLong() + deadline.toNanos();
     var asked = new HashSet<NodeAddress>();
     var next = new ArrayDeque<NodeAddress>();
@@ -83,7 +93,7 @@ final class MetaClient {
       long left = until - nanoTime.getAsLong();
       if (left <= 0) throw failure;
       try {
-        var answered = call(address, call, Duration.ofNanos(left));
+        var answered = call(address, call, Duration.ofNanos(Math.min(left, each.toNanos())));
         silent.remove(address);
         switch (answered) {
           case NotLeading(var hint) -> {

@@ -54,6 +54,22 @@ class MetaClientTest {
     assertThat(called).containsExactly(ANSWERS);
   }
 
+  /** A lease must outlast a leader that stands still. */
+  @Test
+  void aNodeThatDoesNotReplyUsesUpItsShareOnly() throws IOException {
+    var client =
+        client(
+            (to, _, deadline) -> {
+              called.add(to);
+              if (to.equals(ANSWERS)) return ClusterWire.bytes(new ClusterAnswer.Unknown("here"));
+              now += deadline.toNanos();
+              throw new IOException(to + " does not answer");
+            });
+
+    assertThat(client.ask(new ClusterCall.Watch(0), DEADLINE, DEADLINE.dividedBy(4))).isEqualTo(new ClusterAnswer.Unknown("here"));
+    assertThat(called).containsExactly(SWALLOWS, ANSWERS);
+  }
+
   @Test
   void aNodeThatAnswersAgainGetsItsOldPlace() throws IOException {
     var failures = new ArrayList<>(List.of(SWALLOWS, ANSWERS));
