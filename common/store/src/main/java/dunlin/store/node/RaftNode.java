@@ -104,11 +104,11 @@ public final class RaftNode {
     tls.refresh();
   }
 
-  /** Tries to connect to peers that cannot be reached. */
-  public void reconnect() {
+  /** Tries to connect to peers that cannot be reached, and replaces connections that carry nothing; called once a second. */
+  public void reconnect(long nowNanos) {
     if (connections == null) return;
     try {
-      connections.retry();
+      connections.retry(nowNanos);
     } catch (IOException | RuntimeException e) { // a group, or the server, is being closed
       log.debug("Peers are not tried again this time", e);
     }

@@ -68,7 +68,7 @@ final class RangeMaintenance {
     disk.measure();
     snapshots.expire();
     node.refreshTls(nowNanos);
-    node.reconnect();
+    node.reconnect(nowNanos);
     for (var range : ranges) look(range, nowNanos);
     space.look(ranges, disk, nowNanos);
   }
