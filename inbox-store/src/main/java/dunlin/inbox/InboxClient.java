@@ -166,7 +166,7 @@ public interface InboxClient {
    * @param firstUnacknowledged where to {@link #fetch} from: no waiting message has a lower sequence; equal to
    *     {@code nextSequence} if no message waits
    * @param receivedPacketIds packet identifiers of QoS 2 messages that the client published and has not released
-   * @param displaced the previous connection of the resumed session, or null
+   * @param displaced the connection that this one has taken the place of, also with Clean Start; null without one
    */
   record Connected(
       SessionRef session,

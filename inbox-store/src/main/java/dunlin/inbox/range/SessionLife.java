@@ -53,7 +53,7 @@ public final class SessionLife {
     boolean adds = request.durable() && (before == null || before.expirySeconds() == 0);
     if (adds && state.durableEverywhere() >= state.limits.sums().sessions()) return new Outcome.Full();
     if (adds && !fitsMemory(key, request.user(), before)) return new Outcome.AllFull();
-    var displaced = before != null && resumes ? before.owner : null;
+    var displaced = before != null ? before.owner : null; // also of a session that ends now: what it has published comes first
     if (before != null) {
       if (before.owner != null) {
         change.effects().displace(before.owner);

@@ -69,6 +69,7 @@ final class SessionLifeTest {
     var second = h.connect("c", true, 0, will("later", 0));
     h.apply(new SessionCommand.Tick(h.now, 100, 100));
     assertThat(h.effects.wills()).extracting(Effects.DueWill::displaced).containsExactly(new ConnectionId("node", 1, 1));
+    assertThat(second.displaced()).as("what it has published comes before what this one publishes").isEqualTo(new ConnectionId("node", 1, 1));
 
     assertThat(h.disconnect(first.session(), false, 0)).isInstanceOf(Outcome.Stale.class);
 
