@@ -168,11 +168,12 @@ public final class DistWorker implements DistClient, AutoCloseable {
   }
 
   /**
-   * Stops delivering to a frontend, whose connected sessions have ended. Unanswered messages to it are answered as lost.
+   * Stops delivering to a frontend, whose connected sessions have ended. Unanswered messages to it are soon answered as lost.
    * Later ones that match its routes are counted as unattached.
    */
   public void detachFrontend(String nodeId) {
     attach(new Destination(ShardId.Kind.FRONTEND, nodeId, null));
+    lanes.forEach(LocalLane::attachSoon);
   }
 
   /** Sets the deliveries to all inbox shards. A message is delivered once, however many of them match. */

@@ -45,8 +45,9 @@ final class LocalLane implements Lane {
    * Bounds: the scratch grows to the widest match so far. No queue: a destination that cannot take more refuses the
    * message.
    * Failure: an exception of a destination is thrown to the publisher's connection; the scratch is cleared. A message that
-   * matches a route to a frontend that was neither attached nor detached is delivered to the others and answered
-   * SERVER_UNAVAILABLE: there may be a subscriber.
+   * matches a route to a frontend that was neither attached nor detached may have a subscriber there. In a cluster it is
+   * returned, and delivered to nobody: its sender sends it again until that frontend is known. In one process it is delivered
+   * to the others and answered SERVER_UNAVAILABLE.
    */
   /** Stands for a detached destination, which no message is delivered to. */
   private static final Delivery DETACHED =
@@ -147,6 +148,17 @@ final class LocalLane implements Lane {
     destinations = present;
   }
 
+  /**
+   * Takes over changed destinations without waiting for a message: unanswered messages to one that is detached are answered, soon.
+   * Any thread.
+   */
+  void attachSoon() {
+    thread.execute(
+        () -> {
+          if (!closed) attachNew();
+        });
+  }
+
   /** Lets go of the ways to all destinations; nothing is appended any more. Any thread. */
   void close() {
     thread.execute(
@@ -170,9 +182,14 @@ final class LocalLane implements Lane {
   }
 
   private void hand(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+    count(published, 1);
+    if (unknown && returns && acknowledging != null) {
+      acknowledging.expect();
+      acknowledging.answer(ReasonCode.USE_ANOTHER_SERVER);
+      return;
+    }
     int copies = 0;
     for (MatchedRoutes of : matched) if (of.size() > 0) copies++;
-    count(published, 1);
     if (copies > 0 || !atFrontends.isEmpty()) count(matchedMessages, 1);
     if (copies > 0 && acknowledgement != null) acknowledgement.markMatched();
     if (unknown && acknowledgement != null) {

@@ -175,6 +175,21 @@ class GroupAtFrontendsTest {
     assertThat(answer.matched()).isFalse();
   }
 
+  /** What is delivered now would come again to all who have had it. */
+  @Test
+  void whatMatchesAnUnknownFrontendIsReturnedAndDeliveredToNobody() {
+    add("a", 1);
+    add("+", ShardId.frontend("unknown"), HOME);
+
+    var answer = publish(QoS.AT_LEAST_ONCE, false);
+    publish(QoS.AT_MOST_ONCE, false);
+    run();
+
+    assertThat(answer.reason).isEqualTo(ReasonCode.USE_ANOTHER_SERVER);
+    assertThat(first.delivered).as("QoS 0 is not returned").hasSize(1);
+    assertThat(inboxes.delivered).hasSize(1);
+  }
+
   @Test
   void theOnlyFrontendOfAGroupMayReturnItsMessage() {
     add("$share/g/a", 1);
