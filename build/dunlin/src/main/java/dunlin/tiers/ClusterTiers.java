@@ -108,9 +108,11 @@ public final class ClusterTiers implements AutoCloseable {
     shards = inbox.layout().shards();
     drops = new DropMeters(parts.meters());
     repeats = new LaneRepeats(parts.timer(), RepeatedCalls.LIMIT);
+    var refused = new RefusedNodes(System::nanoTime);
+    parts.dials().onRefused(refused::note);
     led =
         new LedTiers(
-            parts.accepts(), dialler, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain), parts.meters(), drops, repeats,
+            parts.accepts(), dialler, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain), parts.meters(), drops, repeats, refused,
             parts.beans(), parts.clock(), parts.timer());
     accepted = new AcceptedLinks(parts.accepts());
     String node = parts.frontend().identity().nodeId();

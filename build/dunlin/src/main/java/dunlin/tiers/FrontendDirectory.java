@@ -26,7 +26,7 @@ final class FrontendDirectory {
   /*
    * A frontend ends its connections when it has lost its lease, before the cluster counts it as dead (FrontendLease). From then on messages that match its
    * routes have no receiver there, and must not wait for it: it is detached. Its routes stay until it starts again, or leaves
-   * the cluster; they cost memory, no messages.
+   * the cluster; they cost memory, no messages. One whose process has ended is detached at once: its connections have ended with it (RefusedNodes).
    *
    * A frontend that is back has its clients' subscriptions added here, over a link of its own. So one that has such a link is attached, whatever the map of
    * this node says, which may be old. A node without a lease detaches none: it cannot tell who else is without one.
@@ -43,10 +43,14 @@ final class FrontendDirectory {
   private final Cluster cluster;
   private final byte[] opening;
   private final UnacknowledgedDrops drops;
+  private final RefusedNodes refused;
   private final Set<UUID> attached = new HashSet<>();
   private final Set<UUID> detached = new HashSet<>();
 
   private final Set<UUID> left = new HashSet<>();
+
+  /** Detached since their processes have ended, until they open a link. */
+  private final Set<UUID> gone = new HashSet<>();
 
   /** The last link of each node that has had one. */
   private final Map<UUID, Link> links = new HashMap<>();
@@ -55,9 +59,11 @@ final class FrontendDirectory {
    * @param opening of this leader's links
    * @param drops counts the QoS 0 messages that do not reach their frontend
    */
-  FrontendDirectory(DistWorker worker, LeaderDialler dialler, Cluster cluster, byte[] opening, UnacknowledgedDrops drops) {
+  FrontendDirectory(
+      DistWorker worker, LeaderDialler dialler, Cluster cluster, RefusedNodes refused, byte[] opening, UnacknowledgedDrops drops) {
     this.opening = opening;
     this.drops = drops;
+    this.refused = refused;
     this.worker = worker;
     this.dialler = dialler;
     this.cluster = cluster;
@@ -67,13 +73,24 @@ final class FrontendDirectory {
   void compare() {
     for (var node : cluster.map().nodes().values()) {
       switch (node.state()) {
-        case JOINED, SUSPECT, DRAINING -> attach(node.id());
+        case JOINED, SUSPECT, DRAINING -> {
+          if (isGone(node.id())) detach(node.id());
+          else attach(node.id());
+        }
         case DOWN -> {
           if (!isLinked(node.id()) && cluster.leased()) detach(node.id());
         }
         case LEFT -> leave(node.id());
       }
     }
+  }
+
+  private boolean isGone(UUID node) {
+    if (gone.contains(node)) return true;
+    if (isLinked(node) || !refused.isGone(node)) return false;
+    gone.add(node);
+    LOG.info("The process of node {} has ended: its host refuses connections. Messages for its clients are delivered nowhere until it is back", node);
+    return true;
   }
 
   private boolean isLinked(UUID node) {
@@ -125,6 +142,8 @@ final class FrontendDirectory {
       var handler = calls.open(link, opening);
       UUID node = UUID.fromString(link.caller());
       links.put(node, link);
+      gone.remove(node);
+      refused.isThere(node);
       attach(node);
       return handler;
     };

@@ -65,6 +65,7 @@ final class LedTiers {
   private final MeterRegistry meters;
   private final DropMeters drops;
   private final LaneRepeats repeats;
+  private final RefusedNodes refused;
   private final NodeBeans beans;
   private final InstantSource clock;
   private final ScheduledExecutorService timer;
@@ -72,10 +73,11 @@ final class LedTiers {
   /**
    * @param drops counts the QoS 0 messages that do not reach other nodes
    * @param repeats of the lanes to the leader of the sessions
+   * @param refused nodes whose processes have ended
    */
   LedTiers(
-      LinkService links, LeaderDialler dialler, int lanes, Bounds bounds, MeterRegistry meters, DropMeters drops, LaneRepeats repeats, NodeBeans beans,
-      InstantSource clock, ScheduledExecutorService timer) {
+      LinkService links, LeaderDialler dialler, int lanes, Bounds bounds, MeterRegistry meters, DropMeters drops, LaneRepeats repeats, RefusedNodes refused,
+      NodeBeans beans, InstantSource clock, ScheduledExecutorService timer) {
     this.links = links;
     this.dialler = dialler;
     this.lanes = lanes;
@@ -83,6 +85,7 @@ final class LedTiers {
     this.meters = meters;
     this.drops = drops;
     this.repeats = repeats;
+    this.refused = refused;
     this.beans = beans;
     this.clock = clock;
     this.timer = timer;
@@ -117,7 +120,7 @@ final class LedTiers {
         .baseUnit("bytes")
         .register(meters);
     var calls = accepted.thread("routes");
-    var frontends = new FrontendDirectory(worker, dialler, cluster, opening, drops.deliveries());
+    var frontends = new FrontendDirectory(worker, dialler, cluster, refused, opening, drops.deliveries());
     var comparing =
         timer.scheduleWithFixedDelay(() -> calls.execute(frontends::compare), 0, COMPARE_MILLIS, TimeUnit.MILLISECONDS);
     var streams = new LedLanes(timer, DRAIN_MILLIS);

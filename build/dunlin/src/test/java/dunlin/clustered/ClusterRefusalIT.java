@@ -93,7 +93,7 @@ class ClusterRefusalIT {
     refused(directory.resolve("third"), settings(own, authority, service, "dunlin.roles=store"), "dunlin.roles is those of a broker in cluster");
     refused(
         directory.resolve("fourth"), settings(own, authority, service, "dunlin.cluster.lease=40s", "dunlin.cluster.down-after=1m"),
-        "dunlin.cluster.lease and two heartbeats are 42000 ms", "dunlin.cluster.down-after is 30000 ms");
+        "dunlin.cluster.lease and two heartbeats are 42000 ms", "dunlin.cluster.down-after is 10000 ms");
     goesOn("is refused: dunlin.inbox.shards is 16");
   }
 

@@ -27,6 +27,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -65,6 +66,10 @@ public final class LinkDialler implements AutoCloseable {
   private final SecureRandom random = new SecureRandom();
   private final Set<DialledLink> links = ConcurrentHashMap.newKeySet();
   private final Counter broken;
+
+  /** Hears of nodes whose hosts refuse connections. */
+  private volatile Consumer<UUID> refused = _ -> {};
+
   private final LineLimit refusalLines = new LineLimit(1, REFUSAL_PERIOD, System::nanoTime);
   private final ScheduledExecutorService timer =
       Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-links-dialler").factory());
@@ -102,6 +107,11 @@ public final class LinkDialler implements AutoCloseable {
     links.add(dialled);
     dialled.open();
     return link;
+  }
+
+  /** Sets what hears, on the threads of the links, that a node's host has refused a connection. */
+  public void onRefused(Consumer<UUID> listener) {
+    refused = listener;
   }
 
   /** Stops dialling. The owners of live links close them. */
@@ -144,6 +154,7 @@ public final class LinkDialler implements AutoCloseable {
     }
 
     private void broken(DialledPipe pipe, Status status) {
+      if (FailureText.isRefusedConnection(status)) refused.accept(pipe.peer.node());
       boolean wasOpen = link.isConnected();
       if (wasOpen) failures = 0;
       link.broken(pipe);

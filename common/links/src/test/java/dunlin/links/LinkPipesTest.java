@@ -36,6 +36,7 @@ import org.junit.jupiter.api.Test;
 class LinkPipesTest {
   private static final UUID NODE = UUID.fromString("00000000-0000-0000-0000-0000000000aa");
   private static final UUID HERE = UUID.fromString("00000000-0000-0000-0000-0000000000cc");
+  private static final UUID SILENT = UUID.fromString("00000000-0000-0000-0000-0000000000dd");
   private static final Link.Settings PATIENT = new Link.Settings(100_000, 64 << 20, Duration.ofMinutes(1));
   private static final Link.Settings SHORT = new Link.Settings(100_000, 64 << 20, Duration.ofSeconds(2));
 
@@ -175,6 +176,25 @@ class LinkPipesTest {
     assertCounts(there.sides.getFirst().received, 20_000);
     assertCounts(side.received, 20_000);
     until(() -> on(here.thread, link::unconfirmedFrames) == 0);
+  }
+
+  /** A port without a process refuses; a process that stands still does not, nor does one that speaks another protocol. */
+  @Test
+  void onlyAHostThatRefusesIsReportedAsRefusing() throws Exception {
+    var refusing = new CopyOnWriteArrayList<UUID>();
+    var here = new Dialling(PATIENT);
+    here.dialler.onRefused(refusing::add);
+    int free;
+    try (var silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      here.dial(SILENT, silent.getLocalPort(), "lane", new Side());
+      try (var closed = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+        free = closed.getLocalPort();
+      }
+      here.dial(NODE, free, "lane", new Side());
+
+      until(() -> refusing.size() >= 3);
+      assertThat(refusing).containsOnly(NODE);
+    }
   }
 
   @Test

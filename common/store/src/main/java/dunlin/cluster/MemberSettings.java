@@ -53,7 +53,7 @@ public record MemberSettings(
   public static MemberSettings of(String seeds, int bootstrapExpect, String host, int servicePort, Set<String> founds) {
     return new MemberSettings(
         seeds, bootstrapExpect, host, servicePort, "", "", founds, Duration.ofSeconds(1), Duration.ofSeconds(5),
-        Duration.ofSeconds(30), OperationSettings.defaults(), Collections.emptyNavigableMap());
+        Duration.ofSeconds(10), OperationSettings.defaults(), Collections.emptyNavigableMap());
   }
 
   /** The same with other times, for a cluster that is to detect failures sooner or later. */

@@ -115,8 +115,8 @@ class JoinCheckTest {
   void theLeaseOfEachNodeEndsBeforeAnotherTakesItForDead() {
     var usual = process(A, 1);
     var patient = process(B, 2, settings(2, "16").with(Duration.ofSeconds(1), Duration.ofSeconds(40), Duration.ofMinutes(1)));
-    assertThat(reason(answer(usual, patient))).contains("42000 ms on node " + B, "30000 ms on node " + A);
-    assertThat(reason(answer(patient, usual))).contains("42000 ms on node " + B, "30000 ms on node " + A);
+    assertThat(reason(answer(usual, patient))).contains("42000 ms on node " + B, "10000 ms on node " + A);
+    assertThat(reason(answer(patient, usual))).contains("42000 ms on node " + B, "10000 ms on node " + A);
 
     var shortest = process(B, 2, settings(2, "16").with(Duration.ofSeconds(1), Duration.ofSeconds(5), Duration.ofSeconds(5)));
     assertThat(answer(shortest, process(A, 1, settings(1, "16").with(Duration.ofSeconds(1), Duration.ofSeconds(5), Duration.ofSeconds(5)))))

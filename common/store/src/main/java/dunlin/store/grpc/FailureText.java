@@ -1,6 +1,7 @@
 package dunlin.store.grpc;
 
 import io.grpc.Status;
+import java.net.ConnectException;
 import java.security.GeneralSecurityException;
 import java.util.Locale;
 import javax.net.ssl.SSLException;
@@ -39,6 +40,17 @@ public final class FailureText {
   public static boolean isTls(Status status) {
     for (Throwable cause = status.getCause(); cause != null; cause = cause.getCause()) {
       if (cause instanceof SSLException) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Whether a call has failed since the other host has refused the connection: no process listens on that port. A host that cannot be
+   * reached does not answer, and does not refuse.
+   */
+  public static boolean isRefusedConnection(Status status) {
+    for (Throwable cause = status.getCause(); cause != null; cause = cause.getCause()) {
+      if (cause instanceof ConnectException && String.valueOf(cause.getMessage()).contains("Connection refused")) return true;
     }
     return false;
   }
