@@ -17,7 +17,8 @@ final class GroupPick {
    * A repetition of a recorded QoS 2 exchange goes to the shard that was picked first: the message may be there, and must
    * not come to a second member. The lane that it comes from was told that pick, unless the leader crashed in the moment
    * of it. Then a frontend is picked, if there is one: the record of the exchange would keep the message from inbox
-   * shards, so no member might get it.
+   * shards, so no member might get it. When the frontend that was picked first has ended, and there is no other, the message
+   * has moved to an inbox shard, which does not have it by the record.
    *
    * Owner: the lane's thread.
    */
@@ -51,6 +52,16 @@ final class GroupPick {
     if (!origin.repeated() || ordered) return anew(shards, ordered, publisher);
     Route[] frontends = Arrays.stream(shards).filter(this::isAtFrontend).toArray(Route[]::new);
     return anew(frontends.length > 0 ? frontends : shards, false, publisher);
+  }
+
+  /**
+   * Whether the inbox shard that is picked for a group was not picked before, and another shard was. Then the record of the
+   * message's exchange does not include the group.
+   */
+  static boolean isMoved(Route[] shards, Terms.Origin origin, Route picked) {
+    if (picked.shard().kind() != ShardId.Kind.INBOX || !origin.repeated() || origin.picked().contains(numberOf(picked))) return false;
+    for (Route route : shards) if (origin.picked().contains(numberOf(route))) return true;
+    return false;
   }
 
   private boolean isAtFrontend(Route route) {

@@ -89,6 +89,9 @@ final class LocalLane implements Lane {
   /** Where the groups of the message get it whose frontend may return it. */
   private final List<AtFrontend> atFrontends = new ArrayList<>();
 
+  /** Inbox shards that get the message for a group which the record of its exchange does not include. */
+  private final List<Route> moved = new ArrayList<>();
+
   private Publisher publisher = new Publisher("", "");
 
   /** Of the message that is being appended; null with QoS 0, which no frontend returns. */
@@ -123,6 +126,7 @@ final class LocalLane implements Lane {
     } finally {
       for (MatchedRoutes of : matched) of.clear();
       atFrontends.clear();
+      moved.clear();
       acknowledging = null;
       unknown = false;
       appending = false;
@@ -227,7 +231,8 @@ final class LocalLane implements Lane {
       acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
       return;
     }
-    RecordedDelivery held = atFrontends.isEmpty() ? null : new RecordedDelivery(message, feedback, acknowledgement, thread, threads);
+    boolean holds = !atFrontends.isEmpty() || !moved.isEmpty();
+    RecordedDelivery held = holds ? new RecordedDelivery(message, feedback, acknowledgement, thread, threads) : null;
     for (int i = 0; i < matched.length; i++) {
       if (i == recorder || matched[i].size() == 0) continue;
       if (held == null) held = new RecordedDelivery(message, feedback, acknowledgement, thread, threads);
@@ -236,8 +241,46 @@ final class LocalLane implements Lane {
       held.hold((to, back, answer) -> delivery.deliver(to, routes, back, answer));
     }
     for (AtFrontend group : atFrontends) Objects.requireNonNull(held).hold(group);
+    for (Route group : moved) Objects.requireNonNull(held).hold((to, back, answer) -> deliverMoved(to, group, back, answer));
     threads.copies(1);
     deliveries[recorder].deliver(message, matched[recorder], feedback, held == null ? acknowledgement : held);
+  }
+
+  /** Delivers a message to the inbox shard of a group only: plain subscriptions there have it by the record of its exchange. */
+  private void deliverMoved(Publication message, Route group, @Nullable Feedback feedback, Acknowledgement acknowledgement) {
+    int destination = destinationOf(group.shard());
+    if (destination < 0) {
+      acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
+      return;
+    }
+    var routes = new MatchedRoutes();
+    routes.add(group);
+    deliveries[destination].deliver(message.withoutExchange(), routes, feedback, new MovedAnswer(group, acknowledgement));
+  }
+
+  /** A pick for a group is told once the shard has the message: the next repetition would take it for recorded there. */
+  private static final class MovedAnswer extends Acknowledgement {
+    private final Route group;
+    private final Acknowledgement to;
+
+    MovedAnswer(Route group, Acknowledgement to) {
+      this.group = group;
+      this.to = to;
+    }
+
+    @Override
+    public Terms terms() {
+      return to.terms();
+    }
+
+    @Override
+    protected void complete(ReasonCode reason) {
+      if (!reason.isError()) {
+        to.picked(GroupPick.numberOf(group));
+        to.markMatched();
+      }
+      to.answer(reason);
+    }
   }
 
   private void gather(FilterRoutes of) {
@@ -245,7 +288,13 @@ final class LocalLane implements Lane {
     for (FilterRoutes.Group group : of.groups()) {
       Route[] shards = group.routes();
       Route picked = groups.of(shards, group.ordered(), publisher, origin);
-      if (origin != null && acknowledging != null) acknowledging.picked(GroupPick.numberOf(picked));
+      if (origin != null && acknowledging != null) {
+        if (GroupPick.isMoved(shards, origin, picked)) {
+          moved.add(picked);
+          continue;
+        }
+        acknowledging.picked(GroupPick.numberOf(picked));
+      }
       if (returns && acknowledging != null && isAtFrontend(picked)) atFrontends.add(new AtFrontend(shards, group.ordered(), picked));
       else add(picked);
     }

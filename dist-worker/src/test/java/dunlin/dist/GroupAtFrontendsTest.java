@@ -57,6 +57,10 @@ class GroupAtFrontendsTest {
     private final int credit;
     final List<String> delivered = new ArrayList<>();
     final List<String> left = new ArrayList<>();
+
+    /** Messages that belong to no exchange, or to one that is recorded. */
+    final List<String> unrecorded = new ArrayList<>();
+
     @Nullable Acknowledgement held;
     boolean holds;
 
@@ -69,6 +73,7 @@ class GroupAtFrontendsTest {
       var filters = new ArrayList<String>();
       for (int i = 0; i < routes.size(); i++) filters.add(routes.get(i).filter().text());
       delivered.add(String.join(" ", filters));
+      if (message.exchange() == null) unrecorded.add(String.join(" ", filters));
       if (holds) held = acknowledgement;
       else if (acknowledgement != null)
         acknowledgement.answer(filters.stream().anyMatch(left::contains) ? ReasonCode.USE_ANOTHER_SERVER : ReasonCode.SUCCESS);
@@ -188,6 +193,23 @@ class GroupAtFrontendsTest {
     assertThat(answer.reason).isEqualTo(ReasonCode.USE_ANOTHER_SERVER);
     assertThat(first.delivered).as("QoS 0 is not returned").hasSize(1);
     assertThat(inboxes.delivered).hasSize(1);
+  }
+
+  /** Its exchange is recorded; that would keep the message from the inboxes. */
+  @Test
+  void aRepetitionWhoseFrontendHasEndedIsStoredForTheGroupAlone() {
+    add("a", HOME);
+    add("$share/g/a", ShardId.frontend("1"), HOME);
+    worker.detachFrontend("1");
+    var origin = new Terms.Origin(7, 3, 1, true, List.of(GroupPick.numberOf(route("$share/g/a", 1))));
+
+    var answer = publish(QoS.EXACTLY_ONCE, true, Terms.ANSWERED.from(origin));
+    run();
+
+    assertThat(inboxes.delivered).containsExactly("a", "$share/g/a");
+    assertThat(inboxes.unrecorded).containsExactly("$share/g/a");
+    assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(answer.picked).as("once it is there").containsExactly(GroupPick.numberOf(new Route("t", TopicFilter.parse("$share/g/a").orElseThrow(), HOME, 1, 0)));
   }
 
   @Test

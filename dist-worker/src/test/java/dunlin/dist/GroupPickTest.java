@@ -49,6 +49,16 @@ class GroupPickTest {
     }
   }
 
+  /** The record of the exchange is there, and is not for this group. */
+  @Test
+  void whatWasPickedForAFrontendBeforeHasMovedToAnInboxShard() {
+    assertThat(GroupPick.isMoved(ALL, again(ONE), STORED)).isTrue();
+    assertThat(GroupPick.isMoved(ALL, again(ONE), TWO)).as("frontends recognise it").isFalse();
+    assertThat(GroupPick.isMoved(ALL, again(STORED, ONE), STORED)).as("it may be stored there").isFalse();
+    assertThat(GroupPick.isMoved(ALL, again(), STORED)).as("it may be stored there").isFalse();
+    assertThat(GroupPick.isMoved(ALL, new Terms.Origin(5, 1, 1, false, again(ONE).picked()), STORED)).as("it comes for the first time").isFalse();
+  }
+
   @Test
   void theLastOneThatWasPickedCounts() {
     assertThat(picked(ALL, false, again(ONE, STORED, TWO))).containsExactly(TWO);

@@ -88,7 +88,7 @@ public final class Publication {
   }
 
   /** The same message, apart from what is given. */
-  private Publication(Publication of, long acceptedAtMillis, boolean repetition) {
+  private Publication(Publication of, long acceptedAtMillis, @Nullable Exchange exchange, boolean repetition) {
     publisher = of.publisher;
     qos = of.qos;
     retain = of.retain;
@@ -98,7 +98,7 @@ public final class Publication {
     topicLength = of.topicLength;
     propertiesLength = of.propertiesLength;
     body = of.body;
-    exchange = of.exchange;
+    this.exchange = exchange;
     this.repetition = repetition;
   }
 
@@ -114,12 +114,17 @@ public final class Publication {
 
   /** The same message accepted at another time: a will's expiry counts from when it is published. */
   public Publication acceptedAt(long nowMillis) {
-    return new Publication(this, nowMillis, repetition);
+    return new Publication(this, nowMillis, exchange, repetition);
   }
 
   /** The same message, sent again inside the broker. */
   public Publication asRepetition() {
-    return new Publication(this, acceptedAtMillis, true);
+    return new Publication(this, acceptedAtMillis, exchange, true);
+  }
+
+  /** The same message for those who need no record of its exchange, because that is recorded already. */
+  public Publication withoutExchange() {
+    return new Publication(this, acceptedAtMillis, null, repetition);
   }
 
   /**
