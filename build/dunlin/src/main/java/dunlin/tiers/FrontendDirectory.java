@@ -6,14 +6,13 @@ import dunlin.dist.Deliveries;
 import dunlin.dist.DistWorker;
 import dunlin.dist.remote.RemoteDelivery;
 import dunlin.model.ShardId;
+import dunlin.placement.ClusterNode;
 import dunlin.transport.lane.SendingStream;
 import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.Executor;
@@ -28,8 +27,8 @@ final class FrontendDirectory {
    * routes have no receiver there, and must not wait for it: it is detached. Its routes stay until it starts again, or leaves
    * the cluster; they cost memory, no messages. One whose process has ended is detached at once: its connections have ended with it (RefusedNodes).
    *
-   * A frontend that is back has its clients' subscriptions added here, over a link of its own. So one that has such a link is attached, whatever the map of
-   * this node says, which may be old. A node without a lease detaches none: it cannot tell who else is without one.
+   * A frontend that is back has its clients' subscriptions added here, over a link of its own. So one from which a call has come since is attached at once,
+   * whatever the map of this node says, which may be old. A node without a lease detaches none: it cannot tell who else is without one.
    *
    * Owner: the thread of the links with calls for routes.
    * Bounds: the nodes of the map, and those with links.
@@ -52,8 +51,8 @@ final class FrontendDirectory {
   /** Detached since their processes have ended, until they open a link. */
   private final Set<UUID> gone = new HashSet<>();
 
-  /** The last link of each node that has had one. */
-  private final Map<UUID, Link> links = new HashMap<>();
+  /** Nodes that were heard of again after the map said that they are dead, and that it says so still. */
+  private final Set<UUID> backSinceDown = new HashSet<>();
 
   /**
    * @param opening of this leader's links
@@ -72,30 +71,29 @@ final class FrontendDirectory {
   /** Attaches and detaches nodes by their present state. */
   void compare() {
     for (var node : cluster.map().nodes().values()) {
-      switch (node.state()) {
-        case JOINED, SUSPECT, DRAINING -> {
-          if (isGone(node.id())) detach(node.id());
-          else attach(node.id());
-        }
-        case DOWN -> {
-          if (!isLinked(node.id()) && cluster.leased()) detach(node.id());
-        }
-        case LEFT -> leave(node.id());
-      }
+      if (node.state() != ClusterNode.State.DOWN) backSinceDown.remove(node.id());
+      if (node.state() == ClusterNode.State.LEFT) leave(node.id());
+      else if (isGone(node.id()) || (node.state() == ClusterNode.State.DOWN && cluster.leased() && !backSinceDown.contains(node.id()))) detach(node.id());
+      else attach(node.id());
     }
   }
 
+  /** Whether the process of a node has ended. */
   private boolean isGone(UUID node) {
     if (gone.contains(node)) return true;
-    if (isLinked(node) || !refused.isGone(node)) return false;
+    if (!refused.isGone(node)) return false;
     gone.add(node);
     LOG.info("The process of node {} has ended: its host refuses connections. Messages for its clients are delivered nowhere until it is back", node);
     return true;
   }
 
-  private boolean isLinked(UUID node) {
-    var link = links.get(node);
-    return link != null && !link.isLost();
+  /** The node's frontend says something: it is there. */
+  private void heard(UUID node) {
+    gone.remove(node);
+    refused.isThere(node);
+    if (!detached.contains(node)) return;
+    backSinceDown.add(node);
+    attach(node);
   }
 
   private void attach(UUID node) {
@@ -136,16 +134,47 @@ final class FrontendDirectory {
     return (lane, thread) -> new RemoteDelivery(dialler.apply(lane, thread), thread, System::nanoTime, null, drops);
   }
 
-  /** Accepts links with calls for routes, and attaches the nodes that open them. */
+  /** Accepts links with calls for routes, and attaches the nodes that open and use them. */
   LinkAcceptor.Factory noting(LinkAcceptor.Factory calls) {
     return (link, opening) -> {
       var handler = calls.open(link, opening);
       UUID node = UUID.fromString(link.caller());
-      links.put(node, link);
-      gone.remove(node);
-      refused.isThere(node);
+      heard(node);
       attach(node);
-      return handler;
+      return new Heard(node, handler);
     };
+  }
+
+  /** The calls of a node. */
+  private final class Heard implements Link.Handler {
+    private final UUID node;
+    private final Link.Handler calls;
+
+    Heard(UUID node, Link.Handler calls) {
+      this.node = node;
+      this.calls = calls;
+    }
+
+    @Override
+    public void received(byte[] frame) {
+      heard(node);
+      calls.received(frame);
+    }
+
+    @Override
+    public void lost(String reason) {
+      calls.lost(reason);
+    }
+
+    @Override
+    public void confirmed() {
+      calls.confirmed();
+    }
+
+    @Override
+    public void connected() {
+      heard(node);
+      calls.connected();
+    }
   }
 }

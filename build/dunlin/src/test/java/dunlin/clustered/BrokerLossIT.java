@@ -85,11 +85,12 @@ class BrokerLossIT {
     publisher.publish("t", "before", false);
     brokers.get(0).kill();
 
-    // Until the cluster counts the broker as dead, messages that match its clients' routes are answered with an error.
+    // The others learn from its host, which refuses connections, that messages for its clients have no receiver; they do not wait for down-after.
     var subscriber = new MovingClient(brokers, Connect.of("subscriber").clean(), 2);
     subscriber.subscribe("t");
     publisher.publish("t", "after", false);
     assertThat(subscriber.receive()).isEqualTo("after");
+    assertThat(brokers.subList(1, NODES)).anySatisfy(each -> assertThat(each.out()).anyMatch(line -> line.contains("its host refuses connections")));
     for (MovingClient each : List.of(clean, subscriber, publisher)) each.close();
   }
 

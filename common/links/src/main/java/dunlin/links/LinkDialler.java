@@ -48,10 +48,10 @@ public final class LinkDialler implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LinkDialler.class);
   private static final long TICK_MILLIS = 1_000;
   private static final long PAUSE_MILLIS = 50;
-  private static final long PAUSE_MAX_MILLIS = 2_000;
+  private static final long PAUSE_MAX_MILLIS = 1_000;
 
   /** Failures to open a link before a warning is logged: about six seconds, in which nodes may start and leaders change. */
-  private static final int QUIET_FAILURES = 8;
+  private static final int QUIET_FAILURES = 11;
 
   /** All links are refused for the same reason, so one line in this time says it. */
   private static final Duration REFUSAL_PERIOD = Duration.ofSeconds(10);
