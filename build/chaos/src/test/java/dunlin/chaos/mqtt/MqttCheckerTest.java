@@ -126,15 +126,18 @@ final class MqttCheckerTest {
 
   @Test
   void whoSubscribesBeforeAClusterSendsAgainMayGetAnOldMessageLate() {
-    good(subscribesLate(true));
-    bad(subscribesLate(false), "D4", "out of order");
+    for (int qos = 1; qos <= 2; qos++) {
+      good(subscribesLate(qos, true));
+      bad(subscribesLate(qos, false), "D4", "out of order");
+    }
+    bad(subscribesLate(0, true), "D4", "out of order");
   }
 
-  private static TestHistory subscribesLate(boolean fault) {
+  private static TestHistory subscribesLate(int qos, boolean fault) {
     var history = new TestHistory().deed(Deed.STARTED, 1).deed(Deed.STARTED, 2).connect("pub", FOREVER, false).connect("late", 0, false);
-    history.publish("pub", 1, "d/1", 1).subscribe("late", "d/#", 1).publish("pub", 2, "d/1", 1).receive("late", "pub", 2, "d/1", 1);
+    history.publish("pub", 1, "d/1", qos).subscribe("late", "d/#", qos).publish("pub", 2, "d/1", qos).receive("late", "pub", 2, "d/1", qos);
     if (fault) history.deed(Deed.STRUCK).deed(Deed.HEALED);
-    return history.receive("late", "pub", 1, "d/1", 1);
+    return history.receive("late", "pub", 1, "d/1", qos);
   }
 
   @Test

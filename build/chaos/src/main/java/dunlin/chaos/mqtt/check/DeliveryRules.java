@@ -137,7 +137,8 @@ public final class DeliveryRules {
   private boolean secondMayComeFirst(Session session, Received each, Sent message) {
     boolean missedFirst = !coveredSince(session, message);
     if (message.sends > 1 && (each.qos() == 0 || missedFirst)) return true;
-    return each.qos() == 1 && message.first.qos() == 1 && missedFirst && facts.resendsBetween(message.first.nanos(), each.nanos()) > 0;
+    // The broker, too, sends QoS 1 and recorded QoS 2 again, and matches them anew: the subscription that takes it is later than what overtakes it.
+    return each.qos() > 0 && message.first.qos() > 0 && missedFirst && facts.resendsBetween(message.first.nanos(), each.nanos()) > 0;
   }
 
   /** Whether the session was subscribed when the message was first sent. */

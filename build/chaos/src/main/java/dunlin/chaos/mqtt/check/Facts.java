@@ -151,7 +151,7 @@ public final class Facts {
    * How often the nodes of a cluster may have sent a message of QoS 1 to each other again, between two times: when a fault
    * changes the leader of the routes and that of the sessions, and when leaders are spread again for a while after it.
    */
-  int resendsBetween(long fromNanos, long untilNanos) {
+  public int resendsBetween(long fromNanos, long untilNanos) {
     if (!isCluster()) return 0;
     long faults = disturbances.stream().filter(each -> each.fromNanos <= untilNanos && each.untilNanos + SPREAD_NANOS >= fromNanos).count();
     return (int) faults * RESENDS_OF_A_FAULT;
