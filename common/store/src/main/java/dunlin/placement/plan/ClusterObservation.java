@@ -13,13 +13,23 @@ import java.util.UUID;
  * @param reports the newest report received from each node, however old
  * @param silences for how long each node has been silent, at least
  * @param ages for how long each operation has been in progress, at least: counted since this leader first saw it
+ * @param calm for how long no node has changed its state and no range its leader, at least
  * @param lease after how much silence a report no longer counts
  */
 public record ClusterObservation(
-    NavigableMap<UUID, NodeReport> reports, NavigableMap<UUID, Duration> silences, NavigableMap<UUID, Duration> ages, Duration lease) {
+    NavigableMap<UUID, NodeReport> reports, NavigableMap<UUID, Duration> silences, NavigableMap<UUID, Duration> ages, Duration calm,
+    Duration lease) {
 
   /** A range's leader and what it reports. */
   record Led(UUID node, Replica replica) {}
+
+  /**
+   * Whether no node and no leadership has changed for a lease: before that, a node that has ended may still count as there, and
+   * one that is back has a lot to catch up on.
+   */
+  boolean isCalm() {
+    return calm.compareTo(lease) >= 0;
+  }
 
   /** Whether a node has reported within the lease. */
   boolean heard(UUID node) {

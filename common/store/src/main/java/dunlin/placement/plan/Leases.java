@@ -6,9 +6,12 @@ import dunlin.placement.NodeReport;
 import dunlin.placement.PlacementCommand.MarkNode;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 
@@ -31,6 +34,11 @@ public final class Leases {
   private final Map<UUID, Heard> heard = new HashMap<>();
   private final Map<UUID, Duration> seen = new HashMap<>(); // when this leader first saw each operation
 
+  /** The nodes' states and the ranges' leaders at the last observation, and since when they have been so. */
+  private Set<Object> situation = Set.of();
+
+  private Duration calmSince;
+
   private record Heard(NodeReport report, Duration at) {}
 
   /**
@@ -44,6 +52,7 @@ public final class Leases {
     this.lease = lease;
     this.downAfter = downAfter;
     this.leadingSince = now;
+    this.calmSince = now;
   }
 
   /** The term that each report is answered with. */
@@ -101,8 +110,23 @@ public final class Leases {
     seen.keySet().retainAll(map.intents().keySet());
     var ages = new TreeMap<UUID, Duration>();
     for (var intent : map.intents().keySet()) ages.put(intent, now.minus(seen.computeIfAbsent(intent, _ -> now)));
-    return new ClusterObservation(reports, silences, ages, lease);
+    var present = situation(map, reports.values());
+    if (!present.equals(situation)) calmSince = now;
+    situation = present;
+    return new ClusterObservation(reports, silences, ages, now.minus(calmSince), lease);
   }
+
+  private static Set<Object> situation(ClusterMap map, Collection<NodeReport> reports) {
+    var all = new HashSet<Object>();
+    for (var node : map.nodes().values()) all.add(new Standing(node.id(), node.state()));
+    for (var report : reports)
+      for (var replica : report.replicas()) if (replica.leads()) all.add(new Leading(report.node(), replica.range().id(), replica.term()));
+    return all;
+  }
+
+  private record Standing(UUID node, State state) {}
+
+  private record Leading(UUID node, UUID range, long term) {}
 
   private boolean present(UUID node, Duration silence) {
     return heard.containsKey(node) && silence.compareTo(lease) < 0;

@@ -53,9 +53,11 @@ final class NodeChoice {
 
   /**
    * The next leadership to transfer so that leaders are spread evenly: from a node that leads at least two ranges more
-   * than the other, so that the transfer always improves the balance.
+   * than the other, so that the transfer always improves the balance. Not while anything changes: each transfer is a pause
+   * for the range's callers, who may just have had one.
    */
   static Optional<TransferLeadership> balance(ClusterMap map, ClusterObservation observation, OperationSettings settings) {
+    if (!observation.isCalm()) return Optional.empty();
     var leads = new TreeMap<UUID, Integer>();
     for (var node : map.nodes().values())
       if (node.state() == ClusterNode.State.JOINED && observation.heard(node.id())) leads.put(node.id(), 0);

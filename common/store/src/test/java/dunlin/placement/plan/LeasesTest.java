@@ -77,6 +77,31 @@ class LeasesTest {
   }
 
   @Test
+  void itIsCalmALeaseAfterTheLastChangeOfAStateOrALeader() {
+    assertThat(leases.observation(placement.map(), seconds(1001)).isCalm()).isFalse();
+    assertThat(leases.observation(placement.map(), seconds(1006)).isCalm()).isFalse();
+    assertThat(leases.observation(placement.map(), seconds(1007)).isCalm()).isTrue();
+
+    apply(new MarkNode(ONE, State.JOINED, State.SUSPECT));
+    assertThat(leases.observation(placement.map(), seconds(1008)).calm()).isZero();
+    assertThat(leases.observation(placement.map(), seconds(1014)).isCalm()).isTrue();
+
+    leads(1, 3, 1, 1015);
+    assertThat(leases.observation(placement.map(), seconds(1015)).calm()).isZero();
+    leads(1, 3, 2, 1017);
+    assertThat(leases.observation(placement.map(), seconds(1021)).isCalm()).as("the same leader in the same term").isTrue();
+    leads(1, 4, 3, 1022);
+    assertThat(leases.observation(placement.map(), seconds(1022)).calm()).isZero();
+  }
+
+  private void leads(int node, long term, long number, int second) {
+    var replica =
+        new NodeReport.Replica(
+            PlacementTest.range(1, 2, 3), -1, NodeReport.ORIGINAL, NodeReport.Phase.RUNNING, true, term, 9, true, List.of(), NodeReport.Load.NONE);
+    leases.heard(new NodeReport(PlacementTest.id(node), TERM, 1, number, List.of(replica)), placement.map(), seconds(second));
+  }
+
+  @Test
   void olderReportsDoNotReplaceNewerOnes() {
     assertThat(heard(1, 2, 5, 1001)).isTrue();
     assertThat(heard(1, 2, 5, 1004)).as("twice").isFalse();

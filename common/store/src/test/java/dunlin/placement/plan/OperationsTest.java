@@ -49,6 +49,7 @@ class OperationsTest {
   private final Placement placement = new Placement(_ -> {});
   private final Map<Integer, List<Replica>> replicas = new TreeMap<>();
   private final Map<Integer, Duration> silent = new TreeMap<>();
+  private Duration calm = LEASE;
   private final Map<UUID, Duration> ages = new TreeMap<>();
 
   @Test
@@ -261,6 +262,17 @@ class OperationsTest {
 
     assertThat(leaders()).containsExactly(2L, 2L, 2L);
     assertThat(moves).as("none too many").isEqualTo(4);
+  }
+
+  @Test
+  void noLeadershipMovesSoonAfterAChange() {
+    cluster(3, 2);
+    lead(1, 1, 1, 2, 3);
+    lead(2, 1, 1, 2, 3);
+    calm = LEASE.minusMillis(1);
+    assertThat(NodeChoice.balance(placement.map(), observation(), OperationSettings.defaults())).isEmpty();
+    calm = LEASE;
+    assertThat(NodeChoice.balance(placement.map(), observation(), OperationSettings.defaults())).isPresent();
   }
 
   @Test
@@ -550,7 +562,7 @@ class OperationsTest {
     var silences = new TreeMap<UUID, Duration>();
     replicas.forEach((node, of) -> reports.put(PlacementTest.id(node), new NodeReport(PlacementTest.id(node), 1, 1, 1, of)));
     for (var node : placement.map().nodes().keySet()) silences.put(node, silent.getOrDefault(node(node), Duration.ZERO));
-    return new ClusterObservation(reports, silences, new TreeMap<>(ages), LEASE);
+    return new ClusterObservation(reports, silences, new TreeMap<>(ages), calm, LEASE);
   }
 
   private void apply(PlacementCommand command) {
