@@ -26,6 +26,9 @@ final class GroupPick {
   /** The credit of a shard that accepts a message only to keep it. */
   private static final int KEEPS = 1;
 
+  /** The bit of a pick's number that says that it is an inbox shard. */
+  private static final long INBOX = 1;
+
   private final SplittableRandom random = new SplittableRandom();
   private final ToIntFunction<Route> credits;
   private final Predicate<ShardId> detached;
@@ -55,13 +58,19 @@ final class GroupPick {
   }
 
   /**
-   * Whether the inbox shard that is picked for a group was not picked before, and another shard was. Then the record of the
-   * message's exchange does not include the group.
+   * Whether the record of a message's exchange does not include the group whose inbox shard is picked: a frontend was picked
+   * before, and no inbox shard. Without any known pick, that is taken to be so if the group has frontends, though none that can be reached: it
+   * had better come to two members than to none. In an ordered group the publisher's shard is the same again.
    */
-  static boolean isMoved(Route[] shards, Terms.Origin origin, Route picked) {
-    if (picked.shard().kind() != ShardId.Kind.INBOX || !origin.repeated() || origin.picked().contains(numberOf(picked))) return false;
-    for (Route route : shards) if (origin.picked().contains(numberOf(route))) return true;
-    return false;
+  static boolean isMoved(Route[] shards, boolean ordered, Terms.Origin origin, Route picked) {
+    if (picked.shard().kind() != ShardId.Kind.INBOX || !origin.repeated()) return false;
+    boolean known = false;
+    for (long number : origin.picked()) {
+      if (number >>> 32 != numberOf(picked) >>> 32) continue;
+      if ((number & INBOX) != 0) return false;
+      known = true;
+    }
+    return known || (!ordered && shards.length > 1);
   }
 
   private boolean isAtFrontend(Route route) {
@@ -80,9 +89,14 @@ final class GroupPick {
     return shards.length == 1 ? shards[0] : ordered ? sticky(shards, publisher) : ready(shards);
   }
 
-  /** A number for a group at a shard, the same in all processes. Two groups of a message hardly ever have the same. */
+  /**
+   * A number for a group at a shard, the same in all processes: its upper half is of the group, its lowest bit says whether the shard is
+   * an inbox. Two groups of a message hardly ever have the same upper half.
+   */
   static long numberOf(Route route) {
-    return mix(mix(route.filter().text().hashCode()) ^ hash(route.shard()));
+    long group = mix(route.filter().text().hashCode()) & 0xFFFF_FFFF_0000_0000L;
+    long shard = mix(hash(route.shard())) & 0xFFFF_FFFEL;
+    return group | shard | (route.shard().kind() == ShardId.Kind.INBOX ? INBOX : 0);
   }
 
   /** Not ShardId.hashCode(), since an enum's hash code differs between JVMs. */

@@ -289,7 +289,7 @@ final class LocalLane implements Lane {
       Route[] shards = group.routes();
       Route picked = groups.of(shards, group.ordered(), publisher, origin);
       if (origin != null && acknowledging != null) {
-        if (GroupPick.isMoved(shards, origin, picked)) {
+        if (GroupPick.isMoved(shards, group.ordered(), origin, picked)) {
           moved.add(picked);
           continue;
         }

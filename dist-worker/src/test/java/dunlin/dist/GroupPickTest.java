@@ -52,11 +52,16 @@ class GroupPickTest {
   /** The record of the exchange is there, and is not for this group. */
   @Test
   void whatWasPickedForAFrontendBeforeHasMovedToAnInboxShard() {
-    assertThat(GroupPick.isMoved(ALL, again(ONE), STORED)).isTrue();
-    assertThat(GroupPick.isMoved(ALL, again(ONE), TWO)).as("frontends recognise it").isFalse();
-    assertThat(GroupPick.isMoved(ALL, again(STORED, ONE), STORED)).as("it may be stored there").isFalse();
-    assertThat(GroupPick.isMoved(ALL, again(), STORED)).as("it may be stored there").isFalse();
-    assertThat(GroupPick.isMoved(ALL, new Terms.Origin(5, 1, 1, false, again(ONE).picked()), STORED)).as("it comes for the first time").isFalse();
+    Route[] onlyStored = {STORED};
+    assertThat(GroupPick.isMoved(ALL, false, again(ONE), STORED)).isTrue();
+    assertThat(GroupPick.isMoved(onlyStored, false, again(ONE), STORED)).as("the frontend's route is gone, too").isTrue();
+    assertThat(GroupPick.isMoved(ALL, false, again(ONE), TWO)).as("frontends recognise it").isFalse();
+    assertThat(GroupPick.isMoved(ALL, false, again(STORED, ONE), STORED)).as("it may be stored there").isFalse();
+    assertThat(GroupPick.isMoved(ALL, false, again(), STORED)).as("a frontend may have been picked").isTrue();
+    assertThat(GroupPick.isMoved(ALL, true, again(), STORED)).as("the publisher's shard is the same again").isFalse();
+    assertThat(GroupPick.isMoved(onlyStored, false, again(), STORED)).as("nothing else can have been picked").isFalse();
+    assertThat(GroupPick.isMoved(onlyStored, false, again(route("$share/h/a", ONE.shard())), STORED)).as("another group").isFalse();
+    assertThat(GroupPick.isMoved(ALL, false, new Terms.Origin(5, 1, 1, false, again(ONE).picked()), STORED)).as("it comes for the first time").isFalse();
   }
 
   @Test
