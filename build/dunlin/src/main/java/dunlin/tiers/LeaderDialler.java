@@ -5,6 +5,7 @@ import dunlin.links.LinkDialler;
 import dunlin.links.LinkPeer;
 import dunlin.placement.PlacedRange;
 import dunlin.store.Replica;
+import dunlin.store.StoreException;
 import dunlin.transport.lane.SendingStream;
 import java.util.List;
 import java.util.Map;
@@ -23,7 +24,8 @@ final class LeaderDialler {
   /*
    * Owner: any thread.
    * Failure: while no leader is known, a link waits, as it does for one that does not answer. A node without a replica of a range dials its voters in turn:
-   *   those that do not lead refuse.
+   *   those that do not lead refuse. A link to a leader is given up once this node's replica follows another one: the old leader may stand still or be cut off, and
+   *   would be waited for as long as for a network that is interrupted.
    */
   private final LinkDialler dialler;
   private final Map<String, Replica<?, ?>> replicas = new ConcurrentHashMap<>();
@@ -51,7 +53,17 @@ final class LeaderDialler {
 
   /** The same, while a condition holds; else the link waits. */
   SendingStream.Dialler leader(String kind, BooleanSupplier condition, String name, byte[] opening, Executor owner) {
-    return handler -> dialler.dial(() -> condition.getAsBoolean() ? leaderOf(kind).flatMap(this::peer) : Optional.empty(), name, opening, owner, handler);
+    Supplier<Optional<LinkPeer>> to = () -> condition.getAsBoolean() ? leaderOf(kind).flatMap(this::peer) : Optional.empty();
+    return handler -> dialler.dial(to, node -> isLedElsewhere(kind, node), name, opening, owner, handler);
+  }
+
+  private boolean isLedElsewhere(String kind, UUID node) {
+    var replica = replicas.get(kind);
+    try {
+      return replica != null && replica.status().leader().filter(leader -> !leader.equals(node)).isPresent();
+    } catch (StoreException closed) {
+      return false;
+    }
   }
 
   /** Dials a link to a node. */

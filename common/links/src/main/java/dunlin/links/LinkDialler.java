@@ -28,6 +28,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -43,10 +44,12 @@ public final class LinkDialler implements AutoCloseable {
    * Failure: a stream that breaks or cannot be opened is replaced after a pause of up to PAUSE_MAX_MILLIS, until the
    * link is lost. One failure in a row is logged, and refusals of a certificate at once, since these do not pass by themselves. The other side may have moved meanwhile, for
    * example with the leadership of a range: a link that has not begun yet begins there, and one that has is refused
-   * there and lost.
+   * there and lost. A node that stands still or is cut off breaks no stream, so a caller may know earlier that the other
+   * side is not there any more: then the stream is replaced at once.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LinkDialler.class);
   private static final long TICK_MILLIS = 1_000;
+  private static final long MOVED_MILLIS = 250;
   private static final long PAUSE_MILLIS = 50;
   private static final long PAUSE_MAX_MILLIS = 1_000;
 
@@ -90,6 +93,7 @@ public final class LinkDialler implements AutoCloseable {
         .tag("side", "dialled")
         .register(meters);
     var _ = timer.scheduleWithFixedDelay(() -> links.forEach(DialledLink::tickSoon), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+    var _ = timer.scheduleWithFixedDelay(() -> links.forEach(DialledLink::moveSoon), MOVED_MILLIS, MOVED_MILLIS, TimeUnit.MILLISECONDS);
   }
 
   /**
@@ -101,9 +105,19 @@ public final class LinkDialler implements AutoCloseable {
    * @param owner runs tasks on the link's thread, in the order of each submitting thread
    */
   public Link dial(Supplier<Optional<LinkPeer>> to, String name, byte[] opening, Executor owner, Link.Handler handler) {
+    return dial(to, _ -> false, name, opening, owner, handler);
+  }
+
+  /**
+   * The same.
+   *
+   * @param left whether the other side is surely not on a node any more; asked a few times a second on a thread of this, must not block
+   */
+  public Link dial(
+      Supplier<Optional<LinkPeer>> to, Predicate<UUID> left, String name, byte[] opening, Executor owner, Link.Handler handler) {
     long identity = random.nextLong();
     var link = Link.dialling(identity == 0 ? 1 : identity, opening, settings, owner, System::nanoTime, handler);
-    var dialled = new DialledLink(to, name, owner, link);
+    var dialled = new DialledLink(to, left, name, owner, link);
     links.add(dialled);
     dialled.open();
     return link;
@@ -124,13 +138,18 @@ public final class LinkDialler implements AutoCloseable {
   /** A link and its current stream; used by the link's thread only. */
   private final class DialledLink {
     private final Supplier<Optional<LinkPeer>> to;
+    private final Predicate<UUID> left;
     private final String name;
     private final Executor owner;
     private final Link link;
     private int failures;
 
-    private DialledLink(Supplier<Optional<LinkPeer>> to, String name, Executor owner, Link link) {
+    /** The present stream; null between two. Other threads only read it. */
+    private volatile @Nullable DialledPipe pipe;
+
+    private DialledLink(Supplier<Optional<LinkPeer>> to, Predicate<UUID> left, String name, Executor owner, Link link) {
       this.to = to;
+      this.left = left;
       this.name = name;
       this.owner = owner;
       this.link = link;
@@ -147,13 +166,17 @@ public final class LinkDialler implements AutoCloseable {
         return;
       }
       try {
-        link.connected(new DialledPipe(this, peer, name));
+        var opened = new DialledPipe(this, peer, name);
+        pipe = opened;
+        link.connected(opened);
       } catch (RuntimeException e) { // such as certificates that cannot be read
         failed(QUIET_FAILURES, false, "to " + peer + " cannot be opened: " + e.getMessage());
       }
     }
 
     private void broken(DialledPipe pipe, Status status) {
+      if (this.pipe != pipe) return; // it was replaced
+      this.pipe = null;
       if (FailureText.isRefusedConnection(status)) refused.accept(pipe.peer.node());
       boolean wasOpen = link.isConnected();
       if (wasOpen) failures = 0;
@@ -182,6 +205,22 @@ public final class LinkDialler implements AutoCloseable {
       } catch (RejectedExecutionException closed) {
         links.remove(this);
       }
+    }
+
+    /** Replaces the stream if the other side has left its node. */
+    private void moveSoon() {
+      var present = pipe;
+      if (present == null || !left.test(present.peer.node())) return;
+      hand(
+          () -> {
+            if (pipe != present || link.isLost()) return;
+            LOG.info("Link {} leaves node {}, where its other side is not any more", name, present.peer.node());
+            pipe = null;
+            present.abandon();
+            link.broken(present);
+            if (link.isLost()) links.remove(this);
+            else open();
+          });
     }
 
     private void tickSoon() {
@@ -252,6 +291,12 @@ public final class LinkDialler implements AutoCloseable {
             closed = true;
             of.broken(this, status);
           });
+    }
+
+    /** Ends it at once: nobody may be there to close it. */
+    private void abandon() {
+      closed = true;
+      channel.shutdownNow();
     }
 
     @Override

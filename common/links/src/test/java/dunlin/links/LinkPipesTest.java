@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
 class LinkPipesTest {
   private static final UUID NODE = UUID.fromString("00000000-0000-0000-0000-0000000000aa");
   private static final UUID HERE = UUID.fromString("00000000-0000-0000-0000-0000000000cc");
-  private static final UUID SILENT = UUID.fromString("00000000-0000-0000-0000-0000000000dd");
+  private static final UUID OTHER = UUID.fromString("00000000-0000-0000-0000-0000000000dd");
   private static final Link.Settings PATIENT = new Link.Settings(100_000, 64 << 20, Duration.ofMinutes(1));
   private static final Link.Settings SHORT = new Link.Settings(100_000, 64 << 20, Duration.ofSeconds(2));
 
@@ -67,11 +67,16 @@ class LinkPipesTest {
     final ExecutorService thread = thread();
     final List<Side> sides = new CopyOnWriteArrayList<>();
     final List<Link> links = new CopyOnWriteArrayList<>();
-    final LinkService service = closing(new LinkService(NODE, node -> Optional.ofNullable(known.get(node)), meters));
+    final LinkService service;
     final LinkService.Accepted accepted;
     @Nullable Server server;
 
     Accepting(String name, long identity, Link.Settings settings) {
+      this(NODE, name, identity, settings);
+    }
+
+    Accepting(UUID node, String name, long identity, Link.Settings settings) {
+      service = closing(new LinkService(node, caller -> Optional.ofNullable(known.get(caller)), meters));
       accepted = service.accept(
           name,
           new LinkAcceptor(
@@ -186,7 +191,7 @@ class LinkPipesTest {
     here.dialler.onRefused(refusing::add);
     int free;
     try (var silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      here.dial(SILENT, silent.getLocalPort(), "lane", new Side());
+      here.dial(OTHER, silent.getLocalPort(), "lane", new Side());
       try (var closed = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
         free = closed.getLocalPort();
       }
@@ -195,6 +200,30 @@ class LinkPipesTest {
       until(() -> refusing.size() >= 3);
       assertThat(refusing).containsOnly(NODE);
     }
+  }
+
+  /** As when a leader stands still and another node leads by now: the link's stream would stay open for long. */
+  @Test
+  void aLinkLeavesANodeWhereItsOtherSideIsNotAnyMore() throws Exception {
+    var old = new Accepting("lane", 1_000, PATIENT);
+    int oldPort = old.serve(0);
+    var next = new Accepting(OTHER, "lane", 1_001, PATIENT);
+    int nextPort = next.serve(0);
+    var here = new Dialling(PATIENT);
+    var leader = new AtomicReference<>(new LinkPeer(NODE, "127.0.0.1", oldPort));
+    var side = new Side();
+    var link =
+        on(
+            here.thread,
+            () -> here.dialler.dial(() -> Optional.of(leader.get()), node -> !node.equals(leader.get().node()), "lane", new byte[] {1}, here.thread, side));
+    send(here.thread, link, 0, 10);
+    until(() -> old.sides.size() == 1 && old.sides.getFirst().received.size() == 10);
+    assertThat(side.lost).isNotDone();
+
+    leader.set(new LinkPeer(OTHER, "127.0.0.1", nextPort));
+
+    assertThat(side.lost.get(1, TimeUnit.MINUTES)).contains("refuses");
+    assertThat(next.sides).isEmpty();
   }
 
   @Test
