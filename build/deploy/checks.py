@@ -7,10 +7,12 @@ import shlex
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -222,9 +224,11 @@ def processes():
 class Client:
     """As much of MQTT 3.1.1 as it takes to see that a message arrives."""
 
-    def __init__(self, host, port, name, user, password):
-        self.socket = socket.create_connection((host, port), timeout=20)
-        fields = [b"\0\4MQTT\4\xc2\0\x3c"] + [len(text).to_bytes(2, "big") + text for text in (name, user, password)]
+    def __init__(self, address, name, ca):
+        self.socket = socket.create_connection(address, timeout=20)
+        if ca:
+            self.socket = ssl.create_default_context(cafile=ca).wrap_socket(self.socket, server_hostname="localhost")
+        fields = [b"\0\4MQTT\4\xc2\0\x3c"] + [len(text).to_bytes(2, "big") + text for text in (name, b"sensor-17", b"secret")]
         self.send(0x10, b"".join(fields))
         assert self.receive() == (0x20, b"\0\0"), "CONNACK"
 
@@ -251,6 +255,17 @@ class Client:
     def publish(self, topic, payload):
         self.send(0x32, len(topic).to_bytes(2, "big") + topic + b"\0\1" + payload)
         assert self.receive() == (0x40, b"\0\1"), "PUBACK"
+
+
+def a_message_crosses(what, addresses, ca=None):
+    """From a client of the last broker to one of the first."""
+    try:
+        subscriber = Client(addresses[0], b"check-1", ca)
+        subscriber.subscribe(b"check")
+        Client(addresses[-1], b"check-2", ca).publish(b"check", b"hello")
+        expect(subscriber.receive()[1].endswith(b"hello"), f"{what}: another message arrived at another broker")
+    except (AssertionError, OSError) as failure:
+        finding(f"{what}: a client failed: {failure!r}")
 
 
 # -------------------------------------------------------------------------------------------------------------- docker
@@ -290,10 +305,10 @@ def compose():
         expect(service["networks"]["cluster"]["aliases"] == [host], f"compose.yaml: {name} is not found as {host}")
         expect(f"{host}:7100" in service["environment"]["DUNLIN_CLUSTER__SEEDS"].split(","), f"compose.yaml: {name} is no seed")
     expect(len({service["volumes"][0] for service in brokers.values()}) == 3, "compose.yaml: brokers share a data volume")
-    if run(["docker", "compose", "version"]).returncode == 0 if shutil.which("docker") else False:
+    if shutil.which("docker") and run(["docker", "compose", "version"]).returncode == 0:
         ran(["docker", "compose", "-f", str(DOCKER / "compose.yaml"), "config", "-q"], "docker compose config")
     else:
-        skip("compose.yaml", "there is no docker compose, so only its structure was looked at")
+        skip("compose.yaml", "there is no docker compose that could read it; its brokers are run without")
     if not sys.platform.startswith("linux"):
         return skip("compose.yaml", "its brokers are started on Linux only, where each gets a loopback address of its own")
     started_by_compose(brokers)
@@ -316,13 +331,7 @@ def started_by_compose(brokers):
             running.append((start(name, [str(DIST / "bin/dunlin")], environment), port, service))
         if not all([broker.ready(PROBE, port) for broker, port, _ in running]):
             return
-        try:
-            subscriber = Client(NETWORK + "1", 1883, b"check-1", b"sensor-17", b"secret")
-            subscriber.subscribe(b"check")
-            Client(NETWORK + "3", 1883, b"check-2", b"sensor-17", b"secret").publish(b"check", b"hello")
-            expect(subscriber.receive()[1].endswith(b"hello"), "compose.yaml: a message did not arrive at another broker")
-        except (AssertionError, OSError) as failure:
-            finding(f"compose.yaml: a client failed: {failure!r}")
+        a_message_crosses("compose.yaml", [(f"{NETWORK}{number}", 1883) for number in (1, 2, 3)])
         for broker, _, service in running[:1]:
             limit = int(re.fullmatch(r"(\d+)s", service["stop_grace_period"]).group(1))
             expect(broker.stop(limit) == 143, f"{broker.name} did not end by SIGTERM")
@@ -467,27 +476,80 @@ def parts_fit(name, documents):
 
 
 def settings_of_the_chart(name, documents):
-    """Every broker would start with its configuration: bin/dunlin check, on an address of its own instead of a pod's."""
+    """Every broker would start with its configuration: bin/dunlin check. With everything switched on, three of them also run."""
     brokers = of_kind(documents, "StatefulSet")[0]
-    conf = of_kind(documents, "ConfigMap")[0]["data"]["dunlin.conf"]
-    pod = brokers["metadata"]["name"] + "-0"
     with tempfile.TemporaryDirectory() as directory:
-        environment = {**clean_environment(), **image_variables()}
-        for variable in brokers["spec"]["template"]["spec"]["containers"][0]["env"]:
-            environment[variable["name"]] = variable.get("value", pod).replace("$(POD_NAME)", pod)
-        host = environment["DUNLIN_CLUSTER__HOST"]
-        expect(f'"{host}:7100"' in conf, f"chart, {name}: {host} is not among the seeds")
-        if not certificates(Path(directory), [host, "*." + host.split(".", 1)[1]]) and "tls" in conf:
+        pods = [Pod(documents, number, Path(directory)) for number in range(3)]
+        for pod in pods:
+            expect(f'"{pod.host}:7100"' in pod.conf, f"chart, {name}: {pod.host} is not among the seeds")
+        if not certificates(Path(directory), ["localhost", "*." + pods[0].host.split(".", 1)[1]]):
             return skip("chart", "there is no openssl, so settings with TLS were not checked")
         (Path(directory) / "users").mkdir()
-        ran([str(DIST / "bin/dunlin"), "passwd", f"{directory}/users/passwords", "a"], "bin/dunlin passwd", input="secret\n", env=clean_environment())
-        (Path(directory) / "conf").mkdir()
-        (Path(directory) / "conf/dunlin.conf").write_text(conf.replace("/etc/dunlin", directory).replace("0.0.0.0", NETWORK + "8"))
-        for key, value in environment.items():
-            if key.startswith("DUNLIN_"):
-                environment[key] = value.replace("/etc/dunlin", directory).replace("/var/lib/dunlin", directory).replace("0.0.0.0", NETWORK + "8")
-        environment["DUNLIN_ADMIN__PORT"] = "0"
-        ran([str(DIST / "bin/dunlin"), "check"], f"chart, {name}: bin/dunlin check", env=environment)
+        ran([str(DIST / "bin/dunlin"), "passwd", f"{directory}/users/passwords", "sensor-17"], "bin/dunlin passwd", input="secret\n", env=clean_environment())
+        ran([str(DIST / "bin/dunlin"), "check"], f"chart, {name}: bin/dunlin check", env=pods[0].environment)
+        if name == "full" and sys.platform.startswith("linux"):
+            started_by_the_chart(brokers, pods, directory)
+
+
+class Pod:
+    """A broker of the chart, on an address of its own and with its files below a directory."""
+
+    def __init__(self, documents, number, directory):
+        brokers = of_kind(documents, "StatefulSet")[0]
+        self.name = f"{brokers['metadata']['name']}-{number}"
+        self.address = f"{NETWORK}{10 + number}"
+        self.conf = of_kind(documents, "ConfigMap")[0]["data"]["dunlin.conf"]
+        self.environment = {**clean_environment(), **image_variables()}
+        for variable in brokers["spec"]["template"]["spec"]["containers"][0]["env"]:
+            self.environment[variable["name"]] = variable.get("value", self.name).replace("$(POD_NAME)", self.name)
+        self.host = self.environment["DUNLIN_CLUSTER__HOST"]
+        places = {
+            "/etc/dunlin/conf": f"{directory}/{self.name}",
+            "/etc/dunlin": str(directory),
+            "/var/lib/dunlin": f"{directory}/{self.name}",
+            "0.0.0.0": self.address,
+            "jmxremote.port=9010": f"jmxremote.port={(jmx := free_port())}",
+            "rmi.port=9010": f"rmi.port={jmx}",
+        }
+
+        def here(text):
+            for place, path in places.items():
+                text = text.replace(place, path)
+            return text
+
+        (directory / self.name).mkdir()
+        (directory / self.name / "dunlin.conf").write_text(here(self.conf))
+        self.environment = {key: here(value) if key.startswith("DUNLIN_") else value for key, value in self.environment.items()}
+        self.environment["DUNLIN_ADMIN__PORT"] = "0"
+
+
+def started_by_the_chart(brokers, pods, directory):
+    """Three brokers with TLS, which find each other by the names of the pods; a file stands for the DNS."""
+    names = Path(directory) / "hosts"
+    names.write_text("".join(f"{pod.address} {pod.host}\n" for pod in pods) + f"127.0.0.1 localhost {socket.gethostname()}\n")
+    probe = brokers["spec"]["template"]["spec"]["containers"][0]["readinessProbe"]["httpGet"]["path"]
+    with processes() as start:
+        running = []
+        for pod in pods:
+            pod.environment["DUNLIN_JVM_OPTS"] += f"{TEST_JVM} -Djdk.net.hosts.file={names}"
+            running.append(start(pod.name, [str(DIST / "bin/dunlin")], pod.environment))
+        if not all([answers(broker, f"http://{pod.address}:8081{probe}") for broker, pod in zip(running, pods)]):
+            return
+        a_message_crosses("chart", [(pod.address, 8883) for pod in pods], f"{directory}/listeners/ca.crt")
+
+
+def answers(broker, url):
+    """Waits until a probe of the kubelet says yes."""
+    until = time.monotonic() + 90
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    while time.monotonic() < until and broker.process.poll() is None:
+        with contextlib.suppress(OSError):
+            with direct.open(url, timeout=5) as answer:
+                if answer.status == 200:
+                    return True
+        time.sleep(0.3)
+    finding(f"{broker.name} has not become ready: {broker.said()}")
+    return False
 
 
 def certificates(directory, names):
