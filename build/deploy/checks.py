@@ -304,6 +304,8 @@ def compose():
         host = service["environment"]["DUNLIN_CLUSTER__HOST"]
         expect(service["networks"]["cluster"]["aliases"] == [host], f"compose.yaml: {name} is not found as {host}")
         expect(f"{host}:7100" in service["environment"]["DUNLIN_CLUSTER__SEEDS"].split(","), f"compose.yaml: {name} is no seed")
+        # Here they bind to loopback addresses, which need neither.
+        expect(service["environment"].get("DUNLIN_CLUSTER__PLAINTEXT") == "true", f"compose.yaml: {name} has no TLS and does not say so")
     expect(len({service["volumes"][0] for service in brokers.values()}) == 3, "compose.yaml: brokers share a data volume")
     if shutil.which("docker") and run(["docker", "compose", "version"]).returncode == 0:
         ran(["docker", "compose", "-f", str(DOCKER / "compose.yaml"), "config", "-q"], "docker compose config")
@@ -481,6 +483,7 @@ def settings_of_the_chart(name, documents):
     with tempfile.TemporaryDirectory() as directory:
         pods = [Pod(documents, number, Path(directory)) for number in range(3)]
         for pod in pods:
+            expect(pod.host == f"{pod.name}.{brokers['spec']['serviceName']}.things.svc.cluster.local", f"chart, {name}: {pod.name} is not found as {pod.host}")
             expect(f'"{pod.host}:7100"' in pod.conf, f"chart, {name}: {pod.host} is not among the seeds")
         if not certificates(Path(directory), ["localhost", "*." + pods[0].host.split(".", 1)[1]]):
             return skip("chart", "there is no openssl, so settings with TLS were not checked")
@@ -588,4 +591,5 @@ def main():
     sys.exit(1 if findings else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
