@@ -86,7 +86,8 @@ final class LeaderDialler {
     return voters.isEmpty() ? Optional.empty() : Optional.of(voters.get(Math.floorMod(turn.getAndIncrement(), voters.size())));
   }
 
-  private Optional<LinkPeer> peer(UUID node) {
+  /** Where a node accepts links; empty while that is unknown. */
+  Optional<LinkPeer> peer(UUID node) {
     return Objects.requireNonNull(cluster).service(node).map(at -> new LinkPeer(node, at.host(), at.port()));
   }
 }

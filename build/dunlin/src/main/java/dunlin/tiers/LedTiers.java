@@ -48,7 +48,7 @@ final class LedTiers {
    * Failure: closing a server ends its links, so that their other sides look for the next leader. Lanes with messages have DRAIN_MILLIS to answer what they have
    *   delivered: the rest is sent again to the next leader, from frontends to that of the routes, and from there to that of the sessions.
    */
-  private static final long COMPARE_MILLIS = 500;
+  private static final long COMPARE_MILLIS = 250;
   private static final long DRAIN_MILLIS = 1_000;
   private static final String SESSIONS = "Sessions";
   private static final String RETAINED = "RetainedMessages";
@@ -174,7 +174,10 @@ final class LedTiers {
     var _ = server.start(); // a frontend is attached when this has ended
     var accepted = new AcceptedLinks(links);
     var calls = accepted.thread("sessions");
-    accepted.accept(LinkNames.SESSIONS, calls, InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), drops.pushes(), new FrontendLinks(server, calls)));
+    var ended = new EndedFrontends(refused, dialler::peer);
+    var accepts = InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), drops.pushes(), new FrontendLinks(server, calls));
+    accepted.accept(LinkNames.SESSIONS, calls, ended.watching(accepts));
+    var comparing = timer.scheduleWithFixedDelay(() -> calls.execute(ended::compare), COMPARE_MILLIS, COMPARE_MILLIS, TimeUnit.MILLISECONDS);
     var threads = accepted.threads("shards", lanes);
     var delivery = new InboxDelivery(server);
     var streams = new LedLanes(timer, DRAIN_MILLIS);
@@ -183,6 +186,7 @@ final class LedTiers {
     beans.register(SESSIONS, server.operations());
     return () -> {
       beans.unregister(SESSIONS, Map.of());
+      comparing.cancel(false);
       streams.drain();
       accepted.close();
       server.close();

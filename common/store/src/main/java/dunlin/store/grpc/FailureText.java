@@ -49,7 +49,12 @@ public final class FailureText {
    * reached does not answer, and does not refuse.
    */
   public static boolean isRefusedConnection(Status status) {
-    for (Throwable cause = status.getCause(); cause != null; cause = cause.getCause()) {
+    return isRefusedConnection(status.getCause());
+  }
+
+  /** The same of another failure to connect. */
+  public static boolean isRefusedConnection(@Nullable Throwable failure) {
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
       if (cause instanceof ConnectException && String.valueOf(cause.getMessage()).contains("Connection refused")) return true;
     }
     return false;
