@@ -86,7 +86,8 @@ final class ExchangesTest {
     node.local().refusing = SessionCommand.AppendOfExchange.class;
     assertThat(publish(session, 1, "m")).isEqualTo(ReasonCode.UNSPECIFIED_ERROR);
     assertThat(node.gauge("dunlin.inbox.queued")).isZero();
-    assertThat(node.gauge("dunlin.inbox.exchanges-waiting")).isZero();
+    // Its line ends after its answer.
+    await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.exchanges-waiting")).isZero());
     node.local().refusing = null;
 
     var again = node.connect(publisher);
@@ -183,7 +184,7 @@ final class ExchangesTest {
     assertThat(InboxNode.get(first.reason)).isEqualTo(ReasonCode.SUCCESS);
     assertThat(InboxNode.get(second.reason)).isEqualTo(ReasonCode.SUCCESS);
     assertThat(inbox(own)).containsExactly("m1", "m2");
-    assertThat(node.gauge("dunlin.inbox.exchanges-waiting")).isZero();
+    await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.exchanges-waiting")).isZero());
   }
 
   /**
