@@ -36,16 +36,17 @@ class MetaClientTest {
         () -> now);
   }
 
+  /** One of the nodes answers, and the others use up all of the time that they get. */
+  private byte[] swallow(NodeAddress to, byte[] call, Duration deadline) throws IOException {
+    called.add(to);
+    if (to.equals(ANSWERS)) return ClusterWire.bytes(new ClusterAnswer.Unknown("here"));
+    now += deadline.toNanos();
+    throw new IOException(to + " does not answer");
+  }
+
   @Test
   void aNodeThatDoesNotReplyIsAskedLastTheNextTime() throws IOException {
-    var client =
-        client(
-            (to, _, deadline) -> {
-              called.add(to);
-              if (to.equals(ANSWERS)) return ClusterWire.bytes(new ClusterAnswer.Unknown("here"));
-              now += deadline.toNanos();
-              throw new IOException(to + " does not answer");
-            });
+    var client = client(this::swallow);
     assertThatThrownBy(() -> client.ask(new ClusterCall.Watch(0), DEADLINE)).isInstanceOf(IOException.class);
     assertThat(called).containsExactly(SWALLOWS);
     called.clear();
@@ -57,14 +58,7 @@ class MetaClientTest {
   /** A lease must outlast a leader that stands still. */
   @Test
   void aNodeThatDoesNotReplyUsesUpItsShareOnly() throws IOException {
-    var client =
-        client(
-            (to, _, deadline) -> {
-              called.add(to);
-              if (to.equals(ANSWERS)) return ClusterWire.bytes(new ClusterAnswer.Unknown("here"));
-              now += deadline.toNanos();
-              throw new IOException(to + " does not answer");
-            });
+    var client = client(this::swallow);
 
     assertThat(client.ask(new ClusterCall.Watch(0), DEADLINE, DEADLINE.dividedBy(4))).isEqualTo(new ClusterAnswer.Unknown("here"));
     assertThat(called).containsExactly(SWALLOWS, ANSWERS);

@@ -37,7 +37,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -265,40 +264,6 @@ class ReplicationTest {
       assertThatThrownBy(() -> from.range().transferLeadership(from.id(), Trio.DEADLINE)).isInstanceOf(NotLeaderException.class);
       assertThatThrownBy(() -> to.range().remove(to.id(), Trio.DEADLINE)).hasMessageContaining("it leads the range");
     }
-  }
-
-  /**
-   * While it tries, Ratis refuses all commands: whoever serves the range must know. And Ratis goes on refusing them when the successor's host refuses the
-   * connection.
-   */
-  @Test
-  void aLeaderThatTransfersItsLeadershipInVainLeadsAnew() {
-    try (var trio = Trio.start(directory, ReplicationTest::patient, UnaryOperator.identity())) {
-      trio.apply(new Put("a", "1"));
-      var leader = trio.leader();
-      var follower = trio.followers().getFirst();
-      var gone = follower.id();
-      follower.close();
-      var seen = new CopyOnWriteArrayList<Boolean>();
-      leader.range().onLeadership(seen::add);
-
-      assertThatThrownBy(() -> leader.range().transferLeadership(gone, Duration.ofSeconds(2))).isInstanceOf(StoreException.class);
-
-      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(seen).startsWith(true, false, true));
-      trio.apply(new Put("a", "2"));
-      await()
-          .atMost(Trio.DEADLINE)
-          .untilAsserted(
-              () -> assertThatThrownBy(() -> leader.range().transferLeadership(gone, Duration.ofSeconds(2))).hasMessageContaining("does not answer"));
-      trio.apply(new Put("a", "3"));
-    }
-  }
-
-  /** A follower that has ended counts as silent only later. */
-  private static ClusterSettings patient(ClusterSettings usual) {
-    return new ClusterSettings(
-        usual.port(), usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(4), usual.entriesKept(), usual.installBytesPerSecond(),
-        usual.installDeadline());
   }
 
   @Test

@@ -1,0 +1,54 @@
+package dunlin.store.raft;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.store.StoreException;
+import dunlin.store.raft.Command.Put;
+import dunlin.store.settings.ClusterSettings;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A leadership is transferred to a node that has just ended. */
+class LeadershipTransferTest {
+  @TempDir Path directory;
+
+  /**
+   * While it tries, Ratis refuses all commands: the range's server must be closed. And Ratis goes on refusing them when the successor's host refuses the
+   * connection.
+   */
+  @Test
+  void aLeaderThatTransfersItsLeadershipInVainLeadsAnew() {
+    try (var trio = Trio.start(directory, LeadershipTransferTest::patient, UnaryOperator.identity())) {
+      trio.apply(new Put("a", "1"));
+      var leader = trio.leader();
+      var follower = trio.followers().getFirst();
+      var gone = follower.id();
+      follower.close();
+      var seen = new CopyOnWriteArrayList<Boolean>();
+      leader.range().onLeadership(seen::add);
+
+      assertThatThrownBy(() -> leader.range().transferLeadership(gone, Duration.ofSeconds(2))).isInstanceOf(StoreException.class);
+
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(seen).startsWith(true, false, true));
+      trio.apply(new Put("a", "2"));
+      await()
+          .atMost(Trio.DEADLINE)
+          .untilAsserted(
+              () -> assertThatThrownBy(() -> leader.range().transferLeadership(gone, Duration.ofSeconds(2))).hasMessageContaining("does not answer"));
+      trio.apply(new Put("a", "3"));
+    }
+  }
+
+  /** A follower that has ended counts as silent only later. */
+  private static ClusterSettings patient(ClusterSettings usual) {
+    return new ClusterSettings(
+        usual.port(), usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(4), usual.entriesKept(), usual.installBytesPerSecond(),
+        usual.installDeadline());
+  }
+}
