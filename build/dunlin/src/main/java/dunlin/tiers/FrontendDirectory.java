@@ -91,8 +91,7 @@ final class FrontendDirectory {
   private void heard(UUID node) {
     gone.remove(node);
     refused.isThere(node);
-    if (!detached.contains(node)) return;
-    backSinceDown.add(node);
+    if (detached.contains(node)) backSinceDown.add(node);
     attach(node);
   }
 
@@ -140,7 +139,6 @@ final class FrontendDirectory {
       var handler = calls.open(link, opening);
       UUID node = UUID.fromString(link.caller());
       heard(node);
-      attach(node);
       return new Heard(node, handler);
     };
   }

@@ -5,7 +5,6 @@ import dunlin.links.LinkDialler;
 import dunlin.links.LinkPeer;
 import dunlin.placement.PlacedRange;
 import dunlin.store.Replica;
-import dunlin.store.StoreException;
 import dunlin.transport.lane.SendingStream;
 import java.util.List;
 import java.util.Map;
@@ -59,11 +58,7 @@ final class LeaderDialler {
 
   private boolean isLedElsewhere(String kind, UUID node) {
     var replica = replicas.get(kind);
-    try {
-      return replica != null && replica.status().leader().filter(leader -> !leader.equals(node)).isPresent();
-    } catch (StoreException closed) {
-      return false;
-    }
+    return replica != null && replica.status().leader().filter(leader -> !leader.equals(node)).isPresent();
   }
 
   /** Dials a link to a node. */

@@ -121,7 +121,7 @@ final class Membership {
     change(server, what, deadline, (now, step) -> {
           if (!contains(now, node)) throw refused(what, "it has no vote");
           if (node.equals(RatisPeers.node(server.getId()))) return;
-          // The range serves nobody while it waits for a successor. A follower answers twice in an election timeout.
+          // The range is not served while it waits for a successor. A follower answers twice in an election timeout.
           var silence = silences(server.getDivision(group)).get(RatisPeers.id(node));
           if (silence == null || silence.toMillis() > RaftServerConfigKeys.Rpc.timeoutMin(server.getProperties()).toLong(TimeUnit.MILLISECONDS))
             throw refused(what, "it does not answer");
@@ -161,11 +161,11 @@ final class Membership {
 
   /**
    * Ends a transfer that Ratis has begun by itself and not ended; called about once a second. The leadership counts as lost and gained,
-   * so whoever serves the range begins anew: it was refused commands.
+   * so the range gets a new server: commands of the present one were refused.
    */
   void endStuckTransfer(RaftServer.Division division, long nowNanos) {
-    var transfer = new PendingTransfer(division);
-    if (!leadership.leading() || !transfer.exists()) {
+    var transfer = leadership.leading() ? new PendingTransfer(division) : null;
+    if (transfer == null || !transfer.exists()) {
       stuckSinceNanos = NEVER;
       return;
     }
