@@ -49,7 +49,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- fail "The listeners tls and wss need listeners.tlsSecret." -}}
 {{- end -}}
 {{- if not (or .Values.listeners.tcp.enabled .Values.listeners.ws.enabled .Values.listeners.tls.enabled .Values.listeners.wss.enabled) -}}
-{{- fail "No listener is enabled, so nobody could connect." -}}
+{{- fail "No listener is enabled: clients could not connect." -}}
 {{- end -}}
 {{- if lt (int .Values.replicas) (int .Values.cluster.founders) -}}
 {{- fail "replicas must not be less than cluster.founders, which are the seeds of the cluster." -}}

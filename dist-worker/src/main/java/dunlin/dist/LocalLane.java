@@ -46,7 +46,7 @@ final class LocalLane implements Lane {
    * message.
    * Failure: an exception of a destination is thrown to the publisher's connection; the scratch is cleared. A message that
    * matches a route to a frontend that was neither attached nor detached may have a subscriber there. In a cluster it is
-   * returned, and delivered to nobody: its sender sends it again until that frontend is known. In one process it is delivered
+   * returned, and not delivered: its sender sends it again until that frontend is known. In one process it is delivered
    * to the others and answered SERVER_UNAVAILABLE.
    */
   /** Stands for a detached destination, which no message is delivered to. */
@@ -258,7 +258,7 @@ final class LocalLane implements Lane {
     deliveries[destination].deliver(message.withoutExchange(), routes, feedback, new MovedAnswer(group, acknowledgement));
   }
 
-  /** A pick for a group is told once the shard has the message: the next repetition would take it for recorded there. */
+  /** Tells the sender of the pick once the shard has the message: the next repetition would take the message for recorded there. */
   private static final class MovedAnswer extends Acknowledgement {
     private final Route group;
     private final Acknowledgement to;

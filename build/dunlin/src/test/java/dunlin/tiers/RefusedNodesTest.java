@@ -31,7 +31,7 @@ class RefusedNodesTest {
     assertThat(refused.isGone(new UUID(1, 2))).isFalse();
   }
 
-  /** What was refused long ago says nothing: nobody may have dialled it since. */
+  /** The node may not have been dialled since. */
   @Test
   void refusalsOfLongAgoDoNotCount() {
     refuse(5, Duration.ofMillis(200));

@@ -293,7 +293,7 @@ public final class LinkDialler implements AutoCloseable {
           });
     }
 
-    /** Ends it at once: nobody may be there to close it. */
+    /** Ends it without waiting for the other side to close it. */
     private void abandon() {
       closed = true;
       channel.shutdownNow();

@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
 final class PeerConnections {
   /*
    * A peer is silent when it has not answered a leader here for SILENT_NANOS, or when a group has had no leader for so
-   * long: then all of its peers are, since nobody can tell which of them are not reached. Connections to silent peers are
+   * long: then all of its peers are, since it is unknown which of them are not reached. Connections to silent peers are
    * replaced, and attempts of others that have failed are repeated.
    *
    * Owner: the maintenance thread.

@@ -6,7 +6,7 @@ import org.apache.ratis.server.RaftServer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The transfer of the leadership that a group of Ratis has begun. Meanwhile Ratis refuses all commands of the group.
+ * The transfer of the leadership that a group of Ratis has begun. While it is pending, Ratis refuses all commands of the group.
  *
  * <p>Ratis 3.3.0 does not forget a transfer that fails at once, because the connection to the successor is refused: the
  * leader then refuses commands until that node is back. It begins transfers by itself, too, when a node with a higher

@@ -30,7 +30,7 @@ final class LeaderMonitor {
   private static final long PREFERRED_NANOS = TimeUnit.SECONDS.toNanos(30);
   private static final Duration REACHABLE = Duration.ofSeconds(10);
 
-  /** A successor has answered this lately; the range serves nobody while it waits for one. */
+  /** A successor has answered this lately; the range is not served while it waits for one. */
   private static final Duration ANSWERS = Duration.ofSeconds(1);
   private static final Duration HAND_OVER_DEADLINE = Duration.ofSeconds(10);
   /** A part of the three seconds in which the store has to stop. */

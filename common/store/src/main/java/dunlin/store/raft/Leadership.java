@@ -26,7 +26,7 @@ final class Leadership {
   /*
    * Owner: Ratis' threads and the maintenance thread write, under the lock; any thread reads.
    * A leader that transfers its leadership accepts no command any more, and may lead again when the transfer fails. It
-   * counts as lost from the beginning: whoever serves the range ends then, and does not wait for what is refused.
+   * counts as lost from the beginning: the range's server is closed then, since its commands are refused.
    *
    * Failure: Ratis reports "lost" and "ready" on different threads. A late "ready" is checked against Ratis' own state,
    * and the maintenance compares once a second.
