@@ -38,6 +38,7 @@ import dunlin.store.OutcomeUnknownException;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
+import dunlin.store.disk.NodeIdentity;
 import dunlin.store.raft.RangeStore;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
@@ -47,6 +48,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
@@ -65,7 +67,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * This node as a member of its cluster. It finds or founds the cluster, keeps the replicas that the meta group assigns
- * to it, and has a replica of the meta group when one is placed here.
+ * to it, and has a replica of the meta group when one is placed here. A node without a store has no replicas, and only knows the cluster.
  *
  * <p>To use it, open the {@link RangeStore}, {@link #open} the cluster, make {@link #answer} reachable for other nodes,
  * and call {@link #start}, which starts the store. At the end, {@link #close} the cluster and then the store.
@@ -91,7 +93,8 @@ public final class Cluster implements AutoCloseable {
   private static final String DIRECTORY = "cluster";
 
   private final MemberSettings settings;
-  private final RangeStore store;
+  private final @Nullable RangeStore store;
+  private final long incarnation;
   private final OutgoingCalls calls;
   private final Path directory;
   private final UUID self;
@@ -118,7 +121,8 @@ public final class Cluster implements AutoCloseable {
 
   private Cluster(
       MemberSettings settings,
-      RangeStore store,
+      NodeIdentity own,
+      @Nullable RangeStore store,
       Path dataDirectory,
       NodeCalls calls,
       Collection<RangeKind<?, ?, ?>> kinds,
@@ -127,13 +131,13 @@ public final class Cluster implements AutoCloseable {
     this.store = store;
     this.calls = new OutgoingCalls(calls);
     directory = directoryIn(dataDirectory);
-    self = store.member().node();
+    self = own.nodeId();
+    incarnation = own.incarnation();
     var stored = ClusterIdentity.read(directory);
     identity = stored.orElse(null);
     member = stored.isPresent() && !stored.get().founding();
     known = new KnownMap(directory);
     joins = new JoinCheck(self, settings, known, this.calls, refusals);
-    store.members(known::host);
     meta =
         new MetaRange(
             self,
@@ -143,19 +147,24 @@ public final class Cluster implements AutoCloseable {
             },
             _ -> wake());
     var all = new ArrayList<RangeKind<?, ?, ?>>(kinds);
-    all.add(meta.kind());
+    if (settings.roles().store()) all.add(meta.kind());
     var names = new TreeSet<String>();
     for (var kind : all)
       if (!names.add(kind.name())) throw new IllegalArgumentException("two kinds of ranges are called '" + kind.name() + "'");
-    for (String kind : settings.founds())
+    for (String kind : settings.roles().founds())
       if (!names.contains(kind)) throw new IllegalArgumentException("the kind '" + kind + "' is to be founded but is not known");
-    var raft = store.member();
-    node =
-        ClusterNode.joining(
-            self, settings.host(), KnownMap.ports(raft.port(), settings.servicePort()), names, settings.region(),
-            settings.zone());
-    replicas = new LocalReplicas(store, all, CreationNotes.open(directory.resolve("replicas"), store.stored()), this::changed);
-    replicas.requireKnown(); // before anything is written, above all before the directory is marked as a cluster's
+    names.addAll(settings.roles().words());
+    Map<String, Integer> ports;
+    if (store == null) {
+      ports = KnownMap.ports(settings.servicePort());
+      replicas = LocalReplicas.none(directory, this::changed);
+    } else {
+      store.members(known::host);
+      ports = KnownMap.ports(store.member().port(), settings.servicePort());
+      replicas = new LocalReplicas(store, all, CreationNotes.open(directory.resolve("replicas"), store.stored()), this::changed);
+      replicas.requireKnown(); // before anything is written, above all before the directory is marked as a cluster's
+    }
+    node = ClusterNode.joining(self, settings.host(), ports, names, settings.region(), settings.zone());
     actions = new NodeActions(self, replicas, followedTerm, known::raft);
     meters = new ClusterMeters(registry);
     meters.gauge(
@@ -197,7 +206,14 @@ public final class Cluster implements AutoCloseable {
       NodeCalls calls,
       Collection<RangeKind<?, ?, ?>> kinds,
       MeterRegistry registry) {
-    return new Cluster(settings, store, dataDirectory, calls, kinds, registry);
+    return new Cluster(settings, new NodeIdentity(store.member().node(), store.incarnation()), store, dataDirectory, calls, kinds, registry);
+  }
+
+  /** The same for a node without a store. It joins a cluster that others have founded. */
+  public static Cluster openWithoutStore(
+      MemberSettings settings, NodeIdentity own, Path dataDirectory, NodeCalls calls, MeterRegistry registry) {
+    if (settings.roles().store()) throw new IllegalArgumentException("a node without a store can have no replica of the meta group");
+    return new Cluster(settings, own, null, dataDirectory, calls, List.of(), registry);
   }
 
   /**
@@ -213,7 +229,7 @@ public final class Cluster implements AutoCloseable {
     identity = belongs;
     if (belongs.founding()) declareFirst();
     replicas.declareStored();
-    store.start(left(until));
+    if (store != null) store.start(left(until));
     if (belongs.founding()) belongs = found(belongs, until);
     var address = new NodeAddress(settings.host(), settings.servicePort());
     var client = new MetaClient(belongs.cluster(), address, known, seeds, calls, this::handle, System::nanoTime);
@@ -222,7 +238,7 @@ public final class Cluster implements AutoCloseable {
             threadName("placement"), meta, new NodeAdmin(self, belongs.cluster(), actions, known, calls), settings, meters);
     var loads =
         new RangeLoads(threadName("loads"), self, replicas, settings.operations().splits(), settings.heartbeat());
-    var reporter = new NodeReporter(self, store.incarnation(), replicas, loads);
+    var reporter = new NodeReporter(self, incarnation, replicas, loads);
     var heartbeat = new Heartbeat(threadName("heartbeat"), node, reporter, followedTerm, known, client, settings, meters);
     synchronized (this) {
       if (closed) throw new StoreException("closed while the node started");
@@ -261,7 +277,7 @@ public final class Cluster implements AutoCloseable {
 
   private void declareFirst() {
     replicas.declareFirst(MetaRange.KIND, first(MetaRange.KIND));
-    for (String kind : settings.founds()) replicas.declareFirst(kind, first(kind));
+    for (String kind : settings.roles().founds()) replicas.declareFirst(kind, first(kind));
   }
 
   private RangeDescriptor first(String kind) {
@@ -278,7 +294,7 @@ public final class Cluster implements AutoCloseable {
     commands.add(new FoundCluster(belongs.cluster()));
     commands.add(new RegisterNode(node));
     commands.add(new PlaceRange(first(MetaRange.KIND)));
-    for (String kind : settings.founds()) commands.add(new PlaceRange(first(kind)));
+    for (String kind : settings.roles().founds()) commands.add(new PlaceRange(first(kind)));
     settings.agreed().forEach((name, value) -> commands.add(new Change(name, value)));
     for (var command : commands) {
       if (proposeAgain(command, until) instanceof PlacementResult.Refused(var reason, var sentence))
@@ -329,7 +345,10 @@ public final class Cluster implements AutoCloseable {
     }
     try {
       var own = identity;
-      if (sent.call() instanceof Hello) return new HelloIs(self, own == null ? null : own.cluster());
+      if (sent.call() instanceof Hello) {
+        if (own == null && !settings.roles().store()) return new Refused("node " + self + " belongs to no cluster and cannot found one, since it does not have the role store");
+        return new HelloIs(self, own == null ? null : own.cluster());
+      }
       if (own == null || !own.cluster().equals(sent.cluster()))
         return new Refused(
             "node " + self + (own == null ? " belongs to no cluster" : " belongs to cluster " + own.cluster())
@@ -441,6 +460,15 @@ public final class Cluster implements AutoCloseable {
   /** Where the store service of a node is, by the known map; {@link #answer} of that node is reached there. */
   public Optional<NodeAddress> service(UUID of) {
     return known.service(of);
+  }
+
+  /**
+   * The node that leads a range, as the leader of the meta group last said. Up to a heartbeat old, and older while the meta group has no leader; empty while
+   * that is unknown.
+   */
+  public Optional<UUID> leader(UUID range) {
+    var running = parts;
+    return running == null ? Optional.empty() : Optional.ofNullable(running.heartbeat.leaders().get(range));
   }
 
   /** Calls this with the map and with each newer one, in order; it must be quick. */

@@ -16,6 +16,7 @@ import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Supplier;
 
@@ -57,22 +58,23 @@ final class ClusterBean implements ClusterMXBean {
             node ->
                 new NodeRow(
                     node.id().toString(), node.host(), node.region(), node.zone(), node.state().name(),
-                    map.rangesOn(node.id()).size()))
+                    map.rangesOn(node.id()).size(), List.copyOf(node.roles())))
         .toList();
   }
 
   @Override
   public List<RangeRow> getRanges() {
-    return cluster.map().ranges().values().stream().map(placed -> row(placed.range())).toList();
+    return cluster.map().ranges().values().stream().map(placed -> row(placed.range(), cluster.leader(placed.range().id()))).toList();
   }
 
-  private static RangeRow row(RangeDescriptor range) {
+  private static RangeRow row(RangeDescriptor range, Optional<UUID> leader) {
     return new RangeRow(
         range.id().toString(),
         range.kind(),
         range.keys().toString(),
         range.epoch(),
-        range.peers().stream().map(UUID::toString).toList());
+        range.peers().stream().map(UUID::toString).toList(),
+        leader.map(UUID::toString).orElse(""));
   }
 
   @Override

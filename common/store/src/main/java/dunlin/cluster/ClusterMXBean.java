@@ -11,14 +11,18 @@ import java.util.List;
 @Description(
     "The cluster, as it is seen and changed from any of its nodes. A UUID may be shortened to a unique beginning of at least four characters")
 public interface ClusterMXBean {
-  /** @param state JOINED, SUSPECT, DOWN, DRAINING or LEFT */
-  record NodeRow(String id, String host, String region, String zone, String state, int replicas) {}
+  /**
+   * @param state JOINED, SUSPECT, DOWN, DRAINING or LEFT
+   * @param roles what it does: the kinds of ranges that it may have replicas of, those of which it is preferred, and whether it is a frontend
+   */
+  record NodeRow(String id, String host, String region, String zone, String state, int replicas, List<String> roles) {}
 
   /**
    * @param keys from the first to the one behind the last, in hexadecimal
    * @param voters the nodes that have a replica, without one that is still being made
+   * @param leader the node that leads it, as of the last heartbeat; empty while that is unknown
    */
-  record RangeRow(String id, String kind, String keys, long epoch, List<String> voters) {}
+  record RangeRow(String id, String kind, String keys, long epoch, List<String> voters, String leader) {}
 
   /** @param waiting why it is stalled; known only on the leader of the meta group */
   record OperationRow(String id, String what, boolean cancelled, String waiting) {}

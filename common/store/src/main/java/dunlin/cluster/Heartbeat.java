@@ -11,6 +11,9 @@ import dunlin.placement.Operation.Split;
 import dunlin.placement.PlacementCommand.RegisterNode;
 import dunlin.placement.PlacementResult.Refused;
 import java.io.IOException;
+import java.util.Collections;
+import java.util.NavigableMap;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
@@ -40,6 +43,7 @@ final class Heartbeat {
   private final Thread thread;
   private volatile boolean closed;
   private volatile boolean connected;
+  private volatile NavigableMap<UUID, UUID> leaders = Collections.emptyNavigableMap();
   private volatile long heardNanos = System.nanoTime();
   private int lost; // heartbeats in succession
 
@@ -79,6 +83,11 @@ final class Heartbeat {
   /** Time since this node sent the last heartbeat that a leader of the meta group has answered, in nanoseconds. */
   long silenceNanos() {
     return System.nanoTime() - heardNanos;
+  }
+
+  /** The leaders of ranges, as the answer to the last heartbeat has them. */
+  NavigableMap<UUID, UUID> leaders() {
+    return leaders;
   }
 
   private void run() {
@@ -127,8 +136,9 @@ final class Heartbeat {
     long leadership = followedTerm.followed();
     long version = known.map().version();
     var answer = meta.ask(new Report(reporter.report(leadership), version), settings.lease(), settings.lease().dividedBy(ADDRESSES_IN_A_LEASE));
-    if (!(answer instanceof Heard(var present, var update))) throw new IOException("a report is answered by " + answer);
+    if (!(answer instanceof Heard(var present, var update, var now))) throw new IOException("a report is answered by " + answer);
     known.update(version, update);
+    leaders = now;
     followedTerm.heard(present);
     return followedTerm.followed() > leadership;
   }

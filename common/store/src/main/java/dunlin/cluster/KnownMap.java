@@ -118,4 +118,9 @@ final class KnownMap {
   static Map<String, Integer> ports(int raft, int service) {
     return Map.of(RAFT, raft, SERVICE, service);
   }
+
+  /** Those of a node without a store. */
+  static Map<String, Integer> ports(int service) {
+    return Map.of(SERVICE, service);
+  }
 }

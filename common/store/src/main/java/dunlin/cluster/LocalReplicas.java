@@ -9,6 +9,7 @@ import dunlin.store.RangeLogic;
 import dunlin.store.Replica;
 import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -19,6 +20,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** The replicas of this node, each with its creation note. */
 final class LocalReplicas {
@@ -29,19 +31,29 @@ final class LocalReplicas {
   /** A replica and the note that was written when it was made. */
   record Hosted(Replica<?, ?> replica, Note note) {}
 
-  private final RangeStore store;
+  private final @Nullable RangeStore store;
   private final Map<String, RangeKind<?, ?, ?>> kinds;
   private final CreationNotes notes;
   private final Runnable changed;
   private final Map<UUID, Hosted> hosted = new ConcurrentHashMap<>();
 
   /** @param changed is called when a replica is added or removed, or gains or loses the leadership; must be quick */
-  LocalReplicas(RangeStore store, Collection<RangeKind<?, ?, ?>> kinds, CreationNotes notes, Runnable changed) {
+  LocalReplicas(@Nullable RangeStore store, Collection<RangeKind<?, ?, ?>> kinds, CreationNotes notes, Runnable changed) {
     this.store = store;
     this.changed = changed;
-    store.onSplit(_ -> changed.run());
+    if (store != null) store.onSplit(_ -> changed.run());
     this.kinds = kinds.stream().collect(Collectors.toMap(RangeKind::name, Function.identity()));
     this.notes = notes;
+  }
+
+  /** Those of a node without a store: it knows no kind of ranges, and refuses every replica. */
+  static LocalReplicas none(Path directory, Runnable changed) {
+    return new LocalReplicas(null, List.of(), CreationNotes.open(directory.resolve("replicas"), List.of()), changed);
+  }
+
+  private RangeStore store() {
+    if (store == null) throw new StoreException("this node has no store");
+    return store;
   }
 
   Collection<Hosted> all() {
@@ -54,7 +66,7 @@ final class LocalReplicas {
 
   /** @throws StoreException when the data directory holds a range of a kind that this node does not know */
   void requireKnown() {
-    store.stored().forEach(this::known);
+    store().stored().forEach(this::known);
   }
 
   private RangeId known(UUID range) {
@@ -63,6 +75,7 @@ final class LocalReplicas {
 
   /** Declares what the data directory holds; before the store starts. */
   void declareStored() {
+    if (store == null) return;
     for (UUID range : store.stored()) {
       if (hosted.containsKey(range)) continue;
       var id = known(range);
@@ -84,7 +97,7 @@ final class LocalReplicas {
     boolean first = note.creation().equals(NodeReport.ORIGINAL) && note.range().origin().isEmpty();
     L logic = kind.logic().apply(id);
     var replica =
-        first ? store.range(note.range(), kind.codec(), logic) : store.range(id, List.of(), kind.codec(), logic);
+        first ? store().range(note.range(), kind.codec(), logic) : store().range(id, List.of(), kind.codec(), logic);
     host(kind, replica, logic, note);
   }
 
@@ -114,7 +127,7 @@ final class LocalReplicas {
     L logic = kind.logic().apply(id);
     Replica<C, R> replica;
     try {
-      replica = store.createReplica(id, members, true, kind.codec(), logic, deadline);
+      replica = store().createReplica(id, members, true, kind.codec(), logic, deadline);
     } catch (StoreException e) {
       lost.ifPresentOrElse(notes::put, () -> notes.remove(id.uuid()));
       throw e;
@@ -124,7 +137,7 @@ final class LocalReplicas {
 
   /** Ranges that were split off here and whose group is not started yet. */
   List<RangeDescriptor> unstarted() {
-    return store.unstarted();
+    return store == null ? List.of() : store.unstarted();
   }
 
   /** Starts the group of a range that was split off here. */
@@ -136,17 +149,17 @@ final class LocalReplicas {
     var id = new RangeId(kind.name(), note.range().id());
     notes.put(note);
     L logic = kind.logic().apply(id);
-    host(kind, store.startSplit(id, members, kind.codec(), logic, deadline), logic, note);
+    host(kind, store().startSplit(id, members, kind.codec(), logic, deadline), logic, note);
   }
 
   void drop(UUID range, Duration deadline) {
     var dropped = hosted.get(range);
     if (dropped == null) {
-      idOf(range).ifPresent(store::dropUnstarted);
+      idOf(range).ifPresent(id -> store().dropUnstarted(id));
       changed.run();
       return;
     }
-    store.dropReplica(dropped.replica().id(), deadline);
+    store().dropReplica(dropped.replica().id(), deadline);
     hosted.remove(range);
     notes.remove(range);
     changed.run();

@@ -1,6 +1,7 @@
 package dunlin.cluster;
 
 import dunlin.cluster.call.Seeds;
+import dunlin.placement.ClusterNode;
 import dunlin.placement.plan.OperationSettings;
 import java.time.Duration;
 import java.util.Collections;
@@ -16,7 +17,7 @@ import java.util.TreeMap;
  * @param host the name by which the others reach this node
  * @param servicePort where {@link Cluster#answer} is reached
  * @param region and zone: replicas of a range are put into different ones where that is possible
- * @param founds the kinds of which a new cluster gets its first range
+ * @param roles what this node does in the cluster
  * @param heartbeat how often the node reports its state
  * @param lease after how much silence a node is suspected, at least two heartbeats
  * @param downAfter after how much silence it counts as dead, at least a lease
@@ -30,14 +31,28 @@ public record MemberSettings(
     int servicePort,
     String region,
     String zone,
-    Set<String> founds,
+    Roles roles,
     Duration heartbeat,
     Duration lease,
     Duration downAfter,
     OperationSettings operations,
     NavigableMap<String, String> agreed) {
+  /**
+   * What a node does in its cluster, besides having replicas of the kinds that it knows.
+   *
+   * @param store whether it may found the cluster, and have a replica of the meta group
+   * @param founds the kinds of which a new cluster gets its first range; this node must know them
+   * @param words more words for its row in the map, such as those of {@link ClusterNode#preferring}
+   */
+  public record Roles(boolean store, Set<String> founds, Set<String> words) {
+    public Roles {
+      founds = Set.copyOf(founds);
+      words = Set.copyOf(words);
+      if (!store && !founds.isEmpty()) throw new IllegalArgumentException("a node that founds no cluster founds no range of " + founds);
+    }
+  }
+
   public MemberSettings {
-    founds = Set.copyOf(founds);
     agreed = Collections.unmodifiableNavigableMap(new TreeMap<>(agreed));
     if (bootstrapExpect < 1 || bootstrapExpect > 1024)
       throw new IllegalArgumentException("bootstrapExpect is " + bootstrapExpect + ", must be from 1 to 1024");
@@ -52,20 +67,26 @@ public record MemberSettings(
 
   public static MemberSettings of(String seeds, int bootstrapExpect, String host, int servicePort, Set<String> founds) {
     return new MemberSettings(
-        seeds, bootstrapExpect, host, servicePort, "", "", founds, Duration.ofSeconds(1), Duration.ofSeconds(5),
+        seeds, bootstrapExpect, host, servicePort, "", "", new Roles(true, founds, Set.of()), Duration.ofSeconds(1), Duration.ofSeconds(5),
         Duration.ofSeconds(10), OperationSettings.defaults(), Collections.emptyNavigableMap());
+  }
+
+  /** The same for a node with other roles. */
+  public MemberSettings with(Roles changed) {
+    return new MemberSettings(
+        seeds, bootstrapExpect, host, servicePort, region, zone, changed, heartbeat, lease, downAfter, operations, agreed);
   }
 
   /** The same with other times, for a cluster that is to detect failures sooner or later. */
   public MemberSettings with(Duration beat, Duration silence, Duration dead) {
     return new MemberSettings(
-        seeds, bootstrapExpect, host, servicePort, region, zone, founds, beat, silence, dead, operations, agreed);
+        seeds, bootstrapExpect, host, servicePort, region, zone, roles, beat, silence, dead, operations, agreed);
   }
 
   /** The same with settings that must be the same on all nodes. */
   public MemberSettings with(NavigableMap<String, String> all) {
     return new MemberSettings(
-        seeds, bootstrapExpect, host, servicePort, region, zone, founds, heartbeat, lease, downAfter, operations, all);
+        seeds, bootstrapExpect, host, servicePort, region, zone, roles, heartbeat, lease, downAfter, operations, all);
   }
 
   /** After how much silence of the meta group this node has no clients any more, at most. */
@@ -76,6 +97,6 @@ public record MemberSettings(
 
   public MemberSettings with(OperationSettings changed) {
     return new MemberSettings(
-        seeds, bootstrapExpect, host, servicePort, region, zone, founds, heartbeat, lease, downAfter, changed, agreed);
+        seeds, bootstrapExpect, host, servicePort, region, zone, roles, heartbeat, lease, downAfter, changed, agreed);
   }
 }

@@ -97,11 +97,13 @@ final class PlacementDriver {
     var placement = meta.placement();
     var leading = leading();
     if (leading.isEmpty() || placement.isEmpty()) return Optional.empty();
+    NavigableMap<UUID, UUID> leaders;
     synchronized (this) {
       leading.get().heard(report, placement.get().map(), now());
+      leaders = leading.get().leaders(placement.get().map());
     }
     if (!placement.get().map().intents().isEmpty()) wake();
-    return Optional.of(new Heard(leading.get().leadership(), placement.get().since(known)));
+    return Optional.of(new Heard(leading.get().leadership(), placement.get().since(known), leaders));
   }
 
   /** For each operation that is stalled, why; only on the leader. */

@@ -17,7 +17,7 @@ import java.util.UUID;
  * @param id from the node's data directory: an empty directory makes a new node
  * @param host a name rather than a number: it is resolved again when a connection fails
  * @param ports by what they are for
- * @param roles among them the kinds of the ranges that the node may have replicas of
+ * @param roles among them the kinds of the ranges that the node may have replicas of, and the words of {@link #preferring}
  */
 public record ClusterNode(
     UUID id,
@@ -29,6 +29,7 @@ public record ClusterNode(
     State state) {
   private static final int FORMAT = 1;
   private static final int WORDS_MAX = 16;
+  private static final String PREFERS = "prefers ";
   private static final int WORD_LENGTH_MAX = 255;
 
   /** What the cluster may expect of a node. */
@@ -91,6 +92,16 @@ public record ClusterNode(
   /** Whether ranges of this kind may lie here. */
   public boolean holds(String kind) {
     return roles.contains(kind);
+  }
+
+  /** The word among the roles by which ranges of a kind, and above all their leaders, are placed here rather than on nodes without it. */
+  public static String preferring(String kind) {
+    return PREFERS + kind;
+  }
+
+  /** Whether ranges of this kind are placed here rather than on nodes that only hold them. */
+  public boolean prefers(String kind) {
+    return roles.contains(preferring(kind));
   }
 
   public ClusterNode in(State changed) {

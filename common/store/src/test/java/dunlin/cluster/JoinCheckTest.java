@@ -167,10 +167,10 @@ class JoinCheckTest {
 
   @Test
   void anotherVersionIsNamed() {
-    refused((_, _, _) -> new byte[] {3, 1, 1}, null, "seed 127.0.0.1:1", "answer of format 3, known is 2");
+    refused((_, _, _) -> new byte[] {9, 1, 1}, null, "seed 127.0.0.1:1", "answer of format 9, known is 3");
     refused(
-        (_, _, _) -> ClusterWire.bytes(new ClusterAnswer.Refused("a call that cannot be read: call of format 2, known is 3")), null,
-        "call of format 2, known is 3");
+        (_, _, _) -> ClusterWire.bytes(new ClusterAnswer.Refused("a call that cannot be read: call of format 3, known is 4")), null,
+        "call of format 3, known is 4");
   }
 
   private NodeCalls member(ClusterAnswer joined) {

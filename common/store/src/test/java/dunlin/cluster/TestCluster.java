@@ -2,6 +2,7 @@ package dunlin.cluster;
 
 import static org.awaitility.Awaitility.await;
 
+import dunlin.cluster.MemberSettings.Roles;
 import dunlin.cluster.call.NodeAddress;
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
@@ -14,6 +15,7 @@ import dunlin.store.RangeId;
 import dunlin.store.RangeStatus;
 import dunlin.store.Replica;
 import dunlin.store.StoreException;
+import dunlin.store.disk.NodeIdentity;
 import dunlin.store.raft.DirectSnapshots;
 import dunlin.store.raft.FreePort;
 import dunlin.store.raft.RangeStore;
@@ -65,6 +67,13 @@ final class TestCluster implements AutoCloseable {
     final Map<UUID, Replica<Ledger.Entry, String>> replicas = new ConcurrentHashMap<>();
     Supplier<Ledger> ledger = Ledger::new;
     Set<String> founds = Set.of(Ledger.KIND);
+
+    /** Null for a node that may found the cluster. */
+    @Nullable Roles roles;
+
+    /** Whether it has a store, and so replicas. */
+    boolean stores = true;
+
     volatile @Nullable RangeStore store;
     volatile @Nullable Cluster cluster;
 
@@ -95,6 +104,7 @@ final class TestCluster implements AutoCloseable {
 
     /** Opens the store and the cluster, so that other nodes get answers, without starting them. */
     Node open() {
+      if (!stores) return opened(Cluster.openWithoutStore(settings(), new NodeIdentity(UUID.randomUUID(), 1), data, TestCluster.this::call, new SimpleMeterRegistry()));
       var usual = ClusterSettings.loopback(raft);
       var quick =
           new ClusterSettings(
@@ -107,15 +117,22 @@ final class TestCluster implements AutoCloseable {
       var kind =
           new RangeKind<Ledger.Entry, String, Ledger>(
               Ledger.KIND, Ledger.CODEC, _ -> ledger.get(), (replica, _) -> replicas.put(replica.id().uuid(), replica));
+      snapshots.opened(opened);
+      return opened(Cluster.open(settings(), opened, data, TestCluster.this::call, List.of(kind), new SimpleMeterRegistry()));
+    }
+
+    private Node opened(Cluster member) {
+      cluster = member;
+      reached.put(new NodeAddress("127.0.0.1", service), member);
+      return this;
+    }
+
+    private MemberSettings settings() {
       var settings =
           MemberSettings.of(seeds, expect, "127.0.0.1", service, founds)
               .with(Duration.ofMillis(200), Duration.ofSeconds(6), Duration.ofSeconds(12)) // long, since a node on a busy machine must not count as dead
               .with(operations);
-      var member = Cluster.open(settings, opened, data, TestCluster.this::call, List.of(kind), new SimpleMeterRegistry());
-      cluster = member;
-      snapshots.opened(opened);
-      reached.put(new NodeAddress("127.0.0.1", service), member);
-      return this;
+      return roles == null ? settings : settings.with(roles);
     }
 
     /** A store that is still stopping keeps its directory for a moment longer than its close() waits. */
@@ -139,11 +156,11 @@ final class TestCluster implements AutoCloseable {
     void close() {
       var closing = cluster;
       var store = this.store;
-      if (closing == null || store == null) return;
+      if (closing == null) return;
       reached.remove(new NodeAddress("127.0.0.1", service));
-      snapshots.closing(store);
+      if (store != null) snapshots.closing(store);
       closing.close();
-      store.close();
+      if (store != null) store.close();
       // Its directory stays locked until everything has ended, and close() does not wait that long.
       cluster = null;
       this.store = null;
@@ -226,9 +243,14 @@ final class TestCluster implements AutoCloseable {
 
   /** Adds a node that joins by the seeds of the others. */
   Node join() {
+    return add().open().start();
+  }
+
+  /** Adds a node that is not opened yet. */
+  Node add() {
     var node = new Node(directory.resolve("node-" + nodes.size()), FreePort.find());
     nodes.add(node);
-    return node.open().start();
+    return node;
   }
 
   List<Node> running() {

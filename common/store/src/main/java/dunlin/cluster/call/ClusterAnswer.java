@@ -3,6 +3,7 @@ package dunlin.cluster.call;
 import dunlin.placement.ClusterMap;
 import dunlin.placement.PlacementResult;
 import dunlin.placement.RangeAdmin;
+import java.util.NavigableMap;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -19,8 +20,11 @@ public sealed interface ClusterAnswer {
 
   record Proposed(PlacementResult result) implements ClusterAnswer {}
 
-  /** @param leadership the term in which the answering node leads the meta group */
-  record Heard(long leadership, ClusterMap.Update update) implements ClusterAnswer {}
+  /**
+   * @param leadership the term in which the answering node leads the meta group
+   * @param leaders for each range the node that leads it, as far as it has reported so in this term
+   */
+  record Heard(long leadership, ClusterMap.Update update, NavigableMap<UUID, UUID> leaders) implements ClusterAnswer {}
 
   record Changed(ClusterMap.Update update) implements ClusterAnswer {}
 

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Calls and answers as bytes. Both begin with a format number; a call then names the cluster that its sender belongs to. */
 public final class ClusterWire {
-  private static final int FORMAT = 2;
+  private static final int FORMAT = 3;
 
   /** @param cluster null from a node that belongs to none yet, which may only say hello */
   public record Sent(@Nullable UUID cluster, ClusterCall call) {}
@@ -137,10 +137,16 @@ public final class ClusterWire {
         out.octet(2);
         PlacementWire.writeResult(result, out);
       }
-      case Heard(var leadership, var update) -> {
+      case Heard(var leadership, var update, var leaders) -> {
         out.octet(3);
         out.number(leadership);
         PlacementWire.writeUpdate(update, out);
+        out.number(leaders.size());
+        leaders.forEach(
+            (range, node) -> {
+              out.uuid(range);
+              out.uuid(node);
+            });
       }
       case Changed(var update) -> {
         out.octet(4);
@@ -189,7 +195,7 @@ public final class ClusterWire {
     return switch (kind) {
       case 1 -> new HelloIs(in.uuid(), in.flag() ? in.uuid() : null);
       case 2 -> new Proposed(PlacementWire.readResult(in));
-      case 3 -> new Heard(in.number(), PlacementWire.readUpdate(in));
+      case 3 -> new Heard(in.number(), PlacementWire.readUpdate(in), leaders(in));
       case 4 -> new Changed(PlacementWire.readUpdate(in));
       case 5 -> new CarriedOut(PlacementWire.readOutcome(in));
       case 6 -> new NotLeading(in.flag() ? new NodeAddress(in.text(), in.count()) : null);
@@ -199,5 +205,11 @@ public final class ClusterWire {
       case 10 -> new Unfit(in.text());
       default -> throw new IllegalStateException("answer of kind " + kind);
     };
+  }
+
+  private static NavigableMap<UUID, UUID> leaders(FieldReader in) {
+    var leaders = new TreeMap<UUID, UUID>();
+    for (int i = in.count(); i > 0; i--) leaders.put(in.uuid(), in.uuid());
+    return leaders;
   }
 }

@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -18,12 +19,12 @@ import java.util.UUID;
 /**
  * The leases of nodes, by the heartbeats that the meta group's leader has received. Heartbeats are not logged, only the
  * changes of state that follow: a node becomes SUSPECT when its lease expires, DOWN after {@code downAfter} of silence,
- * and JOINED with its next heartbeat. Also keeps since when this leader has seen each operation.
+ * and JOINED with its next heartbeat. Also keeps since when this leader has seen each operation, and who leads each range.
  */
 public final class Leases {
   /*
    * Owner: the driver of the operations on the meta group's leader; a new one for each term.
-   * Bounds: a report for each node of the map, NODES_MAX; reports of others are dropped. A time for each operation of the map.
+   * Bounds: a report for each node of the map, NODES_MAX; reports of others are dropped. A time for each operation of the map, and a leader for each range.
    * Failure: lost with the leadership. A new leader treats every node as heard at the moment when it became leader, so
    * it declares no node SUSPECT within the first lease.
    */
@@ -32,6 +33,7 @@ public final class Leases {
   private final Duration downAfter;
   private final Duration leadingSince;
   private final Map<UUID, Heard> heard = new HashMap<>();
+  private final Map<UUID, Leading> leaders = new HashMap<>();
   private final Map<UUID, Duration> seen = new HashMap<>(); // when this leader first saw each operation
 
   /** The nodes' states and the ranges' leaders at the last observation, and since when they have been so. */
@@ -70,7 +72,22 @@ public final class Leases {
     var last = heard.get(report.node());
     if (last != null && !newer(report, last.report)) return false;
     heard.put(report.node(), new Heard(report, now));
+    for (var replica : report.replicas()) {
+      if (replica.leads()) leaders.merge(replica.range().id(), new Leading(report.node(), replica.range().id(), replica.term()), Leases::later);
+    }
     return true;
+  }
+
+  private static Leading later(Leading one, Leading other) {
+    return other.term >= one.term ? other : one;
+  }
+
+  /** For each range of the map the node that was the last to report that it leads, as far as there is one. */
+  public NavigableMap<UUID, UUID> leaders(ClusterMap map) {
+    leaders.keySet().retainAll(map.ranges().keySet());
+    var nodes = new TreeMap<UUID, UUID>();
+    leaders.forEach((range, leading) -> nodes.put(range, leading.node));
+    return nodes;
   }
 
   private static boolean newer(NodeReport report, NodeReport than) {

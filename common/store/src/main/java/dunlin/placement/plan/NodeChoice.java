@@ -2,12 +2,15 @@ package dunlin.placement.plan;
 
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
+import dunlin.placement.Operation.MoveReplica;
 import dunlin.placement.Operation.TransferLeadership;
 import dunlin.store.RangeDescriptor;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.stream.Collectors;
@@ -18,27 +21,66 @@ final class NodeChoice {
   private NodeChoice() {}
 
   /**
-   * The node for a replica of this range: in a zone without another replica if possible, then with the fewest replicas,
-   * then with the lowest identifier.
+   * The node for a replica of this range: in a zone without another replica if possible, then one that prefers such ranges, then with the fewest
+   * replicas, then with the lowest identifier.
    *
    * @param leaving the node that loses its replica, so that its zone becomes free, or null
    */
   static Optional<UUID> replica(RangeDescriptor range, @Nullable UUID leaving, ClusterMap map, ClusterObservation observation) {
-    var zones =
-        range.peers().stream()
-            .filter(node -> !node.equals(leaving))
-            .map(node -> map.nodes().get(node))
-            .filter(node -> node != null)
-            .map(node -> node.region() + "/" + node.zone())
-            .collect(Collectors.toSet());
+    var zones = zones(range, leaving, map);
     var replicas = replicas(map);
     return map.nodes().values().stream()
         .filter(node -> map.takes(node.id(), range.kind()) && observation.heard(node.id()) && !range.has(node.id()))
         .min(
-            Comparator.<ClusterNode, Boolean>comparing(node -> zones.contains(node.region() + "/" + node.zone()))
+            Comparator.<ClusterNode, Boolean>comparing(node -> zones.contains(zone(node)))
+                .thenComparing(node -> !node.prefers(range.kind()))
                 .thenComparing(node -> replicas.getOrDefault(node.id(), 0))
                 .thenComparing(ClusterNode::id))
         .map(ClusterNode::id);
+  }
+
+  /** The zones of the nodes with a replica, but for one of them. */
+  private static Set<String> zones(RangeDescriptor range, @Nullable UUID without, ClusterMap map) {
+    return range.peers().stream()
+        .filter(node -> !node.equals(without))
+        .map(node -> map.nodes().get(node))
+        .filter(node -> node != null)
+        .map(NodeChoice::zone)
+        .collect(Collectors.toSet());
+  }
+
+  private static String zone(ClusterNode node) {
+    return node.region() + "/" + node.zone();
+  }
+
+  /**
+   * The move of a replica from a node that only holds such ranges to one that prefers them: such a node may have joined when all replicas had their places.
+   * Followers move before the leader, and never to a zone with another replica from a zone without one. Not while anything changes.
+   */
+  static Optional<MoveReplica> relocation(ClusterMap map, ClusterObservation observation) {
+    if (!observation.isCalm()) return Optional.empty();
+    for (var placed : map.ranges().values()) {
+      var range = placed.range();
+      var led = observation.leader(range.id()).orElse(null);
+      if (led == null || map.intentOn(range.id()).isPresent()) continue;
+      var peers = new ArrayList<>(range.peers());
+      peers.sort(Comparator.comparing(led.node()::equals));
+      for (UUID peer : peers) {
+        var move = relocation(range, peer, map, observation);
+        if (move.isPresent()) return move;
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static Optional<MoveReplica> relocation(RangeDescriptor range, UUID peer, ClusterMap map, ClusterObservation observation) {
+    var from = map.nodes().get(peer);
+    if (from == null || from.prefers(range.kind()) || !observation.heard(peer)) return Optional.empty();
+    var others = zones(range, peer, map);
+    return replica(range, peer, map, observation)
+        .map(map.nodes()::get)
+        .filter(to -> to.prefers(range.kind()) && (!others.contains(zone(to)) || others.contains(zone(from))))
+        .map(to -> new MoveReplica(range.id(), peer, to.id()));
   }
 
   /** How many replicas each node has or is getting. */
@@ -52,9 +94,9 @@ final class NodeChoice {
   }
 
   /**
-   * The next leadership to transfer so that leaders are spread evenly: from a node that leads at least two ranges more
-   * than the other, so that the transfer always improves the balance. Not while anything changes: each transfer is a pause
-   * for the range's callers, who may just have had one.
+   * The next leadership to transfer: first to a node that prefers such ranges, from one that does not. Otherwise so that leaders are spread evenly: from a
+   * node that leads at least two ranges more than the other, so that the transfer always improves the balance. Not while anything changes: each
+   * transfer is a pause for the range's callers, who may just have had one.
    */
   static Optional<TransferLeadership> balance(ClusterMap map, ClusterObservation observation, OperationSettings settings) {
     if (!observation.isCalm()) return Optional.empty();
@@ -72,7 +114,7 @@ final class NodeChoice {
       if (led == null || map.intentOn(id).isPresent() || !leads.containsKey(led.node())) continue;
       for (UUID voter : led.replica().range().peers()) {
         if (!leads.containsKey(voter) || led.replica().lagOf(voter).orElse(Long.MAX_VALUE) > settings.lagMax()) continue;
-        int gain = leads.get(led.node()) - leads.get(voter);
+        int gain = gain(led.replica().range().kind(), map.nodes().get(led.node()), map.nodes().get(voter), leads);
         if (gain > bestGain) {
           bestGain = gain;
           best = new TransferLeadership(id, voter);
@@ -80,5 +122,12 @@ final class NodeChoice {
       }
     }
     return Optional.ofNullable(best);
+  }
+
+  /** What a transfer from one node to another improves. */
+  private static int gain(String kind, @Nullable ClusterNode from, @Nullable ClusterNode to, Map<UUID, Integer> leads) {
+    if (from == null || to == null) return 0;
+    if (from.prefers(kind) != to.prefers(kind)) return to.prefers(kind) ? Integer.MAX_VALUE : 0;
+    return leads.getOrDefault(from.id(), 0) - leads.getOrDefault(to.id(), 0);
   }
 }

@@ -189,7 +189,9 @@ public final class Operations {
         NodeChoice.replica(range, null, map, observation).ifPresent(node -> wanted.add(new AddReplica(range.id(), node)));
       split(range, led.replica(), observation, to).ifPresent(wanted::add);
     }
-    if (wanted.isEmpty() && settings.balance()) NodeChoice.balance(map, observation, settings).ifPresent(wanted::add);
+    if (wanted.isEmpty() && settings.balance()) {
+      NodeChoice.relocation(map, observation).<Operation>map(move -> move).or(() -> NodeChoice.balance(map, observation, settings)).ifPresent(wanted::add);
+    }
     int free = settings.automaticMax() - map.intents().size();
     int splits = splits(map);
     var seen = new ArrayList<UUID>();
