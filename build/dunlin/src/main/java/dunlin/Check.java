@@ -81,7 +81,7 @@ final class Check {
       }
     }
     if (readable("dunlin.roles")) {
-      if (!NodeSettings.isStore(settings)) broker(ports);
+      if (NodeSettings.hasFrontend(settings)) broker(ports);
       if (readable("dunlin.cluster.") && NodeSettings.isInCluster(settings)) cluster(ports);
     }
     if (ports && readable("dunlin.admin.") && settings.isSet(NodeSettings.ADMIN_PORT)) {
@@ -104,7 +104,7 @@ final class Check {
   }
 
   private void cluster(boolean ports) {
-    find(() -> ClusterKeys.member(settings, Set.of()));
+    find(() -> ClusterKeys.member(settings));
     find(() -> ServiceTls.of(ClusterKeys.read(settings).security()));
     if (!ports) return;
     free(ClusterKeys.PORT, new InetSocketAddress(settings.get(ClusterKeys.BIND), ClusterKeys.raftPort(settings)));

@@ -42,10 +42,10 @@ class SettingsReferenceTest {
   }
 
   @Test
-  void singleRolesOfABrokerAreRefused() {
-    for (String roles : new String[] {"frontend", "frontend,dist,retain", "frontend,dist,retain,inbox,store", "inbox,store"})
-      assertThatThrownBy(() -> check("dunlin.roles", roles)).isInstanceOf(SettingException.class).hasMessageContaining("dunlin.roles");
-    check("dunlin.roles", "store");
+  void someOfTheRolesNeedACluster() {
+    for (String roles : new String[] {"frontend", "frontend,dist,retain,inbox", "inbox,store", "store"})
+      assertThatThrownBy(() -> check("dunlin.roles", roles)).isInstanceOf(SettingException.class).hasMessageContaining("dunlin.cluster.seeds");
+    check("dunlin.roles", "store,frontend,dist,retain,inbox");
   }
 
   @Test

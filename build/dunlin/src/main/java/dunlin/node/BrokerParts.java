@@ -26,7 +26,6 @@ import dunlin.runtime.Settings;
 import dunlin.runtime.StallWatch;
 import dunlin.runtime.TierClock;
 import dunlin.store.StoreException;
-import dunlin.store.raft.RangeStore;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -43,7 +42,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
-/** What a broker has in front of its tiers, whether they are those of one process or of a cluster. */
+/** What a node has in front of its tiers, whether they are those of one process or of a cluster. */
 final class BrokerParts {
   /*
    * Owner: the thread that starts the node. The admin port reads the frontend during the start.
@@ -69,11 +68,11 @@ final class BrokerParts {
   private volatile @Nullable Frontend frontend;
 
   /**
-   * Opens the store and the frontend. No client can connect before {@link #listen}.
+   * Opens the store, if there is one, and the frontend. No client can connect before {@link #listen}.
    *
    * @param unserved why clients should not be sent to this node of a cluster; empty when they may be
    */
-  BrokerParts(Foundation node, Supplier<Optional<String>> unserved) {
+  BrokerParts(Foundation node, NodeRoles roles, Supplier<Optional<String>> unserved) {
     this.node = node;
     Settings settings = node.settings();
     authenticators = node.embedding().authenticators();
@@ -81,16 +80,17 @@ final class BrokerParts {
     authenticationSettings = AuthenticationSettings.from(settings);
     frontendSettings = FrontendSettings.from(settings, ListenerKeys.read(settings));
     Authentication.check(authenticationSettings);
-    Frontend.check(frontendSettings, Authentication.mayListenAnywhere(authenticationSettings, authenticators));
+    if (roles.frontend()) Frontend.check(frontendSettings, Authentication.mayListenAnywhere(authenticationSettings, authenticators));
 
-    RangeStore store = node.openStore();
+    if (roles.stores()) node.openStore();
+    else node.openWithoutStore();
     ClockFile clockFile = node.opening(ClockFile.open(node.dataDirectory(), clock));
     node.everySeconds(1, clockFile::look);
-    progress = new StartProgress(store, routesAnnounced::sum, System::nanoTime);
+    progress = new StartProgress(node::progress, routesAnnounced::sum, System::nanoTime);
     node.report(progress);
     watch = new StallWatch(node.stallMax(), progress::moved, System::nanoTime);
     node.openAdmin(progress::text, watch::stalled, this::isDraining, unserved);
-    frontend = openFrontend(settings);
+    frontend = openFrontend(settings, roles.frontend());
 
     long heapBytes = Runtime.getRuntime().maxMemory();
     long diskBytes = node.dataDirectory().toFile().getTotalSpace();
@@ -98,12 +98,12 @@ final class BrokerParts {
     inbox = InboxSettings.from(settings, settings.get(FrontendSettings.Sessions.SUBSCRIPTIONS_MAX), heapBytes, diskBytes);
     retain = RetainSettings.from(settings, heapBytes, diskBytes);
     checkData();
-    SessionLayout.keep(node.dataDirectory(), inbox.layout());
+    if (roles.stores()) SessionLayout.keep(node.dataDirectory(), inbox.layout());
   }
 
-  private Frontend openFrontend(Settings settings) {
+  private Frontend openFrontend(Settings settings, boolean clients) {
     Authentication authentication = node.opening(Authentication.open(authenticationSettings, authenticators, node.meters()));
-    if (!authentication.authenticates()) {
+    if (clients && !authentication.authenticates()) {
       // An embedding application has chosen this in its own code and needs no warning.
       log.atLevel(node.ownsProcess() ? Level.WARN : Level.INFO)
           .log("No authentication is configured: anyone who reaches a listener can connect with any client identifier and use all topics");
@@ -116,7 +116,7 @@ final class BrokerParts {
     ConnectionEvents events = node.opening(new ConnectionEvents(node.embedding().listener(), InstantSource.system(), node.meters()));
     FrontendIdentity identity = new FrontendIdentity(node.id(), node.incarnation());
     Frontend opened = node.opening(new Frontend(frontendSettings, budget, authentication, identity, clock, node.meters(), drops, events));
-    node.metrics().beans().register("Frontend", opened.bean());
+    if (clients) node.metrics().beans().register("Frontend", opened.bean());
     opened.latencies().forEach(node.metrics()::show);
     return opened;
   }
@@ -125,10 +125,11 @@ final class BrokerParts {
   private void checkData() {
     Path data = node.dataDirectory();
     boolean joined = Cluster.hasJoined(data);
-    if (joined && !NodeSettings.isMember(node.settings())) {
+    boolean member = NodeSettings.isInCluster(node.settings());
+    if (joined && !member) {
       throw new SettingException("dunlin.cluster.seeds: %s belongs to a node of a cluster; set the seeds of that cluster".formatted(data));
     }
-    if (!joined && NodeSettings.isMember(node.settings()) && !node.store().stored().isEmpty()) {
+    if (!joined && member && node.stored().filter(store -> !store.stored().isEmpty()).isPresent()) {
       throw new SettingException(
           "dunlin.cluster.seeds: %1$s has the data of a broker that ran alone; a node joins a cluster with an empty directory. bin/dunlin form-cluster %1$s makes it the first node of a new one"
               .formatted(data));
@@ -191,8 +192,8 @@ final class BrokerParts {
   }
 
   /** Removes the routes of earlier runs of this node, in the background. */
-  void removeEarlierRoutes(DistClient routes, ApplicationSubscriptions subscriptions) {
-    for (ShardId shard : List.of(frontend().identity().shard(), subscriptions.shard())) {
+  void removeEarlierRoutes(DistClient routes) {
+    for (ShardId shard : List.of(frontend().identity().shard(), ApplicationSubscriptions.shardOf(node.id()))) {
       routes.removeRoutesBefore(shard, node.incarnation())
           .whenComplete(
               (removed, failure) -> {

@@ -186,11 +186,10 @@ public final class ClusterKeys {
 
   /**
    * The settings of a node as a member of its cluster.
-   *
-   * @param founds the kinds of ranges that a new cluster begins with
    */
-  public static MemberSettings member(Settings settings, Set<String> founds) {
-    requirePort(PORT, raftPort(settings));
+  public static MemberSettings member(Settings settings) {
+    NodeRoles roles = NodeRoles.of(settings);
+    if (roles.stores()) requirePort(PORT, raftPort(settings));
     requirePort(SERVICE_PORT, servicePort(settings));
     if (raftPort(settings) == servicePort(settings))
       throw new SettingException("dunlin.cluster.service-port: is the same as dunlin.cluster.port; each needs a port of its own");
@@ -207,7 +206,7 @@ public final class ClusterKeys {
           servicePort(settings),
           place(settings, REGION),
           place(settings, ZONE),
-          founds,
+          roles.member(),
           settings.get(HEARTBEAT),
           settings.get(LEASE),
           settings.get(DOWN_AFTER),
@@ -225,9 +224,7 @@ public final class ClusterKeys {
   /** The settings that must be the same on all nodes, and that the founder writes down. */
   private static NavigableMap<String, String> agreed(Settings settings) {
     var agreed = new TreeMap<String, String>();
-    boolean store = NodeSettings.isStore(settings);
-    agreed.put(NodeSettings.ROLES.key(), store ? "store" : "those of a broker");
-    if (!store) agreed.put(InboxSettings.SHARDS.key(), String.valueOf(settings.get(InboxSettings.SHARDS)));
+    agreed.put(InboxSettings.SHARDS.key(), String.valueOf(settings.get(InboxSettings.SHARDS)));
     return agreed;
   }
 

@@ -16,12 +16,13 @@ import dunlin.store.remote.RangeService;
 import dunlin.store.remote.RemoteCalls;
 import dunlin.store.remote.RemoteSnapshots;
 import dunlin.store.serve.RangeLocation;
+import dunlin.store.snapshot.LocalSnapshots;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** The part that a node has in its cluster, with or without a broker: the calls of other nodes, and its replicas. */
+/** The membership of a node in its cluster: the calls of other nodes, and its replicas, if it has a store. */
 final class ClusterMember {
   /*
    * Owner: the thread that starts the node; other nodes and the admin port ask from any thread, also before it has joined.
@@ -42,21 +43,29 @@ final class ClusterMember {
     return tls;
   }
 
-  /** Opens the port at which other nodes call this one; starts neither the cluster nor the store. */
+  /**
+   * Opens the port at which other nodes call this one; starts neither the cluster nor the store.
+   *
+   * @param kinds the kinds of ranges that this node may have replicas of; none without a store
+   */
   Cluster join(MemberSettings member, List<RangeKind<?, ?, ?>> kinds, List<PeerService> services) {
-    RangeStore store = node.store();
+    Optional<RangeStore> store = node.stored();
     Settings settings = node.settings();
     RemoteCalls calls = node.opening(new RemoteCalls(tls, node.meters()));
     NodeCalls others = (to, request, deadline) -> calls.call(to.host(), to.port(), to.name(), request, deadline);
-    Cluster joined = node.opening(Cluster.open(member, store, node.dataDirectory(), others, kinds, node.meters()));
+    Cluster joined =
+        node.opening(
+            store
+                .map(all -> Cluster.open(member, all, node.dataDirectory(), others, kinds, node.meters()))
+                .orElseGet(() -> Cluster.openWithoutStore(member, node.identity(), node.dataDirectory(), others, node.meters())));
     cluster = joined;
-    store.fetchSnapshotsBy(node.opening(new RemoteSnapshots(peer -> serviceOf(joined, peer), tls)));
+    if (store.isPresent()) store.get().fetchSnapshotsBy(node.opening(new RemoteSnapshots(peer -> serviceOf(joined, peer), tls)));
     node.opening(
         RangeService.start(
-            ClusterKeys.serviceAddress(settings), joined.self(), _ -> Optional.empty(), store, joined::answer, services,
-            ClusterKeys.service(settings), tls, node.meters(), System::nanoTime));
+            ClusterKeys.serviceAddress(settings), joined.self(), _ -> Optional.empty(), store.<LocalSnapshots>map(all -> all).orElseGet(LocalSnapshots::none), joined::answer,
+            services, ClusterKeys.service(settings), tls, node.meters(), System::nanoTime));
     node.metrics().beans().register("Cluster", joined.bean());
-    catchUp = node.opening(new CatchUp(() -> joined.connected() ? joined.map() : ClusterMap.empty(), store::status, joined.self()));
+    catchUp = node.opening(new CatchUp(() -> joined.connected() ? joined.map() : ClusterMap.empty(), () -> store.map(RangeStore::status).orElseGet(List::of), joined.self()));
     return joined;
   }
 
@@ -65,7 +74,7 @@ final class ClusterMember {
     Cluster joined = requireNonNull(cluster);
     joined.start(node.settings().get(ClusterKeys.JOIN_TIMEOUT));
     requireNonNull(catchUp).follow();
-    node.store().show(node.metrics().beans());
+    node.stored().ifPresent(store -> store.show(node.metrics().beans()));
     joined.awaitVoters(node.readiness()::isStarting);
   }
 

@@ -7,6 +7,7 @@ import dunlin.runtime.LogText;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
 import dunlin.runtime.metrics.Metrics;
+import dunlin.store.RangeProgress;
 import dunlin.store.disk.DataDirectory;
 import dunlin.store.disk.NodeIdentity;
 import dunlin.store.raft.RangeStore;
@@ -58,7 +59,7 @@ final class Foundation implements AutoCloseable {
 
   private @Nullable NodeIdentity identity;
   private @Nullable Metrics metrics; // set once the node has a name
-  private @Nullable RangeStore store;
+  private @Nullable RangeStore store; // none in a node without replicas
   private @Nullable ScheduledExecutorService housekeeping;
   private @Nullable AdminServer admin;
   private @Nullable AdminServer health;
@@ -111,14 +112,7 @@ final class Foundation implements AutoCloseable {
    */
   RangeStore openStore() {
     StoreSettings storeSettings = StoreSettings.from(settings, ClusterKeys.read(settings));
-    DataDirectory data = DataDirectory.open(dataDirectory());
-    try {
-      identity = data.identity();
-      openMetrics();
-    } catch (RuntimeException | Error e) {
-      data.close();
-      throw e;
-    }
+    DataDirectory data = openData();
     RangeStore ranges = opening(RangeStore.open(storeSettings, data, meters));
     ranges.onFatal(
         failure -> {
@@ -127,6 +121,31 @@ final class Foundation implements AutoCloseable {
         });
     store = ranges;
     return ranges;
+  }
+
+  /**
+   * Opens the data directory of a node without replicas, which has its identity there.
+   *
+   * @throws SettingException if there are replicas in it
+   */
+  void openWithoutStore() {
+    DataDirectory data = opening(openData());
+    if (!data.ranges().isEmpty()) {
+      throw new SettingException(
+          "dunlin.roles: %s has replicas of ranges, which other nodes count on; start the node with its former roles, drain it, and then change them".formatted(dataDirectory()));
+    }
+  }
+
+  private DataDirectory openData() {
+    DataDirectory data = DataDirectory.open(dataDirectory());
+    try {
+      identity = data.identity();
+      openMetrics();
+      return data;
+    } catch (RuntimeException | Error e) {
+      data.close();
+      throw e;
+    }
   }
 
   private void openMetrics() {
@@ -149,8 +168,8 @@ final class Foundation implements AutoCloseable {
     meters.close();
   }
 
-  /** What the data directory says of this node. Once the store is open, like all below. */
-  private NodeIdentity identity() {
+  /** What the data directory says of this node. Once that is open, like all below. */
+  NodeIdentity identity() {
     if (identity == null) throw new IllegalStateException("not started");
     return identity;
   }
@@ -171,6 +190,16 @@ final class Foundation implements AutoCloseable {
 
   RangeStore store() {
     return requireNonNull(store);
+  }
+
+  /** Empty in a node without replicas. */
+  Optional<RangeStore> stored() {
+    return Optional.ofNullable(store);
+  }
+
+  /** How far each of this node's replicas is. */
+  List<RangeProgress> progress() {
+    return stored().map(RangeStore::progress).orElseGet(List::of);
   }
 
   Metrics metrics() {
@@ -210,7 +239,7 @@ final class Foundation implements AutoCloseable {
    * @param unserved why the cluster cannot serve, which depends on other nodes
    */
   void openAdmin(Supplier<String> start, BooleanSupplier stalled, BooleanSupplier draining, Supplier<Optional<String>> unserved) {
-    Probes probes = new Probes(readiness, start, stalled, store(), settings.get(NodeSettings.READY_COMMAND_AGE_MAX), draining, unserved);
+    Probes probes = new Probes(readiness, start, stalled, stored(), settings.get(NodeSettings.READY_COMMAND_AGE_MAX), draining, unserved);
     openHealth(probes);
     openAdmin(probes);
   }

@@ -19,7 +19,7 @@ final class LoneBroker {
 
   /** Returns when clients can connect. */
   static Broker start(Foundation node) {
-    BrokerParts parts = new BrokerParts(node, Optional::empty);
+    BrokerParts parts = new BrokerParts(node, NodeRoles.of(node.settings()), Optional::empty);
     RangeStore store = node.store();
     Frontend frontend = parts.frontend();
     int shards = parts.inbox().layout().shards();
@@ -48,7 +48,7 @@ final class LoneBroker {
         parts.serveApplication(all -> dist.attachFrontend(all.shard().name(), connections.onLoops(frontend, all)));
     var _ = inbox.start(); // attach waits for the start, and fails with it
     parts.awaitSessions(connections.attach(inbox, frontend));
-    parts.removeEarlierRoutes(distOfClients, subscriptions);
+    parts.removeEarlierRoutes(distOfClients);
     node.opening(sys).start();
     node.metrics().beans().register("Sessions", inbox.operations());
     node.metrics().beans().register("RetainedMessages", retain.operations());

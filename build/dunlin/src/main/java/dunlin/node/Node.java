@@ -12,8 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A node of one of the roles: {@link LoneBroker}, {@link ClusterBroker} or {@link StoreNode}, each of which shows from top to
- * bottom how it is composed.
+ * A node: {@link LoneBroker}, {@link ClusterBroker} or {@link StoreNode}, each of which shows from top to bottom how it is composed.
  */
 public final class Node implements AutoCloseable {
   /*
@@ -28,13 +27,13 @@ public final class Node implements AutoCloseable {
       Objects.requireNonNullElse(Node.class.getPackage().getImplementationVersion(), "of no release");
 
   private final Foundation foundation;
-  private @Nullable Broker broker; // none in a store node
+  private @Nullable Broker broker; // none without the role frontend
 
   private Node(Foundation foundation) {
     this.foundation = foundation;
   }
 
-  /** Starts a node; returns when clients can connect, or when a store node belongs to its cluster. */
+  /** Starts a node; returns when clients can connect, or, without the role frontend, when it belongs to its cluster. */
   public static Node start(Settings settings, Embedding embedding) {
     return start(new Foundation(settings, false, embedding));
   }
@@ -59,9 +58,9 @@ public final class Node implements AutoCloseable {
     Settings settings = foundation.settings();
     NodeSettings.check(settings);
     foundation.introduce();
-    if (NodeSettings.isStore(settings)) StoreNode.start(foundation);
-    else if (NodeSettings.isMember(settings)) broker = ClusterBroker.start(foundation);
-    else broker = LoneBroker.start(foundation);
+    if (!NodeSettings.isInCluster(settings)) broker = LoneBroker.start(foundation);
+    else if (NodeSettings.hasFrontend(settings)) broker = ClusterBroker.start(foundation);
+    else StoreNode.start(foundation);
     foundation.readiness().started();
     log.info("Node {} has started", id());
   }

@@ -8,6 +8,7 @@ import dunlin.broker.loop.FrontendSettings;
 import dunlin.dist.DistSettings;
 import dunlin.dist.deliver.DeliverSettings;
 import dunlin.inbox.InboxSettings;
+import dunlin.node.NodeRoles.Role;
 import dunlin.retain.RetainSettings;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
@@ -22,18 +23,6 @@ import java.util.stream.Stream;
 
 /** All settings of a node. Each feature declares and reads its own; those of the node itself are declared here. */
 public final class NodeSettings {
-  /** The roles of a process: all parts of a broker, or a store node. */
-  enum Role {
-    FRONTEND,
-    DIST,
-    RETAIN,
-    INBOX,
-    /** Keeps replicas for a cluster and serves no clients. */
-    STORE
-  }
-
-  private static final Set<Role> BROKER = Set.of(Role.FRONTEND, Role.DIST, Role.RETAIN, Role.INBOX);
-
   public static final Setting<Path> DATA_DIR =
       Setting.path("dunlin.data-dir", Path.of("data"), "Directory for everything that must survive a restart: sessions, messages, routes and the"
           + " log.");
@@ -42,10 +31,10 @@ public final class NodeSettings {
           .defaultMeans("the beginning of the node's id");
   public static final Setting<Set<Role>> ROLES =
       Setting.choices(
-          "dunlin.roles", Role.class, BROKER,
-          "Roles of this process. It is either a broker, with all roles of the default, or a store node, with the role store alone. No other"
-              + " combination is supported: the node does not start with it. A broker with dunlin.cluster.seeds is a member of a cluster of brokers, and one without runs"
-              + " alone. A store node is a member of a cluster of store nodes and serves no clients.");
+          "dunlin.roles", Role.class, Set.of(Role.values()),
+          "Roles of this process in its cluster, any combination. frontend: accepts clients. dist, retain and inbox: keeps replicas of the routes, of the retained messages and of the"
+              + " sessions, and is preferred for them and for leading them. store: founds the cluster, keeps replicas of everything, and leads what no preferred node is there for."
+              + " A process without all roles must have dunlin.cluster.seeds. A cluster needs nodes with the role store, three to survive the loss of one.");
 
   public static final Setting<Integer> ADMIN_PORT =
       Setting.integer(
@@ -96,52 +85,46 @@ public final class NodeSettings {
   /** All problems that {@link #check} would report, one sentence each. */
   public static List<String> problems(Settings settings) {
     List<String> problems = new ArrayList<>();
-    if (!isStore(settings)) {
-      findInBroker(settings, problems);
-      problems.addAll(MemoryKeys.problems(settings));
-      problems.addAll(InboxSettings.problems(settings));
-    }
+    findInCluster(settings, problems);
+    problems.addAll(MemoryKeys.problems(settings));
+    problems.addAll(InboxSettings.problems(settings));
     problems.addAll(FrontendSettings.problems(settings));
     return problems;
   }
 
-  /** Whether this is a node of a cluster, without a broker. */
-  public static boolean isStore(Settings settings) {
-    return settings.get(ROLES).equals(Set.of(Role.STORE));
-  }
-
-  /** Whether this is a broker of a cluster. */
-  public static boolean isMember(Settings settings) {
-    return !isStore(settings) && !settings.get(ClusterKeys.SEEDS).isEmpty();
-  }
-
-  /** Whether this node is one of a cluster, with a broker or without. */
+  /** Whether this node is a member of a cluster; otherwise it is a broker that runs alone. */
   public static boolean isInCluster(Settings settings) {
-    return isStore(settings) || isMember(settings);
+    return !settings.get(ClusterKeys.SEEDS).isEmpty();
   }
 
-  private static void findInBroker(Settings settings, List<String> problems) {
-    if (!settings.get(ROLES).equals(BROKER)) {
-      problems.add(
-          "dunlin.roles: this version runs all roles of a broker in one process, or store by itself; leave it at its default or set it to store");
+  /** Whether clients connect to this node. */
+  public static boolean hasFrontend(Settings settings) {
+    return NodeRoles.of(settings).frontend();
+  }
+
+  private static void findInCluster(Settings settings, List<String> problems) {
+    NodeRoles roles = NodeRoles.of(settings);
+    if (!isInCluster(settings)) {
+      if (!roles.isAll()) {
+        problems.add("dunlin.cluster.seeds: a process with only some of the roles belongs to a cluster; set the seeds of that cluster, or leave dunlin.roles at its default");
+      } else if (settings.get(ClusterKeys.SERVICE_PORT) != 0) {
+        problems.add("dunlin.cluster.service-port: a broker that runs alone answers no other nodes; leave it at 0, or set dunlin.cluster.seeds");
+      }
+      return;
     }
-    if (isMember(settings)) {
-      try {
-        var _ = ClusterKeys.member(settings, Set.of());
-      } catch (SettingException e) {
-        problems.add(String.valueOf(e.getMessage()));
-      }
-      Duration noticed = settings.get(ClusterKeys.LEASE).plus(settings.get(ClusterKeys.HEARTBEAT).multipliedBy(2));
-      if (settings.get(ClusterKeys.DOWN_AFTER).compareTo(noticed) < 0) {
-        problems.add(
-            "dunlin.cluster.down-after: must be at least the lease and two heartbeats, so that a broker that is cut off disconnects its clients before others treat it"
-                + " as dead");
-      }
-      if (settings.get(InboxSettings.RANGES) != 1) {
-        problems.add("dunlin.inbox.ranges: a cluster has one range of sessions, leave it at 1");
-      }
-    } else if (settings.get(ClusterKeys.SERVICE_PORT) != 0) {
-      problems.add("dunlin.cluster.service-port: a broker that runs alone answers no other nodes; leave it at 0, or set dunlin.cluster.seeds");
+    try {
+      var _ = ClusterKeys.member(settings);
+    } catch (SettingException e) {
+      problems.add(String.valueOf(e.getMessage()));
+    }
+    Duration noticed = settings.get(ClusterKeys.LEASE).plus(settings.get(ClusterKeys.HEARTBEAT).multipliedBy(2));
+    if (settings.get(ClusterKeys.DOWN_AFTER).compareTo(noticed) < 0) {
+      problems.add(
+          "dunlin.cluster.down-after: must be at least the lease and two heartbeats, so that a broker that is cut off disconnects its clients before others treat it"
+              + " as dead");
+    }
+    if (settings.get(InboxSettings.RANGES) != 1) {
+      problems.add("dunlin.inbox.ranges: a cluster has one range of sessions, leave it at 1");
     }
   }
 }

@@ -18,7 +18,7 @@ final class Probes {
   private final Readiness readiness;
   private final Supplier<String> start;
   private final BooleanSupplier stalled;
-  private final RangeStore store;
+  private final Optional<RangeStore> store;
   private final Duration commandAgeMax;
   private final BooleanSupplier draining;
   private final Supplier<Optional<String>> unserved;
@@ -26,6 +26,7 @@ final class Probes {
   /**
    * @param start the progress of the start, as text
    * @param stalled whether the start has failed because there was no progress
+   * @param store empty for a node without replicas
    * @param unserved why the cluster cannot serve, which depends on other nodes
    * @param commandAgeMax how long a command may wait for a range before the node is not ready
    */
@@ -33,7 +34,7 @@ final class Probes {
       Readiness readiness,
       Supplier<String> start,
       BooleanSupplier stalled,
-      RangeStore store,
+      Optional<RangeStore> store,
       Duration commandAgeMax,
       BooleanSupplier draining,
       Supplier<Optional<String>> unserved) {
@@ -61,8 +62,9 @@ final class Probes {
     if (draining.getAsBoolean()) return Optional.of("draining");
     var others = unserved.get();
     if (others.isPresent()) return others;
-    if (store.diskLow()) return Optional.of("disk low: nothing new is stored (dunlin.store.disk-free-min)");
-    return store.progress().stream()
+    if (store.isEmpty()) return Optional.empty();
+    if (store.get().diskLow()) return Optional.of("disk low: nothing new is stored (dunlin.store.disk-free-min)");
+    return store.get().progress().stream()
         .filter(range -> range.oldest().compareTo(commandAgeMax) > 0)
         .max(Comparator.comparing(RangeProgress::oldest))
         .map(Probes::behind);

@@ -1,12 +1,12 @@
 package dunlin.node;
 
 import dunlin.store.RangeProgress;
-import dunlin.store.raft.RangeStore;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,7 +17,7 @@ final class StartProgress {
    */
   private static final Logger log = LoggerFactory.getLogger(StartProgress.class);
 
-  private final RangeStore store;
+  private final Supplier<List<RangeProgress>> replicas;
   private final LongSupplier routes;
   private final LongSupplier nanoTime;
 
@@ -26,9 +26,12 @@ final class StartProgress {
 
   private record Figures(long rows, long entries, long routes) {}
 
-  /** @param routes how many routes the session tier has announced */
-  StartProgress(RangeStore store, LongSupplier routes, LongSupplier nanoTime) {
-    this.store = store;
+  /**
+   * @param replicas how far each replica of this node is
+   * @param routes how many routes the session tier has announced
+   */
+  StartProgress(Supplier<List<RangeProgress>> replicas, LongSupplier routes, LongSupplier nanoTime) {
+    this.replicas = replicas;
     this.routes = routes;
     this.nanoTime = nanoTime;
     told = figures();
@@ -37,11 +40,11 @@ final class StartProgress {
 
   /** A counter that grows with each row read, each log entry applied, and each route announced. */
   long moved() {
-    return store.progress().stream().mapToLong(RangeProgress::moved).sum() + routes.getAsLong();
+    return replicas.get().stream().mapToLong(RangeProgress::moved).sum() + routes.getAsLong();
   }
 
   private Figures figures() {
-    var ranges = store.progress();
+    var ranges = replicas.get();
     return new Figures(
         ranges.stream().mapToLong(RangeProgress::rowsRead).sum(),
         ranges.stream().mapToLong(RangeProgress::entriesApplied).sum(),
@@ -51,7 +54,7 @@ final class StartProgress {
   /** The current work, such as "sessions: 1,200,000 rows read". */
   String text() {
     List<String> parts = new ArrayList<>();
-    for (var range : store.progress()) {
+    for (var range : replicas.get()) {
       switch (range.step()) {
         case FILES -> parts.add("%s: opening its files".formatted(range.range()));
         case ROWS -> parts.add("%s: %s rows read".formatted(range.range(), number(range.rowsRead())));

@@ -66,6 +66,9 @@ public final class ClusterTiers implements AutoCloseable {
    *   Messages are sent again to the next leader of the routes, for ten seconds (SendingStream). Calls to the sessions wait; SessionLinks says when clients are
    *   disconnected since no node leads the sessions.
    */
+  /** The word for a node that clients connect to, among the roles in its row of the cluster's map. */
+  public static final String FRONTEND = "frontend";
+
   /** Larger than any message can be. */
   private static final int MESSAGE_MAX = 17 << 20;
 
@@ -144,8 +147,16 @@ public final class ClusterTiers implements AutoCloseable {
     return Set.of(RouteReplica.KIND, RetainReplica.KIND, SessionReplica.KIND);
   }
 
-  /** The kinds of ranges that this node can have replicas of. */
-  public List<RangeKind<?, ?, ?>> kinds() {
+  /**
+   * The kinds of ranges that this node may have replicas of.
+   *
+   * @param names some of {@link #founded}
+   */
+  public List<RangeKind<?, ?, ?>> kinds(Set<String> names) {
+    return kinds().stream().filter(kind -> names.contains(kind.name())).toList();
+  }
+
+  private List<RangeKind<?, ?, ?>> kinds() {
     return List.of(
         undivided(RouteReplica.kind((replica, routes) -> opened(RouteReplica.KIND, replica, () -> led.serveRoutes(replica, routes, cluster())))),
         undivided(RetainReplica.kind((replica, messages) -> opened(RetainReplica.KIND, replica, () -> led.serveRetained(replica, messages)))),
@@ -258,6 +269,13 @@ public final class ClusterTiers implements AutoCloseable {
         new FrontendLease(
             cluster(), parts.timer(), parts.leaseChecked(), () -> sessions.lose("this node has lost its lease in the cluster"));
     return CompletableFuture.allOf(routesOfClients.begin(), routesOfSessions.begin(), retained.begin(), sessions.begin(parts.frontend().life()));
+  }
+
+  /** Opens what a node without clients needs of the tiers: sessions that it leads announce routes, and publish wills. */
+  public void beginWithoutClients() {
+    var _ = routesOfClients.begin();
+    var _ = routesOfSessions.begin();
+    var _ = retained.begin();
   }
 
   /** Which tier's leader this node's frontend does not reach; empty when it reaches all. Any thread. */

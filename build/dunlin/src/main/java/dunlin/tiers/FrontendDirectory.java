@@ -73,6 +73,7 @@ final class FrontendDirectory {
     for (var node : cluster.map().nodes().values()) {
       if (node.state() != ClusterNode.State.DOWN) backSinceDown.remove(node.id());
       if (node.state() == ClusterNode.State.LEFT) leave(node.id());
+      else if (!node.roles().contains(ClusterTiers.FRONTEND)) withdraw(node.id());
       else if (isGone(node.id()) || (node.state() == ClusterNode.State.DOWN && cluster.leased() && !backSinceDown.contains(node.id()))) detach(node.id());
       else attach(node.id());
     }
@@ -95,8 +96,18 @@ final class FrontendDirectory {
     attach(node);
   }
 
+  /** A node without clients: it may have called before the map said so. */
+  private void withdraw(UUID node) {
+    if (attached.contains(node)) detach(node);
+  }
+
+  private boolean hasClients(UUID node) {
+    var known = cluster.map().nodes().get(node);
+    return known == null || known.roles().contains(ClusterTiers.FRONTEND);
+  }
+
   private void attach(UUID node) {
-    if (!attached.add(node)) return;
+    if (!hasClients(node) || !attached.add(node)) return;
     detached.remove(node);
     worker.attachFrontend(node.toString(), deliveries((lane, thread) -> dialler.node(node, LinkNames.clients(lane), opening, thread), drops));
     worker.attachFrontend(

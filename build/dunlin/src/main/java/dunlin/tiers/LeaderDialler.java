@@ -4,6 +4,7 @@ import dunlin.cluster.Cluster;
 import dunlin.links.LinkDialler;
 import dunlin.links.LinkPeer;
 import dunlin.placement.PlacedRange;
+import dunlin.store.RangeId;
 import dunlin.store.Replica;
 import dunlin.transport.lane.SendingStream;
 import java.util.List;
@@ -22,9 +23,10 @@ import org.jspecify.annotations.Nullable;
 final class LeaderDialler {
   /*
    * Owner: any thread.
-   * Failure: while no leader is known, a link waits, as it does for one that does not answer. A node without a replica of a range dials its voters in turn:
-   *   those that do not lead refuse. A link to a leader is given up once this node's replica follows another one: the old leader may stand still or be cut off, and
-   *   would be waited for as long as for a network that is interrupted.
+   * Failure: while no leader is known, a link waits, as it does for one that does not answer. A node without a replica of a range knows its leader from the
+   *   last heartbeat, which may be out of date: it dials that one and the range's voters in turn. Those that do not lead refuse. A link to a leader is given
+   *   up once this node's replica follows another one, or a heartbeat names another one than when it was dialled: the old leader may stand still or be cut off,
+   *   and would be waited for as long as for a network that is interrupted.
    */
   private final LinkDialler dialler;
   private final Map<String, Replica<?, ?>> replicas = new ConcurrentHashMap<>();
@@ -52,25 +54,61 @@ final class LeaderDialler {
 
   /** The same, while a condition holds; else the link waits. */
   SendingStream.Dialler leader(String kind, BooleanSupplier condition, String name, byte[] opening, Executor owner) {
-    Supplier<Optional<LinkPeer>> to = () -> condition.getAsBoolean() ? leaderOf(kind).flatMap(this::peer) : Optional.empty();
-    return handler -> dialler.dial(to, node -> isLedElsewhere(kind, node), name, opening, owner, handler);
+    return handler -> {
+      var leader = new LeaderOf(kind);
+      Supplier<Optional<LinkPeer>> to = () -> condition.getAsBoolean() ? leader.next().flatMap(this::peer) : Optional.empty();
+      return dialler.dial(to, leader::isNot, name, opening, owner, handler);
+    };
   }
 
-  private boolean isLedElsewhere(String kind, UUID node) {
-    var replica = replicas.get(kind);
-    return replica != null && replica.status().leader().filter(leader -> !leader.equals(node)).isPresent();
+  /** The leader of the only range of a kind, as one link looks for it. */
+  private final class LeaderOf {
+    /*
+     * Owner: the link's thread asks whom to dial; another one asks whether the link should be given up.
+     */
+    private final String kind;
+
+    /** The node that the last heartbeat before the present stream named, and the one that was dialled. */
+    private volatile @Nullable UUID named;
+
+    private @Nullable UUID dialled;
+
+    LeaderOf(String kind) {
+      this.kind = kind;
+    }
+
+    /** Whom to dial next; empty while that is unknown. */
+    Optional<UUID> next() {
+      var heard = heardOf();
+      named = heard.orElse(null);
+      var to = followed().or(() -> heard.filter(node -> !node.equals(dialled))).or(() -> someVoter(kind));
+      dialled = to.orElse(null);
+      return to;
+    }
+
+    /** Whether a node surely does not lead any more. */
+    boolean isNot(UUID node) {
+      var followed = followed();
+      if (followed.isPresent()) return !followed.get().equals(node);
+      return heardOf().filter(leader -> !leader.equals(node) && !leader.equals(named)).isPresent();
+    }
+
+    /** The leader that this node's replica follows; empty where there is none, or no more. */
+    private Optional<UUID> followed() {
+      var replica = replicas.get(kind);
+      return replica == null ? Optional.empty() : replica.status().leader();
+    }
+
+    private Optional<UUID> heardOf() {
+      var member = cluster;
+      return member == null ? Optional.empty() : member.leader(RangeId.firstOf(kind).uuid());
+    }
   }
 
   /** Dials a link to a node. */
   SendingStream.Dialler node(UUID node, String name, byte[] opening, Executor owner) {
     Supplier<Optional<LinkPeer>> to = () -> peer(node);
     return handler -> dialler.dial(to, name, opening, owner, handler);
-  }
-
-  private Optional<UUID> leaderOf(String kind) {
-    var replica = replicas.get(kind);
-    var led = replica == null ? Optional.<UUID>empty() : replica.status().leader();
-    return led.or(() -> someVoter(kind));
   }
 
   private Optional<UUID> someVoter(String kind) {

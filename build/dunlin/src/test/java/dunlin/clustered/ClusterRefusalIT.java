@@ -90,7 +90,6 @@ class ClusterRefusalIT {
     int own = FreePort.any();
     refused(data, settings(own, authority, service, "dunlin.inbox.shards=32"), "dunlin.inbox.shards is 16 in cluster", "and 32 on node", "127.0.0.1:" + own);
     assertThat(data.resolve("cluster/identity")).doesNotExist();
-    refused(directory.resolve("third"), settings(own, authority, service, "dunlin.roles=store"), "dunlin.roles is those of a broker in cluster");
     refused(
         directory.resolve("fourth"), settings(own, authority, service, "dunlin.cluster.lease=40s", "dunlin.cluster.down-after=1m"),
         "dunlin.cluster.lease and two heartbeats are 42000 ms", "dunlin.cluster.down-after is 10000 ms");

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
-/** Shipped store nodes, each a process of its own: they found a cluster, are operated by JMX, and survive the loss of one. */
+/** Shipped store nodes, each a process of its own: they found a cluster, are operated by JMX, and survive the loss of one. They keep replicas of the tiers' ranges, too. */
 @Isolated // whole nodes, whose leases run out when too much else is busy
 class StoreClusterIT {
   private static final Duration LONG = Duration.ofMinutes(6);
@@ -109,9 +109,11 @@ class StoreClusterIT {
       return cluster().getNode();
     }
 
-    /** The role of its own replica. */
+    /** The role of its replica of the meta group. */
     String role() throws IOException, JMException {
-      return String.valueOf(connected().getMBeanServerConnection().getAttribute(bean("Range"), "Role"));
+      var found = connected().getMBeanServerConnection().queryNames(new ObjectName("dunlin:type=Range,range=" + META + ",*"), null);
+      assertThat(found).as("replicas of the meta group; %s", process()).hasSize(1);
+      return String.valueOf(connected().getMBeanServerConnection().getAttribute(found.iterator().next(), "Role"));
     }
 
     /** The value of its only meter with this name. */
@@ -242,7 +244,7 @@ class StoreClusterIT {
     node.launch(node.address(), 1);
 
     assertThat(node.process().awaitExit(LONG)).isEqualTo(1);
-    assertThat(node.process().err()).singleElement().asString().startsWith("dunlin: ").contains("of a kind unknown here");
+    assertThat(node.process().err()).singleElement().asString().startsWith("dunlin: ").contains("has the data of a broker that ran alone");
     assertThat(node.data.resolve("cluster").resolve("identity")).doesNotExist();
     TestBroker.on(node.data).close();
   }
@@ -288,8 +290,8 @@ class StoreClusterIT {
 
   private static RangeRow meta(StoreNode node) throws IOException, JMException {
     var ranges = node.cluster().getRanges();
-    assertThat(ranges).extracting(RangeRow::kind).containsExactly(META);
-    return ranges.getFirst();
+    assertThat(ranges).extracting(RangeRow::kind).containsExactlyInAnyOrder(META, "routes", "retain", "sessions");
+    return ranges.stream().filter(range -> range.kind().equals(META)).findFirst().orElseThrow();
   }
 
   /** Waits until this node knows that the range has these replicas and no operation is in progress. */

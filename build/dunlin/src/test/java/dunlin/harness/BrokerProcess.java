@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -175,11 +176,20 @@ public final class BrokerProcess implements AutoCloseable {
 
   /** The value of a metric without labels of its own; only with {@code dunlin.admin.port=0} among its settings. */
   public double metric(String name) {
+    String line = metricLine(name).orElseThrow();
+    return Double.parseDouble(line.substring(line.lastIndexOf(' ')));
+  }
+
+  /** Whether it has a metric now; only with {@code dunlin.admin.port=0} among its settings. */
+  public boolean hasMetric(String name) {
+    return metricLine(name).isPresent();
+  }
+
+  private Optional<String> metricLine(String name) {
     try (var http = HttpClient.newHttpClient()) {
       var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + adminPort() + "/metrics")).build();
       String all = http.send(request, HttpResponse.BodyHandlers.ofString()).body();
-      String line = all.lines().filter(each -> each.startsWith(name + " ") || each.startsWith(name + "{")).findFirst().orElseThrow();
-      return Double.parseDouble(line.substring(line.lastIndexOf(' ')));
+      return all.lines().filter(each -> each.startsWith(name + " ") || each.startsWith(name + "{")).findFirst();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     } catch (InterruptedException e) {

@@ -3,6 +3,7 @@ package dunlin.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dunlin.cluster.MemberSettings.Roles;
 import dunlin.cluster.MemberSettings;
 import dunlin.cluster.call.NodeCalls;
 import dunlin.placement.plan.OperationSettings;
@@ -14,6 +15,7 @@ import dunlin.store.remote.RemoteCalls;
 import dunlin.store.settings.ClusterSettings;
 import dunlin.store.settings.PeerSecurity;
 import dunlin.store.settings.RangeServiceSettings;
+import dunlin.tiers.ClusterTiers;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -28,7 +30,7 @@ class ClusterKeysTest {
       Map.of(
           "dunlin.cluster.tls.certificate", "/tls/node.pem", "dunlin.cluster.tls.key", "/tls/node.key", "dunlin.cluster.tls.ca",
           "/tls/ca.pem");
-  private static final NavigableMap<String, String> STORE = new TreeMap<>(Map.of("dunlin.roles", "store"));
+  private static final NavigableMap<String, String> AGREED = new TreeMap<>(Map.of("dunlin.inbox.shards", "16"));
   private static final Map<String, String> PORTS = Map.of("dunlin.cluster.port", "7001", "dunlin.cluster.service-port", "7002");
 
   @Test
@@ -63,21 +65,41 @@ class ClusterKeysTest {
   }
 
   @Test
-  void theShardsOfSessionsAndTheRolesMustBeTheSameOnAllNodes() {
+  void theShardsOfSessionsMustBeTheSameOnAllNodes() {
     var given = new HashMap<>(PORTS);
     given.put("dunlin.inbox.shards", "32");
-    assertThat(ClusterKeys.member(settings(given), Set.of()).agreed())
-        .isEqualTo(Map.of("dunlin.inbox.shards", "32", "dunlin.roles", "those of a broker"));
-    given.put("dunlin.roles", "store");
-    assertThat(ClusterKeys.member(settings(given), Set.of()).agreed()).isEqualTo(STORE);
+    assertThat(ClusterKeys.member(settings(given)).agreed()).isEqualTo(Map.of("dunlin.inbox.shards", "32"));
+  }
+
+  @Test
+  void rolesSayWhatANodeFoundsAndWhatItIsPreferredFor() {
+    assertThat(roles("store")).isEqualTo(new Roles(true, ClusterTiers.founded(), Set.of()));
+    assertThat(roles("frontend")).isEqualTo(new Roles(false, Set.of(), Set.of("frontend")));
+    assertThat(roles("dist, retain")).isEqualTo(new Roles(false, Set.of(), Set.of("prefers routes", "prefers retain")));
+    assertThat(roles("store, inbox, frontend")).isEqualTo(new Roles(true, ClusterTiers.founded(), Set.of("frontend", "prefers sessions")));
+    assertThat(ClusterKeys.member(settings(PORTS)).roles())
+        .isEqualTo(new Roles(true, ClusterTiers.founded(), Set.of("frontend", "prefers routes", "prefers retain", "prefers sessions")));
+  }
+
+  private static Roles roles(String given) {
+    return ClusterKeys.member(settings(with("dunlin.roles", given))).roles();
+  }
+
+  @Test
+  void onlyANodeWithReplicasNeedsAPortForRaft() {
+    var given = with("dunlin.roles", "frontend");
+    given.put("dunlin.cluster.port", "0");
+    assertThat(ClusterKeys.member(settings(given)).servicePort()).isEqualTo(7_002);
+    given.put("dunlin.roles", "frontend, dist");
+    refused(given, "dunlin.cluster.port");
   }
 
   @Test
   void aStoreNodesMembershipFollowsTheSettings() {
     var given = new HashMap<>(PORTS);
     given.put("dunlin.roles", "store");
-    assertThat(ClusterKeys.member(settings(given), Set.of()))
-        .isEqualTo(MemberSettings.of("", 1, ClusterSettings.NONE.host(), 7_002, Set.of()).with(STORE));
+    assertThat(ClusterKeys.member(settings(given)))
+        .isEqualTo(MemberSettings.of("", 1, ClusterSettings.NONE.host(), 7_002, ClusterTiers.founded()).with(AGREED));
 
     given.put("dunlin.cluster.seeds", "a.example.com:7002, dns:nodes.example.com:7002");
     given.put("dunlin.cluster.bootstrap-expect", "3");
@@ -94,15 +116,15 @@ class ClusterKeysTest {
     given.put("dunlin.cluster.split-bytes-min", "1MiB");
     given.put("dunlin.cluster.splits-max", "3");
     var usual = OperationSettings.defaults();
-    assertThat(ClusterKeys.member(settings(given), Set.of("routes")))
+    assertThat(ClusterKeys.member(settings(given)))
         .isEqualTo(
             new MemberSettings(
-                "a.example.com:7002,dns:nodes.example.com:7002", 3, "node-1.example.com", 7_002, "north", "1", Set.of("routes"),
+                "a.example.com:7002,dns:nodes.example.com:7002", 3, "node-1.example.com", 7_002, "north", "1", new Roles(true, ClusterTiers.founded(), Set.of()),
                 Duration.ofSeconds(2), Duration.ofSeconds(7), Duration.ofMinutes(1),
                 new OperationSettings(
                     usual.lagMax(), usual.unflushedMax(), usual.automaticMax(), 5,
                     new SplitSettings(2L << 30, 5_000, 1 << 20, 3, usual.splits().replicasMax()), Duration.ofHours(1), usual.balance()),
-                STORE));
+                AGREED));
   }
 
   @Test
@@ -110,16 +132,16 @@ class ClusterKeysTest {
     for (String seeds : new String[] {"a.example:7100", "localhost:7100,a.example:7100", "dns:nodes:7100", "10.0.0.1:7100", "localhosts:7100"})
       refused(with("dunlin.cluster.seeds", seeds), "dunlin.cluster.host");
     for (String seeds : new String[] {"localhost:7100", "127.0.0.1:1, 127.0.0.2:1", "[::1]:7100", "dns:localhost:7100"})
-      assertThat(ClusterKeys.member(settings(with("dunlin.cluster.seeds", seeds)), Set.of()).host()).isEqualTo("127.0.0.1");
+      assertThat(ClusterKeys.member(settings(with("dunlin.cluster.seeds", seeds))).host()).isEqualTo("127.0.0.1");
     var given = new HashMap<>(with("dunlin.cluster.seeds", "a.example:7100"));
     given.put("dunlin.cluster.host", "127.0.0.1"); // forwarded, perhaps
-    assertThat(ClusterKeys.member(settings(given), Set.of()).seeds()).isEqualTo("a.example:7100");
+    assertThat(ClusterKeys.member(settings(given)).seeds()).isEqualTo("a.example:7100");
   }
 
   @Test
   void aNodeWithSeedsHasPortsByItself() {
     var given = new HashMap<>(Map.of("dunlin.cluster.seeds", "localhost:7100"));
-    assertThat(ClusterKeys.member(settings(given), Set.of()).servicePort()).isEqualTo(7_100);
+    assertThat(ClusterKeys.member(settings(given)).servicePort()).isEqualTo(7_100);
     assertThat(read(given).port()).isEqualTo(7_101);
 
     given.put("dunlin.cluster.service-port", "7110");
@@ -159,7 +181,7 @@ class ClusterKeysTest {
   }
 
   private static void refused(Map<String, String> given, String saying) {
-    assertThatThrownBy(() -> ClusterKeys.member(settings(given), Set.of()))
+    assertThatThrownBy(() -> ClusterKeys.member(settings(given)))
         .isInstanceOf(SettingException.class)
         .hasMessageContaining(saying);
   }

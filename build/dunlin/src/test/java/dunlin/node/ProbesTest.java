@@ -114,8 +114,8 @@ class ProbesTest {
   }
 
   private AdminServer admin(RangeStore store, StallWatch watch) {
-    var progress = new StartProgress(store, routes::get, System::nanoTime);
-    var probes = new Probes(readiness, progress::text, watch::stalled, store, AGE_MAX, draining::get, Optional::empty);
+    var progress = new StartProgress(store::progress, routes::get, System::nanoTime);
+    var probes = new Probes(readiness, progress::text, watch::stalled, Optional.of(store), AGE_MAX, draining::get, Optional::empty);
     var anyPort = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     return AdminServer.start(anyPort, probes::unhealthy, probes::unready, () -> "");
   }

@@ -138,7 +138,7 @@ class CommandIT {
 
   @Test
   void aStoreNodeIsCheckedAsOne() throws Exception {
-    var check = check(directory.resolve("data"), "dunlin.roles=store", "dunlin.cluster.port=0");
+    var check = check(directory.resolve("data"), "dunlin.roles=store", "dunlin.cluster.seeds=localhost:7100", "dunlin.cluster.port=0");
     assertThat(check.code()).isEqualTo(1);
     assertThat(check.err()).anySatisfy(line -> assertThat(line).contains("dunlin.cluster.port"));
   }

@@ -70,7 +70,12 @@ final class LocalReplicas {
   }
 
   private RangeId known(UUID range) {
-    return idOf(range).orElseThrow(() -> new StoreException("the data directory holds range " + range + ", of a kind unknown here"));
+    return idOf(range)
+        .orElseThrow(
+            () ->
+                new StoreException(
+                    "the data directory holds range " + range
+                        + ", of a kind that the roles of this node do not include; start it with its former roles, drain it, and then change them"));
   }
 
   /** Declares what the data directory holds; before the store starts. */

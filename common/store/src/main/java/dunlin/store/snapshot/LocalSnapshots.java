@@ -19,4 +19,19 @@ public interface LocalSnapshots {
    * @throws StoreException when the snapshot does not exist any more, or has no such bytes
    */
   byte[] readSnapshot(UUID snapshot, String file, long offset, int bytes);
+
+  /** Those of a node without a store: every call is refused. */
+  static LocalSnapshots none() {
+    return new LocalSnapshots() {
+      @Override
+      public SnapshotSource.Snapshot openSnapshot(RangeId range) {
+        throw new StoreException("this node has no store, and so no range '" + range + "'");
+      }
+
+      @Override
+      public byte[] readSnapshot(UUID snapshot, String file, long offset, int bytes) {
+        throw new StoreException("this node has no store, and so no snapshot " + snapshot);
+      }
+    };
+  }
 }

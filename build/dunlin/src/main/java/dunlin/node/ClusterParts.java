@@ -1,0 +1,85 @@
+package dunlin.node;
+
+import dunlin.broker.Frontend;
+import dunlin.broker.loop.Tiers;
+import dunlin.cluster.Cluster;
+import dunlin.links.LinkDialler;
+import dunlin.links.LinkService;
+import dunlin.dist.deliver.DeliverSettings;
+import dunlin.retain.RetainClient;
+import dunlin.tiers.ClusterTiers;
+import dunlin.transport.link.Link;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+
+/**
+ * What every node of a cluster is composed of: its membership, its part in the tiers, and a frontend. In a node without the role frontend the latter has no
+ * listeners, and only publishes the wills of the sessions that the node leads.
+ */
+final class ClusterParts {
+  /*
+   * Owner: the thread that starts the node.
+   */
+  private final BrokerParts broker;
+  private final ClusterMember member;
+  private final ClusterTiers tiers;
+  private final Cluster cluster;
+
+  // The admin port asks for it, and is open before there is a member or a tier.
+  private final AtomicReference<Supplier<Optional<String>>> unserved = new AtomicReference<>(Optional::empty);
+
+  /** Opens all of them. Nothing is started, and no other node is called yet. */
+  ClusterParts(Foundation node) {
+    NodeRoles roles = NodeRoles.of(node.settings());
+    broker = new BrokerParts(node, roles, () -> unserved.get().get());
+    member = new ClusterMember(node);
+    UUID self = node.identity().nodeId();
+    LinkDialler dials = node.opening(new LinkDialler(self, Link.Settings.defaults(), member.tls(), node.meters()));
+    LinkService links = node.opening(new LinkService(self, member::host, node.meters()));
+    tiers =
+        node.opening(
+            new ClusterTiers(
+                new ClusterTiers.Parts(
+                    broker.frontend(), links, dials, node.meters(), node.metrics().beans(), broker.clock(), node.housekeeping(),
+                    node.settings().get(ClusterKeys.HEARTBEAT), broker.routesAnnounced()),
+                broker.dist(), DeliverSettings.from(node.settings()), broker.inbox(), broker.retain()));
+    cluster = member.join(ClusterKeys.member(node.settings()), tiers.kinds(roles.kinds()), List.of(links));
+    tiers.in(cluster);
+  }
+
+  /**
+   * Joins the cluster, and opens the frontend.
+   *
+   * @param retained what clients see of the retained messages
+   */
+  void start(UnaryOperator<RetainClient> retained) {
+    member.start();
+    Frontend frontend = broker.frontend();
+    frontend.open(new Tiers(tiers.dist(), retained.apply(tiers.retained()), tiers.sessions(), false));
+  }
+
+  /** Sets why clients, or other nodes, should not count on this node; empty when they may. */
+  void unservedBy(Supplier<Optional<String>> reason) {
+    unserved.set(reason);
+  }
+
+  BrokerParts broker() {
+    return broker;
+  }
+
+  ClusterMember member() {
+    return member;
+  }
+
+  ClusterTiers tiers() {
+    return tiers;
+  }
+
+  Cluster cluster() {
+    return cluster;
+  }
+}
