@@ -107,7 +107,7 @@ final class Check {
     find(() -> ClusterKeys.member(settings));
     find(() -> ServiceTls.of(ClusterKeys.read(settings).security()));
     if (!ports) return;
-    free(ClusterKeys.PORT, new InetSocketAddress(settings.get(ClusterKeys.BIND), ClusterKeys.raftPort(settings)));
+    if (NodeSettings.hasStore(settings)) free(ClusterKeys.PORT, new InetSocketAddress(settings.get(ClusterKeys.BIND), ClusterKeys.raftPort(settings)));
     free(ClusterKeys.SERVICE_PORT, ClusterKeys.serviceAddress(settings));
   }
 

@@ -92,12 +92,12 @@ final class Training {
     throw new TimeoutException("no leader of " + count + " voters");
   }
 
-  /** The role of each node, by its name. */
+  /** The role of each node in the meta group, by the node's name. */
   private static Map<String, String> roles() throws JMException {
     var server = ManagementFactory.getPlatformMBeanServer();
     var roles = new HashMap<String, String>();
     for (var name : NAMES)
-      for (var range : server.queryNames(new ObjectName("dunlin:type=Range,node=" + name + ",*"), null))
+      for (var range : server.queryNames(new ObjectName("dunlin:type=Range,range=meta,node=" + name), null))
         roles.put(name, JMX.newMXBeanProxy(server, range, RangeMXBean.class).getRole());
     return roles;
   }

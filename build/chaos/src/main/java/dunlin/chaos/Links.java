@@ -17,12 +17,14 @@ public final class Links implements AutoCloseable {
    */
   private static final int HARNESS = 0;
 
+  private final int nodes;
   private final Process process;
   private final Writer requests;
   private final BufferedReader answers;
   private final String[] ready;
 
   Links(Path program, int nodes) {
+    this.nodes = nodes;
     try {
       process =
           new ProcessBuilder(program.toString(), String.valueOf(nodes)).redirectError(ProcessBuilder.Redirect.INHERIT).start();
@@ -47,17 +49,17 @@ public final class Links implements AutoCloseable {
 
   /** Cuts a port off from all others, including the harness. */
   public void isolate(int port) {
-    for (int other = HARNESS; other <= Cluster.NODES; other++) if (other != port) cut(port, other);
+    for (int other = HARNESS; other <= nodes; other++) if (other != port) cut(port, other);
   }
 
   /** Cuts a port off from the other nodes; callers still reach it. */
   public void isolateFromNodes(int port) {
-    for (int other = HARNESS + 1; other <= Cluster.NODES; other++) if (other != port) cut(port, other);
+    for (int other = HARNESS + 1; other <= nodes; other++) if (other != port) cut(port, other);
   }
 
   /** The port still sends to the other nodes, but receives nothing from them. */
   public void deafen(int port) {
-    for (int other = HARNESS + 1; other <= Cluster.NODES; other++) if (other != port) link(other, port, 0, true);
+    for (int other = HARNESS + 1; other <= nodes; other++) if (other != port) link(other, port, 0, true);
   }
 
   private void cut(int port, int other) {
@@ -67,8 +69,8 @@ public final class Links implements AutoCloseable {
 
   /** Delays all packets on all links. */
   public void slow(int millis) {
-    for (int from = HARNESS; from <= Cluster.NODES; from++)
-      for (int to = HARNESS; to <= Cluster.NODES; to++) if (from != to) link(from, to, millis, false);
+    for (int from = HARNESS; from <= nodes; from++)
+      for (int to = HARNESS; to <= nodes; to++) if (from != to) link(from, to, millis, false);
   }
 
   public void heal() {

@@ -19,6 +19,9 @@ public final class Stage implements AutoCloseable {
   /*
    * Owner: the thread of the trials.
    */
+  /** The most nodes of a trial. */
+  public static final int SITES_MAX = 7;
+
   private static final String LOOPBACK = "127.0.0.1";
   private static final int RAFT_PORT = 7000;
   private static final int SERVICE_PORT = 7001;
@@ -41,7 +44,7 @@ public final class Stage implements AutoCloseable {
     this.programs = programs;
     this.random = random;
     this.offers = offers;
-    links = offers.contains(Need.NETWORK) ? new Links(program("links"), Cluster.NODES) : null;
+    links = offers.contains(Need.NETWORK) ? new Links(program("links"), SITES_MAX) : null;
   }
 
   public boolean offers(Set<Need> needs) {
@@ -53,15 +56,25 @@ public final class Stage implements AutoCloseable {
     return links;
   }
 
-  /** Sites for the nodes of one trial, in an empty directory. */
+  /** Sites for the nodes of one trial with equal nodes, in an empty directory. */
   public List<Site> sites(Path directory, Set<Need> needs) {
+    return sites(directory, needs, Cluster.NODES);
+  }
+
+  /**
+   * The same for another number of nodes.
+   *
+   * @param count {@link #SITES_MAX} at most
+   */
+  public List<Site> sites(Path directory, Set<Need> needs, int count) {
+    if (count > SITES_MAX) throw new IllegalArgumentException("a stage has sites for " + SITES_MAX + " nodes, not for " + count);
     try {
       Files.createDirectories(directory);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
     var sites = new ArrayList<Site>();
-    for (int port = 1; port <= Cluster.NODES; port++) sites.add(site(directory, "n" + port, port, needs));
+    for (int port = 1; port <= count; port++) sites.add(site(directory, "n" + port, port, needs));
     return sites;
   }
 

@@ -102,6 +102,11 @@ public final class NodeSettings {
     return NodeRoles.of(settings).frontend();
   }
 
+  /** Whether this node has replicas, and so a port for Raft. */
+  public static boolean hasStore(Settings settings) {
+    return NodeRoles.of(settings).stores();
+  }
+
   private static void findInCluster(Settings settings, List<String> problems) {
     NodeRoles roles = NodeRoles.of(settings);
     if (!isInCluster(settings)) {

@@ -60,7 +60,6 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiPredicate;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -353,7 +352,7 @@ public final class Cluster implements AutoCloseable {
         return new Refused(
             "node " + self + (own == null ? " belongs to no cluster" : " belongs to cluster " + own.cluster())
                 + ", the call is of " + (sent.cluster() == null ? "none" : sent.cluster()));
-      String forged = forged(sent.call(), proved);
+      String forged = joins.forged(sent.call(), proved);
       if (forged != null) {
         meters.callRefused();
         return new Refused(forged);
@@ -365,26 +364,6 @@ public final class Cluster implements AutoCloseable {
     } finally {
       slots.release();
     }
-  }
-
-  /**
-   * Why the caller is not the node in whose name it calls, or null. Without this check it could register another node's
-   * name with its own host, and make Raft calls in that name.
-   */
-  private @Nullable String forged(ClusterCall call, BiPredicate<UUID, String> proved) {
-    return switch (call) {
-      case Propose(RegisterNode(var claimed)) -> forged(claimed.id(), claimed.host(), proved);
-      case Report(var report, _) -> forged(report.node(), null, proved);
-      case Join join when !join.relayed() -> forged(join.node(), join.at().host(), proved);
-      case Hello _, Join _, Propose _, Watch _, CarryOut _ -> null;
-    };
-  }
-
-  /** @param host that the node says it has, or null */
-  private @Nullable String forged(UUID claimed, @Nullable String host, BiPredicate<UUID, String> proved) {
-    for (String each : Stream.concat(known.host(claimed).stream(), Stream.ofNullable(host)).distinct().toList())
-      if (!proved.test(claimed, each)) return "the caller's certificate names neither node " + claimed + " nor its host, " + each;
-    return null;
   }
 
   private ClusterAnswer handle(ClusterCall call) {

@@ -3,19 +3,29 @@ package dunlin.cluster;
 import dunlin.cluster.call.ClusterAnswer;
 import dunlin.cluster.call.ClusterAnswer.Fit;
 import dunlin.cluster.call.ClusterAnswer.Unfit;
+import dunlin.cluster.call.ClusterCall.CarryOut;
+import dunlin.cluster.call.ClusterCall.Hello;
 import dunlin.cluster.call.ClusterCall.Join;
+import dunlin.cluster.call.ClusterCall.Propose;
+import dunlin.cluster.call.ClusterCall.Report;
+import dunlin.cluster.call.ClusterCall.Watch;
+import dunlin.cluster.call.ClusterCall;
 import dunlin.cluster.call.ClusterWire;
 import dunlin.cluster.call.NodeAddress;
 import dunlin.cluster.call.NodeCalls;
+import dunlin.placement.PlacementCommand.RegisterNode;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.UUID;
+import java.util.function.BiPredicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Whether a node that starts fits into the cluster: its settings that must be the same everywhere are, its times go together with those of the other nodes, and no other
- * process has its identity. A node that starts asks its seeds. Each seed answers for itself and from the map that it knows.
+ * process has its identity. A node that starts asks its seeds. Each seed answers for itself and from the map that it knows. Also whether a caller is the node in
+ * whose name it calls.
  */
 final class JoinCheck {
   /*
@@ -53,6 +63,26 @@ final class JoinCheck {
     if (reason == null) return new Fit();
     if (!of.relayed()) refusals.refused("Node %s at %s is refused: %s".formatted(of.node(), of.at(), reason));
     return new Unfit(reason);
+  }
+
+  /**
+   * Why the caller is not the node in whose name it calls, or null. Without this check it could register another node's
+   * name with its own host, and make Raft calls in that name.
+   */
+  @Nullable String forged(ClusterCall call, BiPredicate<UUID, String> proved) {
+    return switch (call) {
+      case Propose(RegisterNode(var claimed)) -> forged(claimed.id(), claimed.host(), proved);
+      case Report(var report, _) -> forged(report.node(), null, proved);
+      case Join join when !join.relayed() -> forged(join.node(), join.at().host(), proved);
+      case Hello _, Join _, Propose _, Watch _, CarryOut _ -> null;
+    };
+  }
+
+  /** @param host that the node says it has, or null */
+  private @Nullable String forged(UUID claimed, @Nullable String host, BiPredicate<UUID, String> proved) {
+    for (String each : Stream.concat(known.host(claimed).stream(), Stream.ofNullable(host)).distinct().toList())
+      if (!proved.test(claimed, each)) return "the caller's certificate names neither node " + claimed + " nor its host, " + each;
+    return null;
   }
 
   private @Nullable String unfit(Join of, UUID cluster) {

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** The rows of a cluster of three brokers, in the order of the table. */
+/** The rows of a cluster of three brokers, and of one of separate services, in the order of the table. */
 final class ClusterRows {
   /** A broker that is cut off loses its lease after 5 s, counts as dead after 6 s, and its links are lost after 10 s. */
   private static final int CUT_MILLIS = 13_000;
@@ -34,12 +34,21 @@ final class ClusterRows {
           row("cluster-cut", "each out of reach of the others and of clients for 13 s, one after the other", Set.of(Need.NETWORK), ClusterRows::cut),
           row("cluster-cut-nodes", "each out of reach of the others, not of clients, for 13 s, one after the other", Set.of(Need.NETWORK), ClusterRows::cutNodes),
           row("cluster-deafen", "each is heard by the others and hears nothing of them for 13 s, one after the other", Set.of(Need.NETWORK), ClusterRows::deafen),
-          row("cluster-far", "all links take 80 ms", Set.of(Need.NETWORK), ClusterRows::far));
+          row("cluster-far", "all links take 80 ms", Set.of(Need.NETWORK), ClusterRows::far),
+          services("services-none", "nothing happens", Set.of(), scene -> scene.during(5000L * scene.rounds)),
+          services("services-kill", "kill -9 of each, one after the other", Set.of(), ClusterRows::kill),
+          services("services-pause", "SIGSTOP for 5 s of each, one after the other", Set.of(), ClusterRows::pause),
+          services("services-stop", "each is stopped and started again, one after the other", Set.of(), ClusterRows::stop),
+          services("services-cut-nodes", "each out of reach of the others, not of clients, for 13 s, one after the other", Set.of(Need.NETWORK), ClusterRows::cutNodes));
 
   private ClusterRows() {}
 
   private static Row row(String name, String what, Set<Need> needs, Script script) {
     return new Row(name, "three brokers: " + what, needs, Map.of(), Form.CLUSTER, script);
+  }
+
+  private static Row services(String name, String what, Set<Need> needs, Script script) {
+    return new Row(name, "three stores, two dist workers, two frontends: " + what, needs, Map.of(), Form.SERVICES, script);
   }
 
   /** What befalls one broker, until it is as before. */

@@ -36,6 +36,7 @@ public final class MqttBroker implements Service, AutoCloseable {
   private static final Duration START_MAX = Duration.ofMinutes(2);
   private static final Duration CONNECT_MAX = Duration.ofMinutes(1);
   private static final Pattern LISTENS = Pattern.compile("Listener tcp: tcp on \\S+:(\\d+)");
+  private static final String STARTED = "Started Dunlin in ";
   private static final Pattern ADMIN_PORT = Pattern.compile("Admin port (\\d+) on loopback");
   /** Prints the lines of the metrics at port $1 that match $2. */
   private static final String ASK =
@@ -89,7 +90,7 @@ public final class MqttBroker implements Service, AutoCloseable {
     this.lives = lives;
   }
 
-  /** The port of its listener; -1 while it does not run. */
+  /** The port of its listener; -1 while it does not run, and when it has none. */
   public int port() {
     return port;
   }
@@ -138,7 +139,7 @@ public final class MqttBroker implements Service, AutoCloseable {
     }
   }
 
-  /** Waits until clients can connect. */
+  /** Waits until it has started: then clients can connect, if it has listeners. */
   void awaitListening() {
     try {
       port = listening.get(START_MAX.toSeconds(), TimeUnit.SECONDS);
@@ -159,6 +160,7 @@ public final class MqttBroker implements Service, AutoCloseable {
         if (admin.find()) adminPort = Integer.parseInt(admin.group(1));
         Matcher listener = LISTENS.matcher(line);
         if (listener.find()) listens.complete(Integer.parseInt(listener.group(1)));
+        if (line.startsWith(STARTED)) listens.complete(-1); // a process without the role frontend
         out.write(line + "\n");
         out.flush();
       }

@@ -19,10 +19,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Three brokers with the same seeds, which are one broker for their clients. */
+/** Processes with the same seeds, which are one broker for their clients: three equal ones, or stores, dist workers and frontends. */
 final class MqttCluster implements Service, AutoCloseable {
   /*
-   * A client opens each connection at any of the brokers that run. Timeouts are shorter than the product's, so that rounds
+   * A client opens each connection at any of the processes that run and have a listener. Timeouts are shorter than the product's, so that rounds
    * are short; docs/RELIABILITY.md says which they are.
    *
    * Owner: the thread of the row; clients only use entrances.
@@ -35,6 +35,18 @@ final class MqttCluster implements Service, AutoCloseable {
           "dunlin.cluster.down-after", "6s",
           "dunlin.cluster.election-timeout", "1s");
 
+  private static final String ALL = "frontend,dist,retain,inbox,store";
+
+  /** The roles of three equal brokers. */
+  static final List<String> EQUAL = List.of(ALL, ALL, ALL);
+
+  /** The roles of separate services. */
+  static final List<String> SERVICES =
+      List.of("store,retain,inbox", "store,retain,inbox", "store,retain,inbox", "dist", "dist", "frontend", "frontend");
+
+  private static final String DIST = "dist";
+  private static final String STORE = "store";
+  private static final String ROUTES = "routes";
   private static final Duration LEADERS_MAX = Duration.ofMinutes(1);
   private static final Duration STOP_MAX = Duration.ofMinutes(1);
   /** A client does not wait for longer for a broker that is cut off. */
@@ -49,6 +61,7 @@ final class MqttCluster implements Service, AutoCloseable {
   /** One broker, over all its runs. */
   static final class Node {
     final int number;
+    final String roles;
     final Site site;
     final MqttBroker broker;
     private volatile boolean running;
@@ -60,8 +73,9 @@ final class MqttCluster implements Service, AutoCloseable {
       return new Operator(broker.pid());
     }
 
-    private Node(int number, Site site, MqttBroker broker) {
+    private Node(int number, String roles, Site site, MqttBroker broker) {
       this.number = number;
+      this.roles = roles;
       this.site = site;
       this.broker = broker;
     }
@@ -118,17 +132,22 @@ final class MqttCluster implements Service, AutoCloseable {
   private final @Nullable Links links;
 
   /**
-   * @param sites one for each broker
+   * @param sites one for each process
+   * @param roles those of each
    * @param links the network between the sites; null when they share the loopback device
    */
-  MqttCluster(Path distribution, List<Site> sites, int heapMegabytes, Map<String, String> settings, @Nullable Links links, Journal journal) {
+  MqttCluster(
+      Path distribution, List<Site> sites, List<String> roles, int heapMegabytes, Map<String, String> settings, @Nullable Links links, Journal journal) {
     this.links = links;
-    String seeds = sites.stream().map(site -> site.host() + ":" + site.servicePort()).collect(Collectors.joining(","));
+    var seeds = new ArrayList<String>();
+    for (int i = 0; i < sites.size(); i++) if (roles.get(i).contains(STORE)) seeds.add(sites.get(i).host() + ":" + sites.get(i).servicePort());
     for (var site : sites) {
       var all = new LinkedHashMap<>(TIMEOUTS);
       all.putAll(settings);
-      all.put("dunlin.cluster.seeds", seeds);
-      all.put("dunlin.cluster.bootstrap-expect", String.valueOf(sites.size()));
+      String own = roles.get(nodes.size());
+      all.put("dunlin.roles", own);
+      all.put("dunlin.cluster.seeds", String.join(",", seeds));
+      all.put("dunlin.cluster.bootstrap-expect", String.valueOf(seeds.size()));
       all.put("dunlin.cluster.host", site.host());
       all.put("dunlin.cluster.port", String.valueOf(site.raftPort()));
       all.put("dunlin.cluster.service-port", String.valueOf(site.servicePort()));
@@ -139,7 +158,7 @@ final class MqttCluster implements Service, AutoCloseable {
         all.put("dunlin.auth.anonymous", "true");
       }
       var home = new Home(distribution, site.data(), site.log(), site.host(), site.prefix(), heapMegabytes, all);
-      nodes.add(new Node(nodes.size() + 1, site, new MqttBroker(home, site.fsync(), journal.lives(nodes.size() + 1))));
+      nodes.add(new Node(nodes.size() + 1, own, site, new MqttBroker(home, site.fsync(), journal.lives(nodes.size() + 1))));
     }
   }
 
@@ -162,9 +181,11 @@ final class MqttCluster implements Service, AutoCloseable {
     }
   }
 
-  private static boolean areLeadersSpread(Map<String, Node> leaders) {
+  /** Whether each range has a leader, which is not the same for most of them, and a dist worker leads the routes, if there is one. */
+  private boolean areLeadersSpread(Map<String, Node> leaders) {
     var led = leaders.values().stream().collect(Collectors.groupingBy(node -> node.number, Collectors.counting()));
-    return leaders.size() == RANGES && led.values().stream().allMatch(count -> count <= LED_MAX);
+    boolean settled = leaders.entrySet().stream().noneMatch(each -> each.getKey().startsWith(ROUTES) && !each.getValue().roles.contains(DIST));
+    return leaders.size() == RANGES && led.values().stream().allMatch(count -> count <= LED_MAX) && settled;
   }
 
   /** Starts all of them at the same time: the first one alone would wait for the others. */
@@ -194,7 +215,7 @@ final class MqttCluster implements Service, AutoCloseable {
   @Override
   public Entrance entrance(Random random) {
     return () -> {
-      var running = nodes.stream().filter(node -> node.running).toList();
+      var running = nodes.stream().filter(node -> node.running && node.broker.port() >= 0).toList();
       if (running.isEmpty()) return Optional.empty();
       var node = running.get(random.nextInt(running.size()));
       return node.broker.entry(node.number, CONNECT_MAX);

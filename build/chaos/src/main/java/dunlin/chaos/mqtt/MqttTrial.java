@@ -60,8 +60,11 @@ final class MqttTrial {
     try {
       Files.createDirectories(directory);
       figures.put("rounds", String.valueOf(request.rounds()));
-      if (row.form() == Row.Form.CLUSTER) playCluster();
-      else playOne();
+      switch (row.form()) {
+        case USUAL, OWN -> playOne();
+        case CLUSTER -> playCluster(MqttCluster.EQUAL);
+        case SERVICES -> playCluster(MqttCluster.SERVICES);
+      }
     } catch (IOException | RuntimeException e) {
       log.error("{} has not come to its end", row.name(), e);
       problems.add("has not come to its end: " + e.getMessage());
@@ -84,10 +87,10 @@ final class MqttTrial {
     }
   }
 
-  private void playCluster() throws InterruptedException {
+  private void playCluster(List<String> roles) throws InterruptedException {
     var links = row.needs().contains(Need.NETWORK) ? stage.links() : null;
-    var sites = stage.sites(directory, row.needs());
-    try (var cluster = new MqttCluster(request.distribution(), sites, HEAP_MEGABYTES, row.settings(), links, journal)) {
+    var sites = stage.sites(directory, row.needs(), roles.size());
+    try (var cluster = new MqttCluster(request.distribution(), sites, roles, HEAP_MEGABYTES, row.settings(), links, journal)) {
       cluster.found();
       play(cluster, null);
     } finally {

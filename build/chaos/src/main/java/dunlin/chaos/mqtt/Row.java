@@ -13,7 +13,9 @@ record Row(String name, String what, Set<Need> needs, Map<String, String> settin
     /** One broker with clients of the row's own. */
     OWN,
     /** The same as usual, with three brokers of one cluster. */
-    CLUSTER
+    CLUSTER,
+    /** The same as usual, with separate services of one cluster: stores, dist workers and frontends. */
+    SERVICES
   }
 
   boolean usual() {
