@@ -53,7 +53,12 @@ final class Main {
   }
 
   private static void stop(@Nullable Node node) {
-    if (node != null) node.close();
+    if (node == null) return;
+    try {
+      node.drain();
+    } finally {
+      node.close();
+    }
   }
 
   /** Halts without an orderly stop: what is not durable must not be acknowledged any more. */

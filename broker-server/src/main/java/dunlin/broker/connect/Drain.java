@@ -12,13 +12,15 @@ import org.jspecify.annotations.Nullable;
  * 4.11.
  */
 public final class Drain {
+  /** The highest number of connections per second. */
+  public static final int FASTEST = 1_000_000;
+
   /*
    * Owner: starts and stops under its caller's lock. A tick starts on loop 0 and continues from loop to loop until its
    * share of clients is disconnected, so that the pace is kept however the clients are spread over the loops.
    * Bounds: a tick holds at most its share of connections, and visits each loop once.
    */
   private static final int TICKS_A_SECOND = 10;
-  private static final int FASTEST = 1_000_000;
 
   private final List<LoopConnections> parts;
   private final String serverReference;

@@ -3,9 +3,13 @@ package dunlin.node;
 import dunlin.broker.ApplicationPublisher;
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.Frontend;
+import dunlin.broker.FrontendMXBean;
+import dunlin.broker.connect.Drain;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.runtime.Settings;
+import java.time.Duration;
 import java.util.Objects;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -25,6 +29,8 @@ public final class Node implements AutoCloseable {
   /** The version in the jar's manifest; there is none when classes are run from a folder. */
   public static final String VERSION =
       Objects.requireNonNullElse(Node.class.getPackage().getImplementationVersion(), "of no release");
+
+  private static final long DRAIN_LOOK_NANOS = Duration.ofMillis(50).toNanos();
 
   private final Foundation foundation;
   private @Nullable Broker broker; // none without the role frontend
@@ -103,6 +109,24 @@ public final class Node implements AutoCloseable {
   /** The id in the data directory. */
   public String id() {
     return foundation.id();
+  }
+
+  /**
+   * Sends the clients away at an even pace, so that all are gone after {@code dunlin.drain.time}, and refuses new ones; MQTT 5, section 4.11. Blocks until no
+   * client is connected, or that time has passed. A drain that an operator has begun keeps its pace. Does nothing when the time is 0, and without the role frontend.
+   */
+  public void drain() {
+    Duration time = foundation.settings().get(NodeSettings.DRAIN_TIME);
+    if (broker == null || time.isZero()) return;
+    FrontendMXBean bean = broker.frontend().bean();
+    long end = System.nanoTime() + time.toNanos();
+    if (!bean.isDraining() && bean.getConnections() > 0) bean.drain("", pace(bean.getConnections(), time));
+    while (bean.getConnections() > 0 && System.nanoTime() - end < 0) LockSupport.parkNanos(DRAIN_LOOK_NANOS);
+  }
+
+  /** The lowest number of clients a second with which all are gone in time. */
+  private static int pace(int clients, Duration time) {
+    return Math.clamp(Math.ceilDiv(clients * 1_000L, Math.max(1, time.toMillis())), 1, Drain.FASTEST);
   }
 
   @Override

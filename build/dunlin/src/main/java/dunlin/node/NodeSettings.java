@@ -61,10 +61,16 @@ public final class NodeSettings {
           "dunlin.ready.command-age-max", Duration.ofSeconds(5), Duration.ofMillis(100), Duration.ofHours(1),
           "Time that the oldest command of a range may wait to be stored and applied before /ready answers 503.");
 
+  public static final Setting<Duration> DRAIN_TIME =
+      Setting.duration(
+          "dunlin.drain.time", Duration.ZERO, Duration.ZERO, Duration.ofHours(1),
+          "Time over which a process that receives SIGTERM disconnects its clients one after another, before it stops. New clients are refused"
+              + " during this time. 0 disconnects all clients at once. What stops the process must wait this much longer before it kills it.");
+
   /** Every setting there is, in the order of the reference page. */
   public static final List<Setting<?>> ALL =
       withFamilies(
-          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, ADMIN_PORT, HEALTH_HOST, HEALTH_PORT, START_STALL_MAX, READY_COMMAND_AGE_MAX, SysTopics.INTERVAL);
+          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, ADMIN_PORT, HEALTH_HOST, HEALTH_PORT, START_STALL_MAX, READY_COMMAND_AGE_MAX, DRAIN_TIME, SysTopics.INTERVAL);
 
   private NodeSettings() {}
 

@@ -7,9 +7,12 @@ import static org.awaitility.Awaitility.await;
 import dunlin.harness.RawClient.Packet;
 import dunlin.TestBroker;
 import dunlin.harness.AnswerProperties;
+import dunlin.harness.BrokerProcess;
 import dunlin.harness.RawClient;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -119,6 +122,56 @@ class DrainIT {
     assertThat(AnswerProperties.of(disconnect).serverReference()).isEqualTo("b.example.com");
     client.expectClosed();
     client.close();
+  }
+
+  @Test
+  void aProcessThatReceivesSigtermSendsItsClientsAwayOverTheGivenTime() {
+    int clients = 20;
+    Duration time = Duration.ofSeconds(4);
+    List<RawClient> connected = new ArrayList<>();
+    try (var broker = BrokerProcess.start(data, "dunlin.drain.time=" + time.toSeconds() + "s", "dunlin.drain.server-reference=b.example.com", "dunlin.lanes=3")) {
+      for (int i = 0; i < clients; i++) connected.add(RawClient.connected(broker.port(), RawClient.Connect.of("c" + i).clean()));
+
+      long begun = System.nanoTime();
+      broker.terminate();
+
+      await().atMost(TestBroker.SOON).until(() -> isRefused(broker.port()));
+      for (RawClient client : connected) {
+        Packet disconnect = client.expect(RawClient.DISCONNECT);
+        assertThat(disconnect.reason()).isEqualTo(0x9C);
+        assertThat(AnswerProperties.of(disconnect).serverReference()).isEqualTo("b.example.com");
+        client.expectClosed();
+      }
+      assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThan(time.dividedBy(2));
+      assertThat(broker.awaitExit(Duration.ofSeconds(30))).isEqualTo(143);
+    } finally {
+      connected.forEach(RawClient::close);
+    }
+  }
+
+  private static boolean isRefused(int port) {
+    try (RawClient late = new RawClient(port)) {
+      late.send(RawClient.connect(5, true, 0, "late", RawClient.noProperties()));
+      return late.expect(RawClient.CONNACK).at(1) == 0x9C;
+    }
+  }
+
+  @Test
+  void aClientThatNeverLeavesDoesNotKeepAProcessFromStopping() throws IOException {
+    try (var broker = BrokerProcess.start(data, "dunlin.drain.time=1s");
+        var silent = new Socket(InetAddress.getLoopbackAddress(), broker.port())) { // no CONNECT, so a drain does not reach it
+      broker.terminate();
+      assertThat(broker.awaitExit(Duration.ofSeconds(30))).isEqualTo(143);
+      assertThat(silent.getInputStream().read()).isEqualTo(-1);
+    }
+  }
+
+  @Test
+  void aProcessWithoutClientsDoesNotWait() {
+    try (var broker = BrokerProcess.start(data, "dunlin.drain.time=1h")) {
+      broker.terminate();
+      assertThat(broker.awaitExit(Duration.ofSeconds(30))).isEqualTo(143);
+    }
   }
 
   @Test
