@@ -7,6 +7,7 @@ import time
 from chart_checks import CHART, helm
 from checking import HERE, ROOT, expect, finding, findings, skipped
 from docker_checks import compose, dockerfile
+from sizing import CONNECTIONS, Assumed, parts, table, unfounded
 from systemd_checks import started_by_the_template, started_by_the_unit, systemd
 
 LAUNCHER = {"DUNLIN_JVM_OPTS", "DUNLIN_JAVA_HOME", "DUNLIN_BENCH_JVM_OPTS", "DUNLIN_HOME"}
@@ -36,10 +37,27 @@ def settings_exist():
     expect(f"\nappVersion: {version}\n" in (CHART / "Chart.yaml").read_text(), f"Chart.yaml has another appVersion than {version}, the version in pom.xml")
 
 
+def sizing():
+    """The page on sizing says what its script calculates, from figures that are still in the documents."""
+    for figure in unfounded():
+        finding(f"sizing.py: {figure.document} does not say {figure.words!r} any more")
+    expect(table(Assumed()) in (ROOT / "docs/sizing.md").read_text(), "docs/sizing.md: its table is not the one of sizing.py")
+    # By hand: a hundred million clients with two messages a minute, and 63,411 writes a second.
+    needs = {part.name: (part.needs(CONNECTIONS[-1]), part.most) for part in parts(Assumed(messages=2))}
+    writes, enough = needs["sessions: writes a second to the one range"]
+    expect(writes == "3,333,333" and round(enough) == 1_902_330, f"sizing.py: {writes} writes a second, enough for {enough} clients")
+    try:
+        Assumed(cores=0)
+        finding("sizing.py takes machines without a core")
+    except ValueError:
+        pass
+
+
 def main():
     begun = time.monotonic()
     checks = [
         ("settings", settings_exist),
+        ("sizing", sizing),
         ("systemd", systemd),
         ("started by dunlin.service", started_by_the_unit),
         ("started by dunlin@.service", started_by_the_template),
