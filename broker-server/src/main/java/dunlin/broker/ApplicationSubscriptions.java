@@ -138,7 +138,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
     this.attach = attach;
     this.room = new Room(bytesMax);
     Gauge.builder("dunlin.application.waiting.bytes", room.bytes, AtomicLong::get)
-        .description("Messages that wait for listeners of the application that embeds the node")
+        .description("Size of the messages that wait for listeners of the application that embeds the node")
         .baseUnit("bytes")
         .register(meters);
   }

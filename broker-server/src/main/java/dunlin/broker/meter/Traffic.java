@@ -27,10 +27,12 @@ public final class Traffic {
   private final List<Local> locals = new CopyOnWriteArrayList<>();
 
   public Traffic(MeterRegistry registry) {
-    FunctionCounter.builder("dunlin.bytes.received", this, Traffic::bytesReceived)
+    FunctionCounter.builder("dunlin.received", this, Traffic::bytesReceived)
+        .baseUnit("bytes")
         .description("Bytes of MQTT that clients sent")
         .register(registry);
-    FunctionCounter.builder("dunlin.bytes.sent", this, Traffic::bytesSent)
+    FunctionCounter.builder("dunlin.sent", this, Traffic::bytesSent)
+        .baseUnit("bytes")
         .description("Bytes of MQTT that were written to clients")
         .register(registry);
     for (PacketType type : PacketType.values()) {

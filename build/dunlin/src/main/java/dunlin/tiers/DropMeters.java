@@ -32,7 +32,7 @@ final class DropMeters implements AutoCloseable {
   private void register(String hop, DropReason reason, UnacknowledgedDrops drops, ToDoubleFunction<UnacknowledgedDrops> of) {
     registered.add(
         FunctionCounter.builder("dunlin.messages.dropped", drops, of)
-            .description("Messages that a hop has dropped, by reason.")
+            .description("Messages that a hop has dropped, by reason")
             .tag("hop", hop)
             .tag("reason", reason.tag())
             .register(registry));

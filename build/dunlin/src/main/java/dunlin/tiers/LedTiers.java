@@ -116,7 +116,7 @@ final class LedTiers {
     }
     var window = new SharedWindow(bounds.dist().inFlightMax());
     Gauge.builder(IN_FLIGHT, window, SharedWindow::used)
-        .description("Messages that this node is delivering as the leader of the routes; dunlin.dist.in-flight-max bounds it")
+        .description("Size of the messages that this node is delivering as the leader of the routes; dunlin.dist.in-flight-max bounds it")
         .baseUnit("bytes")
         .register(meters);
     var calls = accepted.thread("routes");

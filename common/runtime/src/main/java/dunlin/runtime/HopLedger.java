@@ -55,30 +55,30 @@ public final class HopLedger implements AutoCloseable {
     this.inFlight = inFlight;
     meters.add(
         FunctionCounter.builder("dunlin.messages.received", this, HopLedger::received)
-            .description("Messages that a hop has received.")
+            .description("Messages that a hop has received")
             .tag("hop", hop)
             .register(registry));
     meters.add(
         FunctionCounter.builder("dunlin.messages.delivered", this, HopLedger::delivered)
-            .description("Messages that a hop has delivered.")
+            .description("Messages that a hop has delivered")
             .tag("hop", hop)
             .register(registry));
     meters.add(
         FunctionCounter.builder("dunlin.messages.returned", this, HopLedger::returned)
-            .description("Messages that a hop has returned to where they came from.")
+            .description("Messages that a hop has returned to where they came from")
             .tag("hop", hop)
             .register(registry));
     for (DropReason reason : REASONS) {
       meters.add(
           FunctionCounter.builder("dunlin.messages.dropped", this, ledger -> ledger.dropped(reason))
-              .description("Messages that a hop has dropped, by reason.")
+              .description("Messages that a hop has dropped, by reason")
               .tag("hop", hop)
               .tag("reason", reason.tag())
               .register(registry));
     }
     meters.add(
         Gauge.builder("dunlin.messages.in-flight", this, HopLedger::inFlight)
-            .description("Messages that a hop holds.")
+            .description("Messages that a hop holds")
             .tag("hop", hop)
             .strongReference(true) // the counters hold the ledger weakly; this gauge keeps it alive as long as its meters
             .register(registry));

@@ -4,6 +4,7 @@ import dunlin.inbox.InboxDropReason;
 import dunlin.inbox.range.Effects;
 import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.rows.SessionCommand;
+import dunlin.model.ReasonCode;
 import dunlin.runtime.DropReason;
 import dunlin.store.serve.ProposalLine;
 import io.micrometer.core.instrument.Counter;
@@ -73,7 +74,7 @@ final class InboxMeters implements AutoCloseable {
       dropped.put(
           reason,
           Counter.builder("dunlin.inbox.dropped")
-              .description("Messages that were not delivered")
+              .description("Messages for inboxes that were dropped, by reason")
               .tag("reason", reason.label())
               .register(registry));
     }
@@ -81,7 +82,7 @@ final class InboxMeters implements AutoCloseable {
       if (Arrays.stream(InboxDropReason.values()).noneMatch(reason -> reason.common() == common)) continue;
       views.add(
           FunctionCounter.builder("dunlin.messages.dropped", this, meters -> meters.dropped(common))
-              .description("Messages that a hop has dropped, by reason.")
+              .description("Messages that a hop has dropped, by reason")
               .tag("hop", "inbox")
               .tag("reason", common.tag())
               .register(registry));
@@ -98,6 +99,7 @@ final class InboxMeters implements AutoCloseable {
         Counter.builder("dunlin.inbox.wills-published")
             .description("Wills that were published")
             .register(registry);
+    willsRefused(ReasonCode.QUOTA_EXCEEDED.label()); // there before its first increase, which Prometheus would miss
     willAttempts =
         Counter.builder("dunlin.inbox.will-failures")
             .description("Failed attempts to publish a will; each is repeated")
@@ -244,10 +246,13 @@ final class InboxMeters implements AutoCloseable {
   }
 
   void willRefused(String reason) {
-    Counter.builder("dunlin.inbox.wills-refused")
+    willsRefused(reason).increment();
+  }
+
+  private Counter willsRefused(String reason) {
+    return Counter.builder("dunlin.inbox.wills-refused")
         .description("Wills that were refused by a bound or rule, or got no answer, by reason code; they are not tried again")
         .tag("reason", reason)
-        .register(registry)
-        .increment();
+        .register(registry);
   }
 }

@@ -101,7 +101,7 @@ public final class RangeService implements AutoCloseable {
     calls = answers == null ? null : new CallService(answers, meters);
     meters.gauge("dunlin.store.service.streams", "Open streams from other nodes", streams, Set::size);
     meters.gauge("dunlin.store.service.outstanding", "Requests from other nodes without a reply", this, RangeService::outstanding);
-    meters.gauge("dunlin.store.service.outstanding.bytes", "Bytes of their commands", bytes, AtomicLong::get);
+    meters.gauge("dunlin.store.service.outstanding.bytes", "Bytes of the commands of requests from other nodes without a reply", bytes, AtomicLong::get);
     writer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-store-service").factory());
     var methods =
         ServerServiceDefinition.builder(ServiceMethods.SERVICE)
