@@ -207,6 +207,10 @@ public final class DistWorker implements DistClient, AutoCloseable {
     return barrier == null ? lane : new LeasedLane(lane, barrier, thread);
   }
 
+  DistMeters meters() {
+    return meters;
+  }
+
   FilterRanges ranges() {
     return ranges;
   }

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.SplittableRandom;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -99,6 +100,11 @@ final class LocalLane implements Lane {
 
   private Terms.@Nullable Origin origin;
   private boolean appending;
+
+  /** Messages until one's match is timed, that one included; the first is. */
+  private int untilSample = 1;
+
+  private final SplittableRandom gaps = new SplittableRandom();
   private boolean closed;
   private boolean unknown; // the message matches a route to a shard that was never attached
 
@@ -121,7 +127,7 @@ final class LocalLane implements Lane {
     acknowledging = message.qos() == QoS.AT_MOST_ONCE ? null : acknowledgement;
     origin = acknowledgement == null ? null : acknowledgement.terms().origin();
     try {
-      match(message);
+      timedMatch(message);
       hand(message, feedback, acknowledgement);
     } finally {
       for (MatchedRoutes of : matched) of.clear();
@@ -174,6 +180,18 @@ final class LocalLane implements Lane {
             threads.close();
           }
         });
+  }
+
+  /** Matches, and times one message of {@code DistMeters.SAMPLED} on average; the gaps vary, so that no pattern of topics can hide from them. */
+  private void timedMatch(Publication message) {
+    if (--untilSample > 0) {
+      match(message);
+      return;
+    }
+    untilSample = 1 + gaps.nextInt(2 * DistMeters.SAMPLED - 1);
+    long start = System.nanoTime();
+    match(message);
+    worker.meters().matched(System.nanoTime() - start);
   }
 
   private void match(Publication message) {

@@ -25,6 +25,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -49,6 +50,18 @@ class DistWorkerTest {
     tasksOfTheLane.remove().run();
     assertThat(taken.completed).isEqualTo(ReasonCode.SUCCESS);
     assertThat(frontend.delivered).hasSize(1);
+  }
+
+  @Test
+  void someMatchesAreTimed() {
+    dist.add(route("a/b", FRONTEND));
+    int messages = 40 * DistMeters.SAMPLED;
+    for (int i = 0; i < messages; i++) dist.publish("a/b");
+
+    var matches = dist.registry.get("dunlin.dist.match").timer();
+    assertThat(matches.count()).isBetween(20L, 80L); // 40 are expected, with a standard deviation of 4
+    assertThat(matches.totalTime(TimeUnit.NANOSECONDS)).isPositive();
+    assertThat(dist.counted("dunlin.dist.published")).isEqualTo(messages);
   }
 
   @Test

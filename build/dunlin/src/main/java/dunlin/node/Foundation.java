@@ -19,6 +19,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Optional;
@@ -154,6 +155,7 @@ final class Foundation implements AutoCloseable {
     meters.add(made.registry());
     made.beans().register(settings);
     made.bindBuild(Node.VERSION);
+    made.bindClock(InstantSource.system());
     if (ownsProcess) made.bindProcess();
   }
 
@@ -240,6 +242,7 @@ final class Foundation implements AutoCloseable {
    */
   void openAdmin(Supplier<String> start, BooleanSupplier stalled, BooleanSupplier draining, Supplier<Optional<String>> unserved) {
     Probes probes = new Probes(readiness, start, stalled, stored(), settings.get(NodeSettings.READY_COMMAND_AGE_MAX), draining, unserved);
+    metrics().bindReady(() -> probes.unready().isEmpty());
     openHealth(probes);
     openAdmin(probes);
   }

@@ -2,6 +2,9 @@ package dunlin.runtime.metrics;
 
 import com.codahale.metrics.jmx.JmxReporter;
 import io.micrometer.core.instrument.Clock;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.config.MeterFilter;
+import io.micrometer.core.instrument.distribution.DistributionStatisticConfig;
 import io.micrometer.core.instrument.dropwizard.DropwizardConfig;
 import io.micrometer.core.instrument.dropwizard.DropwizardMeterRegistry;
 import org.jspecify.annotations.Nullable;
@@ -26,10 +29,20 @@ final class JmxRegistry extends DropwizardMeterRegistry {
         }
       };
 
+  /** A timer is a bean with its percentiles. Buckets are for Prometheus: each would be a bean of its own. */
+  private static final MeterFilter WITHOUT_BUCKETS =
+      new MeterFilter() {
+        @Override
+        public DistributionStatisticConfig configure(Meter.Id id, DistributionStatisticConfig config) {
+          return DistributionStatisticConfig.DEFAULT;
+        }
+      };
+
   private final JmxReporter reporter;
 
   JmxRegistry(JmxNames names, JmxMeters shown) {
     super(CONFIG, shown, names, Clock.SYSTEM);
+    config().meterFilter(WITHOUT_BUCKETS);
     reporter = JmxReporter.forRegistry(shown).inDomain("dunlin").createsObjectNamesWith(names).build();
     reporter.start();
   }

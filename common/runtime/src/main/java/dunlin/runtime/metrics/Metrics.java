@@ -2,6 +2,7 @@ package dunlin.runtime.metrics;
 
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.TimeGauge;
 import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
 import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
@@ -19,8 +20,11 @@ import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricMetadata;
 import io.prometheus.metrics.model.snapshots.PrometheusNaming;
 import java.lang.management.ManagementFactory;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -92,6 +96,20 @@ public final class Metrics implements AutoCloseable {
         .description("Always 1; its labels are the release of Dunlin and the Java version")
         .tag("version", version)
         .tag("java", Runtime.version().toString())
+        .register(registry);
+  }
+
+  /** Adds the wall clock of the node: compared with the time of the scrape, it tells a clock that is wrong. */
+  public void bindClock(InstantSource clock) {
+    TimeGauge.builder("dunlin.clock.time", clock, TimeUnit.MILLISECONDS, InstantSource::millis)
+        .description("Time by the node's clock, in seconds since 1970")
+        .register(registry);
+  }
+
+  /** Adds a gauge that is 1 while the node is ready for new clients, as {@code /ready} answers. */
+  public void bindReady(BooleanSupplier ready) {
+    Gauge.builder("dunlin.ready", () -> ready.getAsBoolean() ? 1 : 0)
+        .description("1 while /ready answers 200, which means that clients should be sent to this node")
         .register(registry);
   }
 

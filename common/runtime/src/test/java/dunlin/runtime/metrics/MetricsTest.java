@@ -5,8 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dunlin.runtime.SettingSource;
 import dunlin.runtime.Settings;
 import dunlin.runtime.TestSettings;
+import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -42,6 +45,32 @@ class MetricsTest {
       early.counter("dunlin.test.late").increment();
 
       assertThat(metrics.scrape()).contains("dunlin_test_early_total{node=\"one\"}", "dunlin_test_late_total{node=\"one\"}");
+    }
+  }
+
+  @Test
+  void aTimerWithBucketsIsAHistogramForPrometheusAndOneBean() throws JMException {
+    try (Metrics metrics = Metrics.open("one")) {
+      Timer.builder("dunlin.test.time").serviceLevelObjectives(Duration.ofMillis(1), Duration.ofMillis(10)).register(metrics.registry()).record(Duration.ofMillis(5));
+
+      assertThat(metrics.scrape())
+          .contains(
+              "# TYPE dunlin_test_time_seconds histogram\n", "dunlin_test_time_seconds_bucket{node=\"one\",le=\"0.001\"} 0\n",
+              "dunlin_test_time_seconds_bucket{node=\"one\",le=\"0.01\"} 1\n", "dunlin_test_time_seconds_count{node=\"one\"} 1\n");
+      assertThat(names("one")).containsExactly("dunlin:type=Metrics,node=one,name=dunlin.test.time");
+    }
+  }
+
+  @Test
+  void theClockAndTheReadinessOfTheNodeAreShown() {
+    try (Metrics metrics = Metrics.open("one")) {
+      var ready = new AtomicBoolean();
+      metrics.bindClock(() -> Instant.ofEpochMilli(1_234_500));
+      metrics.bindReady(ready::get);
+      assertThat(metrics.scrape()).contains("dunlin_clock_time_seconds{node=\"one\"} 1234.5\n", "dunlin_ready{node=\"one\"} 0.0\n");
+
+      ready.set(true);
+      assertThat(metrics.scrape()).contains("dunlin_ready{node=\"one\"} 1.0\n");
     }
   }
 

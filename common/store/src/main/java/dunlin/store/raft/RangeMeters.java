@@ -7,13 +7,22 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
 
 /** The meters of one range, tagged with its name: its kind, for the first of it. */
 final class RangeMeters implements AutoCloseable {
+  /** The bounds of the histogram of commits: from a log in memory to a disk that is stuck. */
+  private static final Duration[] COMMIT_BOUNDS =
+      Stream.of(250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 10_000_000)
+          .map(micros -> Duration.of(micros, ChronoUnit.MICROS))
+          .toArray(Duration[]::new);
+
   private final MeterRegistry registry;
   private final String range;
   private final List<Meter> registered = new ArrayList<>();
@@ -34,6 +43,7 @@ final class RangeMeters implements AutoCloseable {
             Timer.builder("dunlin.store.commit")
                 .description("Time from a command's proposal until it is durable, applied and readable")
                 .tag("range", this.range)
+                .serviceLevelObjectives(COMMIT_BOUNDS)
                 .register(registry));
     entries = counter("dunlin.store.entries", "Log entries applied here that were proposed here");
     operations = counter("dunlin.store.operations", "Commands applied here that were proposed here");
@@ -47,6 +57,11 @@ final class RangeMeters implements AutoCloseable {
 
   <T> void gauge(String name, String description, T source, ToDoubleFunction<T> value) {
     register(Gauge.builder(name, source, value).description(description).tag("range", range).register(registry));
+  }
+
+  /** @param value in seconds */
+  <T> void seconds(String name, String description, T source, ToDoubleFunction<T> value) {
+    register(Gauge.builder(name, source, value).description(description).baseUnit("seconds").tag("range", range).register(registry));
   }
 
   /** Registers the gauges of a replica's status. */

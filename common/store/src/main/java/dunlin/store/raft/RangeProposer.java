@@ -159,8 +159,8 @@ final class RangeProposer<C, R> {
     meters.gauge("dunlin.store.queued", "Commands that wait for the log", queue, CommandQueue::commands);
     meters.gauge("dunlin.store.queued.bytes", "Bytes of the commands that wait for the log", queue, CommandQueue::bytes);
     meters.gauge("dunlin.store.queued.callers", "Callers that wait for room in the queue", queue, CommandQueue::callersWaiting);
-    meters.gauge(
-        "dunlin.store.oldest", "Seconds that the oldest command has waited for the log and to be applied", this,
+    meters.seconds(
+        "dunlin.store.oldest", "How long the oldest command has waited for the log and to be applied", this,
         proposer -> proposer.oldestNanos(System.nanoTime()) / 1e9);
   }
 

@@ -152,8 +152,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
         "dunlin.store.quarantined", "1 while the range's damaged files are in quarantine and it has no replica here", this,
         range -> range.quarantined ? 1 : 0);
     meters.status(this);
-    meters.gauge(
-        "dunlin.store.install.waiting", "Seconds that a snapshot of another replica has waited to be installed", installer,
+    meters.seconds(
+        "dunlin.store.install.waiting", "How long a snapshot of another replica has waited to be installed", installer,
         SnapshotInstaller::waitingSeconds);
   }
 

@@ -49,7 +49,11 @@ class RangeStoreTest {
       assertThat(one.value("b")).isEqualTo("2");
       assertThat(one.value("c")).isEqualTo("none");
       assertThat(one.meters.get("dunlin.store.operations").tag("range", "routes").counter().count()).isEqualTo(4);
-      assertThat(one.meters.get("dunlin.store.commit").timer().count()).isEqualTo(4);
+      var commits = one.meters.get("dunlin.store.commit").tag("range", "routes").timer();
+      assertThat(commits.count()).isEqualTo(4);
+      var buckets = commits.takeSnapshot().histogramCounts();
+      assertThat(buckets).hasSize(14);
+      assertThat(buckets[13].count()).isEqualTo(4);
     }
   }
 
