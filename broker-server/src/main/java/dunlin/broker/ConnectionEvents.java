@@ -6,7 +6,7 @@ import dunlin.broker.auth.Peer;
 import dunlin.broker.connect.ConnectionWatch;
 import dunlin.broker.session.LiveSession;
 import dunlin.inbox.ConnectionId;
-import dunlin.runtime.LogText;
+import dunlin.runtime.EventLine;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
@@ -16,6 +16,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Reports connects, disconnects and take-overs: each is one line in the log {@code dunlin.connections}, at DEBUG, which
@@ -49,10 +50,17 @@ public final class ConnectionEvents implements ConnectionWatch, AutoCloseable {
     long number = session.connection().number();
     String tenant = session.publisher().tenant();
     if (events.isDebugEnabled()) {
-      events.debug(
-          "event=connect connection={} client={} tenant={} user={} address={} listener={} mqtt={} session-present={} durable={}",
-          number, LogText.quoted(session.clientId()), tenant, LogText.quoted(identity.user()), LogText.quoted(peer.address().toString()),
-          peer.listener(), session.version(), sessionPresent, session.durable());
+      EventLine.of(events, Level.DEBUG, "connect")
+          .number("connection", number)
+          .text("client", session.clientId())
+          .word("tenant", tenant)
+          .text("user", identity.user())
+          .text("address", peer.address().toString())
+          .word("listener", peer.listener())
+          .word("mqtt", String.valueOf(session.version()))
+          .flag("session-present", sessionPresent)
+          .flag("durable", session.durable())
+          .write();
     }
     if (listening == null) return;
     listening.offer(
@@ -64,8 +72,11 @@ public final class ConnectionEvents implements ConnectionWatch, AutoCloseable {
   public void takenOver(LiveSession session, ConnectionId from) {
     long number = session.connection().number();
     if (events.isDebugEnabled()) {
-      events.debug(
-          "event=takeover connection={} client={} from-connection={}", number, LogText.quoted(session.clientId()), from.number());
+      EventLine.of(events, Level.DEBUG, "takeover")
+          .number("connection", number)
+          .text("client", session.clientId())
+          .number("from-connection", from.number())
+          .write();
     }
     if (listening == null) return;
     listening.offer(
@@ -76,7 +87,7 @@ public final class ConnectionEvents implements ConnectionWatch, AutoCloseable {
   public void disconnected(LiveSession session, String reason) {
     long number = session.connection().number();
     if (events.isDebugEnabled()) {
-      events.debug("event=disconnect connection={} client={} reason={}", number, LogText.quoted(session.clientId()), reason);
+      EventLine.of(events, Level.DEBUG, "disconnect").number("connection", number).text("client", session.clientId()).word("reason", reason).write();
     }
     if (listening == null) return;
     listening.offer(

@@ -7,6 +7,7 @@ import dunlin.broker.limit.AddressCounts;
 import dunlin.broker.limit.FailureLimit;
 import dunlin.broker.limit.FairLines;
 import dunlin.model.ReasonCode;
+import dunlin.runtime.EventLine;
 import dunlin.runtime.LineLimit;
 import dunlin.runtime.LogText;
 import dunlin.runtime.SettingException;
@@ -33,6 +34,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Decides who may connect to a frontend: it has the authenticators, the threads that call them, and the counts of their
@@ -355,17 +357,17 @@ public final class Authentication implements AutoCloseable {
     SocketAddress address = who.peer().address();
     boolean last = failures.failed(address);
     if (!eventLines.admits()) return;
-    events.info(
-        "event=authentication-refused client={} user={} method={} address={} listener={} reason={} explanation={} last={} untold={}",
-        LogText.quoted(who.clientId()),
-        LogText.quoted(who.userName().orElse("")),
-        LogText.quoted(method == null ? "" : method),
-        LogText.quoted(address.toString()),
-        who.peer().listener(),
-        reason.label(),
-        LogText.quoted(explanation),
-        last,
-        eventLines.leftOut());
+    EventLine.of(events, Level.INFO, "authentication-refused")
+        .text("client", who.clientId())
+        .text("user", who.userName().orElse(""))
+        .text("method", method == null ? "" : method)
+        .text("address", address.toString())
+        .word("listener", who.peer().listener())
+        .word("reason", reason.label())
+        .text("explanation", explanation)
+        .flag("last", last)
+        .number("untold", eventLines.leftOut())
+        .write();
   }
 
   @Override

@@ -7,8 +7,8 @@ import dunlin.broker.limit.AddressCounts;
 import dunlin.broker.limit.AddressRange;
 import dunlin.broker.limit.RateBucket;
 import dunlin.model.ReasonCode;
+import dunlin.runtime.EventLine;
 import dunlin.runtime.LineLimit;
-import dunlin.runtime.LogText;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -37,6 +37,7 @@ import javax.net.ssl.SSLPeerUnverifiedException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /** One listener: admits connections, assembles the handlers in front of MQTT, and counts. */
 public final class Listener implements ListenerMXBean, ChannelFutureListener {
@@ -168,16 +169,19 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
   void refused(ListenerRefusal reason, Channel connection, String explanation) {
     refused(reason);
     if (!refusalLines.admits()) return;
-    events.warn(
-        "event=connection-refused listener={} reason={} address={} explanation={} untold={}",
-        settings.name(), reason.label(), LogText.quoted(String.valueOf(peerOf(connection).address())), LogText.quoted(explanation),
-        refusalLines.leftOut());
+    EventLine.of(events, Level.WARN, "connection-refused")
+        .word("listener", settings.name())
+        .word("reason", reason.label())
+        .text("address", String.valueOf(peerOf(connection).address()))
+        .text("explanation", explanation)
+        .number("untold", refusalLines.leftOut())
+        .write();
   }
 
   /** Logs how many lines were left out; called about once a second. */
   void flush() {
     long untold = refusalLines.leftOut();
-    if (untold > 0) events.warn("event=connection-refused listener={} untold={}", settings.name(), untold);
+    if (untold > 0) EventLine.of(events, Level.WARN, "connection-refused").word("listener", settings.name()).number("untold", untold).write();
   }
 
   // ------------------------------------------------------------------------------------------------------- the

@@ -2,8 +2,8 @@ package dunlin.broker.meter;
 
 import dunlin.broker.codec.Limit;
 import dunlin.model.ReasonCode;
+import dunlin.runtime.EventLine;
 import dunlin.runtime.LineLimit;
-import dunlin.runtime.LogText;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.SocketAddress;
@@ -14,6 +14,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Violations of the protocol or of this server's limits by clients. Each is counted once and written as one line to the
@@ -56,17 +57,23 @@ public final class Violations {
     tally.counter().increment();
     if (limit != null) Objects.requireNonNull(limits.get(limit)).increment();
     if (!tally.lines.admits()) return;
-    events.warn(
-        "event=protocol-error node={} client={} address={} reason={} limit={} explanation={} untold={}",
-        node, LogText.quoted(clientId), LogText.quoted(address.toString()), reason.label(), limit == null ? "none" : limit.label(),
-        LogText.quoted(explanation), tally.lines.leftOut());
+    EventLine.of(events, Level.WARN, "protocol-error")
+        .word("node", node)
+        .text("client", clientId)
+        .text("address", address.toString())
+        .word("reason", reason.label())
+        .word("limit", limit == null ? "none" : limit.label())
+        .text("explanation", explanation)
+        .number("untold", tally.lines.leftOut())
+        .write();
   }
 
   /** Logs how many violations were left out; called about once a second. */
   public void flush() {
     for (Tally tally : tallies.values()) {
       long untold = tally.lines.leftOut();
-      if (untold > 0) events.warn("event=protocol-error node={} reason={} untold={}", node, tally.reason.label(), untold);
+      if (untold == 0) continue;
+      EventLine.of(events, Level.WARN, "protocol-error").word("node", node).word("reason", tally.reason.label()).number("untold", untold).write();
     }
   }
 

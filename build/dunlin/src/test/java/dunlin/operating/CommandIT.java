@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -30,6 +31,10 @@ class CommandIT {
 
   /** Runs the command of an installation in another place. */
   private Ended runOf(Path home, String... arguments) throws IOException, InterruptedException {
+    return runWith(Map.of(), home, arguments);
+  }
+
+  private Ended runWith(Map<String, String> environment, Path home, String... arguments) throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(home.resolve("bin/dunlin").toString());
     command.addAll(List.of(arguments));
@@ -39,6 +44,7 @@ class CommandIT {
     builder.environment().put("DUNLIN_JAVA_HOME", System.getProperty("java.home"));
     builder.environment().put("DUNLIN_JVM_OPTS", "-Xmx256m");
     builder.environment().put("DUNLIN_BENCH_JVM_OPTS", "-ea -XX:TieredStopAtLevel=1");
+    builder.environment().putAll(environment);
     Process process = builder.start();
     try {
       assertThat(process.waitFor(60, TimeUnit.SECONDS)).as("it ends").isTrue();
@@ -78,6 +84,14 @@ class CommandIT {
     assertThat(wrong.code()).isEqualTo(2);
     assertThat(wrong.err().getFirst()).isEqualTo("dunlin: not understood: --verison");
     assertThat(wrong.out()).isEmpty();
+  }
+
+  @Test
+  void anUnknownFormatOfTheLogIsRefused() throws Exception {
+    var wrong = runWith(Map.of("DUNLIN_LOG", "xml"), HOME, "-Ddunlin.data-dir=" + directory.resolve("data"));
+    assertThat(wrong.code()).isEqualTo(2);
+    assertThat(wrong.err()).containsExactly("dunlin: DUNLIN_LOG is text or json, not xml");
+    assertThat(directory.resolve("data")).doesNotExist();
   }
 
   @Test

@@ -10,6 +10,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Logs drops: for each hop and reason at most one line a second, with the number of messages since the previous line.
@@ -23,7 +24,7 @@ public final class DropEvents implements Events, AutoCloseable {
    * as "other". A tally keeps the latest client id.
    * Failure: drops without a line when the process dies are missing in the log; the metrics have them.
    */
-  private static final Logger log = LoggerFactory.getLogger(DropEvents.class);
+  private static final Logger log = LoggerFactory.getLogger("dunlin.events");
   private static final int HOPS_MAX = 64;
   private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -102,9 +103,13 @@ public final class DropEvents implements Events, AutoCloseable {
     void write() {
       long dropped = messages.sumThenReset();
       if (dropped == 0) return;
-      String clientId = latestClientId;
-      String latest = clientId.isEmpty() ? "" : ", latest for client \"" + LogText.escaped(clientId) + '"';
-      log.warn("Node {} dropped {} messages at {}: {}{}", node, dropped, hop, reason.tag(), latest);
+      EventLine.of(log, Level.WARN, "messages-dropped")
+          .word("node", node)
+          .word("hop", hop)
+          .word("reason", reason.tag())
+          .number("messages", dropped)
+          .text("client", latestClientId)
+          .write();
     }
   }
 }

@@ -15,7 +15,7 @@ public final class SettingSource {
   private static final String ENVIRONMENT_ROOT = "DUNLIN_";
 
   /** Variables that bin/dunlin reads itself, before there is a JVM. */
-  private static final Set<String> LAUNCHER = Set.of("DUNLIN_HOME", "DUNLIN_JAVA_HOME", "DUNLIN_JVM_OPTS", "DUNLIN_BENCH_JVM_OPTS");
+  private static final Set<String> LAUNCHER = Set.of("DUNLIN_HOME", "DUNLIN_JAVA_HOME", "DUNLIN_JVM_OPTS", "DUNLIN_BENCH_JVM_OPTS", "DUNLIN_LOG");
 
   /**
    * Variables that Kubernetes sets in each container for a Service whose name begins with "dunlin": address and ports,

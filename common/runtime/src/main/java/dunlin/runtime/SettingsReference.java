@@ -29,8 +29,8 @@ public final class SettingsReference {
       Lists are separated by commas. Where a key has `<name>`, you choose the name: 1 to 32 of a to z, 0 to 9 and dashes.
       The effective values are shown by JMX in `dunlin:type=Settings,node=<id>`.
 
-      `DUNLIN_JVM_OPTS` (flags for the JVM), `DUNLIN_BENCH_JVM_OPTS` (for that of `bin/dunlin bench`) and `DUNLIN_JAVA_HOME`
-      (which JDK) are read by `bin/dunlin`; they are not settings. Variables that Kubernetes sets for a Service named `dunlin` or `dunlin-...` are ignored.
+      `DUNLIN_JVM_OPTS` (flags for the JVM), `DUNLIN_BENCH_JVM_OPTS` (for that of `bin/dunlin bench`), `DUNLIN_JAVA_HOME`
+      (which JDK) and `DUNLIN_LOG` (`text` or `json`: how the log is written) are read by `bin/dunlin`; they are not settings. Variables that Kubernetes sets for a Service named `dunlin` or `dunlin-...` are ignored.
       """;
 
   private SettingsReference() {}

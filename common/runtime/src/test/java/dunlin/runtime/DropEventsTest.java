@@ -18,9 +18,9 @@ import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 class DropEventsTest {
-  private static final Pattern NUMBER = Pattern.compile("dropped (\\d+) messages");
+  private static final Pattern NUMBER = Pattern.compile("messages=(\\d+)");
 
-  private final Logger logger = (Logger) LoggerFactory.getLogger(DropEvents.class);
+  private final Logger logger = (Logger) LoggerFactory.getLogger("dunlin.events");
   private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
   private final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - 5); // wraps around, as nanoTime may do
   private final DropEvents events = new DropEvents("n1", clock::get);
@@ -42,14 +42,14 @@ class DropEventsTest {
   void theFirstDropIsLoggedAtOnceAndTheRestOncePerSecond() {
     events.dropped("session", DropReason.QUEUE_FULL, 1, "a");
     for (int i = 0; i < 100; i++) events.dropped("session", DropReason.QUEUE_FULL, 2, "b");
-    assertThat(messages()).containsExactly("Node n1 dropped 1 messages at session: queue-full, latest for client \"a\"");
+    assertThat(messages()).containsExactly("event=messages-dropped node=n1 hop=session reason=queue-full messages=1 client=\"a\"");
 
     clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
     events.dropped("session", DropReason.QUEUE_FULL, 1, "");
 
     assertThat(messages()).hasSize(2);
     assertThat(messages().getLast())
-        .isEqualTo("Node n1 dropped 201 messages at session: queue-full, latest for client \"b\"");
+        .isEqualTo("event=messages-dropped node=n1 hop=session reason=queue-full messages=201 client=\"b\"");
     assertThat(lines.list).allMatch(line -> line.getLevel() == Level.WARN);
   }
 
@@ -61,9 +61,9 @@ class DropEventsTest {
 
     assertThat(messages())
         .containsExactly(
-            "Node n1 dropped 1 messages at session: expired",
-            "Node n1 dropped 1 messages at session: offline",
-            "Node n1 dropped 1 messages at inbox: expired");
+            "event=messages-dropped node=n1 hop=session reason=expired messages=1 client=\"\"",
+            "event=messages-dropped node=n1 hop=session reason=offline messages=1 client=\"\"",
+            "event=messages-dropped node=n1 hop=inbox reason=expired messages=1 client=\"\"");
   }
 
   @Test
@@ -118,7 +118,7 @@ class DropEventsTest {
     events.close();
 
     assertThat(told()).isEqualTo(200);
-    assertThat(messages()).anyMatch(line -> line.contains("at other:")).hasSizeLessThanOrEqualTo(66);
+    assertThat(messages()).anyMatch(line -> line.contains("hop=other ")).hasSizeLessThanOrEqualTo(66);
   }
 
   private List<String> messages() {

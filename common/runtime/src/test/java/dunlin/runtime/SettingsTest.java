@@ -126,7 +126,7 @@ class SettingsTest {
   void theLaunchersVariablesAreNotSettings() {
     SettingSource environment =
         SettingSource.environment(
-            Map.of("DUNLIN_JVM_OPTS", "-Xmx1g", "DUNLIN_BENCH_JVM_OPTS", "-Xmx4g", "DUNLIN_HOME", "/opt", "DUNLIN_JAVA_HOME", "/jdk", "PATH", "/bin"));
+            Map.of("DUNLIN_JVM_OPTS", "-Xmx1g", "DUNLIN_BENCH_JVM_OPTS", "-Xmx4g", "DUNLIN_HOME", "/opt", "DUNLIN_JAVA_HOME", "/jdk", "DUNLIN_LOG", "json", "PATH", "/bin"));
 
     assertThat(environment.values()).isEmpty();
   }
