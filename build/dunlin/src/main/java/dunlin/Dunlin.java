@@ -12,6 +12,7 @@ import dunlin.broker.listen.ListenerKeys;
 import dunlin.model.Publisher;
 import dunlin.runtime.SettingSource;
 import dunlin.runtime.Settings;
+import dunlin.runtime.Surroundings;
 import dunlin.store.settings.StoreSettings;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
@@ -195,6 +196,7 @@ public final class Dunlin implements AutoCloseable {
     private @Nullable MeterRegistry registry;
     private @Nullable Consumer<ConnectionEvent> listener;
     private TierConnections connections = TierConnections.direct();
+    private Surroundings surroundings = Surroundings.machine();
     private boolean inMemory;
 
     private Builder() {}
@@ -265,6 +267,15 @@ public final class Dunlin implements AutoCloseable {
       return this;
     }
 
+    /**
+     * Replaces the node's wall clock, its ways to other nodes, or the speed of its disk. For tests only: the test kit uses it (docs/testing.md), and it may
+     * change with any version.
+     */
+    public Builder surroundings(Surroundings replaced) {
+      surroundings = Objects.requireNonNull(replaced);
+      return this;
+    }
+
     /** For tests that put something between the tiers. */
     Builder tierConnections(TierConnections between) {
       connections = between;
@@ -289,7 +300,7 @@ public final class Dunlin implements AutoCloseable {
       try {
         Settings settings = Settings.load(NodeSettings.ALL, SettingSource.map("the builder", effective));
         Authenticators authenticators = new Authenticators(Optional.ofNullable(authenticator), methods);
-        Embedding embedding = new Embedding(authenticators, registry, listener, onFailure == null ? _ -> {} : onFailure, connections);
+        Embedding embedding = new Embedding(authenticators, registry, listener, onFailure == null ? _ -> {} : onFailure, connections, surroundings);
         return new Dunlin(Node.start(settings, embedding), temporary);
       } catch (RuntimeException e) {
         if (temporary != null) temporary.delete();

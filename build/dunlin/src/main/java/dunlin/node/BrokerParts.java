@@ -59,7 +59,8 @@ final class BrokerParts {
   private final AuthenticationSettings authenticationSettings;
   private final FrontendSettings frontendSettings;
   private final LongAdder routesAnnounced = new LongAdder();
-  private final TierClock clock = new TierClock(InstantSource.system(), System::nanoTime, DOWNTIME_MAX);
+  private final InstantSource wall;
+  private final TierClock clock;
   private final StartProgress progress;
   private final StallWatch watch;
   private final DistSettings dist;
@@ -75,6 +76,8 @@ final class BrokerParts {
   BrokerParts(Foundation node, NodeRoles roles, Supplier<Optional<String>> unserved) {
     this.node = node;
     Settings settings = node.settings();
+    wall = node.embedding().surroundings().wallClock();
+    clock = new TierClock(wall, System::nanoTime, DOWNTIME_MAX);
     authenticators = node.embedding().authenticators();
     // Before the store, which takes time and leaves a data directory behind.
     authenticationSettings = AuthenticationSettings.from(settings);
@@ -113,7 +116,7 @@ final class BrokerParts {
     node.everySeconds(1, drops::flush);
     NodeBudget budget = new NodeBudget(MemoryKeys.read(settings), node.meters());
     log.info("Memory: {}", budget);
-    ConnectionEvents events = node.opening(new ConnectionEvents(node.embedding().listener(), InstantSource.system(), node.meters()));
+    ConnectionEvents events = node.opening(new ConnectionEvents(node.embedding().listener(), wall, node.meters()));
     FrontendIdentity identity = new FrontendIdentity(node.id(), node.incarnation());
     Frontend opened = node.opening(new Frontend(frontendSettings, budget, authentication, identity, clock, node.meters(), drops, events));
     if (clients) node.metrics().beans().register("Frontend", opened.bean());
@@ -167,7 +170,7 @@ final class BrokerParts {
   }
 
   SysTopics sysTopics() {
-    return new SysTopics(frontend(), InstantSource.system(), Node.VERSION, node.settings().get(SysTopics.INTERVAL));
+    return new SysTopics(frontend(), wall, Node.VERSION, node.settings().get(SysTopics.INTERVAL));
   }
 
   /** Opens the subscriptions of the embedding application, once the frontend is open. */

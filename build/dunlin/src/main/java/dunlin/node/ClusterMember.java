@@ -9,6 +9,7 @@ import dunlin.cluster.call.NodeAddress;
 import dunlin.cluster.call.NodeCalls;
 import dunlin.placement.ClusterMap;
 import dunlin.runtime.Settings;
+import dunlin.runtime.Surroundings;
 import dunlin.store.grpc.PeerService;
 import dunlin.store.grpc.ServiceTls;
 import dunlin.store.raft.RangeStore;
@@ -17,6 +18,7 @@ import dunlin.store.remote.RemoteCalls;
 import dunlin.store.remote.RemoteSnapshots;
 import dunlin.store.serve.RangeLocation;
 import dunlin.store.snapshot.LocalSnapshots;
+import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
@@ -52,14 +54,19 @@ final class ClusterMember {
     Optional<RangeStore> store = node.stored();
     Settings settings = node.settings();
     RemoteCalls calls = node.opening(new RemoteCalls(tls, node.meters()));
-    NodeCalls others = (to, request, deadline) -> calls.call(to.host(), to.port(), to.name(), request, deadline);
+    Surroundings routes = node.embedding().surroundings();
+    NodeCalls others =
+        (to, request, deadline) -> {
+          InetSocketAddress taken = routes.route(to.host(), to.port());
+          return calls.call(taken.getHostString(), taken.getPort(), to.name(), request, deadline);
+        };
     Cluster joined =
         node.opening(
             store
                 .map(all -> Cluster.open(member, all, node.dataDirectory(), others, kinds, node.meters()))
                 .orElseGet(() -> Cluster.openWithoutStore(member, node.identity(), node.dataDirectory(), others, node.meters())));
     cluster = joined;
-    if (store.isPresent()) store.get().fetchSnapshotsBy(node.opening(new RemoteSnapshots(peer -> serviceOf(joined, peer), tls)));
+    if (store.isPresent()) store.get().fetchSnapshotsBy(node.opening(new RemoteSnapshots(peer -> serviceOf(joined, peer, routes), tls)));
     node.opening(
         RangeService.start(
             ClusterKeys.serviceAddress(settings), joined.self(), _ -> Optional.empty(), store.<LocalSnapshots>map(all -> all).orElseGet(LocalSnapshots::none), joined::answer,
@@ -78,8 +85,8 @@ final class ClusterMember {
     joined.awaitVoters(node.readiness()::isStarting);
   }
 
-  private static Optional<RangeLocation.Peer> serviceOf(Cluster cluster, UUID node) {
-    return cluster.service(node).map(at -> new RangeLocation.Peer(node, at.host(), at.port()));
+  private static Optional<RangeLocation.Peer> serviceOf(Cluster cluster, UUID node, Surroundings routes) {
+    return cluster.service(node).map(at -> routes.route(at.host(), at.port())).map(at -> new RangeLocation.Peer(node, at.getHostString(), at.getPort()));
   }
 
   /** The host at which another node of the cluster says that it is; empty while it is not known. */

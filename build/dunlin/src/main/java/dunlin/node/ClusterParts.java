@@ -44,7 +44,7 @@ final class ClusterParts {
         node.opening(
             new ClusterTiers(
                 new ClusterTiers.Parts(
-                    broker.frontend(), links, dials, node.meters(), node.metrics().beans(), broker.clock(), node.housekeeping(),
+                    broker.frontend(), links, dials, node.embedding().surroundings(), node.meters(), node.metrics().beans(), broker.clock(), node.housekeeping(),
                     node.settings().get(ClusterKeys.HEARTBEAT), broker.routesAnnounced()),
                 broker.dist(), DeliverSettings.from(node.settings()), broker.inbox(), broker.retain()));
     cluster = member.join(ClusterKeys.member(node.settings()), tiers.kinds(roles.kinds()), List.of(links));

@@ -2,6 +2,7 @@ package dunlin.node;
 
 import dunlin.broker.ConnectionEvent;
 import dunlin.broker.auth.AuthenticationProvider.Authenticators;
+import dunlin.runtime.Surroundings;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -13,15 +14,17 @@ import org.jspecify.annotations.Nullable;
  * @param listener receives connection events
  * @param onFailure receives the failure of a store
  * @param connections the connections between its tiers
+ * @param surroundings what a test may replace of the machine
  */
 public record Embedding(
     Authenticators authenticators,
     @Nullable MeterRegistry registry,
     @Nullable Consumer<ConnectionEvent> listener,
     Consumer<RuntimeException> onFailure,
-    TierConnections connections) {
+    TierConnections connections,
+    Surroundings surroundings) {
   /** For a process that only runs a node. */
   public static Embedding none(Consumer<RuntimeException> onFailure) {
-    return new Embedding(Authenticators.none(), null, null, onFailure, TierConnections.direct());
+    return new Embedding(Authenticators.none(), null, null, onFailure, TierConnections.direct(), Surroundings.machine());
   }
 }

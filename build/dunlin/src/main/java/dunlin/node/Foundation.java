@@ -112,7 +112,7 @@ final class Foundation implements AutoCloseable {
    * registry that is added later.
    */
   RangeStore openStore() {
-    StoreSettings storeSettings = StoreSettings.from(settings, ClusterKeys.read(settings));
+    StoreSettings storeSettings = StoreSettings.from(settings, ClusterKeys.read(settings)).in(embedding.surroundings());
     DataDirectory data = openData();
     RangeStore ranges = opening(RangeStore.open(storeSettings, data, meters));
     ranges.onFatal(

@@ -27,6 +27,7 @@ import dunlin.retain.RetainClient;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainSettings;
 import dunlin.retain.remote.RemoteRetain;
+import dunlin.runtime.Surroundings;
 import dunlin.runtime.metrics.NodeBeans;
 import dunlin.store.RangeLogic;
 import dunlin.store.Replica;
@@ -75,6 +76,7 @@ public final class ClusterTiers implements AutoCloseable {
   /**
    * The parts of a node that its tiers use.
    *
+   * @param routes where this node connects to other nodes
    * @param beans of this node: the operations on sessions and retained messages are registered while it leads them
    * @param leaseChecked the time between two checks of the frontend's lease
    * @param announced counts the routes that this node's session tier has announced
@@ -83,6 +85,7 @@ public final class ClusterTiers implements AutoCloseable {
       Frontend frontend,
       LinkService accepts,
       LinkDialler dials,
+      Surroundings routes,
       MeterRegistry meters,
       NodeBeans beans,
       InstantSource clock,
@@ -107,7 +110,7 @@ public final class ClusterTiers implements AutoCloseable {
 
   public ClusterTiers(Parts parts, DistSettings dist, DeliverSettings deliver, InboxSettings inbox, RetainSettings retain) {
     this.parts = parts;
-    dialler = new LeaderDialler(parts.dials());
+    dialler = new LeaderDialler(parts.dials(), parts.routes());
     shards = inbox.layout().shards();
     drops = new DropMeters(parts.meters());
     repeats = new LaneRepeats(parts.timer(), RepeatedCalls.LIMIT);

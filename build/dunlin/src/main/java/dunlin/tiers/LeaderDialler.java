@@ -4,6 +4,7 @@ import dunlin.cluster.Cluster;
 import dunlin.links.LinkDialler;
 import dunlin.links.LinkPeer;
 import dunlin.placement.PlacedRange;
+import dunlin.runtime.Surroundings;
 import dunlin.store.RangeId;
 import dunlin.store.Replica;
 import dunlin.transport.lane.SendingStream;
@@ -29,12 +30,14 @@ final class LeaderDialler {
    *   and would be waited for as long as for a network that is interrupted.
    */
   private final LinkDialler dialler;
+  private final Surroundings routes;
   private final Map<String, Replica<?, ?>> replicas = new ConcurrentHashMap<>();
   private final AtomicInteger turn = new AtomicInteger();
   private volatile @Nullable Cluster cluster;
 
-  LeaderDialler(LinkDialler dialler) {
+  LeaderDialler(LinkDialler dialler, Surroundings routes) {
     this.dialler = dialler;
+    this.routes = routes;
   }
 
   /** Sets the cluster, which knows where nodes are. Called before the first link. */
@@ -121,6 +124,6 @@ final class LeaderDialler {
 
   /** Where a node accepts links; empty while that is unknown. */
   Optional<LinkPeer> peer(UUID node) {
-    return Objects.requireNonNull(cluster).service(node).map(at -> new LinkPeer(node, at.host(), at.port()));
+    return Objects.requireNonNull(cluster).service(node).map(at -> routes.route(at.host(), at.port())).map(at -> new LinkPeer(node, at.getHostString(), at.getPort()));
   }
 }

@@ -1,5 +1,8 @@
 package dunlin.store.node;
 
+import dunlin.runtime.Surroundings;
+import dunlin.store.Member;
+import dunlin.store.disk.RatisPeers;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.Collection;
@@ -35,10 +38,16 @@ import org.apache.ratis.server.protocol.RaftServerAsynchronousProtocol;
  */
 final class CheckedGrpc implements RpcType {
   private static final String CALLERS = "dunlin.peer-callers";
+  private static final String ROUTES = "dunlin.peer-routes";
 
   /** Sets the judge of terms; required where this RPC type is used. */
   static void judgedBy(PeerCallers callers, Parameters parameters) {
     parameters.put(CALLERS, callers, PeerCallers.class);
+  }
+
+  /** Sets where the addresses of peers are connected to; required where this RPC type is used. */
+  static void reachedBy(Surroundings routes, Parameters parameters) {
+    parameters.put(ROUTES, routes, Surroundings.class);
   }
 
   @Override
@@ -62,15 +71,17 @@ final class CheckedGrpc implements RpcType {
 
   private static final class Factory extends GrpcFactory {
     private final PeerCallers callers;
+    private final Surroundings routes;
 
     Factory(Parameters parameters) {
       super(parameters);
       callers = parameters.getNonNull(CALLERS, PeerCallers.class);
+      routes = parameters.getNonNull(ROUTES, Surroundings.class);
     }
 
     @Override
     public GrpcServices newRaftServerRpc(RaftServer server) {
-      return new Services((GrpcServicesImpl) super.newRaftServerRpc(server), callers);
+      return new Services((GrpcServicesImpl) super.newRaftServerRpc(server), callers, routes);
     }
 
     @Override
@@ -103,10 +114,12 @@ final class CheckedGrpc implements RpcType {
   private static final class Services implements GrpcServices {
     private final GrpcServicesImpl grpc;
     private final PeerCallers callers;
+    private final Surroundings routes;
 
-    Services(GrpcServicesImpl grpc, PeerCallers callers) {
+    Services(GrpcServicesImpl grpc, PeerCallers callers, Surroundings routes) {
       this.grpc = grpc;
       this.callers = callers;
+      this.routes = routes;
     }
 
     @Override
@@ -151,7 +164,13 @@ final class CheckedGrpc implements RpcType {
 
     @Override
     public void addRaftPeers(Collection<RaftPeer> peers) {
-      grpc.addRaftPeers(peers);
+      grpc.addRaftPeers(peers.stream().map(this::reached).toList());
+    }
+
+    private RaftPeer reached(RaftPeer peer) {
+      var named = RatisPeers.member(peer);
+      var taken = routes.route(named.host(), named.port());
+      return RaftPeer.newBuilder(peer).setAddress(new Member(named.node(), taken.getHostString(), taken.getPort()).address()).build();
     }
 
     @Override

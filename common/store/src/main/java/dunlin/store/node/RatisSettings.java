@@ -123,6 +123,7 @@ final class RatisSettings {
     if (!settings.cluster().hasPeers()) return parameters;
     GrpcConfigKeys.Server.setServicesCustomizer(parameters, calls);
     CheckedGrpc.judgedBy(callers, parameters);
+    CheckedGrpc.reachedBy(settings.surroundings(), parameters);
     if (tls != null) GrpcConfigKeys.TLS.setConf(parameters, tls.config());
     return parameters;
   }

@@ -16,12 +16,15 @@ import dunlin.store.disk.RatisPeers;
 import dunlin.store.disk.ReplicaLoad;
 import dunlin.store.disk.RocksRange;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.apache.ratis.proto.RaftProtos.LogEntryProto;
 import org.apache.ratis.proto.RaftProtos.RaftConfigurationProto;
 import org.apache.ratis.proto.RaftProtos.RoleInfoProto;
@@ -99,6 +102,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   private final Barriers barriers;
   private final ReplicaLoad load;
   private final CompletableFuture<RocksRange> opening;
+  private final Supplier<Duration> forceDelay;
   private final Events events;
   private final AtomicLong appliedBytes = new AtomicLong();
   private final AtomicLong appliedEntries = new AtomicLong();
@@ -132,6 +136,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
       Barriers barriers,
       ReplicaLoad load,
       CompletableFuture<RocksRange> opening,
+      Supplier<Duration> forceDelay,
       Events events) {
     this.range = range;
     this.codec = codec;
@@ -141,6 +146,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     this.barriers = barriers;
     this.load = load;
     this.opening = opening;
+    this.forceDelay = forceDelay;
     this.events = events;
   }
 
@@ -357,6 +363,14 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   @Override
   public void notifyLogFailed(Throwable cause, @Nullable LogEntryProto entry) {
     events.failed(new StoreException("range '" + range + "': its log cannot be written: " + cause.getMessage(), cause));
+  }
+
+  /** Called on the log's own thread, which waits for this before it forces what it has written; a test makes the disk slow here. */
+  @Override
+  public CompletableFuture<Void> flush(long index) {
+    long nanos = forceDelay.get().toNanos();
+    if (nanos == 0) return super.flush(index);
+    return CompletableFuture.runAsync(() -> {}, CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS));
   }
 
   /** The position that survives a crash: Ratis replays from there at the start, and may truncate the log up to there. Any thread. */

@@ -43,6 +43,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeer;
 import org.apache.ratis.server.RaftServer;
@@ -65,6 +66,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   private final DataDirectory data;
   private final RowsDirectory files;
   private final DiskSpace disk;
+  private final Supplier<Duration> forceDelay;
   private final SnapshotInstaller installer;
   private final RangeLogic<C, R> logic;
   private final RangeMeters meters;
@@ -111,6 +113,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     this.peers = List.copyOf(peers);
     this.data = data;
     this.disk = disk;
+    forceDelay = settings.surroundings().forceDelay();
     files = new RowsDirectory(data.rows(id));
     installer = new SnapshotInstaller(id, files, settings.cluster(), disk, source, meters, () -> failure.get() != null, this::logWritten);
     this.logic = logic;
@@ -124,7 +127,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     barriers = new Barriers(id, settings);
     proposer = new RangeProposer<>(id, settings, codec, leadership, disk, meters, this::descriptorOrNull, this::failed);
     this.codec = codec;
-    stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, load, opening, this);
+    stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, load, opening, forceDelay, this);
     logTruncation = new LogTruncation(settings, data.raft(id));
     watch = new GroupWatch(id, data, this::failed);
     leaderMonitor = new LeaderMonitor(this, data.identity().nodeId(), meters);
@@ -456,7 +459,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   void renew() {
     opening.join().flush(); // Ratis replays from the flushed position, and must not replay what was written since
     leadership.lost();
-    stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, load, opening, this);
+    stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, load, opening, forceDelay, this);
   }
 
   /** Starts the proposer: from now on commands go to the log whenever this replica leads. */

@@ -4,6 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import dunlin.runtime.Setting;
 import dunlin.runtime.Settings;
+import dunlin.runtime.Surroundings;
 import java.time.Duration;
 import java.util.List;
 
@@ -20,9 +21,18 @@ import java.util.List;
  * @param entries how commands are packed into log entries
  * @param snapshots when the rows are flushed and the log is truncated
  * @param reads threads that read rows
+ * @param surroundings what a test may replace of the machine
  */
 public record StoreSettings(
-    boolean fsync, ClusterSettings cluster, long memoryBytes, Disk disk, Queue queue, Entries entries, Snapshots snapshots, Reads reads) {
+    boolean fsync,
+    ClusterSettings cluster,
+    long memoryBytes,
+    Disk disk,
+    Queue queue,
+    Entries entries,
+    Snapshots snapshots,
+    Reads reads,
+    Surroundings surroundings) {
 
   private static final int KIB = 1024;
   private static final int MIB = 1024 * KIB;
@@ -137,6 +147,12 @@ public record StoreSettings(
     }
   }
 
+  /** In the surroundings of the machine. */
+  public StoreSettings(
+      boolean fsync, ClusterSettings cluster, long memoryBytes, Disk disk, Queue queue, Entries entries, Snapshots snapshots, Reads reads) {
+    this(fsync, cluster, memoryBytes, disk, queue, entries, snapshots, reads, Surroundings.machine());
+  }
+
   public StoreSettings {
     requireNonNull(cluster);
     within("memoryBytes", memoryBytes, 8 * MIB, Long.MAX_VALUE);
@@ -174,7 +190,12 @@ public record StoreSettings(
 
   /** The same with other settings for peers. */
   public StoreSettings with(ClusterSettings others) {
-    return new StoreSettings(fsync, others, memoryBytes, disk, queue, entries, snapshots, reads);
+    return new StoreSettings(fsync, others, memoryBytes, disk, queue, entries, snapshots, reads, surroundings);
+  }
+
+  /** The same in other surroundings. */
+  public StoreSettings in(Surroundings others) {
+    return new StoreSettings(fsync, cluster, memoryBytes, disk, queue, entries, snapshots, reads, others);
   }
 
   static void within(String name, long value, long least, long most) {

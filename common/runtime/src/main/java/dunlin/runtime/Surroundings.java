@@ -1,0 +1,30 @@
+package dunlin.runtime;
+
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+
+/**
+ * What a node takes from its machine, and what a test that runs several nodes in one JVM replaces.
+ *
+ * @param wallClock the wall clock
+ * @param routes where this node connects to when it wants to reach an address of another node. Called by any thread, must not block; the answer
+ *     for one address must stay the same, since it is kept for as long as the node runs. Certificates are still checked for the address that was asked for
+ * @param forceDelay how much longer than the disk needs it takes until what was written to a log counts as forced to disk. Asked before every
+ *     time, by the thread of the log. Not negative
+ */
+public record Surroundings(InstantSource wallClock, UnaryOperator<InetSocketAddress> routes, Supplier<Duration> forceDelay) {
+  private static final Surroundings MACHINE = new Surroundings(InstantSource.system(), UnaryOperator.identity(), () -> Duration.ZERO);
+
+  /** The machine as it is. */
+  public static Surroundings machine() {
+    return MACHINE;
+  }
+
+  /** Where this node connects to when it wants to reach a host and port of another node; unresolved, if that is where. */
+  public InetSocketAddress route(String host, int port) {
+    return routes.apply(InetSocketAddress.createUnresolved(host, port));
+  }
+}
