@@ -11,9 +11,10 @@ import java.util.function.UnaryOperator;
  *
  * @param wallClock the wall clock
  * @param routes where this node connects to when it wants to reach an address of another node. Called by any thread, must not block; the answer
- *     for one address must stay the same, since it is kept for as long as the node runs. Certificates are still checked for the address that was asked for
+ *     for one address must stay the same, since it is kept for as long as the node runs. Some connections compare a certificate with the answer and not with
+ *     what was asked, so this is for nodes without TLS among each other
  * @param forceDelay how much longer than the disk needs it takes until what was written to a log counts as forced to disk. Asked before every
- *     time, by the thread of the log. Not negative
+ *     time, by the thread of the log. Not negative, and below the ten seconds after which Ratis warns
  */
 public record Surroundings(InstantSource wallClock, UnaryOperator<InetSocketAddress> routes, Supplier<Duration> forceDelay) {
   private static final Surroundings MACHINE = new Surroundings(InstantSource.system(), UnaryOperator.identity(), () -> Duration.ZERO);

@@ -1,0 +1,43 @@
+package dunlin.testkit;
+
+import java.net.URI;
+import org.eclipse.paho.mqttv5.client.MqttClient;
+import org.eclipse.paho.mqttv5.client.MqttConnectionOptions;
+import org.eclipse.paho.mqttv5.client.persist.MemoryPersistence;
+import org.eclipse.paho.mqttv5.common.MqttException;
+
+/** Clients of Eclipse Paho for MQTT 5, if that library is there. They have a session that ends with its connection, and keep nothing on disk. */
+public final class PahoClientFactory implements ClientFactory<MqttClient> {
+  private static final int SECONDS_MAX = 10;
+
+  @Override
+  public Class<MqttClient> type() {
+    return MqttClient.class;
+  }
+
+  @Override
+  public MqttClient connect(URI broker, String clientId) throws MqttException {
+    var client = new MqttClient(broker.toString(), clientId, new MemoryPersistence());
+    client.setTimeToWait(SECONDS_MAX * 1_000L);
+    var options = new MqttConnectionOptions();
+    options.setConnectionTimeout(SECONDS_MAX);
+    options.setCleanStart(true);
+    options.setSessionExpiryInterval(0L);
+    try {
+      client.connect(options);
+      return client;
+    } catch (MqttException e) {
+      client.close(true);
+      throw e;
+    }
+  }
+
+  @Override
+  public void close(MqttClient client) throws MqttException {
+    try {
+      if (client.isConnected()) client.disconnectForcibly(0, SECONDS_MAX * 1_000L);
+    } finally {
+      client.close(true);
+    }
+  }
+}

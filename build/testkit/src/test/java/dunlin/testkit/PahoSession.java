@@ -1,0 +1,105 @@
+package dunlin.testkit;
+
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.OptionalInt;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.eclipse.paho.mqttv5.client.IMqttToken;
+import org.eclipse.paho.mqttv5.client.MqttCallback;
+import org.eclipse.paho.mqttv5.client.MqttClient;
+import org.eclipse.paho.mqttv5.client.MqttConnectionOptions;
+import org.eclipse.paho.mqttv5.client.MqttDisconnectResponse;
+import org.eclipse.paho.mqttv5.client.persist.MemoryPersistence;
+import org.eclipse.paho.mqttv5.common.MqttException;
+import org.eclipse.paho.mqttv5.common.MqttMessage;
+import org.eclipse.paho.mqttv5.common.packet.MqttProperties;
+
+/** A client of Paho that resumes its session, and notes what it receives. */
+final class PahoSession implements AutoCloseable, MqttCallback {
+  private static final int SECONDS = 30;
+
+  private final MqttClient client;
+  private final MqttConnectionOptions options = new MqttConnectionOptions();
+  private final boolean sessionPresent;
+  private final BlockingQueue<String> received = new LinkedBlockingQueue<>();
+  private final CompletableFuture<OptionalInt> disconnected = new CompletableFuture<>();
+
+  PahoSession(URI broker, String clientId, long expirySeconds) throws MqttException {
+    client = new MqttClient(broker.toString(), clientId, new MemoryPersistence());
+    client.setTimeToWait(SECONDS * 1_000L);
+    client.setCallback(this);
+    options.setConnectionTimeout(SECONDS);
+    options.setCleanStart(false);
+    options.setSessionExpiryInterval(expirySeconds);
+    sessionPresent = client.connectWithResult(options).getSessionPresent();
+  }
+
+  boolean sessionPresent() {
+    return sessionPresent;
+  }
+
+  void subscribe(String filter) throws MqttException {
+    client.subscribe(filter, 1);
+  }
+
+  /** Connects again before it, if the broker has ended the connection, as one does that was too busy to keep its lease. */
+  void publish(String topic, String payload) throws MqttException {
+    reconnect();
+    client.publish(topic, payload.getBytes(StandardCharsets.UTF_8), 1, false);
+  }
+
+  /** Connects again meanwhile, if the broker has ended the connection. */
+  String receive() throws InterruptedException {
+    for (int i = 0; i < SECONDS; i++) {
+      String next = received.poll(1, TimeUnit.SECONDS);
+      if (next != null) return next;
+      try {
+        reconnect();
+      } catch (MqttException _) {
+        // It is tried again in a second.
+      }
+    }
+    throw new AssertionError("nothing received");
+  }
+
+  private void reconnect() throws MqttException {
+    if (!client.isConnected()) client.connect(options);
+  }
+
+  /** Waits for the end of the connection. Answers the reason code of DISCONNECT; empty when there was none. */
+  OptionalInt disconnection() throws Exception {
+    return disconnected.get(SECONDS, TimeUnit.SECONDS);
+  }
+
+  @Override
+  public void disconnected(MqttDisconnectResponse response) {
+    boolean packet = response.getException() == null || response.getException().getCause() == null;
+    disconnected.complete(packet ? OptionalInt.of(response.getReturnCode()) : OptionalInt.empty());
+  }
+
+  @Override
+  public void messageArrived(String topic, MqttMessage message) {
+    received.add(new String(message.getPayload(), StandardCharsets.UTF_8));
+  }
+
+  @Override
+  public void close() throws MqttException {
+    if (client.isConnected()) client.disconnect();
+    client.close(true);
+  }
+
+  @Override
+  public void mqttErrorOccurred(MqttException exception) {}
+
+  @Override
+  public void deliveryComplete(IMqttToken token) {}
+
+  @Override
+  public void connectComplete(boolean reconnect, String serverURI) {}
+
+  @Override
+  public void authPacketArrived(int reasonCode, MqttProperties properties) {}
+}
