@@ -52,7 +52,7 @@ class ArchitectureTest {
             "dunlin.dist", "dunlin.dist.route", "dunlin.dist.deliver", "dunlin.dist.remote", "dunlin.retain", "dunlin.retain.remote",
             "dunlin.inbox", "dunlin.inbox.propose", "dunlin.inbox.range", "dunlin.inbox.remote", "dunlin.inbox.repair", "dunlin.inbox.rows", "dunlin.inbox.server",
             "dunlin.inbox.state",
-            "dunlin.broker", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.limit", "dunlin.broker.listen", "dunlin.broker.meter",
+            "dunlin.broker", "dunlin.broker.access", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.limit", "dunlin.broker.listen", "dunlin.broker.meter",
             "dunlin.broker.loop", "dunlin.broker.fanout", "dunlin.broker.session", "dunlin.broker.connect",
             "dunlin.node", "dunlin.tiers");
   }
