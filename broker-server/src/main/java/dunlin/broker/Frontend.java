@@ -1,6 +1,7 @@
 package dunlin.broker;
 
 import dunlin.broker.auth.Authentication;
+import dunlin.broker.auth.Authorization;
 import dunlin.broker.codec.DecoderLimits;
 import dunlin.broker.connect.Leaving;
 import dunlin.broker.connect.LoopConnections;
@@ -110,7 +111,8 @@ public final class Frontend implements AutoCloseable {
             identity.nodeId(), registry, dropEvents, () -> sum(each -> each.loop().counts().publishes().waiting()),
             () -> sum(each -> each.loop().counts().copies().waiting()));
     this.bean = new FrontendBean(reception, meters, settings.connections().serverReference());
-    this.wills = will -> new SendingWill(loopOf(will.publisher().clientId().hashCode()), will.acceptedAt(clock.millis()));
+    this.wills =
+        (will, user) -> new SendingWill(loopOf(will.publisher().clientId().hashCode()), will.acceptedAt(clock.millis()), user, authentication);
     this.application = new ApplicationPublisher(this::loopOf, decoderLimits, clock);
     this.registry = registry;
     this.listeners = new Listeners(settings.listeners(), decoderLimits, registry);
@@ -140,6 +142,8 @@ public final class Frontend implements AutoCloseable {
     Loops opened = new Loops(settings, budget, meters, clock, clients, group);
     fanout.open(opened);
     reception.open(opened, fanout, subscribeRules);
+    Authorization authorization = authentication.authorization();
+    if (authorization != null) authorization.onChange(reception::checkAccess);
     loops = opened;
     CountDownLatch started = new CountDownLatch(opened.count());
     for (LoopConnections each : reception.parts()) {
@@ -152,6 +156,7 @@ public final class Frontend implements AutoCloseable {
     await(started);
     EventLoop first = opened.get(0).executor();
     first.scheduleWithFixedDelay(meters.violations()::flush, 1, 1, TimeUnit.SECONDS);
+    first.scheduleWithFixedDelay(meters.denials()::flush, 1, 1, TimeUnit.SECONDS);
     first.scheduleWithFixedDelay(listeners::flush, 1, 1, TimeUnit.SECONDS);
     first.scheduleWithFixedDelay(leaving::again, LEAVE_RETRY_MILLIS, LEAVE_RETRY_MILLIS, TimeUnit.MILLISECONDS);
     LoopGauges.show(this, leaving, registry);

@@ -1,12 +1,22 @@
 package dunlin.broker;
 
+import dunlin.broker.access.Access;
+import dunlin.broker.access.Grant;
+import dunlin.broker.access.Subject;
+import dunlin.broker.auth.Authentication;
+import dunlin.broker.auth.AuthenticationCall;
+import dunlin.broker.auth.Authorization;
 import dunlin.broker.loop.Loop;
+import dunlin.broker.meter.Denials;
 import dunlin.inbox.WillPublisher.Outcome;
 import dunlin.inbox.WillPublisher.Sending;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Terms;
+import io.netty.channel.local.LocalAddress;
+import java.net.SocketAddress;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -23,9 +33,15 @@ final class SendingWill implements Sending {
    * are served before the others: if their store does not accept the will now, no subscriber has received it, so a
    * further attempt never delivers the will twice to connected sessions. In a cluster, a will to be retained goes to
    * subscribers only once it is retained, or cannot be: see RetainLine.
+   * Access rules are asked before each attempt, with the user whose session has left the will. A will that they deny is
+   * refused, and so is one for which there is no answer.
    */
+  private static final SocketAddress NO_ADDRESS = new LocalAddress("wills");
+
   private final Loop loop;
   private final Publication will;
+  private final String user;
+  private final Authentication authentication;
 
   /** The outcome of each part that needs no further attempt; else null. */
   private @Nullable Outcome retained;
@@ -33,9 +49,11 @@ final class SendingWill implements Sending {
   private @Nullable Outcome subscribers;
   private boolean counted;
 
-  SendingWill(Loop loop, Publication will) {
+  SendingWill(Loop loop, Publication will, String user, Authentication authentication) {
     this.loop = loop;
     this.will = will;
+    this.user = user;
+    this.authentication = authentication;
     if (!will.retain()) retained = new Outcome.Published();
   }
 
@@ -63,6 +81,46 @@ final class SendingWill implements Sending {
         loop.counts().publishes().received();
         loop.counts().publishes().waiting(1);
       }
+      Authorization authorization = authentication.authorization();
+      if (authorization == null) publish();
+      else check(authorization);
+    }
+
+    private void check(Authorization authorization) {
+      Subject client = Authorization.absent(will.publisher().tenant(), will.publisher().clientId(), user);
+      Consumer<Grant> granted =
+          grant -> {
+            if (authorization.verdicts().allows(grant.policy(), Access.publish(will.topic(), will.qos(), will.retain()))) publish();
+            else deny();
+          };
+      authorization.known(client).ifPresentOrElse(granted, () -> ask(authorization, client, granted));
+    }
+
+    private void ask(Authorization authorization, Subject client, Consumer<Grant> granted) {
+      new AuthenticationCall<>(
+              authentication,
+              loop,
+              NO_ADDRESS,
+              () -> authorization.ask(client, Optional.empty()),
+              answer -> {
+                switch (answer) {
+                  case AuthenticationCall.Answer.Given<Grant>(var grant) -> granted.accept(grant);
+                  case AuthenticationCall.Answer.Missing<Grant>(var why) -> {
+                    if (why == Authentication.Result.OVERLOADED) ended.complete(new Outcome.NotNow(ReasonCode.SERVER_BUSY));
+                    else deny();
+                  }
+                }
+              })
+          .start();
+    }
+
+    private void deny() {
+      loop.meters().denials().denied(Denials.Kind.WILL, will.publisher().clientId(), user, will.topic());
+      loop.counts().publishAnswered(ReasonCode.NOT_AUTHORIZED);
+      ended.complete(new Outcome.Refused(ReasonCode.NOT_AUTHORIZED));
+    }
+
+    private void publish() {
       if (retained == null) {
         left++;
         loop.tiers().retain().set(will, reason -> loop.post(() -> retained(Outcome.of(reason))));

@@ -128,7 +128,7 @@ public final class OpenFrontend implements AutoCloseable {
             new FrontendSettings.Lanes(lanes, LANE_MESSAGES, 1_000, WIDE),
             GROUP_WAITS);
     var anybody = 
-        new AuthenticationSettings(true, "*", "", Duration.ZERO, "", "", Duration.ofSeconds(5), 2, 100, 0); // independent of a PROXY header
+        new AuthenticationSettings(true, "*", "", "", Duration.ZERO, "", "", Duration.ofSeconds(5), 2, 100, 0); // independent of a PROXY header
     authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), meters);
     frontend = new Frontend(settings, budget, authentication, new FrontendIdentity("node", 7), InstantSource.system(), meters, drops, noListener());
     frontend.open(new Tiers(dist, retain, sessions, alone));
@@ -218,7 +218,7 @@ public final class OpenFrontend implements AutoCloseable {
           var connected =
               new InboxClient.Connected(
                   new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), false, List.of(), 1, 1, new int[0], null);
-          return new LiveSession(connection, connections(loop).sessions(), durable, 1, connected);
+          return new LiveSession(connection, connections(loop).sessions(), durable, 1, connected, null);
         });
   }
 
@@ -230,7 +230,7 @@ public final class OpenFrontend implements AutoCloseable {
           var connected =
               new InboxClient.Connected(
                   new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), false, List.of(), 1, 1, new int[0], null);
-          return new LiveSession(connection(loop), connections(loop).sessions(), false, 1, connected);
+          return new LiveSession(connection(loop), connections(loop).sessions(), false, 1, connected, null);
         });
   }
 

@@ -31,7 +31,7 @@ final class SendingWillTest {
     byte[] payload = "will".getBytes(StandardCharsets.UTF_8);
     return open.frontend()
         .wills()
-        .prepare(Publication.of(new Publisher(Publisher.DEFAULT_TENANT, "c"), "wills", QoS.AT_LEAST_ONCE, retain, 0, payload));
+        .prepare(Publication.of(new Publisher(Publisher.DEFAULT_TENANT, "c"), "wills", QoS.AT_LEAST_ONCE, retain, 0, payload), "");
   }
 
   private CompletableFuture<Outcome> attempt(Sending will) {
@@ -129,7 +129,7 @@ final class SendingWillTest {
       cluster.dist.answersLater = true;
       byte[] payload = "will".getBytes(StandardCharsets.UTF_8);
       var will =
-          cluster.frontend().wills().prepare(Publication.of(new Publisher(Publisher.DEFAULT_TENANT, "c"), "wills", QoS.AT_LEAST_ONCE, true, 0, payload));
+          cluster.frontend().wills().prepare(Publication.of(new Publisher(Publisher.DEFAULT_TENANT, "c"), "wills", QoS.AT_LEAST_ONCE, true, 0, payload), "");
       var first = will.attempt();
       cluster.on(0, () -> null);
       cluster.retain.answers.getFirst().accept(ReasonCode.UNSPECIFIED_ERROR);

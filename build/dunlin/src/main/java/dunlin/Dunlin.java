@@ -7,6 +7,7 @@ import dunlin.node.Node;
 import dunlin.broker.ConnectionEvent;
 import dunlin.broker.auth.AuthenticationProvider.Authenticators;
 import dunlin.broker.auth.Authenticator;
+import dunlin.broker.auth.Authorizer;
 import dunlin.broker.auth.EnhancedAuthenticator;
 import dunlin.broker.listen.ListenerKeys;
 import dunlin.model.Publisher;
@@ -193,6 +194,7 @@ public final class Dunlin implements AutoCloseable {
     private @Nullable Consumer<RuntimeException> onFailure;
     private final List<EnhancedAuthenticator> methods = new ArrayList<>();
     private @Nullable Authenticator authenticator;
+    private @Nullable Authorizer authorizer;
     private @Nullable MeterRegistry registry;
     private @Nullable Consumer<ConnectionEvent> listener;
     private TierConnections connections = TierConnections.direct();
@@ -236,6 +238,12 @@ public final class Dunlin implements AutoCloseable {
     /** Adds a method of enhanced authentication for clients of MQTT 5; there may be several. */
     public Builder enhancedAuthenticator(EnhancedAuthenticator method) {
       methods.add(Objects.requireNonNull(method));
+      return this;
+    }
+
+    /** Says what each client may do. Without one, and without {@code dunlin.auth.acl-file}, clients may do everything. */
+    public Builder authorizer(Authorizer decides) {
+      authorizer = Objects.requireNonNull(decides);
       return this;
     }
 
@@ -299,7 +307,7 @@ public final class Dunlin implements AutoCloseable {
       }
       try {
         Settings settings = Settings.load(NodeSettings.ALL, SettingSource.map("the builder", effective));
-        Authenticators authenticators = new Authenticators(Optional.ofNullable(authenticator), methods);
+        Authenticators authenticators = new Authenticators(Optional.ofNullable(authenticator), methods, Optional.ofNullable(authorizer));
         Embedding embedding = new Embedding(authenticators, registry, listener, onFailure == null ? _ -> {} : onFailure, connections, surroundings);
         return new Dunlin(Node.start(settings, embedding), temporary);
       } catch (RuntimeException e) {

@@ -6,8 +6,12 @@ import java.util.concurrent.CompletableFuture;
 
 /** Publishes wills of sessions whose connection has ended. A frontend implements it; the node connects the two. */
 public interface WillPublisher {
-  /** Prepares to publish a will. Nothing is published before the first attempt. Any thread. */
-  Sending prepare(Publication will);
+  /**
+   * Prepares to publish a will. Nothing is published before the first attempt. Any thread.
+   *
+   * @param user the user whose session has left it; empty for a client without a user
+   */
+  Sending prepare(Publication will, String user);
 
   /**
    * The publishing of one will. Remembers which destinations have accepted it, so that a later attempt does not deliver

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *     for those that are not shared, null for both
  */
 public record AccessRule(
-    String source, boolean allows, Set<Action> actions, TopicPattern topics, QoS qosMax, @Nullable Boolean retain, @Nullable String share) {
+    String source, boolean allows, Set<AccessAction> actions, TopicPattern topics, QoS qosMax, @Nullable Boolean retain, @Nullable String share) {
   /** All shared subscriptions. */
   public static final String ANY_GROUP = "*";
 
@@ -31,25 +31,25 @@ public record AccessRule(
   }
 
   /** A rule without conditions. */
-  public static AccessRule of(boolean allows, Set<Action> actions, String topics) {
+  public static AccessRule of(boolean allows, Set<AccessAction> actions, String topics) {
     return new AccessRule("the application", allows, actions, TopicPattern.of(topics), QoS.EXACTLY_ONCE, null, null);
   }
 
   /** Whether all but its topics is as in the question. */
   boolean isAbout(Access asked) {
     if (!actions.contains(asked.action()) || asked.qos().code() > qosMax.code()) return false;
-    if (asked.action() == Action.SUBSCRIBE) return hasGroup(asked.group());
+    if (asked.action() == AccessAction.SUBSCRIBE) return hasGroup(asked.group());
     return retain == null || retain == asked.retain();
   }
 
   /** Whether it is about every message that a subscription with this QoS brings, or about the subscription itself. */
   boolean isAboutAllOf(Access asked) {
-    return isAbout(asked) && (asked.action() == Action.SUBSCRIBE || retain == null);
+    return isAbout(asked) && (asked.action() == AccessAction.SUBSCRIBE || retain == null);
   }
 
   /** Whether it is about at least some of these messages. */
   boolean isAboutSomeOf(Access asked) {
-    return actions.contains(asked.action()) && (asked.action() != Action.SUBSCRIBE || hasGroup(asked.group()));
+    return actions.contains(asked.action()) && (asked.action() != AccessAction.SUBSCRIBE || hasGroup(asked.group()));
   }
 
   private boolean hasGroup(String group) {

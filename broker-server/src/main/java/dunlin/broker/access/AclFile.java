@@ -108,7 +108,7 @@ public final class AclFile {
     if (rules.size() == RULES_MAX) throw words.wrong("more than " + RULES_MAX + " rules");
     RuleSet.Who who = who(words);
     words.expect("what the rule is about: publish, subscribe, receive, read or all");
-    EnumSet<Action> actions = actions(words);
+    EnumSet<AccessAction> actions = actions(words);
     words.expect("a topic pattern");
     TopicPattern topics = topics(words);
     Conditions conditions = new Conditions(actions);
@@ -133,16 +133,16 @@ public final class AclFile {
     };
   }
 
-  private static EnumSet<Action> actions(Words words) {
-    EnumSet<Action> actions = EnumSet.noneOf(Action.class);
+  private static EnumSet<AccessAction> actions(Words words) {
+    EnumSet<AccessAction> actions = EnumSet.noneOf(AccessAction.class);
     int offset = 0;
     for (String each : words.word.split(",", -1)) {
       switch (each) {
-        case "publish" -> actions.add(Action.PUBLISH);
-        case "subscribe" -> actions.add(Action.SUBSCRIBE);
-        case "receive" -> actions.add(Action.RECEIVE);
-        case "read" -> actions.addAll(EnumSet.of(Action.SUBSCRIBE, Action.RECEIVE));
-        case "all" -> actions.addAll(EnumSet.allOf(Action.class));
+        case "publish" -> actions.add(AccessAction.PUBLISH);
+        case "subscribe" -> actions.add(AccessAction.SUBSCRIBE);
+        case "receive" -> actions.add(AccessAction.RECEIVE);
+        case "read" -> actions.addAll(EnumSet.of(AccessAction.SUBSCRIBE, AccessAction.RECEIVE));
+        case "all" -> actions.addAll(EnumSet.allOf(AccessAction.class));
         default -> throw words.wrong(offset, "expected publish, subscribe, receive, read or all, or several with commas between them");
       }
       offset += each.length() + 1;
@@ -160,13 +160,13 @@ public final class AclFile {
 
   /** What stands behind the topic pattern. */
   private static final class Conditions {
-    private final Set<Action> actions;
+    private final Set<AccessAction> actions;
     private final Set<String> given = new HashSet<>(4);
     private QoS qosMax = QoS.EXACTLY_ONCE;
     private @Nullable Boolean retain;
     private @Nullable String share;
 
-    Conditions(Set<Action> actions) {
+    Conditions(Set<AccessAction> actions) {
       this.actions = actions;
     }
 
@@ -185,7 +185,7 @@ public final class AclFile {
                   default -> throw words.wrong(equals + 1, "expected qos=0, qos=1 or qos=2");
                 };
         case "retain" -> {
-          if (actions.equals(EnumSet.of(Action.SUBSCRIBE))) throw words.wrong("retain= is about publish and receive only");
+          if (actions.equals(EnumSet.of(AccessAction.SUBSCRIBE))) throw words.wrong("retain= is about publish and receive only");
           retain =
               switch (value) {
                 case "yes" -> true;
@@ -194,7 +194,7 @@ public final class AclFile {
               };
         }
         case "share" -> {
-          if (!actions.contains(Action.SUBSCRIBE)) throw words.wrong("share= is about subscribe only");
+          if (!actions.contains(AccessAction.SUBSCRIBE)) throw words.wrong("share= is about subscribe only");
           if (value.isEmpty()) throw words.wrong(equals + 1, "expected share=GROUP, share=* for any group, or share=none");
           share = value.equals("none") ? AccessRule.NO_GROUP : value;
         }

@@ -2,6 +2,8 @@ package dunlin.broker.access;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import dunlin.model.QoS;
+import dunlin.model.TopicFilter;
 
 /** What policies have said lately, so that a busy topic is looked up and not decided again for each message. */
 public final class Verdicts {
@@ -36,8 +38,21 @@ public final class Verdicts {
     return topics.get(new Key(policy, asked), key -> key.policy().decide(key.asked()).allowed());
   }
 
-  /** How much of a topic filter is allowed. */
-  public Coverage coverage(Policy policy, Access asked) {
+  /**
+   * How much of a subscription is allowed: the filter itself, and what it brings. A shared one must be allowed as a whole,
+   * because a member that may not receive a message would take it from the others.
+   *
+   * @param qos the maximum QoS of the subscription
+   */
+  public Coverage subscription(Policy policy, TopicFilter filter, QoS qos) {
+    Coverage subscribes = coverage(policy, Access.subscribe(filter.filter(), qos, filter.group()));
+    if (subscribes == Coverage.NONE) return Coverage.NONE;
+    Coverage receives = coverage(policy, Access.receive(filter.filter(), qos, false));
+    if (subscribes == Coverage.ALL && receives == Coverage.ALL) return Coverage.ALL;
+    return filter.shared() ? Coverage.NONE : Coverage.PART;
+  }
+
+  private Coverage coverage(Policy policy, Access asked) {
     return filters.get(new Key(policy, asked), key -> key.policy().coverage(key.asked()));
   }
 

@@ -37,8 +37,8 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * Decides who may connect to a frontend: it has the authenticators, the threads that call them, and the counts of their
- * answers.
+ * Decides who may connect to a frontend: it has the authenticators and the {@link Authorization}, the threads that call
+ * them, and the counts of their answers.
  */
 public final class Authentication implements AutoCloseable {
   /*
@@ -88,6 +88,7 @@ public final class Authentication implements AutoCloseable {
   private final ClientIds clientIds;
   private final @Nullable AuthenticationProvider provider;
   private final @Nullable FileAuthenticator file;
+  private final @Nullable Authorization authorization;
   private final @Nullable Authenticator authenticator;
   private final Map<String, EnhancedAuthenticator> methods;
   private final FailureLimit failures;
@@ -107,6 +108,7 @@ public final class Authentication implements AutoCloseable {
     this.clientIds = ClientIds.of(settings.clientIds());
     this.provider = provider;
     this.file = file;
+    this.authorization = Authorization.open(settings.aclFile(), all.stream().flatMap(each -> each.authorizer().stream()).toList(), meters);
     this.authenticator = onlyAuthenticator(all);
     this.methods = byMethod(all);
     this.failures = new FailureLimit(settings.failuresMax(), System::nanoTime);
@@ -150,13 +152,14 @@ public final class Authentication implements AutoCloseable {
   }
 
   /**
-   * Checks the settings and the password file that they name, before anything is opened.
+   * Checks the settings and the files that they name, before anything is opened.
    *
    * @throws SettingException if they are invalid
    */
   public static void check(AuthenticationSettings settings) {
     ClientIds.of(settings.clientIds());
     if (!settings.passwordFile().isEmpty()) FileAuthenticator.check(settings.passwordFile());
+    Authorization.check(settings.aclFile());
   }
 
   /**
@@ -178,7 +181,7 @@ public final class Authentication implements AutoCloseable {
   }
 
   /**
-   * Opens the password file and the provider that the settings name.
+   * Opens the files and the provider that the settings name.
    *
    * @param embedded the authenticators of the application that embeds the node
    * @throws SettingException if one of them cannot be opened, or if they conflict
@@ -262,6 +265,16 @@ public final class Authentication implements AutoCloseable {
   /** Reloads a changed password file. Must be called about once a second; throws nothing. */
   public void refresh() {
     if (file != null) file.refresh();
+  }
+
+  /** Reloads changed access rules. Must be called some times a second; throws nothing. */
+  public void refreshRules() {
+    if (authorization != null) authorization.refresh();
+  }
+
+  /** What says what clients may do; null if they may do everything. */
+  public @Nullable Authorization authorization() {
+    return authorization;
   }
 
   /**

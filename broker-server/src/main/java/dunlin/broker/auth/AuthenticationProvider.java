@@ -23,10 +23,20 @@ public interface AuthenticationProvider extends AutoCloseable {
   @Override
   default void close() {}
 
-  /** The authenticators of a provider or application. */
-  record Authenticators(Optional<Authenticator> passwords, List<EnhancedAuthenticator> methods) {
+  /**
+   * The authenticators of a provider or application.
+   *
+   * @param authorizer says what clients may do; empty if clients may do everything, or if the setting
+   *     {@code dunlin.auth.acl-file} says it
+   */
+  record Authenticators(Optional<Authenticator> passwords, List<EnhancedAuthenticator> methods, Optional<Authorizer> authorizer) {
     public Authenticators {
       methods = List.copyOf(methods);
+    }
+
+    /** Authenticators without an authorizer. */
+    public Authenticators(Optional<Authenticator> passwords, List<EnhancedAuthenticator> methods) {
+      this(passwords, methods, Optional.empty());
     }
 
     /** No authenticators. */

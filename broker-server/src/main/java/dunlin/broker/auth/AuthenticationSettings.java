@@ -12,6 +12,7 @@ import java.util.List;
  * @param anonymous whether clients without credentials are admitted where they otherwise would not be
  * @param clientIds template of the client identifiers that a user may have, {@code *} for any
  * @param passwordFile the password file, empty for none
+ * @param aclFile the file of access rules, empty for none
  * @param passwordCache how long a correct password of the file is recognized without its verifier; zero for not at all
  * @param provider name or class name of an {@link AuthenticationProvider}, empty for none
  * @param providerOptions options for the provider, in its own format
@@ -25,6 +26,7 @@ public record AuthenticationSettings(
     boolean anonymous,
     String clientIds,
     String passwordFile,
+    String aclFile,
     Duration passwordCache,
     String provider,
     String providerOptions,
@@ -51,6 +53,11 @@ public record AuthenticationSettings(
               "dunlin.auth.password-file", Path.of(""), "File with users and password verifiers, written by `bin/dunlin passwd`. Reloaded when it"
                   + " changes.")
           .defaultMeans("not set");
+  private static final Setting<Path> ACL_FILE =
+      Setting.path(
+              "dunlin.auth.acl-file", Path.of(""), "File with rules about what clients may publish, subscribe to and receive; see authorisation.md. What no"
+                  + " rule allows is denied. Reloaded when it changes.")
+          .defaultMeans("not set: clients may do everything within their tenant");
   private static final Setting<Duration> PASSWORD_CACHE =
       Setting.duration(
           "dunlin.auth.password-cache", Duration.ofMinutes(5), Duration.ZERO, Duration.ofHours(1),
@@ -83,13 +90,14 @@ public record AuthenticationSettings(
   /** The settings that this class reads. */
   public static final List<Setting<?>> ALL =
       List.of(
-          ANONYMOUS, CLIENT_IDS, PASSWORD_FILE, PASSWORD_CACHE, PROVIDER, PROVIDER_OPTIONS, TIMEOUT, THREADS, QUEUE_MAX, FAILURES_MAX);
+          ANONYMOUS, CLIENT_IDS, PASSWORD_FILE, ACL_FILE, PASSWORD_CACHE, PROVIDER, PROVIDER_OPTIONS, TIMEOUT, THREADS, QUEUE_MAX, FAILURES_MAX);
 
   public static AuthenticationSettings from(Settings settings) {
     return new AuthenticationSettings(
         settings.get(ANONYMOUS),
         settings.get(CLIENT_IDS),
         settings.get(PASSWORD_FILE).toString(),
+        settings.get(ACL_FILE).toString(),
         settings.get(PASSWORD_CACHE),
         settings.get(PROVIDER),
         settings.get(PROVIDER_OPTIONS),
@@ -102,7 +110,7 @@ public record AuthenticationSettings(
   /** The default: no client has to authenticate, so none is accepted from other machines. */
   public static AuthenticationSettings defaults() {
     return new AuthenticationSettings(
-        false, CLIENT_IDS.defaultValue(), "", PASSWORD_CACHE.defaultValue(), "", "", TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(),
+        false, CLIENT_IDS.defaultValue(), "", "", PASSWORD_CACHE.defaultValue(), "", "", TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(),
         FAILURES_MAX.defaultValue());
   }
 }

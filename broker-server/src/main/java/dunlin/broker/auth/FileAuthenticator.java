@@ -8,13 +8,7 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
-import java.nio.file.attribute.FileTime;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Arrays;
@@ -24,7 +18,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,12 +26,11 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
   /*
    * Owner: one thread calls refresh(); any thread calls the rest.
    * Bounds: the file's size, and that of RememberedPasswords. User names that are not in the file take no memory.
-   * Failure: an invalid file at the start is a SettingException. If the file becomes invalid later or disappears, that
-   * is logged and counted, and the users of the last valid file remain in force. An empty file is valid and has no
-   * users.
+   * Failure: see FollowedFile. An empty file is valid and has no users.
    */
   private static final Logger log = LoggerFactory.getLogger(FileAuthenticator.class);
   private static final String KEY = "dunlin.auth.password-file";
+  private static final String RELOADS = "dunlin.auth.password-file.reloads";
   private static final int SECRET_BYTES = 32;
   private static final int FAKE_SALT_BYTES = 16;
   private static final int NONCE_BYTES = 18;
@@ -46,27 +38,14 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
   private static final Decision.Refused REFUSED =
       new Decision.Refused(ReasonCode.BAD_USER_NAME_OR_PASSWORD, "bad user name or password");
 
-  private final Path path;
   private final SecureRandom random = new SecureRandom();
   private final byte[] ownSecret = new byte[SECRET_BYTES];
   private final RememberedPasswords passwords;
-  private final Counter reloaded;
-  private final Counter reloadsFailed;
+  private final FollowedFile file;
   private final Counter knownAgain;
-
-  /** The stamp of the file that was read last. */
-  private @Nullable Stamp taken;
-
-  /** The stamp of the file that was seen last. */
-  private @Nullable Stamp seen;
-
-  private String lastWarning = "";
 
   /** Replaced as a whole by refresh(). */
   private volatile Users users = new Users(0, Map.of(), new byte[0], ScramVerifier.ITERATIONS_MIN);
-
-  /** Identifies a version of the file; a change of the file changes it. */
-  private record Stamp(@Nullable Object fileKey, FileTime modified, long size) {}
 
   /**
    * The content of the file as it was read once.
@@ -94,12 +73,10 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
     }
   }
 
-  private FileAuthenticator(Path path, Duration remembered, MeterRegistry meters) {
-    this.path = path;
+  private FileAuthenticator(String path, Duration remembered, MeterRegistry meters) {
     passwords = new RememberedPasswords(remembered, System::nanoTime);
     random.nextBytes(ownSecret);
-    reloaded = reloads(meters, "loaded");
-    reloadsFailed = reloads(meters, "failed");
+    file = FollowedFile.open(KEY, path, "users", this::load, RELOADS, meters);
     knownAgain =
         Counter.builder("dunlin.auth.passwords.known")
             .description("Clients admitted by a recently verified password, without the password file's verifiers")
@@ -112,20 +89,9 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
         .register(meters);
   }
 
-  private static Counter reloads(MeterRegistry meters, String result) {
-    return Counter.builder("dunlin.auth.password-file.reloads")
-        .description("Times that a changed password file was read")
-        .tag("result", result)
-        .register(meters);
-  }
-
   /** @throws SettingException under the same conditions as open */
   static void check(String file) {
-    try {
-      PasswordFile.read(Path.of(file));
-    } catch (IOException | PasswordFile.MalformedException | InvalidPathException e) {
-      throw unusable(file, e);
-    }
+    FollowedFile.check(KEY, file, path -> read(path).users().size());
   }
 
   /**
@@ -135,66 +101,26 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
    * @throws SettingException if the file cannot be read or is invalid, naming the file and the line
    */
   static FileAuthenticator open(String file, Duration remembered, MeterRegistry meters) {
-    try {
-      FileAuthenticator authenticator = new FileAuthenticator(Path.of(file), remembered, meters);
-      authenticator.taken = authenticator.stamp();
-      authenticator.load();
-      return authenticator;
-    } catch (IOException | PasswordFile.MalformedException | InvalidPathException e) {
-      throw unusable(file, e);
-    }
-  }
-
-  private static SettingException unusable(String file, Exception cause) {
-    return new SettingException(KEY + ": " + file + ": " + reason(cause), cause);
-  }
-
-  private static String reason(Exception e) {
-    return switch (e) {
-      case NoSuchFileException _ -> "there is no such file";
-      case AccessDeniedException _ -> "may not be read";
-      default -> String.valueOf(e.getMessage());
-    };
+    return new FileAuthenticator(file, remembered, meters);
   }
 
   /**
    * Reads the file again if it has changed and then stayed unchanged until the next call. Called about once a second.
    */
   void refresh() {
+    file.refresh();
+  }
+
+  private static PasswordFile.Content read(Path path) throws IOException {
     try {
-      Stamp now = stamp();
-      boolean settled = now.equals(seen);
-      seen = now;
-      if (now.equals(taken)) lastWarning = "";
-      if (now.equals(taken) || !settled) return; // do not read a file that is just being written
-      taken = now;
-      load();
-      lastWarning = "";
-      reloaded.increment();
-      log.info("Read {} again: {} users", path, users.byName().size());
-    } catch (IOException | PasswordFile.MalformedException e) {
-      warn(reason(e));
-    } catch (RuntimeException e) { // a bug, which must not end the reloading
-      warn(e.toString());
+      return PasswordFile.read(path);
+    } catch (PasswordFile.MalformedException e) {
+      throw new FollowedFile.MalformedException(String.valueOf(e.getMessage()));
     }
   }
 
-  /** Logs each fault once: an unchanged file does not need a warning every second. */
-  private void warn(String reason) {
-    if (reason.equals(lastWarning)) return;
-    lastWarning = reason;
-    reloadsFailed.increment();
-    log.warn("{}: {} was not loaded, the previous users remain in force: {}", KEY, path, reason);
-  }
-
-  /** Follows symbolic links: in Kubernetes, a changed file is a new target of the same link. */
-  private Stamp stamp() throws IOException {
-    var attributes = Files.readAttributes(path, BasicFileAttributes.class);
-    return new Stamp(attributes.fileKey(), attributes.lastModifiedTime(), attributes.size());
-  }
-
-  private void load() throws IOException {
-    PasswordFile.Content content = PasswordFile.read(path);
+  private int load(Path path) throws IOException {
+    PasswordFile.Content content = read(path);
     String tooWide = PasswordFile.tooWide(path);
     if (!tooWide.isEmpty()) log.warn("{}: {} has permissions {}, it should have rw-r----- at most", KEY, path, tooWide);
     Map<String, User> byName = HashMap.newHashMap(content.users().size());
@@ -202,6 +128,7 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
     byte[] secret = content.saltSecret().length > 0 ? content.saltSecret() : ownSecret;
     users = new Users(users.reading + 1, byName, secret, commonIterations(content.users()));
     passwords.clear();
+    return byName.size();
   }
 
   /** The most frequent number of iterations, so that an unknown user looks like most users. */

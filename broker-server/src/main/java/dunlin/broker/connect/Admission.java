@@ -1,17 +1,24 @@
 package dunlin.broker.connect;
 
+import dunlin.broker.access.Grant;
+import dunlin.broker.access.Subject;
 import dunlin.broker.auth.Authentication;
 import dunlin.broker.auth.AuthenticationCall;
 import dunlin.broker.auth.AuthenticationCall.Answer;
 import dunlin.broker.auth.Authenticator.Credentials;
 import dunlin.broker.auth.Authenticator.Decision;
+import dunlin.broker.auth.Authorization;
 import dunlin.broker.auth.ClientIds;
 import dunlin.broker.auth.EnhancedAuthenticator;
 import dunlin.broker.auth.EnhancedAuthenticator.Exchange;
 import dunlin.broker.auth.EnhancedAuthenticator.Step;
 import dunlin.broker.auth.Identity;
+import dunlin.broker.auth.Peer;
 import dunlin.broker.auth.Refusal;
 import dunlin.broker.codec.Packet;
+import dunlin.broker.codec.Will;
+import dunlin.broker.meter.Denials;
+import dunlin.broker.session.SessionAccess;
 import dunlin.model.ReasonCode;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.util.Arrays;
@@ -31,7 +38,8 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   asking the authenticator  -> waiting for the client   AUTH 0x18 is written
  *   waiting for the client    -> asking                   the client's AUTH 0x18
- *   asking                    -> decided                  admitted, or refused and closed
+ *   asking                    -> asking the authorizer    the client is authenticated, and there are access rules
+ *   asking, asking the authorizer -> decided              admitted, or refused and closed
  *   decided                   -> asking                   the client's AUTH 0x19, while it is connected
  * </pre>
  */
@@ -114,6 +122,10 @@ final class Admission {
   }
 
   private <T> void ask(Callable<CompletionStage<T>> question, Consumer<T> then) {
+    ask(question, then, this::unanswered);
+  }
+
+  private <T> void ask(Callable<CompletionStage<T>> question, Consumer<T> then, Consumer<Authentication.Result> otherwise) {
     var asked =
         new AuthenticationCall<T>(
             authentication,
@@ -124,7 +136,7 @@ final class Admission {
               call = null;
               switch (answer) {
                 case Answer.Given<T>(var value) -> then.accept(value);
-                case Answer.Missing<T>(var why) -> unanswered(why);
+                case Answer.Missing<T>(var why) -> otherwise.accept(why);
               }
             });
     call = asked;
@@ -232,15 +244,60 @@ final class Admission {
       // identifier is accepted.
       refused(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "this user may not have this client identifier (dunlin.auth.client-ids)");
     } else if (connecting != null) {
-      finish(Authentication.Result.ACCEPTED);
-      identity = who;
-      connection.admitted(connecting, who, data.length == 0 ? null : data);
+      authorize(connecting, who, clientId(who, connecting.clientId()), data);
     } else if (!who.equals(identity)) {
       refused(ReasonCode.NOT_AUTHORIZED, "re-authenticated as another user");
     } else {
       finish(Authentication.Result.ACCEPTED);
       connection.writer().writePacket(answer(ReasonCode.SUCCESS, data));
     }
+  }
+
+  /** The client's identifier: that of CONNECT, else that of the certificate, else one that its user may have. */
+  private String clientId(Identity who, String asked) {
+    if (!asked.isEmpty()) return asked;
+    return credentials.peer().clientId().or(() -> authentication.clientIds().assign(who.user())).orElseThrow();
+  }
+
+  /** Finds out what the client may do, if there are access rules. */
+  private void authorize(Packet.Connect connecting, Identity who, String clientId, byte[] data) {
+    Authorization authorization = authentication.authorization();
+    if (authorization == null) {
+      admit(connecting, who, clientId, data, null);
+      return;
+    }
+    Peer peer = credentials.peer();
+    Subject client = Authorization.subject(who, clientId, peer);
+    Consumer<Grant> granted =
+        grant ->
+            admit(connecting, who, clientId, data, new SessionAccess(client, grant, authorization.verdicts(), connection.loop().meters().denials()));
+    authorization
+        .known(client)
+        .ifPresentOrElse(
+            granted,
+            () -> ask(() -> authorization.ask(client, Optional.of(peer)), granted, this::notAuthorized));
+  }
+
+  private void admit(Packet.Connect connecting, Identity who, String clientId, byte[] data, @Nullable SessionAccess access) {
+    Will will = connecting.will();
+    if (access != null && will != null && !access.mayPublish(Denials.Kind.WILL, will.topic(), will.qos(), will.retain())) {
+      finish(Authentication.Result.REFUSED);
+      turnAway(ReasonCode.NOT_AUTHORIZED, "the client may not publish its will");
+      return;
+    }
+    finish(Authentication.Result.ACCEPTED);
+    identity = who;
+    connection.admitted(connecting, new Admitted(who, clientId, data.length == 0 ? null : data, access));
+  }
+
+  /** There is no answer to what the client may do, so it may do nothing. */
+  private void notAuthorized(Authentication.Result why) {
+    if (why == Authentication.Result.OVERLOADED) {
+      unanswered(why);
+      return;
+    }
+    finish(why);
+    turnAway(ReasonCode.NOT_AUTHORIZED, "there is no answer to what the client may do");
   }
 
   /** An empty client identifier lets the certificate choose, and otherwise the server. */

@@ -1,6 +1,5 @@
 package dunlin.broker.connect;
 
-import dunlin.broker.auth.Identity;
 import dunlin.broker.auth.Peer;
 import dunlin.broker.codec.InboundPublish;
 import dunlin.broker.codec.Limit;
@@ -351,12 +350,12 @@ final class Connection extends KeepAliveWheel.Watched
   }
 
   /** Opens the session of an authenticated client; the session is not touched before. */
-  void admitted(Packet.Connect packet, Identity identity, byte @Nullable [] authenticationData) {
+  void admitted(Packet.Connect packet, Admitted client) {
     state = State.OPENING;
     hold(Hold.OPENING);
     input.onlyAuthentication(false);
     if (packet.authenticationMethod() == null) admission = null;
-    new Opening(this, packet, identity, authenticationData).start();
+    new Opening(this, packet, client).start();
   }
 
   /** Called when the session tier has made this connection the session's owner. */
@@ -375,6 +374,7 @@ final class Connection extends KeepAliveWheel.Watched
       leaveSession();
       return;
     }
+    live.checkAccess(); // a resumed session may have subscriptions that were allowed once
     state = State.LIVE;
     writer.useAliases(opened.aliases());
     home.keepAlive().watch(this, opened.keepAliveSeconds() * 1_500L);

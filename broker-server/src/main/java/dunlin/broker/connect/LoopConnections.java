@@ -21,6 +21,8 @@ public final class LoopConnections implements Loop.Resident {
    * Bounds: those of its parts. An ended connection is kept while its publishes are unanswered, for at most the time
    * that any message may wait plus RecordedPublishes.FOLLOW_MILLIS.
    */
+  private static final int ACCESS_CHECKS_A_ROUND = 256;
+
   private final Reception reception;
   private final LoopSessions sessions;
   private final LoopFanout fanout;
@@ -108,6 +110,21 @@ public final class LoopConnections implements Loop.Resident {
     socketMemory.tick();
     sessions.messageMemory().tick();
     giveUpUnsettled(System.nanoTime());
+  }
+
+  /** Ends subscriptions that access rules do not allow any more, some sessions at a time. */
+  void checkAccess() {
+    checkAccess(connections.copy(), 0);
+  }
+
+  private void checkAccess(@Nullable Connection[] all, int from) {
+    int end = Math.min(all.length, from + ACCESS_CHECKS_A_ROUND);
+    for (int i = from; i < end; i++) {
+      Connection each = all[i];
+      LiveSession session = each == null ? null : each.session();
+      if (session != null) loop.runSafely(session::checkAccess);
+    }
+    if (end < all.length) loop.afterSockets(() -> checkAccess(all, end));
   }
 
   /** The session of an open connection, or of an ended one with unanswered publishes; else null. */

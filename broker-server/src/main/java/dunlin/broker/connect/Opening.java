@@ -1,6 +1,5 @@
 package dunlin.broker.connect;
 
-import dunlin.broker.auth.ClientIds;
 import dunlin.broker.auth.Identity;
 import dunlin.broker.codec.Limit;
 import dunlin.broker.codec.Packet;
@@ -8,6 +7,7 @@ import dunlin.broker.codec.TopicAliases;
 import dunlin.broker.codec.Will;
 import dunlin.broker.loop.FrontendSettings;
 import dunlin.broker.session.LiveSession;
+import dunlin.broker.session.SessionAccess;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.OtherUserException;
@@ -35,7 +35,6 @@ final class Opening {
   private static final Logger LOG = LoggerFactory.getLogger(Opening.class);
 
   private final Connection connection;
-  private final Reception reception;
   private final FrontendSettings settings;
   private final Packet.Connect packet;
   private final Identity identity;
@@ -44,30 +43,21 @@ final class Opening {
   private final long sessionExpirySeconds;
   private final int keepAliveSeconds;
   private final byte @Nullable [] authenticationData;
+  private final @Nullable SessionAccess access;
   private boolean sessionPresent;
   private @Nullable ConnectionId displaced;
 
-  /** @param authenticationData the Authentication Data of the last step of an enhanced authentication, or null */
-  Opening(Connection connection, Packet.Connect packet, Identity identity, byte @Nullable [] authenticationData) {
+  Opening(Connection connection, Packet.Connect packet, Admitted client) {
     this.connection = connection;
-    this.reception = connection.home().reception();
     this.settings = connection.loop().settings();
     this.packet = packet;
-    this.identity = identity;
-    this.authenticationData = authenticationData;
+    this.identity = client.identity();
+    this.authenticationData = client.authenticationData();
+    this.access = client.access();
     this.assigned = packet.clientId().isEmpty();
-    this.publisher = new Publisher(identity.tenant(), assigned ? assign() : packet.clientId());
+    this.publisher = new Publisher(identity.tenant(), client.clientId());
     this.sessionExpirySeconds = Math.min(askedExpiry(), settings.sessions().expiryMax());
     this.keepAliveSeconds = grantedKeepAlive(packet.keepAliveSeconds());
-  }
-
-  /**
-   * Assigns a client identifier: that of the certificate, or else one that the user may have, which the admission has
-   * ensured.
-   */
-  private String assign() {
-    ClientIds ids = reception.authentication().clientIds();
-    return connection.peer().clientId().or(() -> ids.assign(identity.user())).orElseThrow();
   }
 
   /**
@@ -171,7 +161,8 @@ final class Opening {
             // A stored session that is resumed without expiry stays stored until this connection ends.
             sessionExpirySeconds > 0 || sessionPresent,
             Math.min(packet.receiveMaximum(), settings.sessions().inFlightMax()),
-            connected));
+            connected,
+            access));
   }
 
   private static @Nullable Throwable causeOf(@Nullable Throwable failure) {

@@ -90,6 +90,11 @@ public final class Reception implements KeptConnections {
     return nodeId;
   }
 
+  /** Has each session checked, some time soon, whether its client may still do what it does. Any thread. */
+  public void checkAccess() {
+    for (LoopConnections part : parts) part.loop().post(part::checkAccess);
+  }
+
   // ---------------------------------------------------------------------------------------------------- for the session tier
 
   /**

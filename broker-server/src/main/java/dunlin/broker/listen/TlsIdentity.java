@@ -1,14 +1,12 @@
 package dunlin.broker.listen;
 
+import dunlin.broker.auth.CertificateSubject;
 import dunlin.broker.auth.Identity;
 import java.security.cert.CertificateParsingException;
 import java.security.cert.X509Certificate;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
-import javax.naming.InvalidNameException;
-import javax.naming.ldap.LdapName;
-import javax.naming.ldap.Rdn;
 
 /**
  * The name in a client's certificate: the most specific common name of its subject; or, of its subject alternative
@@ -26,21 +24,8 @@ final class TlsIdentity {
    */
   static Optional<String> nameOf(X509Certificate certificate, ListenerSettings.Identity identity) {
     if (identity == ListenerSettings.Identity.NONE) return Optional.empty();
-    Optional<String> name = identity.commonName() ? commonName(certificate) : alternativeName(certificate);
+    Optional<String> name = identity.commonName() ? CertificateSubject.value(certificate, "CN") : alternativeName(certificate);
     return name.filter(text -> !text.isEmpty() && Identity.isText(text) && text.chars().noneMatch(Character::isISOControl));
-  }
-
-  private static Optional<String> commonName(X509Certificate certificate) {
-    try {
-      List<Rdn> names = new LdapName(certificate.getSubjectX500Principal().getName()).getRdns();
-      // The list begins with the most general name.
-      for (Rdn name : names.reversed()) {
-        if (name.getType().equalsIgnoreCase("CN") && name.getValue() instanceof String text) return Optional.of(text);
-      }
-    } catch (InvalidNameException _) {
-      // An invalid subject has no common name.
-    }
-    return Optional.empty();
   }
 
   private static Optional<String> alternativeName(X509Certificate certificate) {

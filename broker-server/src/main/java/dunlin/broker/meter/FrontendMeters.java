@@ -35,6 +35,7 @@ public final class FrontendMeters implements AutoCloseable {
 
   private final Traffic traffic;
   private final Violations violations;
+  private final Denials denials;
   private final AtomicInteger connections = new AtomicInteger();
   private final AtomicInteger behindRetained = new AtomicInteger();
   private final Counter connectionsOpened;
@@ -56,6 +57,7 @@ public final class FrontendMeters implements AutoCloseable {
     copies = new HopLedger(registry, "session", copiesWaiting);
     traffic = new Traffic(registry);
     violations = new Violations(node, registry, System::nanoTime);
+    denials = new Denials(node, registry, System::nanoTime);
     storeFailures = counter("dunlin.frontend.store-failures", "Requests of clients that failed because a store failed");
     disconnectReportsRefused =
         counter("dunlin.frontend.disconnect-reports-refused", "Times that the session tier could not record the end of a connection; the call is repeated");
@@ -98,6 +100,11 @@ public final class FrontendMeters implements AutoCloseable {
 
   public Violations violations() {
     return violations;
+  }
+
+  /** What access rules have denied. */
+  public Denials denials() {
+    return denials;
   }
 
   /** Creates the counts of one event loop. */
@@ -167,6 +174,7 @@ public final class FrontendMeters implements AutoCloseable {
   @Override
   public void close() {
     violations.flush();
+    denials.flush();
     publishes.close();
     copies.close();
   }

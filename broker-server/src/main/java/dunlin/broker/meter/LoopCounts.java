@@ -49,6 +49,7 @@ public final class LoopCounts {
       case QUOTA_EXCEEDED -> DropReason.NO_MEMBER;
       case SESSION_TAKEN_OVER -> DropReason.SESSION_ENDED; // its exchange continues in the connection that took over
       case SERVER_BUSY, SERVER_UNAVAILABLE -> DropReason.OVERLOADED;
+      case NOT_AUTHORIZED -> DropReason.NOT_AUTHORIZED;
       default -> DropReason.NOT_DURABLE;
     };
   }

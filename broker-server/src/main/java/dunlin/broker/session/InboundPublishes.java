@@ -6,9 +6,11 @@ import dunlin.broker.codec.Packet;
 import dunlin.broker.loop.FrontendSettings;
 import dunlin.broker.loop.Loop;
 import dunlin.broker.loop.ServersTopics;
+import dunlin.broker.meter.Denials;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
+import dunlin.runtime.DropReason;
 import dunlin.transport.Feedback;
 import dunlin.transport.Terms;
 import java.util.ArrayDeque;
@@ -29,6 +31,8 @@ public final class InboundPublishes implements Feedback {
    * code, so the connection is closed without an acknowledgement and the client sends the message again. It also
    * repeats all later messages, so from the moment that the error is known, no further QoS 1 and 2 messages are handed
    * on.
+   * Access rules: a publish that they deny is dropped and counted. An MQTT 5 client gets 0x87 in PUBACK or PUBREC. An
+   * MQTT 3 client is acknowledged: it would send the message again for ever.
    */
   /**
    * The part of its lane's credit, one in LANE_SHARE, that one publisher's messages may hold while they wait for
@@ -106,6 +110,10 @@ public final class InboundPublishes implements Feedback {
       refuse(packet, ReasonCode.PAYLOAD_FORMAT_INVALID, "the payload is declared as UTF-8 text but is not");
       return;
     }
+    if (isDenied(packet)) {
+      deny(packet);
+      return;
+    }
     boolean inExchange = session.durable() && qos == QoS.EXACTLY_ONCE;
     Publication message =
         packet.toPublication(
@@ -161,12 +169,32 @@ public final class InboundPublishes implements Feedback {
       return;
     }
     session.connection().note(reason, null, explanation);
-    PendingPublish refused = new PendingPublish(session, terms, packet.packetId(), qos, 0);
-    refused.refuse(reason, explanation);
+    answerInTurn(packet, reason, explanation);
+  }
+
+  /** Answers a publish that is not handed on when those before it are answered. */
+  private void answerInTurn(InboundPublish packet, ReasonCode reason, String explanation) {
+    QoS qos = packet.qos();
+    PendingPublish answered = new PendingPublish(session, terms, packet.packetId(), qos, 0);
+    if (reason.isError()) answered.refuse(reason, explanation);
+    else answered.finish();
     if (qos == QoS.EXACTLY_ONCE) markReceived(packet.packetId());
     else pendingQos1++;
-    pending.add(refused);
+    pending.add(answered);
     acknowledgeFinished();
+  }
+
+  private boolean isDenied(InboundPublish packet) {
+    SessionAccess access = session.access();
+    return access != null && !access.mayPublish(Denials.Kind.PUBLISH, packet.topic(), packet.qos(), packet.retain());
+  }
+
+  private void deny(InboundPublish packet) {
+    session.loop().counts().publishes().received();
+    session.loop().counts().publishes().dropped(DropReason.NOT_AUTHORIZED);
+    if (packet.qos() == QoS.AT_MOST_ONCE) return;
+    ReasonCode reason = session.version().hasProperties() ? ReasonCode.NOT_AUTHORIZED : ReasonCode.SUCCESS;
+    answerInTurn(packet, reason, "the client may not publish this");
   }
 
   /**

@@ -50,6 +50,7 @@ public final class LiveSession implements Recipient {
   private final long epoch;
   private final int clientReceiveMaximum;
   private final @Nullable InboxReader inbox;
+  private final @Nullable SessionAccess access;
 
   private @Nullable InboundPublishes inbound;
   private @Nullable Outbound outbound;
@@ -65,14 +66,17 @@ public final class LiveSession implements Recipient {
   @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // used by ROOM
   private int room = Integer.MAX_VALUE;
 
+  /** @param access what its client may do; null if everything */
   public LiveSession(
       ClientConnection connection,
       LoopSessions home,
       boolean durable,
       int clientReceiveMaximum,
-      InboxClient.Connected connected) {
+      InboxClient.Connected connected,
+      @Nullable SessionAccess access) {
     this.connection = connection;
     this.home = home;
+    this.access = access;
     // Uses the text objects of the session tier, so that there is one copy of them in the same process.
     this.publisher = new Publisher(connected.session().tenant(), connected.session().clientId());
     this.epoch = connected.session().epoch();
@@ -132,6 +136,24 @@ public final class LiveSession implements Recipient {
 
   public Publisher publisher() {
     return publisher;
+  }
+
+  /** What its client may do; null if everything. */
+  @Nullable SessionAccess access() {
+    return access;
+  }
+
+  /** Whether access rules keep a message from the client. */
+  boolean withholds(Publication message, QoS qos, boolean retain) {
+    return access != null && !access.mayReceive(message, qos, retain, !durable());
+  }
+
+  /** Ends subscriptions that access rules do not allow any more: of a session that is resumed, or after a change of the rules. */
+  public void checkAccess() {
+    if (access == null || ended) return;
+    access.beginAgain();
+    if (subscriptions != null) subscriptions.checkAccess(access);
+    if (outbound != null && outbound.queued() > 0) access.checkAll();
   }
 
   /** Whether the session outlives its connection, with its inbox in the session tier. */
@@ -278,6 +300,7 @@ public final class LiveSession implements Recipient {
       return false;
     }
     boolean retain = message.retain() && options.retainAsPublished();
+    if (withholds(message, qos, retain)) return false; // another member may have it
     if (qos == QoS.AT_MOST_ONCE) {
       out.sendQoS0(message, retain, member.identifiers());
     } else {

@@ -207,6 +207,10 @@ public final class Outbound {
       gone(sequence, message, DropReason.EXPIRED);
       return;
     }
+    if (session.withholds(message.message, message.qos, message.retain)) {
+      withhold(sequence, message, begun);
+      return;
+    }
     int packetId = SendWindow.packetId(sequence);
     if (!connection.writer().writePublish(
         message.message, message.qos, message.duplicate, message.retain, packetId, message.identifiers)) {
@@ -217,6 +221,25 @@ public final class Outbound {
     message.sequence = sequence;
     if (sequence == nextSequence) nextSequence++;
     flies(message);
+  }
+
+  /**
+   * Keeps a message from the client, whom access rules do not allow it. An exchange that has begun is ended by PUBREL: the
+   * client may have the message's identifier, and would take the next message with it for a repetition.
+   */
+  private void withhold(long sequence, Outgoing message, boolean begun) {
+    if (begun) {
+      message.withheld = true;
+      message.released = true;
+      send(message);
+    } else if (message.group != null) {
+      let(message);
+      counts.copies().waiting(-1);
+      counts.copies().returned();
+      session.home().fanout().groups().dispatch(message.message, message.group, null, null);
+    } else {
+      gone(sequence, message, DropReason.NOT_AUTHORIZED);
+    }
   }
 
   private void flies(Outgoing message) {
@@ -246,6 +269,8 @@ public final class Outbound {
       Publication message, QoS qos, boolean duplicate, boolean retain, int packetId, int[] identifiers) {
     if (message.expired(session.loop().nowMillis())) {
       counts.copies().dropped(DropReason.EXPIRED);
+    } else if (session.withholds(message, qos, retain)) {
+      counts.copies().dropped(DropReason.NOT_AUTHORIZED);
     } else if (connection.writer().writePublish(message, qos, duplicate, retain, packetId, identifiers)) {
       counts.copies().delivered();
       if (!retain) delivered(message);
@@ -307,7 +332,8 @@ public final class Outbound {
     inFlightBytes -= message.size();
     let(message);
     counts.copies().waiting(-1);
-    counts.copies().delivered();
+    if (message.withheld) counts.copies().dropped(DropReason.NOT_AUTHORIZED);
+    else counts.copies().delivered();
     if (session.durable()) session.acknowledged(message.sequence);
     sendQueued();
     session.updateLoad(); // perhaps nothing is written for it in this round, and a group must see that there is room

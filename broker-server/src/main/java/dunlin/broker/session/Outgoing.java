@@ -29,6 +29,9 @@ final class Outgoing {
   /** Whether PUBREC was received: then only PUBREL may be sent [MQTT-4.3.3-6]. */
   boolean released;
 
+  /** Whether access rules ended its exchange before the client got it. */
+  boolean withheld;
+
   /** Kept here so that an acknowledgement does not access the message itself. */
   private final int size;
 

@@ -6,6 +6,7 @@ import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.retain.RetainClient;
+import dunlin.runtime.DropReason;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -241,10 +242,25 @@ final class RetainedReader {
         if (found.next() == null) remove(request.filter);
       }
       sentOfPage = 0;
-      if (session.durable()) split(request, found.messages());
-      else page = found.messages();
+      List<Publication> messages = session.access() == null ? found.messages() : permitted(request, found.messages());
+      if (session.durable()) split(request, messages);
+      else page = messages;
     }
     if (!reading) read();
+  }
+
+  /** Leaves out what access rules deny, so that it is not stored in an inbox either. */
+  private List<Publication> permitted(Request request, List<Publication> messages) {
+    List<Publication> permitted = new ArrayList<>(messages.size());
+    for (Publication message : messages) {
+      if (!session.withholds(message, message.qos().min(request.options.maximumQoS()), true)) {
+        permitted.add(message);
+      } else {
+        session.loop().counts().copies().received();
+        session.loop().counts().copies().dropped(DropReason.NOT_AUTHORIZED);
+      }
+    }
+    return permitted;
   }
 
   /** Splits the messages: QoS 1 and 2 of a durable session go through its inbox, which determines their order. */

@@ -92,7 +92,11 @@ public final class SubscribeRules {
 
   /** The granted options; the QoS may be lower than requested [MQTT-3.2.2-10]. */
   SubscriptionOptions granted(SubscriptionOptions asked) {
-    QoS qos = asked.maximumQoS().min(features.maximumQoS());
+    return withQoS(asked, asked.maximumQoS().min(features.maximumQoS()));
+  }
+
+  /** The same options with another maximum QoS. */
+  static SubscriptionOptions withQoS(SubscriptionOptions asked, QoS qos) {
     if (qos == asked.maximumQoS()) return asked.shared();
     return new SubscriptionOptions(
         qos, asked.noLocal(), asked.retainAsPublished(), asked.retainHandling(), asked.subscriptionIdentifier())

@@ -12,6 +12,7 @@ import dunlin.broker.loop.Loop;
 import dunlin.dist.route.RouteQuotaException;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.QuotaExceededException;
+import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
@@ -243,6 +244,12 @@ public final class Subscriptions {
         continue;
       }
       TopicFilter filter = parsed.get();
+      SubscriptionOptions allowed = allowed(filter, options);
+      if (allowed == null) {
+        deny(subscribing, i);
+        continue;
+      }
+      options = allowed;
       Entry entry = entries.get(filter);
       SubscribeRules.Refusal more = entry == null ? refusalOfMore(filter) : null;
       if (more != null) {
@@ -286,6 +293,42 @@ public final class Subscriptions {
     if (subscribing.explanation != null) return;
     subscribing.explanation = "topic filter " + (index + 1) + ": " + refusal.explanation();
     session.connection().note(refusal.reason(), refusal.limit(), subscribing.explanation);
+  }
+
+  /** The options with the QoS that access rules allow; null if they do not allow the subscription. */
+  private @Nullable SubscriptionOptions allowed(TopicFilter filter, SubscriptionOptions options) {
+    SessionAccess access = session.access();
+    if (access == null) return options;
+    QoS qos = access.grant(filter, options.maximumQoS());
+    return qos == null ? null : SubscribeRules.withQoS(options, qos);
+  }
+
+  private static void deny(Subscribing subscribing, int index) {
+    subscribing.reasons[index] = ReasonCode.NOT_AUTHORIZED;
+    if (subscribing.explanation == null) subscribing.explanation = "topic filter " + (index + 1) + ": the client may not subscribe to it";
+  }
+
+  /** Ends the subscriptions that access rules do not allow any more. */
+  void checkAccess(SessionAccess access) {
+    List<TopicFilter> denied = new ArrayList<>(1);
+    entries.forEach(
+        (filter, entry) -> {
+          if (!access.keeps(filter, entry.options.maximumQoS())) denied.add(filter);
+        });
+    if (denied.isEmpty()) return;
+    access.checkAll(); // what they have brought may still wait
+    for (TopicFilter filter : denied) {
+      Entry entry = Objects.requireNonNull(remove(filter));
+      session.endRetained(filter);
+      if (!session.durable()) detach(entry);
+    }
+    if (!session.durable()) return;
+    session.tiers().inbox().unsubscribe(session.ref(), denied).whenComplete(
+        (_, failure) ->
+            loop.post(
+                () -> {
+                  if (failure != null && !session.ended()) session.connection().storeFailed("ending subscriptions", failure);
+                }));
   }
 
   private boolean wantsRetained(TopicFilter filter, SubscriptionOptions options, boolean existed) {

@@ -124,7 +124,7 @@ class PolicyTest {
 
   @Test
   void whatAFilterBringsIsAllowedAsAWholeOnlyWithoutConditions() {
-    Access some = new Access(Action.RECEIVE, "a/#", QoS.AT_LEAST_ONCE, false, "");
+    Access some = new Access(AccessAction.RECEIVE, "a/#", QoS.AT_LEAST_ONCE, false, "");
     assertThat(policy("allow everyone receive a/# retain=no").coverage(some)).isEqualTo(Coverage.NONE);
     assertThat(policy("deny everyone receive a/# retain=yes", "allow everyone receive a/#").coverage(some)).isEqualTo(Coverage.PART);
     assertThat(policy("deny everyone receive a/# qos=0", "allow everyone receive a/#").coverage(some)).isEqualTo(Coverage.PART);
@@ -221,7 +221,7 @@ class PolicyTest {
     for (int run = 0; run < 40; run++) {
       List<AccessRule> rules = new ArrayList<>();
       for (int i = random.nextInt(6); i >= 0; i--) {
-        rules.add(AccessRule.of(random.nextInt(3) > 0, Set.copyOf(EnumSet.of(Action.SUBSCRIBE, Action.PUBLISH)), pattern(random, true)));
+        rules.add(AccessRule.of(random.nextInt(3) > 0, Set.copyOf(EnumSet.of(AccessAction.SUBSCRIBE, AccessAction.PUBLISH)), pattern(random, true)));
       }
       String clientId = random.nextBoolean() ? "a" : "b";
       Policy policy = Policy.of(Subject.of("t", clientId, "u"), rules);
@@ -266,7 +266,7 @@ class PolicyTest {
       for (int i = random.nextInt(5); i >= 0; i--) rules.add(conditional(random));
       Policy policy = Policy.of(ALICE, rules);
       String filter = pattern(random, false);
-      Access brings = new Access(Action.RECEIVE, filter, QoS.of(random.nextInt(3)), false, "");
+      Access brings = new Access(AccessAction.RECEIVE, filter, QoS.of(random.nextInt(3)), false, "");
       if (policy.coverage(brings) != Coverage.ALL) continue;
       for (String topic : topics) {
         if (!TopicFilter.plain(filter).matches(topic)) continue;
@@ -281,6 +281,6 @@ class PolicyTest {
 
   private static AccessRule conditional(Random random) {
     @Nullable Boolean retain = random.nextInt(3) > 0 ? null : random.nextBoolean();
-    return new AccessRule("", random.nextInt(4) > 0, Set.of(Action.RECEIVE), TopicPattern.of(pattern(random, true)), QoS.of(random.nextInt(3)), retain, null);
+    return new AccessRule("", random.nextInt(4) > 0, Set.of(AccessAction.RECEIVE), TopicPattern.of(pattern(random, true)), QoS.of(random.nextInt(3)), retain, null);
   }
 }

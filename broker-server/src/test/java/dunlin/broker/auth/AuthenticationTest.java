@@ -269,14 +269,14 @@ class AuthenticationTest {
   }
 
   private Authentication open(boolean anonymous, Authenticators authenticators) {
-    var settings = new AuthenticationSettings(anonymous, "*", "", Duration.ZERO, "", "", Duration.ofSeconds(5), 1, 10, 10);
+    var settings = new AuthenticationSettings(anonymous, "*", "", "", Duration.ZERO, "", "", Duration.ofSeconds(5), 1, 10, 10);
     Authentication authentication = Authentication.open(settings, authenticators, new SimpleMeterRegistry());
     opened.add(authentication);
     return authentication;
   }
 
   private static AuthenticationSettings settings(String provider, String options) {
-    return new AuthenticationSettings(false, "*", "", Duration.ZERO, provider, options, Duration.ofSeconds(5), 1, 10, 10);
+    return new AuthenticationSettings(false, "*", "", "", Duration.ZERO, provider, options, Duration.ofSeconds(5), 1, 10, 10);
   }
 
   private static void assertRefused(Way way, ReasonCode reason) {

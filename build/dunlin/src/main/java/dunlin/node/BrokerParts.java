@@ -51,6 +51,9 @@ final class BrokerParts {
   /** At most this much of the time while the node was down counts, whatever the wall clock says. */
   private static final Duration DOWNTIME_MAX = Duration.ofHours(1);
 
+  /** A changed file of access rules is in force after two looks at it, and what follows from it. */
+  private static final int RULES_MILLIS = 250;
+
   /** Messages that wait for the application's listeners may use one in this many bytes of the heap. */
   private static final int APPLICATION_PART = 16;
 
@@ -109,9 +112,12 @@ final class BrokerParts {
     if (clients && !authentication.authenticates()) {
       // An embedding application has chosen this in its own code and needs no warning.
       log.atLevel(node.ownsProcess() ? Level.WARN : Level.INFO)
-          .log("No authentication is configured: anyone who reaches a listener can connect with any client identifier and use all topics");
+          .log(
+              "No authentication is configured: anyone who reaches a listener can connect with any client identifier and {}",
+              authentication.authorization() == null ? "use all topics" : "do what the access rules allow it");
     }
     node.everySeconds(1, authentication::refresh);
+    if (authentication.authorization() != null) node.everyMillis(RULES_MILLIS, authentication::refreshRules);
     DropEvents drops = node.opening(new DropEvents(node.name()));
     node.everySeconds(1, drops::flush);
     NodeBudget budget = new NodeBudget(MemoryKeys.read(settings), node.meters());

@@ -222,6 +222,10 @@ final class Foundation implements AutoCloseable {
     housekeeping().scheduleWithFixedDelay(task, seconds, seconds, TimeUnit.SECONDS);
   }
 
+  void everyMillis(int millis, Runnable task) {
+    housekeeping().scheduleWithFixedDelay(task, millis, millis, TimeUnit.MILLISECONDS);
+  }
+
   Duration stallMax() {
     return settings.get(NodeSettings.START_STALL_MAX);
   }

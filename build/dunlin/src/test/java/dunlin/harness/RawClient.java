@@ -305,6 +305,11 @@ public final class RawClient extends PacketBytes implements AutoCloseable {
     return connack;
   }
 
+  /** The protocol level of its CONNECT. */
+  public int connectedWith() {
+    return rules.level();
+  }
+
   /** Whether CONNACK had Session Present. */
   public boolean sessionPresent() {
     return sessionPresent;

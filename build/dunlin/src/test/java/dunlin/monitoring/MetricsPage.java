@@ -22,7 +22,7 @@ final class MetricsPage {
       [rules for alerts](alerts.md); an installation has them in `monitoring`.
 
       Every sample has the label `node`, the node's name. Names end in their unit, and counters in `_total`; what has no unit is a number of things. No label has a value that a client chooses. In JMX a meter has its name with dots,
-      such as `dunlin.messages.dropped`, in `dunlin:type=Metrics`. Families with `cluster`, `links`, `calls` and `service` in their names are on nodes of a cluster only, those of certificates and of the password file only where there is one.
+      such as `dunlin.messages.dropped`, in `dunlin:type=Metrics`. Families with `cluster`, `links`, `calls` and `service` in their names are on nodes of a cluster only, those of certificates, of the password file and of access rules only where there are any.
       A counter by `reason` for which no reason has occurred may be missing.
 
       ## Times
@@ -40,7 +40,7 @@ final class MetricsPage {
 
   private static final Map<String, String> TITLES =
       Map.ofEntries(
-          Map.entry("application", "The embedding application"), Map.entry("auth", "Authentication"), Map.entry("cluster", "The cluster"),
+          Map.entry("application", "The embedding application"), Map.entry("auth", "Authentication and access rules"), Map.entry("cluster", "The cluster"),
           Map.entry("dist", "Routes and matching"), Map.entry("frontend", "Connections and what they do wrong"), Map.entry("inbox", "Sessions and inboxes"),
           Map.entry("links", "Links between nodes"), Map.entry("listener", "Listeners"), Map.entry("memory", "Bounds on memory"),
           Map.entry("messages", "The books of messages"), Map.entry("retain", "Retained messages"), Map.entry("store", "Ranges, Raft and disk"));

@@ -88,6 +88,7 @@ class MetricsPageIT {
             .set("dunlin.admin.port", "0")
             .set("dunlin.store.fsync", "false")
             .set("dunlin.auth.password-file", passwords.toString())
+            .set("dunlin.auth.acl-file", Files.writeString(directory.resolve("acl"), "allow everyone all #\n").toString())
             .set("dunlin.auth.anonymous", "true")
             .set("dunlin.listeners.secure.type", "tls")
             .set("dunlin.listeners.secure.port", "0")

@@ -67,8 +67,36 @@ class CommandIT {
       assertThat(help.code()).isZero();
       assertThat(help.err()).isEmpty();
       assertThat(String.join("\n", help.out()))
-          .contains("bin/dunlin check", "bin/dunlin passwd", "bin/dunlin repair", "bin/dunlin form-cluster", "bin/dunlin bench", "--version", "docs/configuration.md");
+          .contains("bin/dunlin check", "bin/dunlin passwd", "bin/dunlin check-acl", "bin/dunlin repair", "bin/dunlin form-cluster", "bin/dunlin bench", "--version", "docs/configuration.md");
     }
+  }
+
+  @Test
+  void checkAclNamesTheRuleThatDecides() throws Exception {
+    Path acl =
+        Files.writeString(
+            directory.resolve("acl"),
+            "# rules\ngroup readers \"carol d\"\ndeny everyone read home/secret\nallow group readers read home/#\nallow user s publish up/%c qos=1\nallow everyone publish %{cert.cn}/#\n");
+    String file = acl.toString();
+    assertThat(run("check-acl", file, "-u", "s", "-c", "c1", "-q", "1", "publish", "up/c1"))
+        .isEqualTo(new Ended(0, List.of("allowed by " + file + ":5: allow user s publish up/%c qos=1"), List.of()));
+    assertThat(run("check-acl", file, "-u", "s", "-c", "c1", "-q", "2", "publish", "up/c1"))
+        .isEqualTo(new Ended(1, List.of("denied by default: no rule matches"), List.of()));
+    assertThat(run("check-acl", file, "-a", "cert.cn=me", "-r", "publish", "me/x").code()).isZero();
+    assertThat(run("check-acl", file, "-u", "carol d", "receive", "home/secret"))
+        .isEqualTo(new Ended(1, List.of("denied by " + file + ":3: deny everyone read home/secret"), List.of()));
+    assertThat(run("check-acl", file, "-u", "carol d", "subscribe", "home/#").out())
+        .containsExactly(
+            "allowed by " + file + ":4: allow group readers read home/#", "each message is checked, because the client may not have all that this filter matches",
+            "not all of it, by " + file + ":3: deny everyone read home/secret");
+    Ended shared = run("check-acl", file, "-u", "carol d", "subscribe", "$share/g/home/#");
+    assertThat(shared.code()).isEqualTo(1);
+    assertThat(shared.out()).contains("denied all the same: a shared subscription must be allowed as a whole, with all that it brings");
+    assertThat(run("check-acl", file, "publish", "a/+")).isEqualTo(new Ended(2, List.of(), List.of("dunlin check-acl: " + file + ": not a topic name: a/+")));
+    Files.writeString(acl, "allow everyone all a/%x\n");
+    assertThat(run("check-acl", file, "publish", "a").err()).singleElement().asString().contains("line 1, column 22: unknown placeholder");
+    assertThat(run("check-acl", file + "-not", "publish", "a").err()).containsExactly("dunlin check-acl: there is no such file: " + file + "-not");
+    assertThat(run("check-acl", file, "-x", "1", "publish", "a").code()).isEqualTo(2);
   }
 
   @Test

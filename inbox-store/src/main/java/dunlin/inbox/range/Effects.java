@@ -44,10 +44,11 @@ public final class Effects {
   /**
    * A will to be published now.
    *
+   * @param user the user of its session; empty for none
    * @param displaced the connection that left it, if another one has displaced it; the will may still be discarded
    *     until this connection has settled
    */
-  public record DueWill(SessionKey session, long epoch, Publication message, @Nullable ConnectionId displaced) {}
+  public record DueWill(SessionKey session, long epoch, String user, Publication message, @Nullable ConnectionId displaced) {}
 
   void push(SessionState session, ConnectionId connection, InboxMessage message) {
     if (pushes.isEmpty()) pushes = new ArrayList<>();

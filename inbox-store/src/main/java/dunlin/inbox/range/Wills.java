@@ -22,7 +22,10 @@ final class Wills {
    * leader begins, or this one again after a restart. The previous leader may not have published what was reported to
    * it.
    */
-  private static final int FORMAT = 1;
+  /** With the user; before, there was none in the row. */
+  private static final int FORMAT = 2;
+
+  private static final int FORMAT_WITHOUT_USER = 1;
   private static final long REPORT_AGAIN_MILLIS = 60_000;
 
   private final RangeState state;
@@ -33,7 +36,7 @@ final class Wills {
 
   /** Keeps the will of a new connection. */
   void keep(Change change, SessionState session, InboxClient.Will request) {
-    var will = new PendingWill(session.key, session.epoch, request.delaySeconds(), PendingWill.NOT_DUE);
+    var will = new PendingWill(session.key, session.epoch, session.user, request.delaySeconds(), PendingWill.NOT_DUE);
     session.will = will;
     write(change, will, StoredMessage.bytes(request.message()));
   }
@@ -83,7 +86,7 @@ final class Wills {
       will.reportAt = change.now() + REPORT_AGAIN_MILLIS;
       queue(will);
       var message = StoredMessage.message(message(change, will));
-      change.effects().will(new DueWill(will.session, will.epoch, message, will.displaced));
+      change.effects().will(new DueWill(will.session, will.epoch, will.user, message, will.displaced));
     }
   }
 
@@ -105,11 +108,19 @@ final class Wills {
     return FieldReader.read(
         value,
         in -> {
-          RangeState.expectFormat(in.octet());
+          readUser(in);
           in.number();
           in.number();
           return in.bytes();
         });
+  }
+
+  /** Reads the format and the user, which the row begins with. */
+  private static String readUser(FieldReader in) {
+    int format = in.octet();
+    if (format == FORMAT_WITHOUT_USER) return "";
+    if (format != FORMAT) throw new IllegalStateException("will of unknown format " + format);
+    return in.text();
   }
 
   private static void write(Change change, PendingWill will, byte[] message) {
@@ -120,6 +131,7 @@ final class Wills {
             FieldWriter.bytesOf(
                 fields -> {
                   fields.octet(FORMAT);
+                  fields.text(will.user);
                   fields.number(will.delaySeconds);
                   fields.number(will.dueAt);
                   fields.bytes(message);
@@ -132,8 +144,7 @@ final class Wills {
         FieldReader.read(
             value,
             in -> {
-              RangeState.expectFormat(in.octet());
-              var read = new PendingWill(key, epoch, in.number(), in.number());
+              var read = new PendingWill(key, epoch, readUser(in), in.number(), in.number());
               in.skipRest();
               return read;
             });

@@ -171,7 +171,7 @@ final class WillRunner {
 
   private synchronized @Nullable Running begin(DueWill will) {
     if (running.containsKey(will.epoch())) return null;
-    Running begun = new Running(will, publisher.prepare(will.message()), nanoTime.getAsLong());
+    Running begun = new Running(will, publisher.prepare(will.message(), will.user()), nanoTime.getAsLong());
     running.put(will.epoch(), begun);
     bytes += begun.bytes;
     return begun;

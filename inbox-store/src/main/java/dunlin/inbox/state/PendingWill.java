@@ -14,6 +14,9 @@ public final class PendingWill {
   /** The epoch of the connection that left it; unique in the range. */
   public final long epoch;
 
+  /** The user of the session; empty for none. */
+  public final String user;
+
   public final long delaySeconds;
 
   /** When it is to be published, milliseconds since 1970, or {@link #NOT_DUE}. */
@@ -28,9 +31,10 @@ public final class PendingWill {
    */
   public @Nullable ConnectionId displaced;
 
-  public PendingWill(SessionKey session, long epoch, long delaySeconds, long dueAt) {
+  public PendingWill(SessionKey session, long epoch, String user, long delaySeconds, long dueAt) {
     this.session = session;
     this.epoch = epoch;
+    this.user = user;
     this.delaySeconds = delaySeconds;
     this.dueAt = dueAt;
     this.reportAt = dueAt;

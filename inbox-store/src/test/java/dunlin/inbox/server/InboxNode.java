@@ -242,7 +242,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   }
 
   @Override
-  public Sending prepare(Publication will) {
+  public Sending prepare(Publication will, String user) {
     return () -> {
       if (willFailures.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
         return CompletableFuture.completedFuture(new Outcome.NotNow(ReasonCode.SERVER_UNAVAILABLE));

@@ -46,7 +46,7 @@ final class WillRunnerTest {
             return !full;
           });
 
-  private WillPublisher.Sending prepare(Publication will) {
+  private WillPublisher.Sending prepare(Publication will, String user) {
     return () -> {
       attempts.add(new Attempt(new String(will.payload(), StandardCharsets.UTF_8), new CompletableFuture<>()));
       return attempts.getLast().answer();
@@ -56,11 +56,11 @@ final class WillRunnerTest {
   private static DueWill will(int epoch, int bytes) {
     byte[] payload = ("will " + epoch + " ".repeat(bytes)).getBytes(StandardCharsets.UTF_8);
     var message = Publication.of(new Publisher("default", "c"), "wills", QoS.AT_LEAST_ONCE, false, 0, payload);
-    return new DueWill(new SessionKey("default", "c" + epoch), epoch, message, null);
+    return new DueWill(new SessionKey("default", "c" + epoch), epoch, "", message, null);
   }
 
   private static DueWill displaced(int epoch) {
-    return new DueWill(new SessionKey("default", "c" + epoch), epoch, will(epoch, 0).message(), new ConnectionId("f", 1, epoch));
+    return new DueWill(new SessionKey("default", "c" + epoch), epoch, "", will(epoch, 0).message(), new ConnectionId("f", 1, epoch));
   }
 
   private void start(int from, int count) {

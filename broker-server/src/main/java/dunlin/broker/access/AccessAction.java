@@ -3,7 +3,7 @@ package dunlin.broker.access;
 import java.util.Locale;
 
 /** What a client wants to do with a topic. */
-public enum Action {
+public enum AccessAction {
   /** To publish a message, or to leave a will. */
   PUBLISH,
   /** To subscribe to a topic filter. */
