@@ -1,6 +1,7 @@
 package dunlin.runtime;
 
 import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -17,7 +18,7 @@ import org.slf4j.LoggerFactory;
 /**
  * HTTP endpoints for an orchestrator and a monitoring system: {@code GET /health} (the process lives), {@code /ready}
  * (it serves clients) and {@code /metrics} (Prometheus text). An unhealthy or unready node answers 503 with the reason.
- * There is no authentication; it belongs on loopback or on a network of operators.
+ * For these there is no authentication; it belongs on loopback or on a network of operators.
  */
 public final class AdminServer implements AutoCloseable {
   /*
@@ -98,6 +99,15 @@ public final class AdminServer implements AutoCloseable {
     AdminServer admin = new AdminServer(server, unhealthy, unready, metrics);
     server.start();
     return admin;
+  }
+
+  /**
+   * Answers the paths below a prefix by a handler, in addition to the others.
+   *
+   * @param handler called on a handler's thread, which it must not hold up: it answers on a thread of its own, and closes the exchange
+   */
+  public void serve(String prefix, HttpHandler handler) {
+    server.createContext(prefix, handler);
   }
 
   /** The port that it listens on. */

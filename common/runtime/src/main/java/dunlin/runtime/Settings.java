@@ -33,9 +33,13 @@ public final class Settings {
   /** The values of the sources, by full key. */
   private final Map<String, Object> given;
 
-  private Settings(Map<String, Setting<?>> known, Map<String, Object> given) {
+  /** Which source has set it, by full key. */
+  private final Map<String, String> origins;
+
+  private Settings(Map<String, Setting<?>> known, Map<String, Object> given, Map<String, String> origins) {
     this.known = Map.copyOf(known);
     this.given = Map.copyOf(given);
+    this.origins = Map.copyOf(origins);
   }
 
   /**
@@ -60,7 +64,8 @@ public final class Settings {
 
   private static Settings load(Map<String, Setting<?>> byKey, List<RawSetting> raws, Wrong wrong) {
     Map<String, Object> values = new HashMap<>();
-    readAll(raws, byKey, values, wrong);
+    Map<String, String> origins = new HashMap<>();
+    readAll(raws, byKey, values, origins, wrong);
 
     String file = (String) values.getOrDefault(CONFIG.key(), "");
     if (!file.isEmpty()) {
@@ -75,9 +80,9 @@ public final class Settings {
           wrong.found(raw.key(), new SettingException("%s (%s) cannot be set in the file itself.".formatted(raw.key(), raw.origin())));
         }
       }
-      readAll(fromFile, byKey, values, wrong);
+      readAll(fromFile, byKey, values, origins, wrong);
     }
-    return new Settings(byKey, values);
+    return new Settings(byKey, values, origins);
   }
 
   /**
@@ -176,6 +181,13 @@ public final class Settings {
     return Collections.unmodifiableSortedMap(shown);
   }
 
+  /** Where each of the {@link #effective} values comes from: {@code default}, or a source as messages name it. */
+  public SortedMap<String, String> sources() {
+    SortedMap<String, String> sources = new TreeMap<>();
+    for (String key : effective().keySet()) sources.put(key, origins.getOrDefault(key, "default"));
+    return Collections.unmodifiableSortedMap(sources);
+  }
+
   private <T> String show(Setting<T> setting) {
     return setting.show(get(setting));
   }
@@ -195,10 +207,12 @@ public final class Settings {
   }
 
   /** Reads all values, including overridden ones: an error that would show only when a variable is unset is found now. */
-  private static void readAll(List<RawSetting> raws, Map<String, Setting<?>> known, Map<String, Object> values, Wrong wrong) {
+  private static void readAll(
+      List<RawSetting> raws, Map<String, Setting<?>> known, Map<String, Object> values, Map<String, String> origins, Wrong wrong) {
     for (RawSetting raw : raws) {
       try {
-        values.putIfAbsent(raw.key(), declared(raw, known).read(raw));
+        Object value = declared(raw, known).read(raw);
+        if (values.putIfAbsent(raw.key(), value) == null) origins.put(raw.key(), raw.origin());
       } catch (SettingException problem) {
         wrong.found(raw.key(), problem);
       }

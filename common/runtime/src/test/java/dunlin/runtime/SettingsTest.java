@@ -330,6 +330,18 @@ class SettingsTest {
   }
 
   @Test
+  void theSourceOfEachEffectiveValueIsKnown() throws Exception {
+    Settings settings =
+        Settings.load(ALL, properties("dunlin.packet-max", "2MiB", "dunlin.config", file("a.conf", "dunlin { packet-max = 1MiB, shared.wait = 1s }").toString()));
+
+    assertThat(settings.sources())
+        .hasSameSizeAs(settings.effective())
+        .containsEntry("dunlin.inbox.when-full", "default")
+        .hasEntrySatisfying("dunlin.packet-max", source -> assertThat(source).contains("system property"))
+        .hasEntrySatisfying("dunlin.shared.wait", source -> assertThat(source).contains("a.conf"));
+  }
+
+  @Test
   void controlCharactersAreEscapedInMessages() {
     assertThatThrownBy(() -> load("dunlin.data-dri\n[31m", "x")).message().doesNotContain("\n").contains("\\u000a");
   }

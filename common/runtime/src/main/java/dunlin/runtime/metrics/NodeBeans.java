@@ -5,7 +5,11 @@ import dunlin.runtime.Settings;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import javax.management.InstanceNotFoundException;
 import javax.management.JMException;
 import javax.management.JMRuntimeException;
@@ -18,9 +22,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The MXBeans of one node, under {@code dunlin:type=<type>,node=<id>}. Closing removes only this node's beans.
+ * The MXBeans of one node, under {@code dunlin:type=<type>,node=<id>}. Closing removes only this node's beans. They are what operators
+ * can see and do: JMX shows them, and the admin API calls the same objects, which it finds here.
  *
- * <p>A node can run without them: a bean that cannot be registered is logged.
+ * <p>A node can run without JMX: a bean that cannot be registered there is logged, and the admin API has it nevertheless.
  */
 public final class NodeBeans implements AutoCloseable {
   /*
@@ -38,8 +43,14 @@ public final class NodeBeans implements AutoCloseable {
   @GuardedBy("this")
   private final Deque<ObjectName> registered = new ArrayDeque<>();
 
+  /** All beans of this node by their names, also those that JMX does not show. */
+  @GuardedBy("this")
+  private final Map<String, Named> present = new LinkedHashMap<>();
+
   @GuardedBy("this")
   private boolean closed;
+
+  private record Named(Map<String, String> keys, Object bean) {}
 
   public NodeBeans(String node) {
     this.node = node;
@@ -71,8 +82,10 @@ public final class NodeBeans implements AutoCloseable {
    * @param keys distinguishes them, such as {@code name=tcp}
    */
   public synchronized void register(String type, Map<String, String> keys, Object bean) {
-    if (server == null || closed) return;
+    if (closed) return;
     String name = name(type, keys);
+    present.put(name, new Named(Map.copyOf(keys), bean));
+    if (server == null) return;
     try {
       ObjectName objectName = new ObjectName(name);
       server.registerMBean(DescribedBean.of(bean), objectName);
@@ -84,12 +97,27 @@ public final class NodeBeans implements AutoCloseable {
 
   /** Unregisters a bean; does nothing when it was not registered here. */
   public synchronized void unregister(String type, Map<String, String> keys) {
+    present.remove(name(type, keys));
     try {
       ObjectName name = new ObjectName(name(type, keys));
       if (registered.remove(name)) unregister(name);
     } catch (MalformedObjectNameException failure) {
       log.debug("Never visible by JMX: {}", type, failure);
     }
+  }
+
+  /** The only bean of a type; empty while it is not registered, such as that of sessions which another node leads. */
+  public synchronized <T> Optional<T> find(Class<T> shape) {
+    return present.values().stream().map(Named::bean).filter(shape::isInstance).map(shape::cast).findFirst();
+  }
+
+  /** The beans of a type, by the value of the key that distinguishes them, in its order. */
+  public synchronized <T> SortedMap<String, T> all(Class<T> shape, String key) {
+    SortedMap<String, T> found = new TreeMap<>();
+    for (Named each : present.values()) {
+      if (shape.isInstance(each.bean())) found.put(each.keys().getOrDefault(key, ""), shape.cast(each.bean()));
+    }
+    return found;
   }
 
   private String name(String type, Map<String, String> keys) {
@@ -110,14 +138,13 @@ public final class NodeBeans implements AutoCloseable {
 
   /** Registers a node's settings as {@code dunlin:type=Settings,node=<id>}. */
   public void register(Settings settings) {
-    Map<String, String> effective = Map.copyOf(settings.effective());
-    SettingsMXBean bean = () -> effective;
-    register("Settings", bean);
+    register("Settings", new SettingsInForce(settings.effective(), settings.sources()));
   }
 
   @Override
   public synchronized void close() {
     closed = true;
+    present.clear();
     while (!registered.isEmpty()) unregister(registered.pop());
   }
 }

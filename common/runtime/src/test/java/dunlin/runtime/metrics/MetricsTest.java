@@ -143,17 +143,20 @@ class MetricsTest {
   @Test
   void beansOfOneTypeAreDistinguishedByTheirKeys() throws JMException {
     Settings settings = Settings.load(TestSettings.ALL, SettingSource.none());
-    SettingsMXBean tcp = settings::effective;
-    SettingsMXBean tls = settings::effective;
+    SettingsMXBean tcp = new SettingsInForce(settings.effective(), settings.sources());
+    SettingsMXBean tls = new SettingsInForce(settings.effective(), settings.sources());
     try (NodeBeans beans = new NodeBeans("one")) {
       beans.register("Listener", Map.of("name", "tcp"), tcp);
       beans.register("Listener", Map.of("name", "tls"), tls);
 
       assertThat(names("one"))
           .containsExactlyInAnyOrder("dunlin:type=Listener,node=one,name=tcp", "dunlin:type=Listener,node=one,name=tls");
+      assertThat(beans.all(SettingsMXBean.class, "name")).containsExactly(Map.entry("tcp", tcp), Map.entry("tls", tls));
       beans.unregister("Listener", Map.of("name", "tcp"));
       beans.unregister("Listener", Map.of("name", "none"));
       assertThat(names("one")).containsExactly("dunlin:type=Listener,node=one,name=tls");
+      assertThat(beans.find(SettingsMXBean.class)).containsSame(tls);
+      assertThat(beans.find(LatencyHistogramMXBean.class)).isEmpty();
     }
     assertThat(names("one")).isEmpty();
   }
