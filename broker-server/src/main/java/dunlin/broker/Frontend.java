@@ -230,6 +230,11 @@ public final class Frontend implements AutoCloseable {
     return bean;
   }
 
+  /** Publishes for operators. Once the frontend is open. */
+  public PublishingMXBean publishing() {
+    return new PublishingBean(application);
+  }
+
   /** Publishes for the application that the node is part of. Once the frontend is open. */
   public ApplicationPublisher application() {
     return application;

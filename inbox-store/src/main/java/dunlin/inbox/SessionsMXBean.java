@@ -38,4 +38,7 @@ public interface SessionsMXBean {
       @Description("Tenant of the clients") String tenant,
       @Description("Prefix of the client identifiers; empty for all") String prefix,
       @Description("Maximum number of sessions to delete: 1 to 1000000") int max);
+
+  @Description("Deletes the session of one client, as delete does. Answers whether there was one")
+  boolean deleteOne(@Description("Tenant of the client") String tenant, @Description("Its client identifier") String clientId);
 }

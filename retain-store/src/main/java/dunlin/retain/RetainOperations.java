@@ -8,6 +8,7 @@ import dunlin.runtime.LogText;
 import dunlin.store.RangeReader;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -30,6 +31,9 @@ final class RetainOperations implements RetainedMessagesMXBean {
   private static final int PAGE_MAX = 1_000;
   private static final int DELETIONS_MAX = 1_000_000;
   private static final long PATIENCE_SECONDS = 60;
+
+  /** Bytes of a payload that are shown. */
+  private static final int PAYLOAD_MAX = 65_536;
 
   private final TopicRanges ranges;
   private final List<RetainRangeServer> servers;
@@ -131,6 +135,36 @@ final class RetainOperations implements RetainedMessagesMXBean {
       log.info("An operator has deleted {} retained messages of topics that begin with {}", deleted, LogText.quoted(prefix));
     }
     return deleted;
+  }
+
+  @Override
+  public List<RetainedMessage> get(String tenant, String topic) {
+    requireName(topic);
+    RetainClient.Page found = await(client.find(tenant, topic, null, 1, 1), "the retained message was not read");
+    return found.messages().stream().map(RetainOperations::shown).toList();
+  }
+
+  private static RetainedMessage shown(Publication message) {
+    byte[] beginning = Arrays.copyOf(message.payload(), Math.min(PAYLOAD_MAX, message.payloadLength()));
+    return new RetainedMessage(message.topic(), message.qos().code(), message.payloadLength(), Base64.getEncoder().encodeToString(beginning));
+  }
+
+  @Override
+  public boolean deleteOne(String tenant, String topic) {
+    requireName(topic);
+    byte[] key = TopicKeys.of(tenant, topic);
+    boolean present = page(tenant, topic, "", 1).stream().anyMatch(part -> Arrays.equals(part.keys().getFirst(), key));
+    if (!present) return false;
+    deleteAll(tenant, List.of(key));
+    log.info("An operator has deleted the retained message of {}", LogText.quoted(topic));
+    return true;
+  }
+
+  /** A filter would name several topics, and U+0000 stands for a slash in keys. */
+  private static void requireName(String topic) {
+    if (topic.isEmpty() || topic.indexOf('+') >= 0 || topic.indexOf('#') >= 0 || topic.indexOf('\0') >= 0) {
+      throw new IllegalArgumentException("not a topic name: " + LogText.quoted(topic));
+    }
   }
 
   private void deleteAll(String tenant, List<byte[]> keys) {

@@ -9,6 +9,13 @@ public interface RetainedMessagesMXBean {
   /** @param bytes of the stored message with its properties; 0 for one that has been removed since */
   record RetainedRow(String topic, int bytes) {}
 
+  /**
+   * @param payload in Base64, at most its first 65,536 bytes
+   * @param payloadBytes of the whole payload
+   * @param qos with which it was published, 0 to 2
+   */
+  record RetainedMessage(String topic, int qos, int payloadBytes, String payload) {}
+
   @Description("Topics with a retained message, of all tenants")
   long getTopics();
 
@@ -21,4 +28,10 @@ public interface RetainedMessagesMXBean {
   int delete(
       @Description("Tenant of their publishers") String tenant,
       @Description("Prefix of the topics; empty for all") String prefix, @Description("Maximum number of messages deleted: 1 to 1000000") int max);
+
+  @Description("The retained messages of one topic: none or one")
+  List<RetainedMessage> get(@Description("Tenant of its publisher") String tenant, @Description("The topic name") String topic);
+
+  @Description("Deletes the retained message of one topic. Answers whether there was one")
+  boolean deleteOne(@Description("Tenant of its publisher") String tenant, @Description("The topic name") String topic);
 }

@@ -113,7 +113,7 @@ final class SessionOperations implements SessionsMXBean {
       while (deleted < max) {
         var page = page(tenant, prefix, after, Math.min(PAGE_MAX, max - deleted));
         if (page.isEmpty()) break;
-        deleted += deleteAll(page);
+        deleted += deleteAll(page.stream().map(session -> session.key).toList());
         after = page.getLast().key.clientId();
       }
     } finally {
@@ -122,8 +122,17 @@ final class SessionOperations implements SessionsMXBean {
     return deleted;
   }
 
-  private int deleteAll(List<SessionState> page) {
-    var answers = page.stream().map(session -> removal.remove(session.key.tenant(), session.key.clientId())).toList();
+  @Override
+  public boolean deleteOne(String tenant, String clientId) {
+    var key = new SessionKey(tenant, clientId);
+    if (sessions.stream().noneMatch(range -> range.containsKey(key))) return false; // so a name that no client can have is never proposed
+    boolean deleted = deleteAll(List.of(key)) > 0;
+    if (deleted) log.info("An operator has deleted the session of the client {}", LogText.quoted(clientId));
+    return deleted;
+  }
+
+  private int deleteAll(List<SessionKey> keys) {
+    var answers = keys.stream().map(key -> removal.remove(key.tenant(), key.clientId())).toList();
     int deleted = 0;
     try {
       for (var answer : answers) if (answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS)) deleted++;
