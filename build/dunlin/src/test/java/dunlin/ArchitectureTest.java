@@ -54,7 +54,7 @@ class ArchitectureTest {
             "dunlin.inbox.state",
             "dunlin.broker", "dunlin.broker.access", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.limit", "dunlin.broker.listen", "dunlin.broker.meter",
             "dunlin.broker.loop", "dunlin.broker.fanout", "dunlin.broker.session", "dunlin.broker.connect",
-            "dunlin.node", "dunlin.tiers");
+            "dunlin.node", "dunlin.tiers", "dunlin.admin", "dunlin.admin.api", "dunlin.ctl");
   }
 
   @Test
@@ -135,7 +135,29 @@ class ArchitectureTest {
         .dependOnClassesThat()
         .resideInAPackage("io.netty..")
         .check(CLASSES);
-    onlyIn("dunlin.runtime..", "com.typesafe.config..", "com.sun.net.httpserver..");
+    onlyIn("dunlin.runtime..", "com.typesafe.config..");
+    noClasses()
+        .that()
+        .resideOutsideOfPackages("dunlin.runtime..", "dunlin.admin") // ADR 30
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage("com.sun.net.httpserver..")
+        .check(CLASSES);
+    onlyIn("dunlin.admin..", "ch.qos.logback..");
+    onlyIn("dunlin.ctl..", "picocli..");
+  }
+
+  /** What reaches a node by HTTP only knows nothing of it but the table of endpoints, and how tokens are made. */
+  @Test
+  void dunlinctlSpeaksTheApiOnly() {
+    noClasses()
+        .that()
+        .resideInAPackage("dunlin.ctl..")
+        .should()
+        .dependOnClassesThat(
+            resideInAPackage("dunlin..").and(not(resideInAnyPackage("dunlin.ctl..", "dunlin.admin.api.."))).and(not(name("dunlin.admin.AdminTokens"))))
+        .check(CLASSES);
+    noClasses().that().resideOutsideOfPackage("dunlin.ctl..").should().dependOnClassesThat().resideInAPackage("dunlin.ctl..").check(CLASSES);
   }
 
   /** The registry's short methods for meters take no description. */

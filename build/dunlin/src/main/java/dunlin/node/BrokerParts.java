@@ -219,6 +219,7 @@ final class BrokerParts {
     opened.listen();
     node.opening(opened::disconnectAll);
     opened.showListeners(node.metrics().beans());
+    node.metrics().beans().register("Publishing", opened.publishing());
     node.everySeconds(Foundation.RELOAD_SECONDS, opened::reloadCertificates);
   }
 }

@@ -2,11 +2,17 @@ package dunlin.node;
 
 import static java.util.Objects.requireNonNull;
 
+import dunlin.admin.AdminApi;
+import dunlin.admin.AdminTokens;
+import dunlin.admin.LogbackLevels;
+import dunlin.admin.NodeBean;
+import dunlin.admin.api.Endpoints;
 import dunlin.runtime.AdminServer;
 import dunlin.runtime.LogText;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
 import dunlin.runtime.metrics.Metrics;
+import dunlin.runtime.metrics.NodeBeans;
 import dunlin.store.RangeProgress;
 import dunlin.store.disk.DataDirectory;
 import dunlin.store.disk.NodeIdentity;
@@ -251,19 +257,32 @@ final class Foundation implements AutoCloseable {
     openAdmin(probes);
   }
 
-  /** If the default port is in use, a free one is taken instead of failing the start. */
   private void openAdmin(Probes probes) {
+    NodeBeans beans = metrics().beans();
+    beans.register("Node", new NodeBean(id(), Node.VERSION, probes::unhealthy, probes::unready));
+    if (ownsProcess) LogbackLevels.find().ifPresent(levels -> beans.register("Logging", levels));
+    if (settings.get(NodeSettings.ADMIN_PORT) < 0) return;
+    String tokenFile = settings.get(NodeSettings.ADMIN_TOKEN_FILE);
+    AdminTokens tokens = AdminTokens.open(tokenFile.isEmpty() ? null : Path.of(tokenFile));
+    AdminApi api = opening(new AdminApi(beans, tokens, Node.VERSION, meters));
+    AdminServer opened = openAdminPort(probes);
+    opened.serve(Endpoints.PREFIX, api);
+    admin = opened;
+    tokens.leaveAccess(dataDirectory(), "http://127.0.0.1:" + opened.port());
+    log.info("Admin port {} on loopback: /health, /ready, /metrics, and the API at {}", opened.port(), Endpoints.PREFIX);
+  }
+
+  /** If the default port is in use, a free one is taken instead of failing the start. */
+  private AdminServer openAdminPort(Probes probes) {
     int port = settings.get(NodeSettings.ADMIN_PORT);
-    if (port < 0) return;
-    boolean asked = settings.isSet(NodeSettings.ADMIN_PORT);
     try {
-      admin = opening(AdminServer.start(loopback(port), probes::unhealthy, probes::unready, metrics()::scrape));
+      return opening(AdminServer.start(loopback(port), probes::unhealthy, probes::unready, metrics()::scrape));
     } catch (IllegalStateException e) {
-      if (asked) throw new SettingException("%s: %s".formatted(NodeSettings.ADMIN_PORT.key(), e.getMessage()));
-      admin = opening(AdminServer.start(loopback(0), probes::unhealthy, probes::unready, metrics()::scrape));
-      log.warn("Port {} is in use, the admin port is {}", port, admin.port());
+      if (settings.isSet(NodeSettings.ADMIN_PORT)) throw new SettingException("%s: %s".formatted(NodeSettings.ADMIN_PORT.key(), e.getMessage()));
+      AdminServer other = opening(AdminServer.start(loopback(0), probes::unhealthy, probes::unready, metrics()::scrape));
+      log.warn("Port {} is in use, the admin port is {}", port, other.port());
+      return other;
     }
-    log.info("Admin port {} on loopback: /health, /ready and /metrics", admin.port());
   }
 
   /** Opens the port for probes from other machines, such as a kubelet's. */

@@ -38,9 +38,14 @@ public final class NodeSettings {
 
   public static final Setting<Integer> ADMIN_PORT =
       Setting.integer(
-              "dunlin.admin.port", 8_080, -1, 65_535, "Port of the HTTP endpoints /health, /ready and /metrics, on loopback. 0 takes any free port,"
+              "dunlin.admin.port", 8_080, -1, 65_535, "Port of the HTTP endpoints /health, /ready and /metrics, and of the admin API, on loopback. 0 takes any free port,"
                   + " -1 opens no port.")
           .defaultMeans("8080, or any free port when that is taken");
+
+  public static final Setting<String> ADMIN_TOKEN_FILE =
+      Setting.text(
+          "dunlin.admin.token-file", "", "File with tokens for the admin API, beside the one in the data directory: in each line a name, a role (viewer, operator or"
+              + " admin) and the SHA-256 of the token; bin/dunlinctl token makes one. The file may change while the node runs.");
 
   public static final Setting<String> HEALTH_HOST =
       Setting.text(
@@ -70,7 +75,8 @@ public final class NodeSettings {
   /** Every setting there is, in the order of the reference page. */
   public static final List<Setting<?>> ALL =
       withFamilies(
-          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, ADMIN_PORT, HEALTH_HOST, HEALTH_PORT, START_STALL_MAX, READY_COMMAND_AGE_MAX, DRAIN_TIME, SysTopics.INTERVAL);
+          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, ADMIN_PORT, ADMIN_TOKEN_FILE, HEALTH_HOST, HEALTH_PORT, START_STALL_MAX,
+          READY_COMMAND_AGE_MAX, DRAIN_TIME, SysTopics.INTERVAL);
 
   private NodeSettings() {}
 

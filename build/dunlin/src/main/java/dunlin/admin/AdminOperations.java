@@ -1,0 +1,330 @@
+package dunlin.admin;
+
+import dunlin.admin.api.ApiAnswers.Begun;
+import dunlin.admin.api.ApiAnswers.ClusterView;
+import dunlin.admin.api.ApiAnswers.Deleted;
+import dunlin.admin.api.ApiAnswers.Done;
+import dunlin.admin.api.ApiAnswers.ListenerRow;
+import dunlin.admin.api.ApiAnswers.LoggerRow;
+import dunlin.admin.api.ApiAnswers.Published;
+import dunlin.admin.api.ApiAnswers.ReplicaRow;
+import dunlin.admin.api.ApiAnswers.SettingRow;
+import dunlin.admin.api.ApiAnswers.Status;
+import dunlin.admin.api.Endpoint;
+import dunlin.admin.api.Endpoint.Page;
+import dunlin.admin.api.Endpoints;
+import dunlin.admin.api.Role;
+import dunlin.broker.FrontendMXBean;
+import dunlin.broker.PublishingMXBean;
+import dunlin.broker.listen.ListenerMXBean;
+import dunlin.cluster.ClusterMXBean;
+import dunlin.cluster.ClusterMXBean.NodeRow;
+import dunlin.cluster.ClusterMXBean.OperationRow;
+import dunlin.cluster.ClusterMXBean.RangeRow;
+import dunlin.inbox.SessionsMXBean;
+import dunlin.inbox.SessionsMXBean.SessionRow;
+import dunlin.inbox.server.SessionReplica;
+import dunlin.retain.RetainReplica;
+import dunlin.retain.RetainedMessagesMXBean;
+import dunlin.retain.RetainedMessagesMXBean.RetainedRow;
+import dunlin.runtime.metrics.NodeBeans;
+import dunlin.runtime.metrics.SettingsMXBean;
+import dunlin.store.raft.RangeMXBean;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/** Does what the endpoints say, by the MXBeans of the node. */
+final class AdminOperations {
+  /*
+   * Owner: any thread that may block.
+   * Bounds: a page has at most its endpoint's limit; the beans bound the rest.
+   * Failure: a bean that is missing is a Problem that says why. A bean refuses by IllegalArgumentException and IllegalStateException.
+   */
+  private final NodeBeans beans;
+  private final Map<Endpoint, Action> actions = new HashMap<>();
+
+  /** What an endpoint does for a token of a role. */
+  @FunctionalInterface
+  private interface Action {
+    Object act(Arguments given, Role role);
+  }
+
+  AdminOperations(NodeBeans beans) {
+    this.beans = beans;
+    node();
+    sessions();
+    retained();
+    cluster();
+    if (!actions.keySet().equals(Set.copyOf(Endpoints.ALL))) {
+      throw new IllegalStateException("endpoints without an action, or actions without an endpoint");
+    }
+  }
+
+  /**
+   * Does it.
+   *
+   * @return a record, or a {@link Page} of them
+   * @throws Problem when it cannot be done
+   */
+  Object act(Endpoint endpoint, Arguments given, Role role) {
+    Action action = actions.get(endpoint);
+    if (action == null) throw new IllegalStateException("no action for " + endpoint.command());
+    try {
+      return action.act(given, role);
+    } catch (IllegalArgumentException refused) {
+      throw Problem.invalid(sentence(refused));
+    } catch (IllegalStateException refused) {
+      throw new Problem(409, sentence(refused));
+    }
+  }
+
+  private static String sentence(RuntimeException refused) {
+    String text = String.valueOf(refused.getMessage());
+    String begun = text.isEmpty() ? text : Character.toUpperCase(text.charAt(0)) + text.substring(1);
+    return begun.endsWith(".") ? begun : begun + ".";
+  }
+
+  private void on(Endpoint endpoint, Function<Arguments, Object> action) {
+    actions.put(endpoint, (given, _) -> action.apply(given));
+  }
+
+  private void node() {
+    actions.put(Endpoints.STATUS, (_, role) -> status(role));
+    on(Endpoints.SETTINGS, given -> settings(bean(SettingsMXBean.class), given));
+    on(Endpoints.LOGGERS, this::loggers);
+    on(Endpoints.SET_LOGGER, given -> row(logging().setLevel(given.text("name"), given.text("level"))));
+    on(
+        Endpoints.LISTENERS,
+        given -> page(beans.all(ListenerMXBean.class, "name").values().stream().map(AdminOperations::row).toList(), ListenerRow::name, given));
+    on(
+        Endpoints.REPLICAS,
+        given ->
+            page(
+                beans.all(RangeMXBean.class, "range").entrySet().stream().map(each -> row(each.getKey(), each.getValue())).toList(), ReplicaRow::name,
+                given));
+    on(Endpoints.PUBLISH, this::publish);
+    on(
+        Endpoints.DRAIN,
+        given -> {
+          bean(FrontendMXBean.class).drain(given.text("serverReference"), given.number("connectionsPerSecond"));
+          return Done.DONE;
+        });
+    on(
+        Endpoints.STOP_DRAIN,
+        _ -> {
+          bean(FrontendMXBean.class).stopDrain();
+          return Done.DONE;
+        });
+  }
+
+  private Status status(Role role) {
+    NodeMXBean node = bean(NodeMXBean.class);
+    Optional<FrontendMXBean> frontend = beans.find(FrontendMXBean.class);
+    String unhealthy = node.getUnhealthy();
+    String unready = node.getUnready();
+    Runtime runtime = Runtime.getRuntime();
+    return new Status(
+        node.getId(), node.getVersion(), role.label(), node.getUptimeSeconds(), unhealthy.isEmpty(), unhealthy.isEmpty() ? "alive" : unhealthy,
+        unready.isEmpty(), unready.isEmpty() ? "ready" : unready, frontend.map(FrontendMXBean::getConnections).orElse(0),
+        frontend.map(FrontendMXBean::isDraining).orElse(false), beans.find(SessionsMXBean.class).map(SessionsMXBean::getSessions).orElse(-1),
+        beans.find(RetainedMessagesMXBean.class).map(RetainedMessagesMXBean::getTopics).orElse(-1L), runtime.totalMemory() - runtime.freeMemory(),
+        runtime.maxMemory());
+  }
+
+  private static Page settings(SettingsMXBean settings, Arguments given) {
+    Map<String, String> sources = settings.getSources();
+    List<SettingRow> rows =
+        settings.getEffective().entrySet().stream()
+            .map(each -> new SettingRow(each.getKey(), each.getValue(), sources.getOrDefault(each.getKey(), "default")))
+            .filter(row -> row.key().startsWith(given.text("prefix")))
+            .toList();
+    return page(rows, SettingRow::key, given);
+  }
+
+  private Page loggers(Arguments given) {
+    return page(
+        logging().getLevels().stream().filter(level -> level.name().startsWith(given.text("prefix"))).map(AdminOperations::row).toList(), LoggerRow::name, given);
+  }
+
+  private LoggingMXBean logging() {
+    return beans
+        .find(LoggingMXBean.class)
+        .orElseThrow(() -> new Problem(409, "The application that embeds this node has its own logging; its levels are not changed here."));
+  }
+
+  private static LoggerRow row(LoggingMXBean.LoggerLevel level) {
+    return new LoggerRow(level.name(), level.level(), level.effective());
+  }
+
+  private static ListenerRow row(ListenerMXBean listener) {
+    return new ListenerRow(
+        listener.getName(), listener.getType(), listener.getAddress(), listener.getConnections(), listener.getRefused(), listener.getCertificateExpiry());
+  }
+
+  private static ReplicaRow row(String name, RangeMXBean range) {
+    return new ReplicaRow(
+        name, range.getRole(), range.getLeader(), range.getTerm(), range.getCommittedIndex(), range.getAppliedIndex(), range.getApplyLag(),
+        range.getLogBytes(), range.getQueued());
+  }
+
+  private Published publish(Arguments given) {
+    String text = given.text("payload");
+    String encoded = given.text("payloadBase64");
+    if (!text.isEmpty() && !encoded.isEmpty()) throw Problem.invalid("A message has either payload or payloadBase64.");
+    String payload = text.isEmpty() ? encoded : Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));
+    PublishingMXBean.Answer answer =
+        bean(PublishingMXBean.class).publish(given.text("tenant"), given.text("topic"), given.number("qos"), given.flag("retain"), payload);
+    return new Published(answer.reason(), answer.code());
+  }
+
+  private void sessions() {
+    on(
+        Endpoints.SESSIONS,
+        given ->
+            full(
+                bean(SessionsMXBean.class).list(given.text("tenant"), given.text("prefix"), Cursor.read(given), given.number("limit")),
+                SessionRow::clientId, given));
+    on(Endpoints.SESSION, given -> session(given).orElseThrow(() -> noSession(given)));
+    on(
+        Endpoints.DISCONNECT,
+        given -> {
+          if (bean(SessionsMXBean.class).disconnect(given.text("tenant"), given.text("clientId"))) return Done.DONE;
+          throw session(given).isPresent() ? new Problem(409, "The client is not connected.") : noSession(given);
+        });
+    on(
+        Endpoints.DELETE_SESSION,
+        given -> {
+          if (bean(SessionsMXBean.class).deleteOne(given.text("tenant"), given.text("clientId"))) return Done.DONE;
+          throw noSession(given);
+        });
+    on(
+        Endpoints.DELETE_SESSIONS,
+        given -> new Deleted(bean(SessionsMXBean.class).delete(given.text("tenant"), given.text("prefix"), given.number("max"))));
+  }
+
+  /** The first of all sessions with this prefix is the one whose client identifier it is, if there is one. */
+  private Optional<SessionRow> session(Arguments given) {
+    String clientId = given.text("clientId");
+    return bean(SessionsMXBean.class).list(given.text("tenant"), clientId, "", 1).stream().filter(row -> row.clientId().equals(clientId)).findFirst();
+  }
+
+  private static Problem noSession(Arguments given) {
+    return new Problem(404, "The tenant " + given.text("tenant") + " has no session of this client identifier.");
+  }
+
+  private void retained() {
+    on(
+        Endpoints.RETAINED,
+        given ->
+            full(
+                bean(RetainedMessagesMXBean.class).list(given.text("tenant"), given.text("prefix"), Cursor.read(given), given.number("limit")),
+                RetainedRow::topic, given));
+    on(
+        Endpoints.RETAINED_MESSAGE,
+        given ->
+            bean(RetainedMessagesMXBean.class).get(given.text("tenant"), given.text("topic")).stream().findFirst().orElseThrow(AdminOperations::notRetained));
+    on(
+        Endpoints.DELETE_RETAINED_MESSAGE,
+        given -> {
+          if (bean(RetainedMessagesMXBean.class).deleteOne(given.text("tenant"), given.text("topic"))) return Done.DONE;
+          throw notRetained();
+        });
+    on(
+        Endpoints.DELETE_RETAINED,
+        given -> new Deleted(bean(RetainedMessagesMXBean.class).delete(given.text("tenant"), given.text("prefix"), given.number("max"))));
+  }
+
+  private static Problem notRetained() {
+    return new Problem(404, "The topic has no retained message.");
+  }
+
+  private void cluster() {
+    on(
+        Endpoints.CLUSTER,
+        _ -> {
+          ClusterMXBean cluster = bean(ClusterMXBean.class);
+          return new ClusterView(
+              cluster.getNode(), cluster.getCluster(), cluster.isConnected(), cluster.getMapVersion(), cluster.getNodes().size(),
+              cluster.getRanges().size(), cluster.getOperations().size());
+        });
+    on(Endpoints.CLUSTER_NODES, given -> page(bean(ClusterMXBean.class).getNodes(), NodeRow::id, given));
+    on(Endpoints.CLUSTER_RANGES, given -> page(bean(ClusterMXBean.class).getRanges(), RangeRow::id, given));
+    on(Endpoints.CLUSTER_OPERATIONS, given -> page(bean(ClusterMXBean.class).getOperations(), OperationRow::id, given));
+    change(Endpoints.ADD_REPLICA, (cluster, given) -> cluster.addReplica(given.text("range"), given.text("node")));
+    change(Endpoints.MOVE_REPLICA, (cluster, given) -> cluster.moveReplica(given.text("range"), given.text("from"), given.text("to")));
+    change(Endpoints.REPLACE_REPLICA, (cluster, given) -> cluster.replaceReplica(given.text("range"), given.text("node")));
+    change(Endpoints.TRANSFER_LEADERSHIP, (cluster, given) -> cluster.transferLeadership(given.text("range"), given.text("node")));
+    change(Endpoints.SPLIT, (cluster, given) -> cluster.split(given.text("range"), given.text("cut")));
+    change(Endpoints.DRAIN_NODE, (cluster, given) -> cluster.drainNode(given.text("node")));
+    change(Endpoints.LEAVE_NODE, (cluster, given) -> cluster.leaveNode(given.text("node")));
+    on(
+        Endpoints.FORGET_NODE,
+        given -> {
+          bean(ClusterMXBean.class).forgetNode(given.text("node"));
+          return Done.DONE;
+        });
+    on(
+        Endpoints.CANCEL,
+        given -> {
+          bean(ClusterMXBean.class).cancel(given.text("operation"));
+          return Done.DONE;
+        });
+  }
+
+  private interface Change {
+    String begin(ClusterMXBean cluster, Arguments given);
+  }
+
+  private void change(Endpoint endpoint, Change change) {
+    on(endpoint, given -> new Begun(change.begin(bean(ClusterMXBean.class), given)));
+  }
+
+  /** @throws Problem saying why the node has no such bean now */
+  private <T> T bean(Class<T> shape) {
+    return beans.find(shape).orElseThrow(() -> missing(shape));
+  }
+
+  private Problem missing(Class<?> shape) {
+    if (shape == ClusterMXBean.class) return new Problem(409, "This node belongs to no cluster.");
+    boolean started = beans.find(NodeMXBean.class).map(node -> node.getUnready().isEmpty()).orElse(false);
+    Optional<ClusterMXBean> cluster = beans.find(ClusterMXBean.class);
+    if (cluster.isPresent() && shape == SessionsMXBean.class) return new Problem(409, elsewhere(cluster.get(), SessionReplica.KIND, "The sessions"));
+    if (cluster.isPresent() && shape == RetainedMessagesMXBean.class) return new Problem(409, elsewhere(cluster.get(), RetainReplica.KIND, "The retained messages"));
+    return started ? new Problem(409, "This node serves no clients.") : new Problem(503, "The node is starting, or it serves no clients.");
+  }
+
+  /** Says which node to ask instead. */
+  private static String elsewhere(ClusterMXBean cluster, String kind, String what) {
+    Map<String, String> hosts = cluster.getNodes().stream().collect(Collectors.toMap(NodeRow::id, NodeRow::host));
+    return cluster.getRanges().stream()
+        .filter(range -> range.kind().equals(kind) && !range.leader().isEmpty())
+        .findFirst()
+        .map(range -> "%s are led by another node: ask node %s at %s.".formatted(what, range.leader(), hosts.getOrDefault(range.leader(), "an unknown host")))
+        .orElse(what + " have no leader that this node knows; ask again soon.");
+  }
+
+  /** A page of rows that are all there already. */
+  private static <T extends Record> Page page(List<T> all, Function<T, String> name, Arguments given) {
+    String after = Cursor.read(given);
+    List<T> rows =
+        all.stream()
+            .filter(row -> name.apply(row).compareTo(after) > 0)
+            .sorted(Comparator.comparing(name))
+            .limit(given.number("limit"))
+            .toList();
+    return full(rows, name, given);
+  }
+
+  /** A page that a bean has cut. One that is full may have another behind it. */
+  private static <T extends Record> Page full(List<T> rows, Function<T, String> name, Arguments given) {
+    return new Page(rows, rows.size() < given.number("limit") ? "" : Cursor.after(name.apply(rows.getLast())));
+  }
+}

@@ -1,0 +1,29 @@
+package dunlin.admin;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+
+/** The cursors of listings: the name in the last row of a page. Nothing is kept for them, so they stay valid. */
+final class Cursor {
+  private Cursor() {}
+
+  /** The cursor of the page that begins behind a name. */
+  static String after(String name) {
+    return Base64.getUrlEncoder().withoutPadding().encodeToString(name.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /**
+   * The name behind which a page begins; empty for the first one.
+   *
+   * @throws Problem when it is no cursor
+   */
+  static String read(Arguments given) {
+    try {
+      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(Base64.getUrlDecoder().decode(given.text("cursor")))).toString();
+    } catch (IllegalArgumentException | CharacterCodingException wrong) {
+      throw Problem.invalid("The parameter cursor is none that a page has given.");
+    }
+  }
+}

@@ -1,0 +1,22 @@
+package dunlin.admin;
+
+import dunlin.runtime.metrics.Description;
+
+/** A node as a whole, by JMX: {@code dunlin:type=Node,node=<id>}. */
+@Description("The node as a whole")
+public interface NodeMXBean {
+  @Description("The id in its data directory")
+  String getId();
+
+  @Description("The release")
+  String getVersion();
+
+  @Description("Time since the start, in seconds")
+  long getUptimeSeconds();
+
+  @Description("Why the process should be restarted; empty when it need not")
+  String getUnhealthy();
+
+  @Description("Why no clients should be sent to it; empty when they may be")
+  String getUnready();
+}

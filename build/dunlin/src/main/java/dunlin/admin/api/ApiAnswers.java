@@ -1,0 +1,63 @@
+package dunlin.admin.api;
+
+import java.util.Map;
+
+/** What endpoints answer that no MXBean has a record for. Their components are the members of the JSON objects. */
+public final class ApiAnswers {
+  private ApiAnswers() {}
+
+  /**
+   * @param role of the token that asked
+   * @param health {@code alive}, or why the process should be restarted
+   * @param readiness {@code ready}, or why no clients should be sent to it
+   * @param sessions of the cluster or of this node; -1 when another node leads them
+   * @param retained topics with a retained message; -1 when another node leads them
+   */
+  public record Status(
+      String node, String version, String role, long uptimeSeconds, boolean healthy, String health, boolean ready, String readiness, int connections,
+      boolean draining, int sessions, long retained, long heapUsedBytes, long heapMaxBytes) {}
+
+  /** @param source default, or what has set it; secrets are masked */
+  public record SettingRow(String key, String value, String source) {}
+
+  /**
+   * @param level the level that was set for it; empty when it has that of its parent
+   * @param effective the level that it has
+   */
+  public record LoggerRow(String name, String level, String effective) {}
+
+  /**
+   * @param refused connections that were closed before MQTT began, by reason
+   * @param certificateExpiry in ISO format; empty without TLS
+   */
+  public record ListenerRow(String name, String type, String address, int connections, Map<String, Long> refused, String certificateExpiry) {
+    public ListenerRow {
+      refused = Map.copyOf(refused);
+    }
+  }
+
+  /**
+   * This node's replica of a range.
+   *
+   * @param leader the id of its leader, as far as this node knows; else empty
+   * @param applyLag committed entries that are not applied yet
+   */
+  public record ReplicaRow(String name, String role, String leader, long term, long committed, long applied, long applyLag, long logBytes, int queued) {}
+
+  /** @param mapVersion of the newest map of the cluster that this node has */
+  public record ClusterView(String node, String cluster, boolean connected, long mapVersion, int nodes, int ranges, int operations) {}
+
+  /** @param reason as MQTT 5 names the reason code of PUBACK, such as {@code success} or {@code no-matching-subscribers} */
+  public record Published(String reason, int code) {}
+
+  /** How many were deleted. */
+  public record Deleted(int deleted) {}
+
+  /** An operation of the cluster that has begun; {@code cluster operations} says how far it is. */
+  public record Begun(String operation) {}
+
+  /** That something was done which has no other answer. */
+  public record Done(boolean done) {
+    public static final Done DONE = new Done(true);
+  }
+}

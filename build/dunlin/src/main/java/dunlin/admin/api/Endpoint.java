@@ -1,0 +1,52 @@
+package dunlin.admin.api;
+
+import java.util.List;
+
+/**
+ * One thing that the API can do.
+ *
+ * @param command the words that {@code dunlinctl} has for it, such as {@code sessions list}
+ * @param path below {@link Endpoints#PREFIX}; a segment in braces is the parameter of that name
+ * @param role the least that a token must have
+ * @param summary a sentence without its full stop
+ * @param answer the record that is answered; of a listing, one row
+ * @param listing whether it answers a {@link Page} of rows
+ */
+public record Endpoint(
+    String command, Method method, String path, Role role, String summary, List<Parameter> parameters, Class<? extends Record> answer, boolean listing) {
+  public enum Method {
+    GET,
+    PUT,
+    POST,
+    DELETE
+  }
+
+  public Endpoint {
+    parameters = List.copyOf(parameters);
+  }
+
+  /** Its name in the OpenAPI document: {@code sessionsList}. */
+  public String operationId() {
+    StringBuilder id = new StringBuilder();
+    for (String word : command.split("[ -]", -1)) {
+      id.append(id.isEmpty() ? word : Character.toUpperCase(word.charAt(0)) + word.substring(1));
+    }
+    return id.toString();
+  }
+
+  /** Whether requests may have a body. */
+  public boolean hasBody() {
+    return method == Method.PUT || method == Method.POST;
+  }
+
+  /**
+   * A page of a listing, of records.
+   *
+   * @param next the cursor of the next page; empty on the last one
+   */
+  public record Page(List<?> items, String next) {
+    public Page {
+      items = List.copyOf(items);
+    }
+  }
+}

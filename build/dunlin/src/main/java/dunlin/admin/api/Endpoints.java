@@ -1,0 +1,173 @@
+package dunlin.admin.api;
+
+import dunlin.admin.api.ApiAnswers.Begun;
+import dunlin.admin.api.ApiAnswers.ClusterView;
+import dunlin.admin.api.ApiAnswers.Deleted;
+import dunlin.admin.api.ApiAnswers.Done;
+import dunlin.admin.api.ApiAnswers.ListenerRow;
+import dunlin.admin.api.ApiAnswers.LoggerRow;
+import dunlin.admin.api.ApiAnswers.Published;
+import dunlin.admin.api.ApiAnswers.ReplicaRow;
+import dunlin.admin.api.ApiAnswers.SettingRow;
+import dunlin.admin.api.ApiAnswers.Status;
+import dunlin.admin.api.Endpoint.Method;
+import dunlin.admin.api.Parameter.Place;
+import dunlin.cluster.ClusterMXBean.NodeRow;
+import dunlin.cluster.ClusterMXBean.OperationRow;
+import dunlin.cluster.ClusterMXBean.RangeRow;
+import dunlin.inbox.SessionsMXBean.SessionRow;
+import dunlin.retain.RetainedMessagesMXBean.RetainedMessage;
+import dunlin.retain.RetainedMessagesMXBean.RetainedRow;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** The table of endpoints. What is not here, the API cannot do. */
+public final class Endpoints {
+  /** What all paths begin with. A change that breaks a client gets another number. */
+  public static final String PREFIX = "/api/v1";
+
+  /** Where the OpenAPI document is, beside the endpoints that it describes. */
+  public static final String DOCUMENT = PREFIX + "/openapi.json";
+
+  /** The most characters of a payload in a request. */
+  public static final int PAYLOAD_MAX = 262_144;
+
+  public static final List<String> LEVELS = List.of("OFF", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "INHERITED");
+
+  private static final int ROWS_MAX = 1_000;
+  /** Topics are made anew for each listing, and may be long. */
+  private static final int TOPICS_MAX = 200;
+  private static final int DELETIONS_MAX = 1_000_000;
+
+  private static final Parameter TENANT = Parameter.preset(Place.QUERY, "tenant", "default", "Tenant of the clients");
+  private static final Parameter PREFIX_OF_NAMES = Parameter.optional(Place.QUERY, "prefix", "Beginning of the names; none for all");
+  private static final Parameter CLIENT = Parameter.path("clientId", "Client identifier");
+  private static final Parameter TOPIC = Parameter.required(Place.QUERY, "topic", "Topic name");
+  private static final Parameter RANGE = Parameter.path("range", "UUID of the range, or at least four characters of its beginning");
+  private static final Parameter NODE = Parameter.path("node", "UUID of the node, or at least four characters of its beginning");
+  private static final Parameter DELETIONS =
+      Parameter.integer(Place.QUERY, "max", ROWS_MAX, 1, DELETIONS_MAX, "The most that are deleted");
+
+  public static final Endpoint STATUS =
+      one("status", Method.GET, "/status", Role.VIEWER, "Says how the node is, and why it is not ready or healthy", Status.class);
+  public static final Endpoint SETTINGS =
+      listing("settings", "/settings", ROWS_MAX, "Lists the settings in force, with what has set them", SettingRow.class, PREFIX_OF_NAMES);
+  public static final Endpoint LOGGERS =
+      listing("loggers list", "/loggers", ROWS_MAX, "Lists loggers and their levels", LoggerRow.class, PREFIX_OF_NAMES);
+  public static final Endpoint SET_LOGGER =
+      one(
+          "loggers set", Method.PUT, "/loggers/{name}", Role.OPERATOR, "Sets the level of a logger until the process ends", LoggerRow.class,
+          Parameter.path("name", "Name of the logger: a package or class, or ROOT"),
+          Parameter.choice(Place.BODY, "level", LEVELS, "The level; INHERITED is that of the parent"));
+  public static final Endpoint LISTENERS = listing("listeners", "/listeners", ROWS_MAX, "Lists the listeners and their connections", ListenerRow.class);
+  public static final Endpoint REPLICAS = listing("replicas", "/replicas", ROWS_MAX, "Lists this node's replicas of ranges", ReplicaRow.class);
+
+  public static final Endpoint SESSIONS =
+      listing("sessions list", "/sessions", ROWS_MAX, "Lists sessions, in the order of their client identifiers", SessionRow.class, TENANT, PREFIX_OF_NAMES);
+  public static final Endpoint SESSION = one("sessions get", Method.GET, "/sessions/{clientId}", Role.VIEWER, "Shows one session", SessionRow.class, CLIENT, TENANT);
+  public static final Endpoint DISCONNECT =
+      one(
+          "sessions disconnect", Method.POST, "/sessions/{clientId}/disconnect", Role.OPERATOR,
+          "Disconnects a client with 0x98; its session stays until it expires, and its will is published", Done.class, CLIENT, TENANT);
+  public static final Endpoint DELETE_SESSION =
+      one("sessions delete", Method.DELETE, "/sessions/{clientId}", Role.ADMIN, "Deletes one session and disconnects its client", Done.class, CLIENT, TENANT);
+  public static final Endpoint DELETE_SESSIONS =
+      one(
+          "sessions delete-all", Method.DELETE, "/sessions", Role.ADMIN, "Deletes sessions by the beginning of their client identifiers", Deleted.class,
+          TENANT, Parameter.required(Place.QUERY, "prefix", "Beginning of the client identifiers"), DELETIONS);
+
+  public static final Endpoint RETAINED =
+      listing("retained list", "/retained", TOPICS_MAX, "Lists the topics that have a retained message", RetainedRow.class, TENANT, PREFIX_OF_NAMES);
+  public static final Endpoint RETAINED_MESSAGE =
+      one("retained get", Method.GET, "/retained/message", Role.OPERATOR, "Shows the retained message of a topic", RetainedMessage.class, TOPIC, TENANT);
+  public static final Endpoint DELETE_RETAINED_MESSAGE =
+      one("retained delete", Method.DELETE, "/retained/message", Role.ADMIN, "Deletes the retained message of a topic", Done.class, TOPIC, TENANT);
+  public static final Endpoint DELETE_RETAINED =
+      one(
+          "retained delete-all", Method.DELETE, "/retained", Role.ADMIN, "Deletes retained messages by the beginning of their topics", Deleted.class,
+          TENANT, Parameter.required(Place.QUERY, "prefix", "Beginning of the topics"), DELETIONS);
+
+  public static final Endpoint PUBLISH =
+      one(
+          "publish", Method.POST, "/publish", Role.OPERATOR, "Publishes a message; with QoS 1 and 2 it answers when a PUBACK would be sent", Published.class,
+          Parameter.required(Place.BODY, "topic", "Topic name"),
+          Parameter.large("payload", PAYLOAD_MAX, "The payload, as text"),
+          Parameter.large("payloadBase64", PAYLOAD_MAX, "The payload in Base64, instead of payload"),
+          Parameter.integer(Place.BODY, "qos", 1, 0, 2, "Quality of service"),
+          Parameter.flag(Place.BODY, "retain", "Whether it becomes the retained message of the topic"),
+          Parameter.preset(Place.BODY, "tenant", "default", "Tenant of the subscribers"));
+
+  public static final Endpoint DRAIN =
+      one(
+          "drain start", Method.PUT, "/drain", Role.OPERATOR, "Sends clients to another server; the node becomes not ready", Done.class,
+          Parameter.optional(Place.BODY, "serverReference", "The server for clients of MQTT 5; none for dunlin.drain.server-reference"),
+          Parameter.integer(Place.BODY, "connectionsPerSecond", 100, 1, 1_000_000, "Clients to disconnect per second"));
+  public static final Endpoint STOP_DRAIN =
+      one("drain stop", Method.DELETE, "/drain", Role.OPERATOR, "Ends a drain: clients are served again", Done.class);
+
+  public static final Endpoint CLUSTER = one("cluster status", Method.GET, "/cluster", Role.VIEWER, "Shows this node's view of the cluster", ClusterView.class);
+  public static final Endpoint CLUSTER_NODES = listing("cluster nodes", "/cluster/nodes", ROWS_MAX, "Lists the nodes of the cluster", NodeRow.class);
+  public static final Endpoint CLUSTER_RANGES =
+      listing("cluster ranges", "/cluster/ranges", ROWS_MAX, "Lists the ranges of the cluster and where their replicas are", RangeRow.class);
+  public static final Endpoint CLUSTER_OPERATIONS =
+      listing("cluster operations", "/cluster/operations", ROWS_MAX, "Lists operations in progress", OperationRow.class);
+  public static final Endpoint ADD_REPLICA =
+      change(
+          "cluster add-replica", Method.POST, "/cluster/ranges/{range}/add-replica", "Gives a range one more replica", RANGE,
+          body("node", "UUID of the node that gets it"));
+  public static final Endpoint MOVE_REPLICA =
+      change(
+          "cluster move-replica", Method.POST, "/cluster/ranges/{range}/move-replica", "Moves a replica to a node that has none", RANGE,
+          body("from", "UUID of the node that loses it"), body("to", "UUID of the node that gets it"));
+  public static final Endpoint REPLACE_REPLICA =
+      change(
+          "cluster replace-replica", Method.POST, "/cluster/ranges/{range}/replace-replica", "Creates a damaged replica again", RANGE,
+          body("node", "UUID of its node"));
+  public static final Endpoint TRANSFER_LEADERSHIP =
+      change(
+          "cluster transfer-leadership", Method.POST, "/cluster/ranges/{range}/transfer-leadership", "Lets a node lead a range", RANGE,
+          body("node", "UUID of the node"));
+  public static final Endpoint SPLIT =
+      change(
+          "cluster split", Method.POST, "/cluster/ranges/{range}/split", "Splits a range into two", RANGE,
+          body("cut", "The first key of the upper part, in hexadecimal"));
+  public static final Endpoint DRAIN_NODE =
+      change("cluster drain-node", Method.POST, "/cluster/nodes/{node}/drain", "Moves everything off a node, which stays a member", NODE);
+  public static final Endpoint LEAVE_NODE =
+      change("cluster leave-node", Method.POST, "/cluster/nodes/{node}/leave", "Moves everything off a node, which then leaves for good", NODE);
+  public static final Endpoint FORGET_NODE =
+      one("cluster forget-node", Method.DELETE, "/cluster/nodes/{node}", Role.ADMIN, "Removes a node that has left from the list", Done.class, NODE);
+  public static final Endpoint CANCEL =
+      one(
+          "cluster cancel", Method.DELETE, "/cluster/operations/{operation}", Role.ADMIN, "Cancels an operation and undoes the steps already done", Done.class,
+          Parameter.path("operation", "The operation's identifier"));
+
+  public static final List<Endpoint> ALL =
+      List.of(
+          STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, REPLICAS, SESSIONS, SESSION, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
+          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, PUBLISH, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_RANGES,
+          CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL);
+
+  private Endpoints() {}
+
+  private static Endpoint one(
+      String command, Method method, String path, Role role, String summary, Class<? extends Record> answer, Parameter... parameters) {
+    return new Endpoint(command, method, path, role, summary, List.of(parameters), answer, false);
+  }
+
+  private static Endpoint listing(String command, String path, int rowsMax, String summary, Class<? extends Record> row, Parameter... parameters) {
+    List<Parameter> all = new ArrayList<>(Arrays.asList(parameters));
+    all.add(Parameter.integer(Place.QUERY, "limit", 100, 1, rowsMax, "The most rows of a page"));
+    all.add(Parameter.optional(Place.QUERY, "cursor", "The member next of the previous page; none for the first page"));
+    return new Endpoint(command, Method.GET, path, Role.VIEWER, summary, all, row, true);
+  }
+
+  private static Endpoint change(String command, Method method, String path, String summary, Parameter... parameters) {
+    return new Endpoint(command, method, path, Role.ADMIN, summary, List.of(parameters), Begun.class, false);
+  }
+
+  private static Parameter body(String name, String description) {
+    return Parameter.required(Place.BODY, name, description);
+  }
+}

@@ -1,0 +1,111 @@
+package dunlin.ctl;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParseException;
+import com.google.gson.JsonParser;
+import com.google.gson.JsonPrimitive;
+import dunlin.admin.api.Endpoint;
+import dunlin.admin.api.Endpoints;
+import dunlin.admin.api.Parameter;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.net.HttpURLConnection;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Calls endpoints by HTTP, with the JDK's oldest client, which starts the fastest. */
+final class ApiClient {
+  /*
+   * Bounds: CONNECT_MILLIS to connect; a node answers a request or closes the connection within READ_MILLIS.
+   */
+  private static final int CONNECT_MILLIS = 5_000;
+  private static final int READ_MILLIS = 90_000;
+
+  private final Access access;
+
+  ApiClient(Access access) {
+    this.access = access;
+  }
+
+  /** The node's answer is that it cannot or will not; the message is its sentence. */
+  static final class RefusedException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    RefusedException(String reason) {
+      super(reason);
+    }
+  }
+
+  /**
+   * Calls an endpoint.
+   *
+   * @param values of parameters by name; those that are missing are not sent
+   * @throws IOException when no answer comes
+   */
+  JsonObject call(Endpoint endpoint, Map<String, String> values) throws IOException, RefusedException {
+    HttpURLConnection connection = (HttpURLConnection) access.address().resolve(address(endpoint, values)).toURL().openConnection();
+    connection.setConnectTimeout(CONNECT_MILLIS);
+    connection.setReadTimeout(READ_MILLIS);
+    connection.setInstanceFollowRedirects(false);
+    connection.setUseCaches(false);
+    connection.setRequestMethod(endpoint.method().name());
+    connection.setRequestProperty("Authorization", "Bearer " + access.token());
+    connection.setRequestProperty("Accept", "application/json");
+    if (endpoint.hasBody()) {
+      connection.setRequestProperty("Content-Type", "application/json");
+      connection.setDoOutput(true);
+      connection.getOutputStream().write(body(endpoint, values).toString().getBytes(StandardCharsets.UTF_8));
+    }
+    int status = connection.getResponseCode();
+    JsonObject answer = read(status < 400 ? connection.getInputStream() : connection.getErrorStream());
+    if (status < 400) return answer;
+    JsonElement detail = answer.get("detail");
+    throw new RefusedException(detail == null ? "The answer has the status " + status + "." : detail.getAsString());
+  }
+
+  private static String address(Endpoint endpoint, Map<String, String> values) {
+    String path = Endpoints.PREFIX + endpoint.path();
+    List<String> query = new ArrayList<>();
+    for (Parameter parameter : endpoint.parameters()) {
+      String value = values.get(parameter.name());
+      if (value == null) continue;
+      String encoded = URLEncoder.encode(value, StandardCharsets.UTF_8).replace("+", "%20");
+      switch (parameter.place()) {
+        case PATH -> path = path.replace("{" + parameter.name() + "}", encoded);
+        case QUERY -> query.add(parameter.name() + "=" + encoded);
+        case BODY -> {}
+      }
+    }
+    return query.isEmpty() ? path : path + "?" + String.join("&", query);
+  }
+
+  private static JsonObject body(Endpoint endpoint, Map<String, String> values) {
+    JsonObject body = new JsonObject();
+    for (Parameter parameter : endpoint.parameters()) {
+      String value = values.get(parameter.name());
+      if (value == null || parameter.place() != Parameter.Place.BODY) continue;
+      body.add(
+          parameter.name(),
+          switch (parameter.kind()) {
+            case TEXT -> new JsonPrimitive(value);
+            case INTEGER -> new JsonPrimitive(Long.valueOf(value));
+            case FLAG -> new JsonPrimitive(Boolean.valueOf(value));
+          });
+    }
+    return body;
+  }
+
+  private static JsonObject read(InputStream answer) throws IOException {
+    if (answer == null) throw new IOException("the answer is empty");
+    try (InputStreamReader text = new InputStreamReader(answer, StandardCharsets.UTF_8)) {
+      return JsonParser.parseReader(text).getAsJsonObject();
+    } catch (JsonParseException | IllegalStateException e) {
+      throw new IOException("the answer is not one of Dunlin's admin API", e);
+    }
+  }
+}

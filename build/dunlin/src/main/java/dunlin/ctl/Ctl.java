@@ -1,0 +1,246 @@
+package dunlin.ctl;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import dunlin.admin.AdminTokens;
+import dunlin.admin.api.Endpoint;
+import dunlin.admin.api.Endpoints;
+import dunlin.admin.api.Parameter;
+import dunlin.admin.api.Role;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.lang.reflect.RecordComponent;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import picocli.AutoComplete;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Model.PositionalParamSpec;
+import picocli.CommandLine.ParseResult;
+
+/** The commands of {@code bin/dunlinctl}, which are made from the table of endpoints. */
+public final class Ctl {
+  /** The node has refused, with a reason. */
+  static final int REFUSED = 1;
+
+  /** The command line is wrong. */
+  static final int USAGE = CommandLine.ExitCode.USAGE;
+
+  /** No node has answered. */
+  static final int UNREACHED = 3;
+
+  private static final int ROWS = 1_000;
+  private static final String LIMIT = "limit";
+  private static final String CURSOR = "cursor";
+  private static final String TOKEN = "token";
+  private static final String COMPLETION = "completion";
+  private static final List<String> ROLES = Arrays.stream(Role.values()).map(Role::label).toList();
+
+  private final PrintStream out;
+  private final PrintStream err;
+  private final Map<String, Endpoint> endpoints = new HashMap<>();
+  private final CommandLine commands;
+
+  private Ctl(PrintStream out, PrintStream err, Path access) {
+    this.out = out;
+    this.err = err;
+    CommandSpec root =
+        CommandSpec.create()
+            .name("dunlinctl")
+            .mixinStandardHelpOptions(true)
+            .version(Objects.requireNonNullElse(Ctl.class.getPackage().getImplementationVersion(), "of no release"));
+    root.usageMessage().description("Sees and changes a running Dunlin node by its admin API.");
+    root.addOption(
+        OptionSpec.builder("--access")
+            .type(Path.class)
+            .paramLabel("FILE")
+            .defaultValue(access.toString())
+            .scopeType(CommandLine.ScopeType.INHERIT)
+            .description("The file with the API's address and a token: admin-access in the node's data directory, by default ${DEFAULT-VALUE}.")
+            .build());
+    root.addOption(
+        OptionSpec.builder("-o", "--output")
+            .type(Output.class)
+            .paramLabel("FORMAT")
+            .defaultValue(Output.TABLE.toString())
+            .scopeType(CommandLine.ScopeType.INHERIT)
+            .description("How answers are shown: ${COMPLETION-CANDIDATES}.")
+            .build());
+    Map<String, CommandSpec> groups = new HashMap<>();
+    for (Endpoint endpoint : Endpoints.ALL) {
+      endpoints.put("dunlinctl " + endpoint.command(), endpoint);
+      String[] words = endpoint.command().split(" ", -1);
+      CommandSpec parent = words.length == 1 ? root : groups.computeIfAbsent(words[0], name -> group(root, name));
+      parent.addSubcommand(words[words.length - 1], command(endpoint));
+    }
+    root.addSubcommand(TOKEN, tokenCommand());
+    CommandSpec completion = CommandSpec.create().mixinStandardHelpOptions(true);
+    completion.usageMessage().description("Prints the completion for bash and zsh: source <(bin/dunlinctl completion).");
+    root.addSubcommand(COMPLETION, completion);
+    commands = new CommandLine(root);
+    commands.setCaseInsensitiveEnumValuesAllowed(true);
+    commands.setExecutionStrategy(this::run);
+    commands.setOut(new PrintWriter(out, true, StandardCharsets.UTF_8));
+    commands.setErr(new PrintWriter(err, true, StandardCharsets.UTF_8));
+  }
+
+  /** Runs one command; answers the exit code. */
+  static int run(PrintStream out, PrintStream err, Path access, String... arguments) {
+    return new Ctl(out, err, access).commands.execute(arguments);
+  }
+
+  public static void main(String[] arguments) {
+    PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+    PrintStream err = new PrintStream(System.err, true, StandardCharsets.UTF_8);
+    String named = System.getenv("DUNLINCTL_ACCESS");
+    String data = Objects.requireNonNullElse(System.getenv("DUNLIN_DATA_DIR"), "data");
+    System.exit(run(out, err, named == null ? Path.of(data, AdminTokens.ACCESS_FILE) : Path.of(named), arguments));
+  }
+
+  private static CommandSpec group(CommandSpec root, String name) {
+    CommandSpec group = CommandSpec.create().mixinStandardHelpOptions(true);
+    group.usageMessage().description("Commands on " + name + ".");
+    root.addSubcommand(name, group);
+    return group;
+  }
+
+  private static CommandSpec command(Endpoint endpoint) {
+    CommandSpec command = CommandSpec.create().mixinStandardHelpOptions(true);
+    command.usageMessage().description(endpoint.summary() + ".", "Needs a token of the role " + endpoint.role().label() + ".");
+    int position = 0;
+    for (Parameter parameter : endpoint.parameters()) {
+      if (endpoint.listing() && parameter.name().equals(CURSOR)) continue;
+      if (parameter.place() == Parameter.Place.PATH) {
+        command.addPositional(positional(position++, label(parameter), parameter.description() + ".").build());
+      } else {
+        command.addOption(option(endpoint, parameter));
+      }
+    }
+    return command;
+  }
+
+  private static OptionSpec option(Endpoint endpoint, Parameter parameter) {
+    OptionSpec.Builder option = OptionSpec.builder("--" + kebab(parameter.name())).required(parameter.required());
+    if (parameter.kind() == Parameter.Kind.FLAG) return option.type(boolean.class).arity("0").description(parameter.description() + ".").build();
+    option.type(String.class).paramLabel(label(parameter));
+    if (!parameter.choices().isEmpty()) option.completionCandidates(parameter.choices());
+    if (endpoint.listing() && parameter.name().equals(LIMIT)) return option.description("The most rows, " + ROWS + " if it is not given.").build();
+    String preset = parameter.preset();
+    return option.description(parameter.description() + (preset == null ? "." : "; " + preset + " if it is not given.")).build();
+  }
+
+  private static CommandSpec tokenCommand() {
+    CommandSpec command = CommandSpec.create().mixinStandardHelpOptions(true);
+    command.usageMessage().description("Makes a token, and the line for it in the file of dunlin.admin.token-file. Asks no node.");
+    command.addPositional(positional(0, "NAME", "Whose token it is.").build());
+    command.addPositional(positional(1, "ROLE", "One of " + String.join(", ", ROLES) + ".").completionCandidates(ROLES).build());
+    return command;
+  }
+
+  private static PositionalParamSpec.Builder positional(int index, String label, String description) {
+    return PositionalParamSpec.builder().index(Integer.toString(index)).paramLabel(label).type(String.class).required(true).description(description);
+  }
+
+  private static String label(Parameter parameter) {
+    return kebab(parameter.name()).toUpperCase(Locale.ROOT);
+  }
+
+  private static String kebab(String name) {
+    return name.replaceAll("([a-z])([A-Z0-9])", "$1-$2").toLowerCase(Locale.ROOT);
+  }
+
+  private int run(ParseResult parsed) {
+    Integer help = CommandLine.executeHelpRequest(parsed);
+    if (help != null) return help;
+    ParseResult last = parsed;
+    while (last.hasSubcommand()) last = last.subcommand();
+    String name = last.commandSpec().qualifiedName();
+    Endpoint endpoint = endpoints.get(name);
+    if (endpoint != null) return call(endpoint, last);
+    if (name.equals("dunlinctl " + TOKEN)) return token(last);
+    if (name.equals("dunlinctl " + COMPLETION)) {
+      out.print(AutoComplete.bash("dunlinctl", commands));
+      return CommandLine.ExitCode.OK;
+    }
+    last.commandSpec().commandLine().usage(err);
+    return USAGE;
+  }
+
+  private int token(ParseResult given) {
+    String name = given.matchedPositionalValue(0, "");
+    Optional<Role> role = Role.of(given.matchedPositionalValue(1, ""));
+    if (role.isEmpty() || !name.matches("[A-Za-z0-9._-]{1,64}")) {
+      err.println("dunlinctl: a token has a name of letters, digits, . - and _, and one of the roles " + ROLES);
+      return USAGE;
+    }
+    String token = AdminTokens.create();
+    out.println(AdminTokens.line(name, role.get(), token));
+    err.println("The token, which is not shown again: " + token);
+    return CommandLine.ExitCode.OK;
+  }
+
+  private int call(Endpoint endpoint, ParseResult given) {
+    Map<String, String> values = values(endpoint, given);
+    Output output = given.commandSpec().findOption("--output").getValue();
+    Path file = given.commandSpec().findOption("--access").getValue();
+    try {
+      ApiClient client = new ApiClient(Access.read(file));
+      if (endpoint.listing()) list(client, endpoint, values, output);
+      else output.one(client.call(endpoint, values), out);
+      return CommandLine.ExitCode.OK;
+    } catch (ApiClient.RefusedException refused) {
+      err.println("dunlinctl: " + refused.getMessage());
+      return REFUSED;
+    } catch (NumberFormatException notOne) {
+      err.println("dunlinctl: not a number: " + notOne.getMessage());
+      return USAGE;
+    } catch (IOException unreached) {
+      err.println("dunlinctl: " + unreached.getMessage());
+      return UNREACHED;
+    }
+  }
+
+  private static Map<String, String> values(Endpoint endpoint, ParseResult given) {
+    Map<String, String> values = new HashMap<>();
+    int position = 0;
+    for (Parameter parameter : endpoint.parameters()) {
+      if (parameter.place() == Parameter.Place.PATH) {
+        values.put(parameter.name(), given.matchedPositionalValue(position++, ""));
+      } else if (given.hasMatchedOption("--" + kebab(parameter.name()))) {
+        Object value = given.matchedOptionValue("--" + kebab(parameter.name()), "");
+        values.put(parameter.name(), value.toString());
+      }
+    }
+    return values;
+  }
+
+  /** Follows the cursors of a listing up to the limit. */
+  private void list(ApiClient client, Endpoint endpoint, Map<String, String> values, Output output) throws IOException, ApiClient.RefusedException {
+    int wanted = Integer.parseInt(values.getOrDefault(LIMIT, Integer.toString(ROWS)));
+    long pageMax = endpoint.parameters().stream().filter(each -> each.name().equals(LIMIT)).mapToLong(Parameter::max).findFirst().orElse(1);
+    JsonArray rows = new JsonArray();
+    String next;
+    do {
+      values.put(LIMIT, Long.toString(Math.min(pageMax, wanted - rows.size())));
+      JsonObject page = client.call(endpoint, values);
+      JsonElement items = page.get("items");
+      JsonElement cursor = page.get("next");
+      if (items == null || cursor == null) throw new IOException("the answer is not a page of a listing");
+      rows.addAll(items.getAsJsonArray());
+      next = cursor.getAsString();
+      values.put(CURSOR, next);
+    } while (!next.isEmpty() && rows.size() < wanted);
+    output.rows(rows, Arrays.stream(endpoint.answer().getRecordComponents()).map(RecordComponent::getName).toList(), out);
+    if (!next.isEmpty()) err.println("dunlinctl: there may be more than " + wanted + " rows; --limit shows more");
+  }
+}

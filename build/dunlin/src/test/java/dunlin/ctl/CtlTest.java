@@ -1,0 +1,86 @@
+package dunlin.ctl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.admin.api.Endpoint;
+import dunlin.admin.api.Endpoints;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The commands of dunlinctl, as far as no node is needed. */
+class CtlTest {
+  @TempDir private Path directory;
+
+  private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+  private final ByteArrayOutputStream err = new ByteArrayOutputStream();
+
+  private int run(String... arguments) {
+    return Ctl.run(
+        new PrintStream(out, true, StandardCharsets.UTF_8), new PrintStream(err, true, StandardCharsets.UTF_8), directory.resolve("admin-access"), arguments);
+  }
+
+  private String out() {
+    return out.toString(StandardCharsets.UTF_8);
+  }
+
+  private String err() {
+    return err.toString(StandardCharsets.UTF_8);
+  }
+
+  @Test
+  void everyEndpointHasACommandWithHelp() {
+    for (Endpoint endpoint : Endpoints.ALL) {
+      out.reset();
+      List<String> words = new ArrayList<>(List.of(endpoint.command().split(" ", -1)));
+      words.add("--help");
+      assertThat(run(words.toArray(new String[0]))).as(endpoint.command()).isZero();
+      assertThat(out().replaceAll("\\s+", " ")).contains("dunlinctl " + endpoint.command(), endpoint.summary());
+    }
+  }
+
+  @Test
+  void theCompletionHasEveryCommand() {
+    assertThat(run("completion")).isZero();
+    assertThat(out()).contains("complete -F").contains("transfer-leadership").contains("--connections-per-second");
+  }
+
+  @Test
+  void aWrongCommandIsExplained() {
+    assertThat(run("no-such")).isEqualTo(Ctl.USAGE);
+    assertThat(run("sessions")).isEqualTo(Ctl.USAGE);
+    assertThat(run("sessions", "get")).isEqualTo(Ctl.USAGE);
+    assertThat(run("sessions", "delete-all")).as("without its prefix").isEqualTo(Ctl.USAGE);
+    assertThat(run("status", "--output", "xml")).isEqualTo(Ctl.USAGE);
+    assertThat(err()).contains("Usage: dunlinctl sessions get");
+  }
+
+  @Test
+  void withoutANodeTheReasonIsSaid() throws IOException {
+    assertThat(run("status")).isEqualTo(Ctl.UNREACHED);
+    assertThat(err()).contains("admin-access does not exist");
+    for (String wrong : List.of("", "http://127.0.0.1:1\n", "ftp://127.0.0.1\ntoken\n", "http://[\ntoken\n", "http://127.0.0.1:1\ntoken\nmore\n")) {
+      Files.writeString(directory.resolve("admin-access"), wrong);
+      assertThat(run("status")).as(wrong).isEqualTo(Ctl.UNREACHED);
+    }
+    Files.writeString(directory.resolve("admin-access"), "http://127.0.0.1:1\ntoken\n"); // a port on which nothing listens
+    assertThat(run("status")).isEqualTo(Ctl.UNREACHED);
+    assertThat(err()).contains("refused");
+  }
+
+  @Test
+  void aTokenIsShownApartFromItsLine() {
+    assertThat(run("token", "grafana", "viewer")).isZero();
+    assertThat(out()).matches("grafana viewer [0-9a-f]{64}\n");
+    assertThat(err()).matches("The token, which is not shown again: [A-Za-z0-9_-]{43}\n");
+    assertThat(run("token", "grafana", "owner")).isEqualTo(Ctl.USAGE);
+    assertThat(run("token", "a b", "viewer")).isEqualTo(Ctl.USAGE);
+  }
+}

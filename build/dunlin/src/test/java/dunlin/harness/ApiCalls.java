@@ -1,0 +1,112 @@
+package dunlin.harness;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import dunlin.admin.AdminTokens;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Asks the admin API of a node, with its own token unless another one is given. */
+public final class ApiCalls implements AutoCloseable {
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
+
+  private final HttpClient http = HttpClient.newHttpClient();
+  private final String address;
+  private final String token;
+
+  /** @param text the body as it came */
+  public record Answer(int status, String type, String text) {
+    public JsonObject json() {
+      return JsonParser.parseString(text).getAsJsonObject();
+    }
+
+    public String member(String name) {
+      return json().get(name).getAsString();
+    }
+
+    public List<String> members(String name) {
+      List<String> values = new ArrayList<>();
+      for (JsonElement row : json().getAsJsonArray("items")) values.add(row.getAsJsonObject().get(name).getAsString());
+      return values;
+    }
+  }
+
+  private ApiCalls(String address, String token) {
+    this.address = address;
+    this.token = token;
+  }
+
+  public static ApiCalls of(Path dataDirectory) {
+    try {
+      List<String> lines = Files.readAllLines(dataDirectory.resolve(AdminTokens.ACCESS_FILE));
+      return new ApiCalls(lines.getFirst(), lines.getLast());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  public ApiCalls with(String other) {
+    return new ApiCalls(address, other);
+  }
+
+  public String token() {
+    return token;
+  }
+
+  public int port() {
+    return URI.create(address).getPort();
+  }
+
+  public Answer get(String path) {
+    return send("GET", path, null, "application/json");
+  }
+
+  public Answer delete(String path) {
+    return send("DELETE", path, null, "application/json");
+  }
+
+  public Answer post(String path, String body) {
+    return send("POST", path, body, "application/json");
+  }
+
+  public Answer put(String path, String body) {
+    return send("PUT", path, body, "application/json");
+  }
+
+  /** @param headers names and values in turn, which come in addition */
+  public Answer send(String method, String path, String body, String type, String... headers) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create(address + "/api/v1" + path))
+            .timeout(PATIENCE)
+            .method(method, body == null ? BodyPublishers.noBody() : BodyPublishers.ofString(body));
+    if (!token.isEmpty()) request.header("Authorization", "Bearer " + token);
+    if (body != null) request.header("Content-Type", type);
+    for (int i = 0; i < headers.length; i += 2) request.header(headers[i], headers[i + 1]);
+    try {
+      HttpResponse<String> answer = http.send(request.build(), BodyHandlers.ofString());
+      return new Answer(answer.statusCode(), answer.headers().firstValue("Content-Type").orElse(""), answer.body());
+    } catch (IOException e) {
+      throw new UncheckedIOException(method + " " + path, e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    http.close();
+  }
+}

@@ -1,0 +1,96 @@
+package dunlin.operating;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.gson.JsonParser;
+import dunlin.harness.BrokerProcess;
+import dunlin.harness.RawClient;
+import dunlin.harness.RawClient.Connect;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code bin/dunlinctl} of the distribution against a broker in a process of its own. */
+class DunlinctlIT {
+  private static final Path HOME = Path.of(System.getProperty("dist.directory"));
+  private static final Path PAGE = Path.of("../../docs/admin-api.md");
+  private static final String COMMAND = "    bin/dunlinctl ";
+  private static final String[] SETTINGS = {"dunlin.store.fsync=false", "dunlin.admin.port=0"};
+
+  @TempDir private Path directory;
+
+  private record Ended(int code, String out, String err) {}
+
+  private Ended ctl(Path data, String... arguments) throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>(List.of(HOME.resolve("bin/dunlinctl").toString()));
+    command.addAll(List.of(arguments));
+    Path out = Files.createTempFile(directory, "out", "");
+    Path err = Files.createTempFile(directory, "err", "");
+    ProcessBuilder builder = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
+    builder.environment().put("DUNLIN_JAVA_HOME", System.getProperty("java.home"));
+    builder.environment().put("DUNLINCTL_ACCESS", data.resolve("admin-access").toString());
+    Process process = builder.start();
+    try {
+      assertThat(process.waitFor(90, TimeUnit.SECONDS)).as("it ends").isTrue();
+    } finally {
+      process.destroyForcibly();
+    }
+    return new Ended(process.exitValue(), Files.readString(out, StandardCharsets.UTF_8), Files.readString(err, StandardCharsets.UTF_8));
+  }
+
+  @Test
+  void eachCommandOfThePageRuns() throws Exception {
+    Path data = directory.resolve("data");
+    List<String> commands = Files.readAllLines(PAGE).stream().filter(line -> line.startsWith(COMMAND)).map(line -> line.substring(COMMAND.length())).toList();
+    assertThat(commands).hasSizeGreaterThan(20);
+    try (var broker = BrokerProcess.start(data, SETTINGS);
+        var client = RawClient.connected(broker.port(), Connect.of("meter-1"))) {
+      client.subscribe("to/meter-1", 1);
+      for (String command : commands) {
+        Ended ended = ctl(data, command.split(" +", -1));
+
+        assertThat(ended.code()).as("%s: %s", command, ended.err()).isZero();
+        assertThat(ended.out()).as(command).isNotBlank();
+        if (command.equals("status")) assertThat(ended.out()).containsPattern("readiness +ready").containsPattern("connections +1");
+        if (command.startsWith("--output json")) assertThat(JsonParser.parseString(ended.out()).getAsJsonObject().get("ready").getAsBoolean()).isTrue();
+        if (command.startsWith("sessions list")) assertThat(ended.out()).contains("CLIENT ID").contains("meter-1");
+        if (command.startsWith("loggers set") && command.endsWith("DEBUG")) assertThat(ended.out()).containsPattern("effective +DEBUG");
+        if (command.startsWith("publish --topic to")) assertThat(client.next(RawClient.PUBLISH).text()).isEqualTo("hello");
+        if (command.startsWith("retained list")) assertThat(ended.out()).contains("plant/7/state");
+        if (command.startsWith("sessions disconnect")) assertThat(client.expect(RawClient.DISCONNECT).reason()).isEqualTo(0x98);
+      }
+    }
+  }
+
+  @Test
+  void refusalsHaveTheirOwnExitCodes() throws Exception {
+    Path data = directory.resolve("data");
+    try (var broker = BrokerProcess.start(data, SETTINGS)) {
+      assertThat(broker.adminPort()).isPositive();
+      Ended none = ctl(data, "sessions", "get", "none");
+      assertThat(none.code()).isEqualTo(1);
+      assertThat(none.err()).contains("has no session of this client identifier");
+      assertThat(ctl(data, "cluster", "nodes").err()).contains("belongs to no cluster");
+      assertThat(ctl(data, "sessions", "lsit").code()).isEqualTo(2);
+    }
+    assertThat(ctl(data, "status").code()).as("the broker has ended").isEqualTo(3);
+  }
+
+  @Test
+  void namesOfClientsCannotChangeTheTerminal() throws Exception {
+    Path data = directory.resolve("data");
+    try (var broker = BrokerProcess.start(data, SETTINGS);
+        var _ = RawClient.connected(broker.port(), Connect.of("turn\u202Earound"))) {
+      Ended listed = ctl(data, "sessions", "list");
+      assertThat(listed.out()).contains("turn\\u202earound").doesNotContain("\u202E");
+      assertThat(Arrays.stream(listed.out().split("\n", -1)).filter(line -> line.contains("turn"))).hasSize(1);
+    }
+  }
+}
