@@ -15,6 +15,7 @@ import dunlin.runtime.metrics.NodeBeans;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStreamWriter;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
@@ -45,6 +46,7 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
   private static final int REQUESTS_MAX = 8;
   private static final int REFUSALS_MAX = 64;
   private static final int BODY_MAX = 524_288;
+  private static final int DISCARD_MAX = 4_194_304;
   private static final int DEADLINE_SECONDS = 75;
   private static final int BODY_SECONDS = 10;
   private static final int NO_LENGTH = 0;
@@ -192,9 +194,22 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
                 401, "The admin API needs a valid token, as Authorization: Bearer; the file %s in the data directory has one.".formatted(AdminTokens.ACCESS_FILE)));
   }
 
+  /** Reads what still comes, up to a limit: a connection that is closed with unread bytes is reset, and its client may never see the answer. */
+  private static void discard(InputStream rest) throws IOException {
+    byte[] buffer = new byte[8_192];
+    for (int left = DISCARD_MAX; left > 0; ) {
+      int read = rest.read(buffer);
+      if (read < 0) return;
+      left -= read;
+    }
+  }
+
   private byte[] body(HttpExchange exchange, Endpoint endpoint) throws IOException {
     byte[] body = exchange.getRequestBody().readNBytes(BODY_MAX + 1);
-    if (body.length > BODY_MAX) throw new Problem(413, "A body has at most %d bytes.".formatted(BODY_MAX));
+    if (body.length > BODY_MAX) {
+      discard(exchange.getRequestBody());
+      throw new Problem(413, "A body has at most %d bytes.".formatted(BODY_MAX));
+    }
     if (body.length == 0) return body;
     if (!endpoint.hasBody()) throw Problem.invalid("A request of the method " + endpoint.method() + " has no body.");
     String type = Objects.requireNonNullElse(exchange.getRequestHeaders().getFirst("Content-Type"), "");

@@ -26,9 +26,9 @@ final class ApiClient {
   private static final int CONNECT_MILLIS = 5_000;
   private static final int READ_MILLIS = 90_000;
 
-  private final Access access;
+  private final ApiAccess access;
 
-  ApiClient(Access access) {
+  ApiClient(ApiAccess access) {
     this.access = access;
   }
 

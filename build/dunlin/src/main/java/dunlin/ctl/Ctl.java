@@ -194,7 +194,7 @@ public final class Ctl {
     Output output = given.commandSpec().findOption("--output").getValue();
     Path file = given.commandSpec().findOption("--access").getValue();
     try {
-      ApiClient client = new ApiClient(Access.read(file));
+      ApiClient client = new ApiClient(ApiAccess.read(file));
       if (endpoint.listing()) list(client, endpoint, values, output);
       else output.one(client.call(endpoint, values), out);
       return CommandLine.ExitCode.OK;

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.parallel.Isolated;
 @Isolated // starts a node of a cluster, whose lease runs out when too much else is busy
 class MetricsPageIT {
   private static final Set<String> LABELS =
-      Set.of("node", "le", "quantile", "hop", "reason", "type", "listener", "range", "limit", "kind", "budget", "result", "version", "java", "part", "side");
+      Set.of("node", "le", "quantile", "hop", "reason", "type", "listener", "range", "limit", "kind", "budget", "result", "version", "java", "part", "side", "outcome");
 
   /** Every word of a name that means a unit, but not a base unit. */
   private static final Set<String> OTHER_UNITS =

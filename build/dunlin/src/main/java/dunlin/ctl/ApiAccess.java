@@ -11,9 +11,9 @@ import java.util.List;
  * Where the admin API is and with which token it is asked: the two lines of a node's file {@code admin-access}, or of one that an operator
  * has written.
  */
-record Access(URI address, String token) {
+record ApiAccess(URI address, String token) {
   /** @throws IOException saying what is wrong with the file */
-  static Access read(Path file) throws IOException {
+  static ApiAccess read(Path file) throws IOException {
     if (!Files.exists(file)) {
       throw new IOException(file + " does not exist: name the file admin-access in the node's data directory by --access or DUNLINCTL_ACCESS");
     }
@@ -22,7 +22,7 @@ record Access(URI address, String token) {
       throw new IOException(file + " has not two lines, an address with http:// and a token");
     }
     try {
-      return new Access(URI.create(lines.getFirst().strip()), lines.getLast().strip());
+      return new ApiAccess(URI.create(lines.getFirst().strip()), lines.getLast().strip());
     } catch (IllegalArgumentException e) {
       throw new IOException(file + " has no valid address: " + e.getMessage(), e);
     }
