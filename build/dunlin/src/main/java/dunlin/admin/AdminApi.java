@@ -32,7 +32,7 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** ApiAnswers requests below {@code /api/v1}, on loopback only. */
+/** Answers requests below {@code /api/v1}, on loopback only. */
 public final class AdminApi implements HttpHandler, AutoCloseable {
   /*
    * Owner: the admin port's handler threads call handle(), which starts a virtual thread for each request; event loops never come here.
