@@ -112,7 +112,7 @@ public final class Authorization {
     return new Subject(tenant, clientId, user, Map.of(), false);
   }
 
-  /** The policy of a client, if nobody has to be asked for it. */
+  /** The policy of a client, if it is known without asking an authorizer. */
   public Optional<Grant> known(Subject client) {
     return file == null ? Optional.empty() : Optional.of(Grant.following(this::rules, client));
   }

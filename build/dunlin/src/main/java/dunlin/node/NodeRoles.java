@@ -69,7 +69,7 @@ record NodeRoles(Set<Role> roles) {
     return kinds;
   }
 
-  /** What the cluster is told. */
+  /** What the cluster learns about this node: whether it founds, and the words for its row of the map. */
   MemberSettings.Roles member() {
     boolean store = roles.contains(Role.STORE);
     var words = new HashSet<String>();

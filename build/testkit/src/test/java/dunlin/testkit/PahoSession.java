@@ -51,7 +51,7 @@ final class PahoSession implements AutoCloseable, MqttCallback {
     client.publish(topic, payload.getBytes(StandardCharsets.UTF_8), 1, false);
   }
 
-  /** Connects again meanwhile, if the broker has ended the connection. */
+  /** Connects again if the broker has ended the connection. */
   String receive() throws InterruptedException {
     for (int i = 0; i < SECONDS; i++) {
       String next = received.poll(1, TimeUnit.SECONDS);
