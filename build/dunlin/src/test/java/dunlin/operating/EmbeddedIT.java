@@ -288,8 +288,7 @@ class EmbeddedIT {
   private static String setting(Dunlin node, String key) throws JMException {
     var name = new ObjectName("dunlin:type=Settings,node=" + node.nodeId().substring(0, 8));
     var server = ManagementFactory.getPlatformMBeanServer();
-    var attribute = server.getMBeanInfo(name).getAttributes()[0].getName();
-    var effective = (TabularData) server.getAttribute(name, attribute);
+    var effective = (TabularData) server.getAttribute(name, "Effective");
     return String.valueOf(effective.get(new Object[] {key}).get("value"));
   }
 
