@@ -95,7 +95,9 @@ final class BrokerParts {
     progress = new StartProgress(node::progress, routesAnnounced::sum, System::nanoTime);
     node.report(progress);
     watch = new StallWatch(node.stallMax(), progress::moved, System::nanoTime);
-    node.openAdmin(progress::text, watch::stalled, this::isDraining, unserved);
+    // What a node without clients waits for at its start is other nodes.
+    Supplier<String> start = roles.frontend() ? progress::text : () -> unserved.get().orElseGet(progress::text);
+    node.openAdmin(start, watch::stalled, this::isDraining, unserved);
     frontend = openFrontend(settings, roles.frontend());
 
     long heapBytes = Runtime.getRuntime().maxMemory();
