@@ -58,7 +58,7 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
   private final Semaphore refusals = new Semaphore(REFUSALS_MAX);
   private final AdminTokens tokens;
   private final AdminOperations operations;
-  private final JsonObject document;
+  private final String version;
   private final ScheduledExecutorService deadlines =
       Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().name("dunlin-admin-deadlines").daemon().factory());
   private final Counter answered;
@@ -69,7 +69,7 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
   public AdminApi(NodeBeans beans, AdminTokens tokens, String version, MeterRegistry registry) {
     this.tokens = tokens;
     this.operations = new AdminOperations(beans);
-    this.document = OpenApi.document(version);
+    this.version = version;
     this.answered = counter(registry, "answered");
     this.refused = counter(registry, "refused");
     this.failed = counter(registry, "failed");
@@ -157,7 +157,7 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
     checkOrigin(exchange);
     Role role = role(exchange);
     String path = Objects.requireNonNullElse(exchange.getRequestURI().getRawPath(), "");
-    if (path.equals(Endpoints.DOCUMENT) && exchange.getRequestMethod().equals("GET")) return document;
+    if (path.equals(Endpoints.DOCUMENT) && exchange.getRequestMethod().equals("GET")) return OpenApi.document(version);
     RequestForm.Route route = RequestForm.route(exchange.getRequestMethod(), path);
     Endpoint endpoint = route.endpoint();
     if (!role.includes(endpoint.role())) {

@@ -7,7 +7,6 @@ import dunlin.placement.ClusterNode;
 import dunlin.retain.RetainReplica;
 import dunlin.runtime.Settings;
 import dunlin.tiers.ClusterTiers;
-import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -37,7 +36,7 @@ record NodeRoles(Set<Role> roles) {
     }
   }
 
-  private static final Set<Role> TIERS = EnumSet.of(Role.DIST, Role.RETAIN, Role.INBOX);
+  private static final Set<Role> TIERS = Set.of(Role.DIST, Role.RETAIN, Role.INBOX);
 
   NodeRoles {
     roles = Set.copyOf(roles);

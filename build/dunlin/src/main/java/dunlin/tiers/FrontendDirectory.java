@@ -73,7 +73,7 @@ final class FrontendDirectory {
     for (var node : cluster.map().nodes().values()) {
       if (node.state() != ClusterNode.State.DOWN) backSinceDown.remove(node.id());
       if (node.state() == ClusterNode.State.LEFT) leave(node.id());
-      else if (!node.roles().contains(ClusterTiers.FRONTEND)) withdraw(node.id());
+      else if (!isFrontend(node)) withdraw(node.id());
       else if (isGone(node.id()) || (node.state() == ClusterNode.State.DOWN && cluster.leased() && !backSinceDown.contains(node.id()))) detach(node.id());
       else attach(node.id());
     }
@@ -103,7 +103,11 @@ final class FrontendDirectory {
 
   private boolean hasClients(UUID node) {
     var known = cluster.map().nodes().get(node);
-    return known == null || known.roles().contains(ClusterTiers.FRONTEND);
+    return known == null || isFrontend(known);
+  }
+
+  private static boolean isFrontend(ClusterNode node) {
+    return node.roles().contains(ClusterTiers.FRONTEND);
   }
 
   private void attach(UUID node) {
