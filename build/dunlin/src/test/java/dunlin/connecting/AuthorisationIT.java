@@ -47,7 +47,7 @@ class AuthorisationIT {
 
   @ParameterizedTest
   @ValueSource(ints = {3, 4, 5})
-  void whatMayNotBePublishedReachesNobody(int level) {
+  void whatMayNotBePublishedReachesNoClient(int level) {
     int denied = level == 5 ? 0x87 : 0;
     try (var ruled = new RuledBroker(directory, RULES);
         Hive admin = ruled.admin().subscribe("#", 2);

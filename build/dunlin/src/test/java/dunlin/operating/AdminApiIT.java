@@ -163,11 +163,11 @@ class AdminApiIT {
 
       Answer text = api.post("/publish", "{\"topic\":\"news/a\",\"payload\":\"grüße\",\"qos\":1}");
       Answer bytes = api.post("/publish", "{\"topic\":\"news/b\",\"payloadBase64\":\"AP8=\",\"qos\":0}");
-      Answer nobody = api.post("/publish", "{\"topic\":\"elsewhere\",\"payload\":\"x\"}");
+      Answer unmatched = api.post("/publish", "{\"topic\":\"elsewhere\",\"payload\":\"x\"}");
 
       assertThat(text.member("reason")).isEqualTo("success");
       assertThat(bytes.member("reason")).isEqualTo("success");
-      assertThat(nobody.member("reason")).isEqualTo("no-matching-subscribers");
+      assertThat(unmatched.member("reason")).isEqualTo("no-matching-subscribers");
       assertThat(subscriber.next(RawClient.PUBLISH).text()).isEqualTo("grüße");
       assertThat(subscriber.next(RawClient.PUBLISH).text()).hasSize(2);
     }

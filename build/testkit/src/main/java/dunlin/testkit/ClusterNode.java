@@ -61,7 +61,7 @@ final class ClusterNode {
 
   /**
    * @param routes where it connects to in order to reach another node
-   * @param origin has its number in all threads of the node, by which lines of logs are told apart
+   * @param origin has its number in all threads of the node, which says to which node a line of the log belongs
    */
   ClusterNode(
       int number, Path directory, Map<String, String> settings, UnaryOperator<InetSocketAddress> routes, BrokerEvents events,
