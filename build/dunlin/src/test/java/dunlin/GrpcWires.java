@@ -49,7 +49,7 @@ final class GrpcWires implements AutoCloseable {
     String name = "wire-" + names.incrementAndGet();
     long identity = UUID.randomUUID().getMostSignificantBits();
     var _ = service.accept(name, new LinkAcceptor(identity, Link.Settings.defaults(), LINKS_OF_A_WIRE, far, System::nanoTime, accepting::accept), far);
-    var dialler = diallers.computeIfAbsent(caller, node -> new LinkDialler(node, Link.Settings.defaults(), null, meters));
+    var dialler = diallers.computeIfAbsent(caller, node -> new LinkDialler(node, Link.Settings.defaults(), null, null, meters));
     var peer = new LinkPeer(NODE, "127.0.0.1", server.getPort());
     return new Wire() {
       @Override

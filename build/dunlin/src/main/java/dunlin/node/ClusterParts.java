@@ -38,8 +38,8 @@ final class ClusterParts {
     broker = new BrokerParts(node, roles, () -> unserved.get().get());
     member = new ClusterMember(node);
     UUID self = node.identity().nodeId();
-    LinkDialler dials = node.opening(new LinkDialler(self, Link.Settings.defaults(), member.tls(), node.meters()));
     LinkService links = node.opening(new LinkService(self, member::host, node.meters()));
+    LinkDialler dials = node.opening(new LinkDialler(self, Link.Settings.defaults(), member.tls(), links, node.meters()));
     tiers =
         node.opening(
             new ClusterTiers(

@@ -121,8 +121,8 @@ class LinkTlsTest {
 
   @Test
   void aNodeCanOnlyOpenLinksInItsOwnName() throws Exception {
-    try (var honest = new LinkDialler(HERE, SETTINGS, tls("honest", "here.example"), meters);
-        var forger = new LinkDialler(OTHER, SETTINGS, tls("forger", "here.example"), meters)) {
+    try (var honest = new LinkDialler(HERE, SETTINGS, tls("honest", "here.example"), null, meters);
+        var forger = new LinkDialler(OTHER, SETTINGS, tls("forger", "here.example"), null, meters)) {
       var refused = dial(forger);
       await().atMost(TestBroker.SOON).until(() -> refused.lost);
       assertThat(callers).isEmpty();
@@ -163,7 +163,7 @@ class LinkTlsTest {
   @Test
   void aCertificateOfAnotherAuthorityIsSaidOnBothSides() throws Exception {
     try (var logged = new Logged();
-        var stranger = new LinkDialler(HERE, SETTINGS, tls(new Certificates(), "stranger", "here.example"), meters)) {
+        var stranger = new LinkDialler(HERE, SETTINGS, tls(new Certificates(), "stranger", "here.example"), null, meters)) {
       var _ = dial(stranger);
 
       logged.awaitLine("The stream of link lane to", "localhost:" + service.port(), "its certificate is not accepted here");
@@ -182,7 +182,7 @@ class LinkTlsTest {
             Files.writeString(directory.resolve("mixed.pem"), issued.certificatePem()),
             Files.writeString(directory.resolve("mixed-root.pem"), authority.rootPem())); // it trusts the other side
     try (var logged = new Logged();
-        var stranger = new LinkDialler(HERE, SETTINGS, new ServiceTls(files), meters)) {
+        var stranger = new LinkDialler(HERE, SETTINGS, new ServiceTls(files), null, meters)) {
       var _ = dial(stranger);
 
       logged.awaitLine("A connection of /127.0.0.1:", "failed in the TLS handshake", "its certificate is not accepted here");
@@ -194,7 +194,7 @@ class LinkTlsTest {
   @Test
   void aNodeWithoutTheNameThatItIsCalledByIsSaidOnBothSides() throws Exception {
     try (var logged = new Logged();
-        var honest = new LinkDialler(HERE, SETTINGS, tls("honest", "here.example"), meters)) {
+        var honest = new LinkDialler(HERE, SETTINGS, tls("honest", "here.example"), null, meters)) {
       var _ = dial(honest, "127.0.0.1");
 
       logged.awaitLine("The stream of link lane to", "127.0.0.1:" + service.port(), "its certificate is not accepted here");
@@ -206,7 +206,7 @@ class LinkTlsTest {
   @Test
   void aPlaintextCallerIsSaidAndLinesAreFew() throws Exception {
     try (var logged = new Logged();
-        var plain = new LinkDialler(HERE, SETTINGS, null, meters)) {
+        var plain = new LinkDialler(HERE, SETTINGS, null, null, meters)) {
       var _ = dial(plain);
 
       logged.awaitLine("A connection of /127.0.0.1:", "it does not speak TLS");

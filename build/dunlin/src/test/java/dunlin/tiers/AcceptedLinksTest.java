@@ -95,7 +95,7 @@ class AcceptedLinksTest {
 
   /** Sends messages for groups to the frontend, over a link of its own. */
   private final class Leader implements AutoCloseable {
-    private final LinkDialler dialler = new LinkDialler(UUID.randomUUID(), Link.Settings.defaults(), null, meters);
+    private final LinkDialler dialler = new LinkDialler(UUID.randomUUID(), Link.Settings.defaults(), null, null, meters);
     private final RemoteDelivery delivery;
     private final ExecutorService thread = leaders.thread("leader");
 

@@ -34,13 +34,16 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Opens links to other processes over gRPC, and replaces the stream of a link when it breaks. */
+/**
+ * Opens links to other processes over gRPC, and to the tiers of this one without. Replaces the stream of a link when it
+ * breaks.
+ */
 public final class LinkDialler implements AutoCloseable {
   /*
    * Owner: a link and its DialledLink belong to the caller's thread; any thread may dial.
    * Bounds: a connection for each link, so that one that is not read from does not block others. FRAMES_AHEAD frames of
    * a stream may wait for the link's thread. Sent frames wait in gRPC while the other side does not read, up to the
-   * link's bounds.
+   * link's bounds. LocalPipe has those of a stream to this process.
    * Failure: a stream that breaks or cannot be opened is replaced after a pause of up to PAUSE_MAX_MILLIS, until the
    * link is lost. One failure in a row is logged, and refusals of a certificate at once, since these do not pass by themselves. The other side may have moved meanwhile, for
    * example with the leadership of a range: a link that has not begun yet begins there, and one that has is refused
@@ -66,6 +69,7 @@ public final class LinkDialler implements AutoCloseable {
   private final UUID node;
   private final Link.Settings settings;
   private final @Nullable ServiceTls tls;
+  private final @Nullable LinkService own;
   private final SecureRandom random = new SecureRandom();
   private final Set<DialledLink> links = ConcurrentHashMap.newKeySet();
   private final Counter broken;
@@ -80,11 +84,13 @@ public final class LinkDialler implements AutoCloseable {
   /**
    * @param node id of this node
    * @param tls null for connections without TLS
+   * @param own accepts the links of this node, which are opened to it without a connection; null to open all by gRPC
    */
-  public LinkDialler(UUID node, Link.Settings settings, @Nullable ServiceTls tls, MeterRegistry meters) {
+  public LinkDialler(UUID node, Link.Settings settings, @Nullable ServiceTls tls, @Nullable LinkService own, MeterRegistry meters) {
     this.node = node;
     this.settings = settings;
     this.tls = tls;
+    this.own = own;
     broken = Counter.builder("dunlin.links.broken").description("Streams to other processes that broke or could not be opened").register(meters);
     Gauge.builder("dunlin.links.dialled", links, Set::size).description("Links to other processes that are not lost").register(meters);
     Gauge.builder("dunlin.links.unconfirmed", links, all -> all.stream().mapToLong(each -> each.link.unconfirmedBytes()).sum())
@@ -135,6 +141,14 @@ public final class LinkDialler implements AutoCloseable {
     links.clear();
   }
 
+  /** The dialling end of a stream. */
+  private interface Dialled extends Pipe {
+    LinkPeer peer();
+
+    /** Ends it without waiting for the other side to close it. */
+    void abandon();
+  }
+
   /** A link and its current stream; used by the link's thread only. */
   private final class DialledLink {
     private final Supplier<Optional<LinkPeer>> to;
@@ -145,7 +159,7 @@ public final class LinkDialler implements AutoCloseable {
     private int failures;
 
     /** The present stream; null between two. Other threads only read it. */
-    private volatile @Nullable DialledPipe pipe;
+    private volatile @Nullable Dialled pipe;
 
     private DialledLink(Supplier<Optional<LinkPeer>> to, Predicate<UUID> left, String name, Executor owner, Link link) {
       this.to = to;
@@ -166,7 +180,7 @@ public final class LinkDialler implements AutoCloseable {
         return;
       }
       try {
-        var opened = new DialledPipe(this, peer, name);
+        var opened = own != null && peer.node().equals(node) ? new DialledLocally(this, peer, own) : new DialledPipe(this, peer, name);
         pipe = opened;
         link.connected(opened);
       } catch (RuntimeException e) { // such as certificates that cannot be read
@@ -175,14 +189,18 @@ public final class LinkDialler implements AutoCloseable {
     }
 
     private void broken(DialledPipe pipe, Status status) {
-      if (this.pipe != pipe) return; // it was replaced
+      if (this.pipe == pipe && FailureText.isRefusedConnection(status)) refused.accept(pipe.peer.node());
+      broken(pipe, isRefusal(status), status.getCode() + ", " + FailureText.of(status));
+    }
+
+    private void broken(Dialled pipe, boolean refusal, String why) {
+      if (!pipe.equals(this.pipe)) return; // it was replaced
       this.pipe = null;
-      if (FailureText.isRefusedConnection(status)) refused.accept(pipe.peer.node());
       boolean wasOpen = link.isConnected();
       if (wasOpen) failures = 0;
       link.broken(pipe);
       if (link.isLost()) links.remove(this);
-      else failed(wasOpen ? 0 : QUIET_FAILURES, isRefusal(status), "to " + pipe.peer + " has ended: " + status.getCode() + ", " + FailureText.of(status));
+      else failed(wasOpen ? 0 : QUIET_FAILURES, refusal, "to " + pipe.peer() + " has ended: " + why);
     }
 
     /** Whether the other side, or this one, refuses a certificate: that does not pass by itself. */
@@ -210,11 +228,11 @@ public final class LinkDialler implements AutoCloseable {
     /** Replaces the stream if the other side has left its node. */
     private void moveSoon() {
       var present = pipe;
-      if (present == null || !left.test(present.peer.node())) return;
+      if (present == null || !left.test(present.peer().node())) return;
       hand(
           () -> {
-            if (pipe != present || link.isLost()) return;
-            LOG.info("Link {} leaves node {}, where its other side is not any more", name, present.peer.node());
+            if (!present.equals(pipe) || link.isLost()) return;
+            LOG.info("Link {} leaves node {}, where its other side is not any more", name, present.peer().node());
             pipe = null;
             present.abandon();
             link.broken(present);
@@ -253,7 +271,7 @@ public final class LinkDialler implements AutoCloseable {
   }
 
   /** One stream, on a connection of its own. Only the link's thread sends and closes, since gRPC requires a single thread. */
-  private final class DialledPipe extends ClientCall.Listener<byte[]> implements Pipe {
+  private final class DialledPipe extends ClientCall.Listener<byte[]> implements Dialled {
     private final DialledLink of;
     private final LinkPeer peer;
     private final ManagedChannel channel;
@@ -293,8 +311,13 @@ public final class LinkDialler implements AutoCloseable {
           });
     }
 
-    /** Ends it without waiting for the other side to close it. */
-    private void abandon() {
+    @Override
+    public LinkPeer peer() {
+      return peer;
+    }
+
+    @Override
+    public void abandon() {
       closed = true;
       channel.shutdownNow();
     }
@@ -314,6 +337,39 @@ public final class LinkDialler implements AutoCloseable {
       } catch (RejectedExecutionException over) {
         channel.shutdownNow();
       }
+    }
+  }
+
+  /** One stream to a tier of this process. */
+  private static final class DialledLocally extends LocalPipe implements Dialled {
+    private final DialledLink of;
+    private final LinkPeer peer;
+
+    private DialledLocally(DialledLink of, LinkPeer peer, LinkService to) {
+      super(of.owner);
+      this.of = of;
+      this.peer = peer;
+      if (!to.begin(of.name, this)) close();
+    }
+
+    @Override
+    public LinkPeer peer() {
+      return peer;
+    }
+
+    @Override
+    void arrived(byte[] frame) {
+      of.link.arrived(this, frame);
+    }
+
+    @Override
+    void ended() {
+      of.broken(this, false, "it accepts no links with this name, or not any more");
+    }
+
+    @Override
+    public void abandon() {
+      close();
     }
   }
 }

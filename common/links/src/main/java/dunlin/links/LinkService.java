@@ -28,12 +28,13 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Accepts links from other processes, as a service of a gRPC server: each stream is a pipe. */
+/** Accepts links from other processes, as a service of a gRPC server, and from this one: each stream is a pipe. */
 public final class LinkService implements PeerService, AutoCloseable {
   /*
    * Owner: any thread adds acceptors. Frames arrive on gRPC's event loops, which are never blocked, and are passed to
    * the thread of their acceptor.
-   * Bounds: STREAMS_MAX streams; one more is refused. FRAMES_AHEAD frames of a stream may wait for the acceptor's
+   * Bounds: STREAMS_MAX streams of other processes; one more is refused. This process has one for each link that it
+   * dials to itself. FRAMES_AHEAD frames of a stream may wait for the acceptor's
    * thread; further ones are not read. Sent frames wait in gRPC while the other side does not read, up to the link's
    * bounds.
    * Failure: a stream of another version, for another node, or for a name that has no acceptor is refused with a
@@ -50,6 +51,7 @@ public final class LinkService implements PeerService, AutoCloseable {
   private final Function<UUID, Optional<String>> hosts;
   private final Map<String, Accepting> byName = new ConcurrentHashMap<>();
   private final AtomicInteger streams = new AtomicInteger();
+  private final AtomicInteger local = new AtomicInteger();
   private final Counter refused;
   private final LineLimit refusalLines = new LineLimit(1, System::nanoTime);
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-links").factory());
@@ -81,6 +83,7 @@ public final class LinkService implements PeerService, AutoCloseable {
     this.hosts = hosts;
     refused = Counter.builder("dunlin.links.refused").description("Streams from other processes that were refused").register(meters);
     Gauge.builder("dunlin.links.accepted", streams, AtomicInteger::get).description("Open streams from other processes").register(meters);
+    Gauge.builder("dunlin.links.local", local, AtomicInteger::get).description("Open streams between the tiers of this node").register(meters);
     Gauge.builder("dunlin.links.unconfirmed", byName, all -> all.values().stream().mapToLong(each -> each.acceptor.unconfirmedBytes()).sum())
         .description("What was sent over links and the other sides have not confirmed")
         .baseUnit("bytes")
@@ -152,6 +155,22 @@ public final class LinkService implements PeerService, AutoCloseable {
     return pipe;
   }
 
+  /**
+   * Begins a stream of this process. Called on the dialler's thread.
+   *
+   * @return whether links are accepted under the name
+   */
+  boolean begin(String name, LocalPipe dialler) {
+    var accepting = byName.get(name);
+    if (accepting == null) return false;
+    var pipe = new AcceptedLocally(accepting);
+    LocalPipe.join(dialler, pipe);
+    local.incrementAndGet();
+    if (pipe.hand(() -> accepting.acceptor().connected(pipe))) return true;
+    local.decrementAndGet();
+    return false;
+  }
+
   private static @Nullable UUID uuid(@Nullable String text) {
     try {
       return text == null ? null : UUID.fromString(text);
@@ -168,6 +187,32 @@ public final class LinkService implements PeerService, AutoCloseable {
     else if (refusalLines.admits()) LOG.warn("A link from {} is refused: {}; {} more refusals were not logged", from, why, refusalLines.leftOut());
     call.close(status.withDescription(why), new Metadata());
     return new ServerCall.Listener<>() {};
+  }
+
+  /** One stream of this process. */
+  private final class AcceptedLocally extends LocalPipe {
+    private final Accepting to;
+
+    private AcceptedLocally(Accepting to) {
+      super(to.owner());
+      this.to = to;
+    }
+
+    @Override
+    public String caller() {
+      return node.toString();
+    }
+
+    @Override
+    void arrived(byte[] frame) {
+      to.acceptor().arrived(this, frame);
+    }
+
+    @Override
+    void ended() {
+      local.decrementAndGet();
+      to.acceptor().broken(this);
+    }
   }
 
   /** One stream. Only the acceptor's thread sends and closes, since gRPC requires a single thread. */

@@ -1,4 +1,4 @@
-/** Links between processes: each pipe is a stream of gRPC. */
+/** Links between processes, where each pipe is a stream of gRPC, and between the tiers of one process. */
 @NullMarked
 package dunlin.links;
 

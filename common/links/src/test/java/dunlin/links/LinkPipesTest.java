@@ -112,7 +112,7 @@ class LinkPipesTest {
     final LinkDialler dialler;
 
     Dialling(Link.Settings settings) {
-      dialler = closing(new LinkDialler(HERE, settings, null, meters));
+      dialler = closing(new LinkDialler(HERE, settings, null, null, meters));
     }
 
     Link dial(UUID node, int port, String name, Side side) {
