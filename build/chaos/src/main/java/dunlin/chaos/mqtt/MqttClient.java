@@ -270,6 +270,7 @@ final class MqttClient implements AutoCloseable {
     if (connection == null) return false;
     long asked = System.nanoTime();
     if (subscribeSince == 0) subscribeSince = asked;
+    journal.add(new Event.SubscribeAsked(asked, profile.id, filter));
     var answer = ask(connection, packetId -> Packet.subscribe(profile.level, packetId, filter, qos));
     boolean granted = answer.isPresent() && answer.get().reason() == qos;
     if (granted) {

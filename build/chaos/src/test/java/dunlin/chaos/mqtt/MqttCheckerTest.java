@@ -285,6 +285,16 @@ final class MqttCheckerTest {
     good(history.publish("pub", 1, "d/1", 1).unsubscribe("s", "d/#").receive("s", "pub", 1, "d/1", 1));
   }
 
+  /** A broker may deliver before SUBACK, MQTT 5 section 3.8.4, and a connection may end between the two. */
+  @Test
+  void whatASubscribeWithoutSubackBringsIsNotNewAfterUnsuback() {
+    var history = new TestHistory().connect("s", 0, false).subscribe("s", "d/#", 1).connect("pub", FOREVER, false).unsubscribe("s", "d/#");
+    good(history.askToSubscribe("s", "d/#").publish("pub", 1, "d/1", 1).receive("s", "pub", 1, "d/1", 1));
+    history = new TestHistory().connect("s", 0, false).askToSubscribe("s", "d/#").connect("pub", FOREVER, false).unsubscribe("s", "d/#");
+    history.subscribe("s", "e/#", 1).unsubscribe("s", "e/#");
+    bad(history.publish("pub", 1, "d/1", 1).receive("s", "pub", 1, "d/1", 1), "D2", "after UNSUBACK");
+  }
+
   @Test
   void filtersMatchAsSpecified() {
     assertThat(List.of("d/#", "d/+", "+/1", "#", "d/1", "$share/g/d/#")).allMatch(filter -> Filters.matches(filter, "d/1"));

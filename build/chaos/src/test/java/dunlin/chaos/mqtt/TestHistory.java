@@ -98,6 +98,12 @@ final class TestHistory {
     return this;
   }
 
+  /** SUBSCRIBE without SUBACK. */
+  TestHistory askToSubscribe(String client, String filter) {
+    events.add(new Event.SubscribeAsked(tick(), client, filter));
+    return this;
+  }
+
   TestHistory unsubscribe(String client, String filter) {
     events.add(new Event.UnsubscribeAsked(tick(), client, filter));
     events.add(new Event.Unsubscribed(tick(), client, connection(client), filter));

@@ -176,7 +176,7 @@ public final class DeliveryRules {
       var message = facts.sent.get(each.id());
       if (message == null || each.retain()) continue;
       boolean covered =
-          session.subscriptions.stream()
+          session.possibleSubscriptions()
               .anyMatch(
                   subscription ->
                       subscription.askedNanos() <= each.nanos()

@@ -33,6 +33,9 @@ public sealed interface Event {
   /** @param reason the reason code of the broker's DISCONNECT, or -1 */
   record Ended(long nanos, String client, int connection, End how, int reason) implements Event {}
 
+  /** SUBSCRIBE was sent; it takes effect between this and {@link Subscribed}, and may do so when no SUBACK comes. */
+  record SubscribeAsked(long nanos, String client, String filter) implements Event {}
+
   /** A SUBACK that grants the subscription. */
   record Subscribed(long nanos, String client, int connection, long askedNanos, String filter, int qos) implements Event {}
 

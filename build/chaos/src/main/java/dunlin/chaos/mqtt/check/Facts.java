@@ -90,6 +90,7 @@ public final class Facts {
         session.ends.put(it.connection(), it);
         if (!session.durable() && session.connections.getLast().connection() == it.connection()) finish(it.client(), it.nanos());
       }
+      case Event.SubscribeAsked it -> session(it.client()).ifPresent(session -> session.subscribing(it.filter(), it.nanos()));
       case Event.Subscribed it -> session(it.client()).ifPresent(session -> session.subscribed(it));
       case Event.UnsubscribeAsked it -> session(it.client()).ifPresent(session -> session.unsubscribing(it.filter(), it.nanos()));
       case Event.Unsubscribed it -> session(it.client()).ifPresent(session -> session.unsubscribed(it.filter(), it.nanos()));

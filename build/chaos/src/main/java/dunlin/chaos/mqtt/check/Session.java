@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** One session of one client, as seen by the client: from a CONNACK without Session Present to its end. */
 public final class Session {
@@ -28,6 +29,10 @@ public final class Session {
   public final List<Connected> connections = new ArrayList<>();
   public final Map<Integer, Ended> ends = new HashMap<>();
   public final List<Subscription> subscriptions = new ArrayList<>();
+
+  /** Of each SUBSCRIBE, also of those without SUBACK: nothing is promised for them, and their messages may come. */
+  private final List<Subscription> attempts = new ArrayList<>();
+
   public final List<Received> received = new ArrayList<>();
   public final List<Event.Answered> answered = new ArrayList<>();
   long endNanos = OPEN;
@@ -57,8 +62,22 @@ public final class Session {
     subscriptions.add(new Subscription(event.askedNanos(), event.nanos(), event.filter(), event.qos(), OPEN, OPEN));
   }
 
+  /** The subscriptions, also those that were asked for and not granted. */
+  Stream<Subscription> possibleSubscriptions() {
+    return Stream.concat(subscriptions.stream(), attempts.stream());
+  }
+
+  void subscribing(String filter, long nanos) {
+    attempts.add(new Subscription(nanos, OPEN, filter, 0, OPEN, OPEN));
+  }
+
   void unsubscribing(String filter, long nanos) {
-    subscriptions.replaceAll(
+    unsubscribing(subscriptions, filter, nanos);
+    unsubscribing(attempts, filter, nanos);
+  }
+
+  private static void unsubscribing(List<Subscription> all, String filter, long nanos) {
+    all.replaceAll(
         each ->
             each.filter.equals(filter) && each.untilNanos == OPEN
                 ? new Subscription(each.askedNanos, each.fromNanos, filter, each.qos, nanos, OPEN)
@@ -66,7 +85,12 @@ public final class Session {
   }
 
   void unsubscribed(String filter, long nanos) {
-    subscriptions.replaceAll(
+    unsubscribed(subscriptions, filter, nanos);
+    unsubscribed(attempts, filter, nanos);
+  }
+
+  private static void unsubscribed(List<Subscription> all, String filter, long nanos) {
+    all.replaceAll(
         each ->
             each.filter.equals(filter) && each.untilNanos != OPEN && each.goneNanos == OPEN
                 ? new Subscription(each.askedNanos, each.fromNanos, filter, each.qos, each.untilNanos, nanos)
