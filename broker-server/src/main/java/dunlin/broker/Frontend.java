@@ -29,6 +29,7 @@ import dunlin.runtime.metrics.NodeBeans;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Objects;
@@ -188,6 +189,15 @@ public final class Frontend implements AutoCloseable {
    */
   public void listen() {
     listeners.open(group, authentication.mayListenAnywhere(), reception::accept);
+  }
+
+  /**
+   * Compares the dist tier's routes with the subscriptions, again and again. Once, when the frontend is open.
+   *
+   * @param interval from the end of one comparison to the beginning of the next; zero for never
+   */
+  public void auditRoutes(Duration interval) {
+    if (interval.isPositive()) fanout.auditRoutes(tiers().dist(), interval, registry);
   }
 
   /** The port that clients of a listener connect to, once it listens; -1 when it has none. */

@@ -229,6 +229,11 @@ class AnswerOrderTest {
     public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
       throw new UnsupportedOperationException();
     }
+
+    @Override
+    public CompletableFuture<RoutePage> routesOf(ShardId shard, byte @Nullable [] from) {
+      throw new UnsupportedOperationException();
+    }
   }
 
   private static final class NothingRetained implements RetainClient {

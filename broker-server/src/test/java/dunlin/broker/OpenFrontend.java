@@ -24,6 +24,7 @@ import dunlin.broker.session.ClientConnection;
 import dunlin.broker.session.LiveSession;
 import dunlin.dist.DistClient;
 import dunlin.dist.route.Route;
+import dunlin.dist.route.RouteClient;
 import dunlin.dist.route.RoutePage;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections.InboxMessage;
@@ -309,6 +310,9 @@ public final class OpenFrontend implements AutoCloseable {
 
     public final List<CompletableFuture<Void>> answers = Collections.synchronizedList(new ArrayList<>());
 
+    /** Keeps the routes and answers by itself; null if the test does. */
+    public volatile @Nullable RouteClient routes;
+
     @Override
     public Lane openLane(int number, Executor thread, LaneCredit credit) {
       return (message, _, acknowledgement) -> {
@@ -330,12 +334,14 @@ public final class OpenFrontend implements AutoCloseable {
 
     @Override
     public CompletableFuture<Void> addRoute(Route route) {
-      return called('+', route);
+      var kept = routes;
+      return kept == null ? called('+', route) : kept.addRoute(route);
     }
 
     @Override
     public CompletableFuture<Void> removeRoute(Route route) {
-      return called('-', route);
+      var kept = routes;
+      return kept == null ? called('-', route) : kept.removeRoute(route);
     }
 
     private CompletableFuture<Void> called(char what, Route route) {
@@ -353,6 +359,13 @@ public final class OpenFrontend implements AutoCloseable {
     @Override
     public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
       throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<RoutePage> routesOf(ShardId shard, byte @Nullable [] from) {
+      var kept = routes;
+      if (kept == null) throw new UnsupportedOperationException();
+      return kept.routesOf(shard, from);
     }
   }
 

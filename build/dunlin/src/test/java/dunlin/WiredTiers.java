@@ -351,5 +351,10 @@ public final class WiredTiers implements TierConnections {
     public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
       return routes.routes(kind, from);
     }
+
+    @Override
+    public CompletableFuture<RoutePage> routesOf(ShardId shard, byte @Nullable [] from) {
+      return routes.routesOf(shard, from);
+    }
   }
 }

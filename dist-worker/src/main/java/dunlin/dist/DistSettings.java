@@ -3,6 +3,7 @@ package dunlin.dist;
 import dunlin.dist.route.RouteRange;
 import dunlin.runtime.Setting;
 import dunlin.runtime.Settings;
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -33,8 +34,13 @@ public record DistSettings(long memoryMax, int groupsMax, long inFlightMax) {
           "Maximum number of bytes of messages that the node which leads the routes of a cluster delivers at the same time. All lanes of all nodes share"
               + " it evenly, with 64 KiB each at least. Publishers beyond it are not read from. 0: an eighth of the maximum heap.");
 
-  /** The settings that this class reads. */
-  public static final List<Setting<?>> ALL = List.of(MEMORY_MAX, GROUPS_MAX, IN_FLIGHT_MAX);
+  public static final Setting<Duration> AUDIT_INTERVAL =
+      Setting.duration(
+          "dunlin.dist.audit-interval", Duration.ofMinutes(10), Duration.ZERO, Duration.ofDays(7),
+          "Time between two comparisons of the dist tier's routes with the subscriptions of this node's connected clients. What differs is mended and"
+              + " counted. 0: never.");
+
+  public static final List<Setting<?>> ALL = List.of(MEMORY_MAX, GROUPS_MAX, IN_FLIGHT_MAX, AUDIT_INTERVAL);
 
   private static final int MEMORY_PART_OF_HEAP = 2;
   private static final int IN_FLIGHT_PART_OF_HEAP = 8;

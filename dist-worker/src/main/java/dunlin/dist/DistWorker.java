@@ -30,6 +30,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
@@ -250,10 +251,19 @@ public final class DistWorker implements DistClient, AutoCloseable {
 
   @Override
   public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
+    return page(shard -> shard.kind() == kind, from);
+  }
+
+  @Override
+  public CompletableFuture<RoutePage> routesOf(ShardId shard, byte @Nullable [] from) {
+    return page(shard::equals, from);
+  }
+
+  private CompletableFuture<RoutePage> page(Predicate<ShardId> of, byte @Nullable [] from) {
     // Two bytes for the range, followed by the key to continue from.
     int range = from == null ? 0 : Short.toUnsignedInt(ByteBuffer.wrap(from).getShort());
     byte[] key = from == null ? new byte[0] : Arrays.copyOfRange(from, 2, from.length);
-    return servers[range].routes(kind, key).thenApply(page -> new RoutePage(page.routes(), behind(range, page.next())));
+    return servers[range].routes(of, key).thenApply(page -> new RoutePage(page.routes(), behind(range, page.next())));
   }
 
   private byte @Nullable [] behind(int range, byte @Nullable [] next) {

@@ -4,6 +4,7 @@ import dunlin.broker.loop.Loop;
 import dunlin.broker.loop.LoopThread;
 import dunlin.broker.loop.Loops;
 import dunlin.dist.Delivery;
+import dunlin.dist.DistClient;
 import dunlin.dist.MatchedRoutes;
 import dunlin.dist.route.Route;
 import dunlin.model.Publication;
@@ -12,7 +13,10 @@ import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +47,15 @@ public final class Fanout implements Delivery {
     var made = new LoopFanout[all.count()];
     for (int i = 0; i < made.length; i++) made[i] = new LoopFanout(all.get(i), shard, incarnation);
     parts = made;
+  }
+
+  /**
+   * Compares the dist tier's routes with the subscriptions, again and again.
+   *
+   * @param interval from the end of one comparison to the beginning of the next
+   */
+  public void auditRoutes(DistClient dist, Duration interval, MeterRegistry registry) {
+    new RouteAudit(List.of(parts), shard, dist, interval, registry).start();
   }
 
   /** The part of an event loop. */

@@ -10,7 +10,9 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -51,6 +53,12 @@ public final class RouteTable {
 
   private final Map<Key, Entry> entries = new HashMap<>();
   private final ArrayDeque<Change> changesWaiting = new ArrayDeque<>();
+
+  /** How many changes of a filter's route wait or are in progress. */
+  private final Map<Key, Integer> changing = new HashMap<>();
+
+  /** Null unless the routes are being compared. */
+  private @Nullable RouteCheck check;
   private final StaleRoutes stale;
   private int subscriptions;
   private int sharedSubscriptions;
@@ -197,6 +205,9 @@ public final class RouteTable {
     Route route = new Route(handle.tenant(), handle.filter(), shard, incarnation, handle.number());
     Change change = new Change(route, set, new CompletableFuture<>());
     changesWaiting.add(change);
+    Key key = Key.of(handle);
+    changing.merge(key, 1, Integer::sum);
+    if (check != null) check.changes(key, slotOf(handle.number()), set);
     makeChanges();
     return change.done();
   }
@@ -215,9 +226,81 @@ public final class RouteTable {
 
   private void made(Change change, @Nullable Throwable failure) {
     changesUnderWay--;
+    changing.computeIfPresent(new Key(change.route().tenant(), change.route().filter()), (_, count) -> count == 1 ? null : count - 1);
     if (failure == null) change.done().complete(null);
     else change.done().completeExceptionally(failure);
     makeChanges();
+  }
+
+  // ------------------------------------------------------------------------------------------------------------ for RouteAudit
+
+  /** Begins to compare. A comparison that was in progress is forgotten. */
+  RouteAudit.Mended beginCheck() {
+    RouteCheck begun = new RouteCheck();
+    check = begun;
+    for (Key key : changing.keySet()) {
+      Entry entry = entries.get(key);
+      if (entry != null) begun.changes(key, slotOf(entry.handle.number()), true);
+    }
+    return RouteAudit.Mended.NOTHING;
+  }
+
+  /** The next page is about to be requested. */
+  RouteAudit.Mended beginPage() {
+    if (check != null) check.beginPage(changing.keySet());
+    return RouteAudit.Mended.NOTHING;
+  }
+
+  /** Mends what is wrong with the routes of a page, which are all of filters of this table. */
+  RouteAudit.Mended check(List<Route> page) {
+    if (check == null) return RouteAudit.Mended.NOTHING;
+    int stray = 0;
+    int outdated = 0;
+    for (Route route : page) {
+      Key key = new Key(route.tenant(), route.filter());
+      Entry entry = entries.get(key);
+      FilterHandle here = entry == null ? null : entry.handle;
+      switch (check.find(key, route, here, here == null ? 0 : slotOf(here.number()), incarnation)) {
+        case NOTHING -> {}
+        case STRAY -> {
+          stray++;
+          removeRoute(new FilterHandle(route.tenant(), route.filter(), route.handle(), loopCount));
+        }
+        case OUTDATED -> {
+          outdated++;
+          if (entry != null) setRoute(entry);
+        }
+      }
+    }
+    return new RouteAudit.Mended(stray, outdated);
+  }
+
+  /** After the last page: sets the routes of the next filters that no page had. Ends the comparison when there are no more. */
+  RouteAudit.Mended mendMissing(int slotsMax) {
+    if (check == null) return RouteAudit.Mended.NOTHING;
+    int mended = 0;
+    BitSet missing = check.missing(slotsUsed, slotsMax);
+    for (int slot = missing.nextSetBit(1); slot >= 0; slot = missing.nextSetBit(slot + 1)) {
+      FilterHandle handle = slot < bySlot.length ? bySlot[slot] : null;
+      Entry entry = handle == null ? null : entries.get(Key.of(handle));
+      // A route that was refused is set again with the next subscription of its filter.
+      if (entry == null || !entry.routed.isDone() || entry.routed.isCompletedExceptionally()) continue;
+      mended++;
+      setRoute(entry);
+    }
+    if (check.hasEnded(slotsUsed)) check = null;
+    return new RouteAudit.Mended(0, mended);
+  }
+
+  /** Whether a comparison is in progress. Any thread; may be stale, but not after a step of the comparison. */
+  boolean isChecking() {
+    return check != null;
+  }
+
+  /** Forgets the comparison that is in progress. */
+  RouteAudit.Mended endCheck() {
+    check = null;
+    return RouteAudit.Mended.NOTHING;
   }
 
   private int slotOf(int number) {

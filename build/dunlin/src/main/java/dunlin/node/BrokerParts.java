@@ -218,6 +218,7 @@ final class BrokerParts {
   /** Lets clients connect. */
   void listen() {
     Frontend opened = frontend();
+    opened.auditRoutes(node.settings().get(DistSettings.AUDIT_INTERVAL));
     opened.listen();
     node.opening(opened::disconnectAll);
     opened.showListeners(node.metrics().beans());

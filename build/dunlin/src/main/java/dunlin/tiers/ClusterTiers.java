@@ -236,6 +236,11 @@ public final class ClusterTiers implements AutoCloseable {
     public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
       return routes.routes(kind, from);
     }
+
+    @Override
+    public CompletableFuture<RoutePage> routesOf(ShardId shard, byte @Nullable [] from) {
+      return routes.routesOf(shard, from);
+    }
   }
 
   /** The retain tier, whichever node leads it. */

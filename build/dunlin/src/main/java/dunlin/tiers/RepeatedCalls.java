@@ -109,6 +109,11 @@ final class RepeatedCalls {
     public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
       return repeated(() -> routes.routes(kind, from));
     }
+
+    @Override
+    public CompletableFuture<RoutePage> routesOf(ShardId shard, byte @Nullable [] from) {
+      return repeated(() -> routes.routesOf(shard, from));
+    }
   }
 
   private record RepeatingRetain(RetainClient retained) implements RetainClient {

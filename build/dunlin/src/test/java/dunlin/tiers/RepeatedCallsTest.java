@@ -55,6 +55,11 @@ class RepeatedCallsTest {
     public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
       throw new AssertionError("not called");
     }
+
+    @Override
+    public CompletableFuture<RoutePage> routesOf(ShardId shard, byte @Nullable [] from) {
+      throw new AssertionError("not called");
+    }
   }
 
   private static Route route(String filter, int handle) {

@@ -91,6 +91,11 @@ public final class RemoteRoutes implements RouteClient, AutoCloseable {
     return links.call(RouteCallCodec.encode(new RouteCall.Page(kind, from)), PAGE_BYTES, RouteCallCodec::decodePage);
   }
 
+  @Override
+  public CompletableFuture<RoutePage> routesOf(ShardId shard, byte @Nullable [] from) {
+    return links.call(RouteCallCodec.encode(new RouteCall.PageOf(shard, from)), PAGE_BYTES, RouteCallCodec::decodePage);
+  }
+
   /** Ends the link; what is not answered fails. */
   @Override
   public void close() {

@@ -13,4 +13,6 @@ sealed interface RouteCall {
   record RemoveBefore(ShardId shard, long incarnation) implements RouteCall {}
 
   record Page(ShardId.Kind kind, byte @Nullable [] from) implements RouteCall {}
+
+  record PageOf(ShardId shard, byte @Nullable [] from) implements RouteCall {}
 }

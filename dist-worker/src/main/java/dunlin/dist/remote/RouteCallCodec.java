@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 final class RouteCallCodec {
   static final CallProtocol PROTOCOL =
       new CallProtocol(
-          "routes 1",
+          "routes 2",
           "dist tier",
           StoreException::new,
           why -> new OutcomeUnknownException(why, new StoreException("the answer of the dist tier is not known")),
@@ -32,6 +32,7 @@ final class RouteCallCodec {
   private static final int REMOVE = 2;
   private static final int REMOVE_BEFORE = 3;
   private static final int PAGE = 4;
+  private static final int PAGE_OF = 5;
 
   private RouteCallCodec() {}
 
@@ -59,6 +60,7 @@ final class RouteCallCodec {
       case RouteCall.RemoveBefore(var shard, var incarnation) ->
           out.octet(REMOVE_BEFORE).octet(shard.kind().code()).text(shard.name()).number(incarnation);
       case RouteCall.Page(var kind, var from) -> writeBegin(out.octet(PAGE).octet(kind.code()), from);
+      case RouteCall.PageOf(var shard, var from) -> writeBegin(out.octet(PAGE_OF).octet(shard.kind().code()).text(shard.name()), from);
     }
     return out.take();
   }
@@ -73,6 +75,7 @@ final class RouteCallCodec {
           case REMOVE -> new RouteCall.Remove(MatchedRoutesCodec.readInFull(in));
           case REMOVE_BEFORE -> new RouteCall.RemoveBefore(MatchedRoutesCodec.shard(in.octet(), in.text()), in.number());
           case PAGE -> new RouteCall.Page(MatchedRoutesCodec.kind(in.octet()), readBegin(in));
+          case PAGE_OF -> new RouteCall.PageOf(MatchedRoutesCodec.shard(in.octet(), in.text()), readBegin(in));
           default -> throw new MalformedFrameException("kind " + kind + " of a call");
         });
   }

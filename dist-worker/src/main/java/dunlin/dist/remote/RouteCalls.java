@@ -41,6 +41,7 @@ public final class RouteCalls implements CallReceiver.Answerer {
       case RouteCall.Remove(var route) -> routes.removeRoute(route).thenApply(_ -> RouteCallCodec.nothing());
       case RouteCall.RemoveBefore(var shard, var incarnation) -> routes.removeRoutesBefore(shard, incarnation).thenApply(RouteCallCodec::encode);
       case RouteCall.Page(var kind, var from) -> routes.routes(kind, from).thenApply(RouteCallCodec::encode);
+      case RouteCall.PageOf(var shard, var from) -> routes.routesOf(shard, from).thenApply(RouteCallCodec::encode);
     };
   }
 }

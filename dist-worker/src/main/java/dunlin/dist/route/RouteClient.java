@@ -30,4 +30,7 @@ public interface RouteClient {
    * @param from the previous page's {@link RoutePage#next}; null for the first page
    */
   CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from);
+
+  /** The stored routes of one shard, in the same way. */
+  CompletableFuture<RoutePage> routesOf(ShardId shard, byte @Nullable [] from);
 }

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** Routes as rows: one for each tenant, filter and shard. */
@@ -110,7 +111,7 @@ public final class RouteRows {
    *
    * @param from the first key to visit
    */
-  static RoutePage page(RangeReader rows, ShardId.Kind kind, byte[] from, int rowsMax) {
+  static RoutePage page(RangeReader rows, Predicate<ShardId> of, byte[] from, int rowsMax) {
     var page =
         new Object() {
           int seen;
@@ -128,7 +129,7 @@ public final class RouteRows {
           }
           page.bytes += key.length;
           Route route = route(key, value);
-          if (route.shard().kind() != kind) return true;
+          if (!of.test(route.shard())) return true;
           if (problem(route.tenant(), route.filter(), route.shard()).isEmpty()) page.routes.add(route);
           return true;
         });

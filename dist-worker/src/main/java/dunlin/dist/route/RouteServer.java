@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 
 /**
  * Serves one range of routes on its leader: proposes changes of its routes, and keeps their filters for the lanes.
@@ -147,8 +148,8 @@ public final class RouteServer {
         future::completeExceptionally);
   }
 
-  /** A page of this range's routes. */
-  public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte[] from) {
+  /** A page of this range's routes, of some shards. */
+  public CompletableFuture<RoutePage> routes(Predicate<ShardId> of, byte[] from) {
     var page = new CompletableFuture<RoutePage>();
     try {
       range
@@ -156,7 +157,7 @@ public final class RouteServer {
           .execute(
               () -> {
                 try {
-                  page.complete(RouteRows.page(range.reader(), kind, from, PAGE_ROWS));
+                  page.complete(RouteRows.page(range.reader(), of, from, PAGE_ROWS));
                 } catch (RuntimeException e) {
                   page.completeExceptionally(e);
                 }

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -95,10 +96,19 @@ final class MapRoutes implements RouteClient {
 
   @Override
   public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
+    return page(shard -> shard.kind() == kind, from);
+  }
+
+  @Override
+  public CompletableFuture<RoutePage> routesOf(ShardId shard, byte @Nullable [] from) {
+    return page(shard::equals, from);
+  }
+
+  private CompletableFuture<RoutePage> page(Predicate<ShardId> of, byte @Nullable [] from) {
     return answer(
         () -> {
           int at = from == null ? 0 : from[0];
-          var all = routes.values().stream().filter(each -> each.shard().kind() == kind).toList();
+          var all = routes.values().stream().filter(each -> of.test(each.shard())).toList();
           int end = Math.min(all.size(), at + PAGE_ROUTES);
           List<Route> page = new ArrayList<>(all.subList(Math.min(at, end), end));
           return new RoutePage(page, end == all.size() ? null : new byte[] {(byte) end});

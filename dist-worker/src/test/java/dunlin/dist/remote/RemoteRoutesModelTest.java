@@ -114,7 +114,9 @@ class RemoteRoutesModelTest {
     void reads() {
       byte @Nullable [] from = random.nextBoolean() ? null : new byte[] {(byte) random.nextInt(8)};
       var kind = any(List.of(ShardId.Kind.values()));
-      both(routes -> routes.routes(kind, from));
+      var shard = any(SHARDS);
+      if (random.nextBoolean()) both(routes -> routes.routes(kind, from));
+      else both(routes -> routes.routesOf(shard, from));
     }
 
     void purges() {

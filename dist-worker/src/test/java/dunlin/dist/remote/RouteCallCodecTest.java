@@ -40,6 +40,8 @@ class RouteCallCodecTest {
       {RouteCallCodec.encode(new RouteCall.RemoveBefore(ShardId.inbox(3), 9)), call},
       {RouteCallCodec.encode(new RouteCall.Page(ShardId.Kind.INBOX, new byte[] {1})), call},
       {RouteCallCodec.encode(new RouteCall.Page(ShardId.Kind.FRONTEND, null)), call},
+      {RouteCallCodec.encode(new RouteCall.PageOf(ShardId.frontend("n"), new byte[] {1})), call},
+      {RouteCallCodec.encode(new RouteCall.PageOf(ShardId.inbox(3), null)), call},
       {RouteCallCodec.encode(new RoutePage(List.of(PLAIN, SHARED), new byte[] {1, 2})), page},
       {RouteCallCodec.encode(new RoutePage(List.of(), null)), page},
       {RouteCallCodec.encode(1L << 40), count},

@@ -35,6 +35,8 @@ public final class MqttBroker implements Service, AutoCloseable {
    */
   private static final Duration START_MAX = Duration.ofMinutes(2);
   private static final Duration CONNECT_MAX = Duration.ofMinutes(1);
+  /** Short, so that each row has many. */
+  private static final String AUDIT_INTERVAL = "1s";
   private static final Pattern LISTENS = Pattern.compile("Listener tcp: tcp on \\S+:(\\d+)");
   private static final String STARTED = "Started Dunlin in ";
   private static final Pattern ADMIN_PORT = Pattern.compile("Admin port (\\d+) on loopback");
@@ -121,6 +123,7 @@ public final class MqttBroker implements Service, AutoCloseable {
     command.add("-Ddunlin.data-dir=" + home.data);
     command.add("-Ddunlin.listeners.tcp.port=0");
     command.add("-Ddunlin.admin.port=0");
+    command.add("-Ddunlin.dist.audit-interval=" + AUDIT_INTERVAL);
     home.settings.forEach((key, value) -> command.add("-D" + key + "=" + value));
     var builder = new ProcessBuilder(command).redirectErrorStream(true);
     builder.environment().put("DUNLIN_JAVA_HOME", System.getProperty("java.home"));
@@ -237,6 +240,11 @@ public final class MqttBroker implements Service, AutoCloseable {
       else connected += QUEUE_FULL.contains(matcher.group(2)) ? count : 0;
     }
     return new Drops(inboxes, connected);
+  }
+
+  @Override
+  public long mendedRoutes() {
+    return metrics("dunlin_routes_repaired_total").stream().mapToLong(line -> (long) Double.parseDouble(line.substring(line.lastIndexOf(' ')))).sum();
   }
 
   /** The lines of its metrics that begin with a pattern. */

@@ -238,6 +238,11 @@ final class MqttCluster implements Service, AutoCloseable {
   }
 
   @Override
+  public long mendedRoutes() {
+    return nodes.stream().filter(node -> node.running).mapToLong(node -> node.broker.mendedRoutes()).sum();
+  }
+
+  @Override
   public void close() {
     for (var node : nodes) {
       node.broker.close();

@@ -133,6 +133,9 @@ final class MqttTrial {
     }
     drops = service.drops();
     figures.put("drops counted, of inboxes and of connections", drops.inboxes() + " and " + drops.connected());
+    long mended = service.mendedRoutes();
+    figures.put("routes mended", String.valueOf(mended));
+    if (mended > 0 && row.isQuiet()) problems.add(mended + " routes were mended, and nothing had happened to them");
     journal.broker(Deed.DRAINED, 0, "");
   }
 

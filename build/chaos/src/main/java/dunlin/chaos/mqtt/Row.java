@@ -18,6 +18,11 @@ record Row(String name, String what, Set<Need> needs, Map<String, String> settin
     SERVICES
   }
 
+  /** Whether nothing happens in it. */
+  boolean isQuiet() {
+    return name.endsWith("none");
+  }
+
   boolean usual() {
     return form != Form.OWN;
   }

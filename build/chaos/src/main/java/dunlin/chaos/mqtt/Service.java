@@ -13,4 +13,7 @@ interface Service {
 
   /** All drops by rules of D10 that the running brokers have counted. */
   Drops drops();
+
+  /** Routes that the running brokers have mended, since the dist tier's and their subscriptions differed. */
+  long mendedRoutes();
 }
