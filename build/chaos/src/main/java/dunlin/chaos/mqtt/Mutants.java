@@ -13,6 +13,7 @@ import dunlin.chaos.mqtt.check.Event;
 import dunlin.chaos.mqtt.check.Facts;
 import dunlin.chaos.mqtt.check.MessageId;
 import dunlin.chaos.mqtt.check.Session;
+import dunlin.chaos.mqtt.check.WillRules;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -271,6 +272,8 @@ final class Mutants {
       if (!(event instanceof Received it) || it.repeated()) continue;
       var will = facts.wills.get(it.id());
       if (will == null || delayed == (will.delaySeconds() == 0) || facts.disturbedBetween(will.nanos(), it.nanos() + 2 * SECOND)) continue;
+      boolean watched = facts.sessions.stream().anyMatch(session -> session.received.contains(it) && WillRules.watches(facts, session, will));
+      if (!watched) continue;
       boolean ended = facts.lives.getOrDefault(it.id().publisher(), List.of()).stream()
               .anyMatch(each -> each instanceof Ended end && end.connection() == it.id().number() && end.how() == End.ABANDONED);
       if (ended && it.nanos() < facts.drainedNanos) all.add(it);

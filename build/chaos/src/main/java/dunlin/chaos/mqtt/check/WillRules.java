@@ -40,14 +40,18 @@ public final class WillRules {
           came.computeIfAbsent(each.id(), _ -> new ArrayList<>()).add(each.nanos());
       facts.wills.forEach(
           (id, will) -> {
-            boolean watched =
-                session.aliveAt(facts.drainedNanos)
-                    && session.subscriptions.stream()
-                        .anyMatch(each -> each.fromNanos() < will.nanos() && each.qos() == 2 && Filters.matches(each.filter(), will.topic()));
-            if (watched) check(id, will, came.getOrDefault(id, List.of()));
+            if (watches(facts, session, will)) check(id, will, came.getOrDefault(id, List.of()));
           });
     }
     return violations;
+  }
+
+  /** Whether a session must get a will, and get it at the right time: it was subscribed before the will was set, and is until the end. */
+  public static boolean watches(Facts facts, Session session, WillSet will) {
+    return session.durable()
+        && session.group().isEmpty()
+        && session.aliveAt(facts.drainedNanos)
+        && session.subscriptions.stream().anyMatch(each -> each.fromNanos() < will.nanos() && each.qos() == 2 && Filters.matches(each.filter(), will.topic()));
   }
 
   static List<Violation> missing(Facts facts) {
