@@ -1,5 +1,6 @@
 package dunlin.inbox;
 
+import dunlin.model.SubscriptionOptions;
 import dunlin.runtime.metrics.Description;
 import java.util.List;
 
@@ -10,13 +11,72 @@ import java.util.List;
 @Description("The sessions of this node's clients: those of connected clients, and durable sessions without a connection")
 public interface SessionsMXBean {
   /**
+   * @param tenant default, unless an authenticator assigns another one
    * @param user the user who created it; empty for a client without a user name
    * @param expirySeconds how long it outlives its connection; 0 if it ends with the connection, 4294967295 if it never
    *     expires
    * @param messages messages in its inbox that wait or are not acknowledged
    * @param bytes of these messages
    */
-  record SessionRow(String clientId, String user, boolean connected, long expirySeconds, int subscriptions, int messages, long bytes) {}
+  record SessionRow(
+      String tenant, String clientId, String user, boolean connected, long expirySeconds, int subscriptions, int messages, long bytes) {}
+
+  /**
+   * A subscription of a client or session.
+   *
+   * @param filter with $share and the name of the group, if it is shared
+   * @param retainHandling when retained messages are sent: 0 always, 1 for a new subscription only, 2 never
+   * @param identifier Subscription Identifier; 0 for none
+   */
+  record SubscriptionRow(String filter, int qos, boolean noLocal, boolean retainAsPublished, int retainHandling, int identifier) {
+    public static SubscriptionRow of(String filter, SubscriptionOptions options) {
+      return new SubscriptionRow(
+          filter, options.maximumQoS().code(), options.noLocal(), options.retainAsPublished(), options.retainHandling(),
+          options.subscriptionIdentifier());
+    }
+  }
+
+  /**
+   * A message in an inbox, without its payload.
+   *
+   * @param sequence its place in the inbox
+   * @param qos with which it is sent
+   * @param publisher client identifier of its publisher
+   * @param bytes for which it counts in the inbox
+   * @param acceptedAt in ISO format
+   * @param ageSeconds time since then
+   * @param expiresAt in ISO format; empty when it does not expire
+   * @param sent whether it may have been sent to the client
+   */
+  record MessageRow(
+      long sequence, String topic, int qos, boolean retain, String publisher, int bytes, int payloadBytes, String acceptedAt, long ageSeconds,
+      String expiresAt, boolean sent) {}
+
+  /** @param next the last sequence that was looked at, behind which the next page begins; {@link #END} when this is the last one */
+  record MessagePage(List<MessageRow> messages, long next) {
+    public static final long END = -1;
+
+    public MessagePage {
+      messages = List.copyOf(messages);
+    }
+  }
+
+  /**
+   * A message in an inbox.
+   *
+   * @param payload in Base64, at most its first 65,536 bytes
+   * @param payloadBytes of the whole payload
+   */
+  record WaitingMessage(long sequence, String topic, int qos, String publisher, String acceptedAt, int payloadBytes, String payload) {}
+
+  /**
+   * @param filter with $share or $oshare and the name of the group
+   * @param members durable sessions that have subscribed
+   * @param connected those that have a connection
+   * @param messages that wait for a member; -1 for an ordered group, whose messages wait for each member apart
+   * @param bytes of these messages; -1 for an ordered group
+   */
+  record GroupOfSessions(String filter, int members, int connected, int messages, long bytes) {}
 
   @Description("Number of sessions of all tenants, with and without a connection")
   int getSessions();
@@ -27,6 +87,36 @@ public interface SessionsMXBean {
       @Description("Prefix of the client identifiers; empty for all") String prefix,
       @Description("The last client identifier of the previous page; empty for the first page") String after,
       @Description("Maximum number of sessions in the answer: 1 to 1000") int max);
+
+  @Description("Lists the sessions of all tenants with the most of something, those with most first; sessions with none of it are left out")
+  List<SessionRow> top(
+      @Description("What they are compared by") SessionFigure by, @Description("Maximum number of sessions in the answer: 1 to 100") int max);
+
+  @Description("Lists the subscriptions of a durable session by their topic filters; those of a session that ends with its connection are with dunlin:type=Clients")
+  List<SubscriptionRow> subscriptions(
+      @Description("Tenant of the client") String tenant,
+      @Description("Its client identifier") String clientId,
+      @Description("The last topic filter of the previous page; empty for the first page") String after,
+      @Description("Maximum number of subscriptions in the answer: 1 to 1000") int max);
+
+  @Description("Lists the first messages in the inbox of a session, without their payloads, and leaves them there. A page ends after 4 MiB of messages")
+  MessagePage messages(
+      @Description("Tenant of the client") String tenant,
+      @Description("Its client identifier") String clientId,
+      @Description("The next of the previous page; 0 for the first page") long after,
+      @Description("Maximum number of messages in the answer: 1 to 100") int max);
+
+  @Description("Shows a message in the inbox of a session with at most 65536 bytes of its payload; empty when there is none with this sequence")
+  List<WaitingMessage> message(
+      @Description("Tenant of the client") String tenant,
+      @Description("Its client identifier") String clientId,
+      @Description("The sequence of the message") long sequence);
+
+  @Description("Lists the shared subscriptions with durable members, by their topic filters")
+  List<GroupOfSessions> groups(
+      @Description("Tenant of the clients") String tenant,
+      @Description("The last topic filter of the previous page; empty for the first page") String after,
+      @Description("Maximum number of groups in the answer: 1 to 1000") int max);
 
   @Description("Disconnects a client with 0x98. Its session stays until it expires, and its will is published. Answers whether the client was connected")
   boolean disconnect(@Description("Tenant of the client") String tenant, @Description("Its client identifier") String clientId);

@@ -12,6 +12,7 @@ import dunlin.inbox.InboxSettings;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.StaleSessionException;
+import dunlin.inbox.operate.SessionPart;
 import dunlin.inbox.propose.BoundedRange;
 import dunlin.inbox.propose.DueWork;
 import dunlin.inbox.propose.Proposals;
@@ -164,6 +165,11 @@ final class InboxRangeServer {
   /** Sessions and groups as applied so far. Any thread, as {@link RangeState} says. */
   RangeState applied() {
     return logic.state();
+  }
+
+  /** What operators look at. */
+  SessionPart part() {
+    return new SessionPart(logic.state().sessions, logic.state().groups, range);
   }
 
   Proposals proposals() {

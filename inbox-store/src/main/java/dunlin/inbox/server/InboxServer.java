@@ -10,6 +10,7 @@ import dunlin.inbox.KeptConnections;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.WillPublisher;
+import dunlin.inbox.operate.SessionOperations;
 import dunlin.inbox.propose.Proposals;
 import dunlin.inbox.propose.RefusedConnections;
 import dunlin.inbox.propose.SharedSums;
@@ -416,7 +417,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   /** The operators' interface to sessions. */
   public SessionsMXBean operations() {
-    return new SessionOperations(ranges.stream().map(range -> range.applied().sessions).toList(), this::remove, frontends);
+    return new SessionOperations(ranges.stream().map(InboxRangeServer::part).toList(), this::remove, frontends, clock);
   }
 
   @Override

@@ -1,0 +1,30 @@
+package dunlin.inbox;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+
+/** What sessions are compared by, to find those with most of it. */
+public enum SessionFigure {
+  /** Messages in the inbox that wait or are not acknowledged. */
+  MESSAGES,
+  /** Bytes of these messages. */
+  BYTES,
+  SUBSCRIPTIONS;
+
+  /** The names of all, as the admin API spells them. */
+  public static final List<String> LABELS = Arrays.stream(values()).map(SessionFigure::label).toList();
+
+  /** As the admin API spells it: {@code messages}. */
+  public String label() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+
+  /** @throws IllegalArgumentException when there is none of this label */
+  public static SessionFigure of(String label) {
+    return Arrays.stream(values())
+        .filter(figure -> figure.label().equals(label))
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("sessions are compared by one of " + LABELS));
+  }
+}

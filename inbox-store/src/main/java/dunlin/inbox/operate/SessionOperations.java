@@ -1,0 +1,215 @@
+package dunlin.inbox.operate;
+
+import dunlin.inbox.Connections;
+import dunlin.inbox.SessionFigure;
+import dunlin.inbox.SessionsMXBean;
+import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.state.GroupState;
+import dunlin.inbox.state.SessionState;
+import dunlin.runtime.FirstRows;
+import dunlin.runtime.LogText;
+import dunlin.store.RangeReader;
+import java.time.InstantSource;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BiFunction;
+import java.util.function.ToLongFunction;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Shows sessions, deletes them and disconnects clients, for an operator. */
+public final class SessionOperations implements SessionsMXBean {
+  /*
+   * Sessions in memory have no order, so each page scans all of them and keeps the first ones; this takes some tens of
+   * nanoseconds for each session, on the operator's thread.
+   *
+   * Owner: any thread that may block.
+   * Bounds: PAGE_MAX sessions at a time, listed or being deleted; what is read of rows is bounded by InboxLook.
+   * Failure: if the range refuses a deletion, the operation ends with its reason; sessions that were deleted before
+   * stay deleted.
+   */
+  private static final Logger log = LoggerFactory.getLogger(SessionOperations.class);
+  private static final int PAGE_MAX = 1_000;
+  private static final int DELETIONS_MAX = 1_000_000;
+  private static final int TOP_MAX = 100;
+  private static final int MESSAGES_MAX = 100;
+
+  private final List<SessionPart> parts;
+  private final Removal removal;
+  private final Connections connections;
+  private final InstantSource clock;
+
+  /** Ends one session; answers whether there was such a session. */
+  @FunctionalInterface
+  public interface Removal {
+    CompletableFuture<Boolean> remove(String tenant, String clientId);
+  }
+
+  /** @param parts one for each range */
+  public SessionOperations(List<SessionPart> parts, Removal removal, Connections connections, InstantSource clock) {
+    this.parts = List.copyOf(parts);
+    this.removal = removal;
+    this.connections = connections;
+    this.clock = clock;
+  }
+
+  @Override
+  public int getSessions() {
+    return parts.stream().mapToInt(part -> part.sessions().size()).sum();
+  }
+
+  @Override
+  public List<SessionRow> list(String tenant, String prefix, String after, int max) {
+    require(max, PAGE_MAX);
+    return page(tenant, prefix, after, max).stream().map(SessionOperations::row).toList();
+  }
+
+  private static SessionRow row(SessionState session) {
+    var inbox = session.backlogIfAny();
+    return new SessionRow(
+        session.key.tenant(),
+        session.key.clientId(),
+        session.user,
+        session.owner() != null,
+        session.expirySeconds(),
+        session.subscriptionCount(),
+        session.waiting(),
+        inbox == null ? 0 : inbox.bytes());
+  }
+
+  @Override
+  public List<SessionRow> top(SessionFigure by, int max) {
+    require(max, TOP_MAX);
+    ToLongFunction<SessionRow> figure =
+        switch (by) {
+          case MESSAGES -> SessionRow::messages;
+          case BYTES -> SessionRow::bytes;
+          case SUBSCRIPTIONS -> SessionRow::subscriptions;
+        };
+    var most = new FirstRows<SessionRow>(Comparator.comparingLong(figure).reversed().thenComparing(SessionRow::clientId), max);
+    for (var part : parts) {
+      for (var session : part.sessions().values()) {
+        SessionRow row = row(session);
+        if (figure.applyAsLong(row) > 0) most.offer(row);
+      }
+    }
+    return most.inOrder();
+  }
+
+  @Override
+  public List<SubscriptionRow> subscriptions(String tenant, String clientId, String after, int max) {
+    require(max, PAGE_MAX);
+    return read(tenant, clientId, List.of(), (rows, session) -> InboxLook.subscriptions(rows, session, after, max));
+  }
+
+  @Override
+  public MessagePage messages(String tenant, String clientId, long after, int max) {
+    require(max, MESSAGES_MAX);
+    if (after < 0) throw new IllegalArgumentException("a sequence is not negative");
+    long now = clock.millis();
+    return read(tenant, clientId, new MessagePage(List.of(), MessagePage.END), (rows, session) -> InboxLook.messages(rows, session, after, max, now));
+  }
+
+  @Override
+  public List<WaitingMessage> message(String tenant, String clientId, long sequence) {
+    if (sequence < 0) throw new IllegalArgumentException("a sequence is not negative");
+    return read(tenant, clientId, List.of(), (rows, session) -> InboxLook.message(rows, session, sequence));
+  }
+
+  /** Reads rows of a session, or answers what there is without one. */
+  private <T> T read(String tenant, String clientId, T none, BiFunction<RangeReader, SessionState, T> reading) {
+    var key = new SessionKey(tenant, clientId);
+    for (var part : parts) {
+      var session = part.sessions().get(key);
+      if (session != null) return part.read(rows -> reading.apply(rows, session));
+    }
+    return none;
+  }
+
+  /** The first sessions whose client identifiers follow another one, in the order of their client identifiers. */
+  private List<SessionState> page(String tenant, String prefix, String after, int max) {
+    Comparator<SessionState> order = Comparator.comparing(session -> session.key.clientId());
+    var first = new FirstRows<>(order, max);
+    for (var part : parts) {
+      for (var session : part.sessions().values()) {
+        String clientId = session.key.clientId();
+        if (!session.key.tenant().equals(tenant) || !clientId.startsWith(prefix) || clientId.compareTo(after) <= 0) continue;
+        first.offer(session);
+      }
+    }
+    return first.inOrder();
+  }
+
+  @Override
+  public List<GroupOfSessions> groups(String tenant, String after, int max) {
+    require(max, PAGE_MAX);
+    var first = new FirstRows<GroupOfSessions>(Comparator.comparing(GroupOfSessions::filter), max);
+    for (var part : parts) {
+      for (GroupState group : part.groups().values()) {
+        if (!group.key.tenant().equals(tenant)) continue;
+        String filter = group.key.filter().text();
+        if (filter.compareTo(after) > 0) first.offer(row(filter, group));
+      }
+    }
+    return first.inOrder();
+  }
+
+  private static GroupOfSessions row(String filter, GroupState group) {
+    boolean ordered = group.key.filter().ordered();
+    return new GroupOfSessions(
+        filter, group.size(), group.connected().size(), ordered ? -1 : group.backlog.count(), ordered ? -1 : group.backlog.bytes());
+  }
+
+  @Override
+  public boolean disconnect(String tenant, String clientId) {
+    var key = new SessionKey(tenant, clientId);
+    for (var part : parts) {
+      var session = part.sessions().get(key);
+      var owner = session == null ? null : session.owner();
+      if (owner == null) continue;
+      log.info("An operator disconnects the client {}", LogText.quoted(clientId));
+      connections.dismissed(owner);
+      return true;
+    }
+    return false;
+  }
+
+  @Override
+  public int delete(String tenant, String prefix, int max) {
+    require(max, DELETIONS_MAX);
+    int deleted = 0;
+    String after = "";
+    try {
+      while (deleted < max) {
+        var page = page(tenant, prefix, after, Math.min(PAGE_MAX, max - deleted));
+        if (page.isEmpty()) break;
+        deleted += deleteAll(page.stream().map(session -> session.key).toList());
+        after = page.getLast().key.clientId();
+      }
+    } finally {
+      log.info("An operator has deleted {} sessions of client identifiers that begin with {}", deleted, LogText.quoted(prefix));
+    }
+    return deleted;
+  }
+
+  @Override
+  public boolean deleteOne(String tenant, String clientId) {
+    var key = new SessionKey(tenant, clientId);
+    if (parts.stream().noneMatch(part -> part.sessions().containsKey(key))) return false; // so a name that no client can have is never proposed
+    boolean deleted = deleteAll(List.of(key)) > 0;
+    if (deleted) log.info("An operator has deleted the session of the client {}", LogText.quoted(clientId));
+    return deleted;
+  }
+
+  private int deleteAll(List<SessionKey> keys) {
+    var answers = keys.stream().map(key -> removal.remove(key.tenant(), key.clientId())).toList();
+    int deleted = 0;
+    for (var answer : answers) if (SessionPart.await(answer, "sessions were not deleted")) deleted++;
+    return deleted;
+  }
+
+  private static void require(int max, int most) {
+    if (max < 1 || max > most) throw new IllegalArgumentException("max is %d; it must be from 1 to %d".formatted(max, most));
+  }
+}

@@ -1,0 +1,70 @@
+package dunlin.inbox.operate;
+
+import dunlin.inbox.rows.GroupKey;
+import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.state.GroupState;
+import dunlin.inbox.state.SessionState;
+import dunlin.store.Range;
+import dunlin.store.RangeReader;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+
+/**
+ * One range of sessions.
+ *
+ * @param sessions those in memory; any thread may read it
+ * @param groups shared subscriptions in memory; any thread may read it
+ * @param range its rows
+ */
+public record SessionPart(Map<SessionKey, SessionState> sessions, Map<GroupKey, GroupState> groups, Range<?, ?> range) {
+  private static final long PATIENCE_SECONDS = 60;
+
+  /**
+   * Reads rows on a thread of the range, and waits for the answer.
+   *
+   * @throws IllegalStateException when that is not possible now, with the reason
+   */
+  <T> T read(Function<RangeReader, T> reading) {
+    CompletableFuture<T> answer = new CompletableFuture<>();
+    try {
+      range
+          .readers()
+          .execute(
+              () -> {
+                try {
+                  answer.complete(reading.apply(range.reader()));
+                } catch (RuntimeException failure) {
+                  answer.completeExceptionally(failure);
+                }
+              });
+    } catch (RejectedExecutionException _) {
+      throw new IllegalStateException("the sessions were not read, since too many reads wait; ask again soon");
+    }
+    return await(answer, "the sessions were not read");
+  }
+
+  /**
+   * Waits for an answer.
+   *
+   * @param failed what it means that there is none
+   * @throws IllegalStateException when there is none, or it is a failure
+   */
+  static <T> T await(CompletableFuture<T> answer, String failed) {
+    try {
+      return answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    } catch (ExecutionException e) {
+      // A JMX client need not have the classes of this broker, so a failure is reported as text.
+      throw new IllegalStateException(failed + ": " + (e.getCause() == null ? e : e.getCause()).getMessage());
+    } catch (TimeoutException e) {
+      throw new IllegalStateException(failed + " within " + PATIENCE_SECONDS + " s");
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted");
+    }
+  }
+}
