@@ -2,7 +2,9 @@ package dunlin.broker;
 
 import dunlin.broker.auth.Authentication;
 import dunlin.broker.auth.Authorization;
+import dunlin.broker.client.ClientsMXBean;
 import dunlin.broker.codec.DecoderLimits;
+import dunlin.broker.connect.ConnectedClients;
 import dunlin.broker.connect.Leaving;
 import dunlin.broker.connect.LoopConnections;
 import dunlin.broker.connect.Reception;
@@ -74,6 +76,7 @@ public final class Frontend implements AutoCloseable {
   private final Reception reception;
   private final Fanout fanout;
   private final FrontendBean bean;
+  private final ConnectedClients clients;
   private final WillPublisher wills;
   private final ApplicationPublisher application;
   private final Listeners listeners;
@@ -107,6 +110,7 @@ public final class Frontend implements AutoCloseable {
     this.fanout = new Fanout(identity.shard(), identity.incarnation());
     this.leaving = new Leaving((session, will, expiry) -> tiers().inbox().disconnect(session, will, expiry), this::disconnectReportRefused);
     this.reception = new Reception(identity.nodeId(), identity.incarnation(), authentication, leaving, events);
+    this.clients = new ConnectedClients(reception);
     this.meters =
         new FrontendMeters(
             identity.nodeId(), registry, dropEvents, () -> sum(each -> each.loop().counts().publishes().waiting()),
@@ -238,6 +242,11 @@ public final class Frontend implements AutoCloseable {
   /** What operators see and change of it. */
   public FrontendMXBean bean() {
     return bean;
+  }
+
+  /** Its connected clients, as operators see and disconnect them. */
+  public ClientsMXBean clients() {
+    return clients;
   }
 
   /** Publishes for operators. Once the frontend is open. */

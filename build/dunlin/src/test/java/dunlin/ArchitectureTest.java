@@ -50,11 +50,11 @@ class ArchitectureTest {
             "dunlin.store", "dunlin.store.settings", "dunlin.store.disk", "dunlin.store.snapshot", "dunlin.store.node", "dunlin.store.raft", "dunlin.store.serve",
             "dunlin.store.remote", "dunlin.store.grpc", "dunlin.links", "dunlin.placement", "dunlin.placement.plan", "dunlin.cluster", "dunlin.cluster.call",
             "dunlin.dist", "dunlin.dist.route", "dunlin.dist.deliver", "dunlin.dist.remote", "dunlin.retain", "dunlin.retain.remote",
-            "dunlin.inbox", "dunlin.inbox.propose", "dunlin.inbox.range", "dunlin.inbox.remote", "dunlin.inbox.repair", "dunlin.inbox.rows", "dunlin.inbox.server",
+            "dunlin.inbox", "dunlin.inbox.operate", "dunlin.inbox.propose", "dunlin.inbox.range", "dunlin.inbox.remote", "dunlin.inbox.repair", "dunlin.inbox.rows", "dunlin.inbox.server",
             "dunlin.inbox.state",
-            "dunlin.broker", "dunlin.broker.access", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.limit", "dunlin.broker.listen", "dunlin.broker.meter",
+            "dunlin.broker", "dunlin.broker.access", "dunlin.broker.client", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.limit", "dunlin.broker.listen", "dunlin.broker.meter",
             "dunlin.broker.loop", "dunlin.broker.fanout", "dunlin.broker.session", "dunlin.broker.connect",
-            "dunlin.node", "dunlin.tiers", "dunlin.admin", "dunlin.admin.api", "dunlin.ctl");
+            "dunlin.node", "dunlin.tiers", "dunlin.admin", "dunlin.admin.api", "dunlin.admin.doctor", "dunlin.ctl");
   }
 
   @Test
@@ -241,7 +241,7 @@ class ArchitectureTest {
   @Test
   void internalPackagesAreUsedInTheirTierOnly() {
     only("dunlin.dist", List.of("dunlin.dist.route"), List.of("Route", "RouteClient", "RoutePage", "RouteQuotaException", "RouteReplica"));
-    only("dunlin.inbox", List.of("dunlin.inbox.rows", "dunlin.inbox.range", "dunlin.inbox.state", "dunlin.inbox.propose"), List.of());
+    only("dunlin.inbox", List.of("dunlin.inbox.rows", "dunlin.inbox.range", "dunlin.inbox.state", "dunlin.inbox.propose", "dunlin.inbox.operate"), List.of());
     only("dunlin.store", List.of("dunlin.store.node", "dunlin.store.disk"), List.of("DataDirectory", "NodeIdentity", "StoredRows", "DurableFile"));
     only("dunlin.broker", List.of("dunlin.broker.limit"), List.of("NodeBudget", "MemoryKeys"));
     only(

@@ -98,6 +98,12 @@ final class Connection extends KeepAliveWheel.Watched
   private Ending ending = Ending.LOST;
   private long sessionExpirySeconds;
 
+  /** For operators: who the client is, since when, and whether it has left a will. */
+  private String user = "";
+
+  private long connectedAtMillis;
+  private boolean will;
+
   /** The last comparison of connections in which the session tier has named it. */
   private byte mark;
 
@@ -128,6 +134,30 @@ final class Connection extends KeepAliveWheel.Watched
   /** The session of its client, once that is open. */
   @Nullable LiveSession session() {
     return session;
+  }
+
+  /** The user of its client, once its session is open; empty for none. */
+  String user() {
+    return user;
+  }
+
+  /** When its session was opened, milliseconds since 1970. */
+  long connectedAtMillis() {
+    return connectedAtMillis;
+  }
+
+  boolean hasWill() {
+    return will;
+  }
+
+  /** The Session Expiry Interval in force. */
+  long sessionExpirySeconds() {
+    return sessionExpirySeconds;
+  }
+
+  /** Why it is not read from; empty when it is. */
+  List<Hold> holds() {
+    return input.holds();
   }
 
   /** The largest packet that the client may send. */
@@ -363,6 +393,9 @@ final class Connection extends KeepAliveWheel.Watched
     session = live;
     mark = home.comparison().mark();
     sessionExpirySeconds = opened.sessionExpirySeconds();
+    user = opened.identity().user().equals(live.clientId()) ? live.clientId() : opened.identity().user(); // most often one text for both
+    connectedAtMillis = loop().nowMillis();
+    will = opened.hasWill();
     home.reception().watch().connected(peer(), live, opened.identity(), opened.sessionPresent());
     ConnectionId displaced = opened.displaced();
     if (displaced != null) {

@@ -7,6 +7,8 @@ import dunlin.broker.loop.LaneWindow;
 import dunlin.broker.session.Hold;
 import dunlin.model.ReasonCode;
 import io.netty.buffer.ByteBuf;
+import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What a connection has read and not processed, and whether it is read from: passes packets on when nothing holds it back. */
@@ -163,6 +165,11 @@ final class Input implements ReadSizes.Reader, LaneWindow.Held {
     decode();
     if (ended && !heldUp()) connection.close();
     if (holds == 0 && !connection.isClosed()) setAutoRead(true);
+  }
+
+  /** Why the connection is not read from; empty when it is. */
+  List<Hold> holds() {
+    return holds == 0 ? List.of() : Arrays.stream(Hold.values()).filter(each -> (holds & each.bit()) != 0).toList();
   }
 
   private void setAutoRead(boolean reads) {

@@ -29,6 +29,11 @@ final class KeepAliveWheel {
     private int heardAt;
     private int silenceMax;
 
+    /** The longest silence that is allowed, in milliseconds, rounded up to ticks; 0 when it is not watched. */
+    long silenceMaxMillis() {
+      return slot < 0 ? 0 : (silenceMax - 1) * (long) TICK_MILLIS;
+    }
+
     /** Called when the connection was silent for longer than allowed. It is not watched any more. */
     abstract void silent();
   }
@@ -56,6 +61,11 @@ final class KeepAliveWheel {
 
   void heard(Watched watched) {
     watched.heardAt = now;
+  }
+
+  /** Time since a watched connection was heard, in milliseconds; 0 for one that is not watched. */
+  long silentMillis(Watched watched) {
+    return watched.slot < 0 ? 0 : (now - watched.heardAt) * (long) TICK_MILLIS;
   }
 
   void forget(Watched watched) {

@@ -80,6 +80,10 @@ final class Opening {
     return identity;
   }
 
+  boolean hasWill() {
+    return packet.will() != null;
+  }
+
   boolean sessionPresent() {
     return sessionPresent;
   }

@@ -209,7 +209,8 @@ public final class Reception implements KeptConnections {
     return partOf(connection.number());
   }
 
-  private LoopConnections partOf(long connection) {
+  /** The part with the connection of a number, if there is one. */
+  LoopConnections partOf(long connection) {
     return parts[(int) (connection % parts.length)];
   }
 

@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -184,6 +185,15 @@ public final class RouteTable {
     int slot = slotOf(number);
     @Nullable FilterHandle[] slots = bySlot;
     return slot < slots.length ? (FilterHandle) SLOT.getAcquire(slots, slot) : null;
+  }
+
+  /** Visits all filters; any thread. Those that come or go at the same time may be visited or not. */
+  public void visit(Consumer<FilterHandle> visitor) {
+    @Nullable FilterHandle[] slots = bySlot;
+    for (int slot = 0; slot < slots.length; slot++) {
+      FilterHandle handle = (FilterHandle) SLOT.getAcquire(slots, slot);
+      if (handle != null) visitor.accept(handle);
+    }
   }
 
   /** Number of changes to routes that have not been made yet. */

@@ -64,7 +64,8 @@ public final class ShareGroup {
     this.ring = ordered ? new HashRing<>() : null;
   }
 
-  int size() {
+  /** How many connected members it has; any thread. */
+  public int size() {
     return total(upTo);
   }
 
@@ -209,7 +210,7 @@ public final class ShareGroup {
   }
 
   /** Whether no member has taken anything since a message of QoS 0 waited in vain. */
-  boolean stalled() {
+  public boolean stalled() {
     return stalled;
   }
 

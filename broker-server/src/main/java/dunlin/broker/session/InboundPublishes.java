@@ -318,6 +318,16 @@ public final class InboundPublishes implements Feedback {
     return present;
   }
 
+  /** Number of publishes with QoS 1 and 2 for which no acknowledgement was sent. */
+  int unanswered() {
+    return pending.size();
+  }
+
+  /** Number of packet identifiers of QoS 2 publishes that the client has not released. */
+  int unreleased() {
+    return receivedCount;
+  }
+
   /** Whether all publishes over this connection and the previous one are passed on, and answered by all destinations. */
   boolean settled() {
     return pending.isEmpty() && (line == null || line.isEmpty()) && (recorded == null || !recorded.follows());

@@ -215,6 +215,20 @@ public final class LiveSession implements Recipient {
     return inbound != null && inbound.uses(packetId);
   }
 
+  /** What it holds at the moment. */
+  public SessionFigures figures() {
+    Outbound out = outbound;
+    InboundPublishes in = inbound;
+    return new SessionFigures(
+        subscriptions == null ? 0 : subscriptions.size(), clientReceiveMaximum, out == null ? 0 : out.inFlight(), out == null ? 0 : out.queued(),
+        out == null ? 0 : out.queuedBytes(), out == null ? 0 : out.heldBytes(), in == null ? 0 : in.unanswered(), in == null ? 0 : in.unreleased());
+  }
+
+  /** The first subscriptions whose filters' texts come behind another one, in the order of these texts; looks at all of them. */
+  public List<InboxClient.Subscription> subscriptionsBehind(String after, int max) {
+    return subscriptions == null ? List.of() : subscriptions.behind(after, max);
+  }
+
   /** Whether all publishes of the client are answered; see {@link InboundPublishes#settled}. */
   public boolean settled() {
     return inbound == null || inbound.settled();

@@ -16,9 +16,11 @@ import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
+import dunlin.runtime.FirstRows;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -174,6 +176,13 @@ public final class Subscriptions {
 
   int size() {
     return entries.size();
+  }
+
+  /** The first ones whose filters' texts come behind another one, in the order of these texts. */
+  List<InboxClient.Subscription> behind(String after, int max) {
+    FirstRows<TopicFilter> first = new FirstRows<>(Comparator.comparing(TopicFilter::text), max);
+    for (TopicFilter filter : entries.keySet()) if (filter.text().compareTo(after) > 0) first.offer(filter);
+    return first.inOrder().stream().map(filter -> new InboxClient.Subscription(filter, Objects.requireNonNull(entries.get(filter)).options)).toList();
   }
 
   /** Whether an unanswered SUBSCRIBE or UNSUBSCRIBE packet has this packet identifier. */

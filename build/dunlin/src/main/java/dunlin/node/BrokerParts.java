@@ -223,6 +223,7 @@ final class BrokerParts {
     node.opening(opened::disconnectAll);
     opened.showListeners(node.metrics().beans());
     node.metrics().beans().register("Publishing", opened.publishing());
+    node.metrics().beans().register("Clients", opened.clients());
     node.everySeconds(Foundation.RELOAD_SECONDS, opened::reloadCertificates);
   }
 }

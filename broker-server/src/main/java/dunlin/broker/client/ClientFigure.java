@@ -1,0 +1,36 @@
+package dunlin.broker.client;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+
+/** What connected clients are compared by, to find those with most of it. */
+public enum ClientFigure {
+  /** Messages of QoS 1 and 2 that wait on this node for the client. */
+  QUEUED,
+  /** Bytes of these messages. */
+  QUEUED_BYTES,
+  /** Messages of QoS 1 and 2 that were sent to the client and are not acknowledged. */
+  IN_FLIGHT,
+  /** Publishes of the client that are not answered. */
+  RECEIVING,
+  /** Bytes that wait for the client's socket. */
+  SOCKET_BYTES,
+  SUBSCRIPTIONS;
+
+  /** The names of all, as the admin API spells them. */
+  public static final List<String> LABELS = Arrays.stream(values()).map(ClientFigure::label).toList();
+
+  /** As the admin API spells it: {@code queued-bytes}. */
+  public String label() {
+    return name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+
+  /** @throws IllegalArgumentException when there is none of this label */
+  public static ClientFigure of(String label) {
+    return Arrays.stream(values())
+        .filter(figure -> figure.label().equals(label))
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("clients are compared by one of " + LABELS));
+  }
+}

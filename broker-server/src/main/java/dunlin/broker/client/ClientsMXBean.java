@@ -1,0 +1,89 @@
+package dunlin.broker.client;
+
+import dunlin.inbox.SessionsMXBean.SubscriptionRow;
+import dunlin.runtime.metrics.Description;
+import java.util.List;
+
+/**
+ * The clients that are connected to this node, as operators see them and disconnect them by JMX: {@code dunlin:type=Clients,node=<id>}.
+ * Each question is put to every event loop, which looks through its connections some at a time.
+ */
+@Description("The clients that are connected to this node")
+public interface ClientsMXBean {
+  /**
+   * @param user empty for a client without a user name
+   * @param address the client's, also behind a proxy that transmits it
+   * @param protocol version of MQTT: 3.1, 3.1.1 or 5.0
+   * @param connectedSince in ISO format
+   * @param durable whether its session outlives the connection
+   * @param inFlight messages of QoS 1 and 2 that were sent to it and are not acknowledged
+   * @param queued messages of QoS 1 and 2 that wait on this node; more may wait in the inbox of a durable session
+   * @param queuedBytes bytes of these messages
+   * @param socketBytes bytes that wait for its socket
+   */
+  record ClientRow(
+      String tenant, String clientId, String user, String address, String listener, String protocol, String connectedSince, boolean durable,
+      int subscriptions, int inFlight, int queued, long queuedBytes, long socketBytes) {}
+
+  /**
+   * @param certificate the subject of its certificate; empty without one
+   * @param keepAliveSeconds as granted; 0 for none
+   * @param silentMillis time since the last byte from it, in steps of a tenth of a second; 0 without keep alive, when it is not noted
+   * @param sessionExpirySeconds how long its session outlives the connection; 0 if it ends with it, 4294967295 if it never expires
+   * @param receiveMaximum messages of QoS 1 and 2 that may be in flight to it
+   * @param memoryBytes bytes of messages that wait or are in flight, as {@code dunlin.memory.outgoing-max} counts them
+   * @param receiving its publishes of QoS 1 and 2 that are not answered
+   * @param unreleased packet identifiers of its QoS 2 publishes that it has not released
+   * @param will whether it has left a will
+   * @param held why it is not read from at the moment; empty when it is read from
+   */
+  record ClientDetails(
+      String tenant, String clientId, String user, String address, String listener, boolean tls, String certificate, String protocol,
+      String connectedSince, int keepAliveSeconds, long silentMillis, boolean durable, long sessionExpirySeconds, boolean will, int subscriptions,
+      int receiveMaximum, int inFlight, int queued, long queuedBytes, long memoryBytes, long socketBytes, int receiving, int unreleased,
+      List<String> held) {
+    public ClientDetails {
+      held = List.copyOf(held);
+    }
+  }
+
+  /**
+   * @param filter with $share or $oshare and the name of the group
+   * @param stalled whether no member has taken a message since one of QoS 0 waited in vain
+   */
+  record GroupOfClients(String filter, int members, boolean stalled) {}
+
+  @Description("Lists connected clients in the order of their client identifiers")
+  List<ClientRow> list(
+      @Description("Tenant of the clients: default, unless an authenticator assigns another one") String tenant,
+      @Description("Prefix of the client identifiers; empty for all") String prefix,
+      @Description("User name of the clients; empty for all") String user,
+      @Description("The last client identifier of the previous page; empty for the first page") String after,
+      @Description("Maximum number of clients in the answer: 1 to 1000") int max);
+
+  @Description("Lists the connected clients of all tenants with the most of something, those with most first; clients with none of it are left out")
+  List<ClientRow> top(
+      @Description("What they are compared by") ClientFigure by, @Description("Maximum number of clients in the answer: 1 to 100") int max);
+
+  @Description("Shows one connected client; empty when it is not connected to this node")
+  List<ClientDetails> get(@Description("Tenant of the client") String tenant, @Description("Its client identifier") String clientId);
+
+  @Description("Lists the subscriptions of a connected client in the order of their topic filters; empty when it is not connected to this node")
+  List<SubscriptionRow> subscriptions(
+      @Description("Tenant of the client") String tenant,
+      @Description("Its client identifier") String clientId,
+      @Description("The last topic filter of the previous page; empty for the first page") String after,
+      @Description("Maximum number of subscriptions in the answer: 1 to 1000") int max);
+
+  @Description(
+      "Lists the shared subscriptions with members that are connected to this node and whose sessions end with their connections, by their topic filters")
+  List<GroupOfClients> groups(
+      @Description("Tenant of the clients") String tenant,
+      @Description("The last topic filter of the previous page; empty for the first page") String after,
+      @Description("Maximum number of groups in the answer: 1 to 1000") int max);
+
+  @Description(
+      "Disconnects a client with 0x98, if it is connected to this node. Its will is published, and a durable session stays until it expires. Answers whether"
+          + " the client was connected")
+  boolean disconnect(@Description("Tenant of the client") String tenant, @Description("Its client identifier") String clientId);
+}
