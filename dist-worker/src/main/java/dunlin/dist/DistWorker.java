@@ -208,6 +208,11 @@ public final class DistWorker implements DistClient, AutoCloseable {
     return barrier == null ? lane : new LeasedLane(lane, barrier, thread);
   }
 
+  /** What operators see of its routes. */
+  public RoutesMXBean operations() {
+    return new RouteOperations(List.of(servers));
+  }
+
   DistMeters meters() {
     return meters;
   }

@@ -52,6 +52,7 @@ final class LoneBroker {
     node.opening(sys).start();
     node.metrics().beans().register("Sessions", inbox.operations());
     node.metrics().beans().register("RetainedMessages", retain.operations());
+    node.metrics().beans().register("Routes", dist.operations());
     parts.listen();
     return new Broker(frontend, subscriptions, Optional.of(inbox.operations()));
   }

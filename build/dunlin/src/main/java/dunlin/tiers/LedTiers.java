@@ -52,6 +52,7 @@ final class LedTiers {
   private static final long DRAIN_MILLIS = 1_000;
   private static final String SESSIONS = "Sessions";
   private static final String RETAINED = "RetainedMessages";
+  private static final String ROUTES = "Routes";
   private static final String IN_FLIGHT = "dunlin.dist.in-flight";
   static final CallBounds CALLS = new CallBounds(1 << 20, 1 << 30, 32 << 20);
 
@@ -135,7 +136,9 @@ final class LedTiers {
               }
               accepted.accept(LinkNames.ROUTES, calls, frontends.noting(RouteCalls.receiver(calls, CALLS, worker, meters)));
             });
+    beans.register(ROUTES, worker.operations());
     return () -> {
+      beans.unregister(ROUTES, Map.of());
       ready.close();
       comparing.cancel(false);
       streams.drain();
