@@ -62,8 +62,11 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
   private final LineLimit refusalLines = new LineLimit(REFUSAL_LINES_A_SECOND, System::nanoTime);
   private final Map<ListenerRefusal, Counter> refused = new EnumMap<>(ListenerRefusal.class);
 
-  /** Set once the listener is bound. */
+  /** Set when the listener is bound, also when it is bound again. */
   private volatile @Nullable Channel channel;
+
+  /** The port of the last time that it was bound, also when it is closed; 0 before, and for a Unix domain socket. */
+  private volatile int lastPort;
 
   Listener(ListenerSettings settings, Listeners all, DecoderLimits common, MeterRegistry meters) {
     this.settings = settings;
@@ -241,6 +244,12 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
 
   void listens(Channel bound) {
     channel = bound;
+    lastPort = Math.max(0, port());
+  }
+
+  /** The port to bind to: that of the settings, or if that is any free one, the one that clients know already. */
+  int portToBind() {
+    return settings.address().port() == 0 ? lastPort : settings.address().port();
   }
 
   @Nullable Channel channel() {
@@ -267,7 +276,27 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
   public String getAddress() {
     if (settings.type() == ListenerSettings.Type.UNIX) return settings.address().path();
     int bound = port();
-    return settings.address().host() + ":" + (bound < 0 ? settings.address().port() : bound);
+    return settings.address().host() + ":" + (bound < 0 ? portToBind() : bound);
+  }
+
+  @Override
+  public boolean isAccepting() {
+    Channel bound = channel;
+    return bound != null && bound.isOpen();
+  }
+
+  @Override
+  public void open() {
+    try {
+      all.openAgain(this);
+    } catch (ListenerException refused) {
+      throw new IllegalStateException(refused.getMessage()); // a JMX client need not have the class
+    }
+  }
+
+  @Override
+  public void close() {
+    all.close(this);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dunlin.broker.listen;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import com.sun.management.UnixOperatingSystemMXBean;
 import dunlin.broker.codec.DecoderLimits;
 import dunlin.broker.limit.AddressRange;
@@ -28,13 +29,15 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** All listeners of a node. */
 public final class Listeners implements AutoCloseable {
   /*
-   * Owner: the thread that composes the node opens, stops and closes; any thread calls take and giveBack.
+   * Owner: the thread that composes the node opens, stops and closes all; operators close one and open it again, on their threads. These
+   * hold the lock. Any thread calls take and giveBack.
    * Bounds: connections of all listeners together: the file descriptors that are left, less a tenth.
    * Failure: a listener that cannot be opened is a ListenerException that names its key; the caller closes those that
    * are already open.
@@ -46,6 +49,12 @@ public final class Listeners implements AutoCloseable {
   private final List<Listener> all = new ArrayList<>();
   private final AtomicInteger connections = new AtomicInteger();
   private final int connectionsMax;
+
+  /** How listeners are bound; null before they are opened, and after the node has stopped listening. */
+  @GuardedBy("this")
+  private @Nullable Binding binding;
+
+  private record Binding(EventLoopGroup group, boolean mayListenAnywhere, Function<Listener, ChannelHandler> mqtt) {}
 
   /** @throws ListenerException if a listener's settings or files cannot be used */
   public Listeners(ListeningSettings settings, DecoderLimits limits, MeterRegistry meters) {
@@ -233,16 +242,36 @@ public final class Listeners implements AutoCloseable {
    *
    * @param mqtt creates the last handler of a connection that a listener has accepted; called on its event loop
    */
-  public void open(EventLoopGroup group, boolean mayListenAnywhere, Function<Listener, ChannelHandler> mqtt) {
+  public synchronized void open(EventLoopGroup group, boolean mayListenAnywhere, Function<Listener, ChannelHandler> mqtt) {
+    Binding opened = new Binding(group, mayListenAnywhere, mqtt);
+    binding = opened;
     for (Listener listener : all) {
-      bind(listener, group, mayListenAnywhere, mqtt);
+      bind(listener, opened);
       log.info("Listener {}: {} on {}", listener.getName(), listener.getType(), listener.getAddress());
     }
     log.info("The limit of file descriptors allows at most {} connections", connectionsMax);
   }
 
-  private void bind(
-      Listener listener, EventLoopGroup group, boolean mayListenAnywhere, Function<Listener, ChannelHandler> mqtt) {
+  /**
+   * Opens a listener again that an operator has closed.
+   *
+   * @throws ListenerException if its address cannot be bound
+   */
+  synchronized void openAgain(Listener listener) {
+    if (binding == null) throw new ListenerException("listener " + listener.getName() + " cannot be opened: the node does not listen yet, or is stopping");
+    if (listener.isAccepting()) return;
+    bind(listener, binding);
+    log.info("An operator has opened listener {} again, on {}", listener.getName(), listener.getAddress());
+  }
+
+  /** Stops accepting connections at one listener. */
+  synchronized void close(Listener listener) {
+    if (!listener.isAccepting()) return;
+    unbind(listener);
+    log.info("An operator has closed listener {}; its {} clients stay", listener.getName(), listener.getConnections());
+  }
+
+  private void bind(Listener listener, Binding how) {
     ListenerSettings one = listener.settings();
     boolean unix = one.type() == ListenerSettings.Type.UNIX;
     SocketAddress address;
@@ -250,11 +279,11 @@ public final class Listeners implements AutoCloseable {
       clear(one);
       address = unixAddress(one.address().path());
     } else {
-      address = new InetSocketAddress(checkedAddress(one, mayListenAnywhere), one.address().port());
+      address = new InetSocketAddress(checkedAddress(one, how.mayListenAnywhere()), listener.portToBind());
     }
     ServerBootstrap bootstrap =
         new ServerBootstrap()
-            .group(group)
+            .group(how.group())
             .channel(settings.transport().serverChannel(one.type()))
             .option(ChannelOption.SO_BACKLOG, one.address().backlog())
             .handler(new ListenerGate(listener))
@@ -265,7 +294,7 @@ public final class Listeners implements AutoCloseable {
                 new ChannelInitializer<>() {
                   @Override
                   protected void initChannel(Channel accepted) {
-                    listener.assemble(accepted, mqtt.apply(listener));
+                    listener.assemble(accepted, how.mqtt().apply(listener));
                   }
                 });
     if (!unix) bootstrap.option(ChannelOption.SO_REUSEADDR, true).childOption(ChannelOption.TCP_NODELAY, true);
@@ -301,17 +330,20 @@ public final class Listeners implements AutoCloseable {
   }
 
   /** Stops accepting connections. Idempotent. */
-  public void stop() {
-    for (Listener listener : all) {
-      Channel channel = listener.channel();
-      if (channel == null || !channel.isOpen()) continue;
-      channel.close().awaitUninterruptibly(1_000);
-      if (listener.settings().type() != ListenerSettings.Type.UNIX) continue;
-      try {
-        new UnixSocketFile(Path.of(listener.settings().address().path())).delete();
-      } catch (IOException e) {
-        log.warn("The socket file of listener {} could not be removed", listener.getName(), e);
-      }
+  public synchronized void stop() {
+    binding = null;
+    all.forEach(Listeners::unbind);
+  }
+
+  private static void unbind(Listener listener) {
+    Channel channel = listener.channel();
+    if (channel == null || !channel.isOpen()) return;
+    channel.close().awaitUninterruptibly(1_000);
+    if (listener.settings().type() != ListenerSettings.Type.UNIX) return;
+    try {
+      new UnixSocketFile(Path.of(listener.settings().address().path())).delete();
+    } catch (IOException e) {
+      log.warn("The socket file of listener {} could not be removed", listener.getName(), e);
     }
   }
 
