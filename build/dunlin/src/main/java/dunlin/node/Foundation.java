@@ -7,6 +7,7 @@ import dunlin.admin.AdminTokens;
 import dunlin.admin.LogbackLevels;
 import dunlin.admin.NodeBean;
 import dunlin.admin.api.Endpoints;
+import dunlin.admin.doctor.Doctor;
 import dunlin.runtime.AdminServer;
 import dunlin.runtime.LogText;
 import dunlin.runtime.SettingException;
@@ -261,6 +262,7 @@ final class Foundation implements AutoCloseable {
     NodeBeans beans = metrics().beans();
     beans.register("Node", new NodeBean(id(), Node.VERSION, probes::unhealthy, probes::unready));
     if (ownsProcess) LogbackLevels.find().ifPresent(levels -> beans.register("Logging", levels));
+    beans.register("Doctor", new Doctor(beans, dataDirectory(), diskFreeMin(), probes::unready));
     if (settings.get(NodeSettings.ADMIN_PORT) < 0) return;
     String tokenFile = settings.get(NodeSettings.ADMIN_TOKEN_FILE);
     AdminTokens tokens = AdminTokens.open(tokenFile.isEmpty() ? null : Path.of(tokenFile));
@@ -270,6 +272,10 @@ final class Foundation implements AutoCloseable {
     admin = opened;
     tokens.leaveAccess(dataDirectory(), "http://127.0.0.1:" + opened.port());
     log.info("Admin port {} on loopback: /health, /ready, /metrics, and the API at {}", opened.port(), Endpoints.PREFIX);
+  }
+
+  private long diskFreeMin() {
+    return StoreSettings.from(settings, ClusterKeys.read(settings)).disk().freeMin();
   }
 
   /** If the default port is in use, a free one is taken instead of failing the start. */
