@@ -9,20 +9,35 @@ import dunlin.admin.api.ApiAnswers.LoggerRow;
 import dunlin.admin.api.ApiAnswers.Published;
 import dunlin.admin.api.ApiAnswers.ReplicaRow;
 import dunlin.admin.api.ApiAnswers.SettingRow;
+import dunlin.admin.api.ApiAnswers.SharedGroup;
 import dunlin.admin.api.ApiAnswers.Status;
 import dunlin.admin.api.Endpoint;
 import dunlin.admin.api.Endpoint.Page;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.api.Role;
+import dunlin.admin.doctor.DoctorMXBean;
+import dunlin.admin.doctor.DoctorMXBean.Finding;
 import dunlin.broker.FrontendMXBean;
 import dunlin.broker.PublishingMXBean;
+import dunlin.broker.client.ClientFigure;
+import dunlin.broker.client.ClientsMXBean;
+import dunlin.broker.client.ClientsMXBean.ClientDetails;
+import dunlin.broker.client.ClientsMXBean.ClientRow;
+import dunlin.broker.client.ClientsMXBean.GroupOfClients;
 import dunlin.broker.listen.ListenerMXBean;
 import dunlin.cluster.ClusterMXBean;
 import dunlin.cluster.ClusterMXBean.NodeRow;
 import dunlin.cluster.ClusterMXBean.OperationRow;
 import dunlin.cluster.ClusterMXBean.RangeRow;
 import dunlin.inbox.SessionsMXBean;
+import dunlin.dist.RoutesMXBean;
+import dunlin.dist.RoutesMXBean.RouteRow;
+import dunlin.dist.route.RouteReplica;
+import dunlin.inbox.SessionFigure;
+import dunlin.inbox.SessionsMXBean.GroupOfSessions;
+import dunlin.inbox.SessionsMXBean.MessagePage;
 import dunlin.inbox.SessionsMXBean.SessionRow;
+import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.inbox.server.SessionReplica;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainedMessagesMXBean;
@@ -38,6 +53,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
@@ -60,8 +77,17 @@ final class AdminOperations {
   AdminOperations(NodeBeans beans) {
     this.beans = beans;
     node();
+    clients();
     sessions();
+    sessionContents();
     retained();
+    on(Endpoints.GROUPS, this::groups);
+    on(
+        Endpoints.ROUTES,
+        given ->
+            full(
+                bean(RoutesMXBean.class).match(given.text("tenant"), given.text("topic"), Cursor.read(given), given.number("limit")), RouteRow::place,
+                given));
     cluster();
     if (!actions.keySet().equals(Set.copyOf(Endpoints.ALL))) {
       throw new IllegalStateException("endpoints without an action, or actions without an endpoint");
@@ -104,6 +130,9 @@ final class AdminOperations {
     on(
         Endpoints.LISTENERS,
         given -> page(beans.all(ListenerMXBean.class, "name").values().stream().map(AdminOperations::row).toList(), ListenerRow::name, given));
+    listener(Endpoints.OPEN_LISTENER, ListenerMXBean::open);
+    listener(Endpoints.CLOSE_LISTENER, ListenerMXBean::close);
+    on(Endpoints.DOCTOR, given -> page(bean(DoctorMXBean.class).examine(), Finding::check, given));
     on(
         Endpoints.REPLICAS,
         given ->
@@ -166,7 +195,18 @@ final class AdminOperations {
 
   private static ListenerRow row(ListenerMXBean listener) {
     return new ListenerRow(
-        listener.getName(), listener.getType(), listener.getAddress(), listener.getConnections(), listener.getRefused(), listener.getCertificateExpiry());
+        listener.getName(), listener.getType(), listener.getAddress(), listener.isAccepting(), listener.getConnections(), listener.getRefused(), listener.getCertificateExpiry());
+  }
+
+  private void listener(Endpoint endpoint, Consumer<ListenerMXBean> change) {
+    on(
+        endpoint,
+        given -> {
+          ListenerMXBean listener = beans.all(ListenerMXBean.class, "name").get(given.text("name"));
+          if (listener == null) throw new Problem(404, "There is no listener of this name.");
+          change.accept(listener);
+          return Done.DONE;
+        });
   }
 
   private static ReplicaRow row(String name, RangeMXBean range) {
@@ -183,6 +223,40 @@ final class AdminOperations {
     PublishingMXBean.Answer answer =
         bean(PublishingMXBean.class).publish(given.text("tenant"), given.text("topic"), given.number("qos"), given.flag("retain"), payload);
     return new Published(answer.reason(), answer.code());
+  }
+
+  private void clients() {
+    on(
+        Endpoints.CLIENTS,
+        given ->
+            full(
+                bean(ClientsMXBean.class)
+                    .list(given.text("tenant"), given.text("prefix"), given.text("user"), Cursor.read(given), given.number("limit")),
+                ClientRow::clientId, given));
+    on(Endpoints.CLIENT_DETAILS, given -> client(given).orElseThrow(() -> notConnected(given)));
+    on(
+        Endpoints.CLIENT_SUBSCRIPTIONS,
+        given -> {
+          List<SubscriptionRow> rows =
+              bean(ClientsMXBean.class).subscriptions(given.text("tenant"), given.text("clientId"), Cursor.read(given), given.number("limit"));
+          if (rows.isEmpty() && client(given).isEmpty()) throw notConnected(given);
+          return full(rows, SubscriptionRow::filter, given);
+        });
+    on(
+        Endpoints.DISCONNECT_CLIENT,
+        given -> {
+          if (bean(ClientsMXBean.class).disconnect(given.text("tenant"), given.text("clientId"))) return Done.DONE;
+          throw notConnected(given);
+        });
+    on(Endpoints.TOP_CLIENTS, given -> new Page(bean(ClientsMXBean.class).top(ClientFigure.of(given.text("by")), given.number("limit")), ""));
+  }
+
+  private Optional<ClientDetails> client(Arguments given) {
+    return bean(ClientsMXBean.class).get(given.text("tenant"), given.text("clientId")).stream().findFirst();
+  }
+
+  private static Problem notConnected(Arguments given) {
+    return new Problem(404, "No client of the tenant " + given.text("tenant") + " with this client identifier is connected to this node.");
   }
 
   private void sessions() {
@@ -208,6 +282,32 @@ final class AdminOperations {
     on(
         Endpoints.DELETE_SESSIONS,
         given -> new Deleted(bean(SessionsMXBean.class).delete(given.text("tenant"), given.text("prefix"), given.number("max"))));
+  }
+
+  private void sessionContents() {
+    on(
+        Endpoints.SESSION_SUBSCRIPTIONS,
+        given -> {
+          List<SubscriptionRow> rows =
+              bean(SessionsMXBean.class).subscriptions(given.text("tenant"), given.text("clientId"), Cursor.read(given), given.number("limit"));
+          if (rows.isEmpty() && session(given).isEmpty()) throw noSession(given);
+          return full(rows, SubscriptionRow::filter, given);
+        });
+    on(
+        Endpoints.SESSION_MESSAGES,
+        given -> {
+          MessagePage page =
+              bean(SessionsMXBean.class).messages(given.text("tenant"), given.text("clientId"), Cursor.readNumber(given), given.number("limit"));
+          if (page.messages().isEmpty() && session(given).isEmpty()) throw noSession(given);
+          return new Page(page.messages(), page.next() == MessagePage.END ? "" : Cursor.after(Long.toString(page.next())));
+        });
+    on(
+        Endpoints.SESSION_MESSAGE,
+        given ->
+            bean(SessionsMXBean.class).message(given.text("tenant"), given.text("clientId"), given.longNumber("sequence")).stream()
+                .findFirst()
+                .orElseThrow(() -> new Problem(404, "The session has no such message in its inbox, or there is no such session.")));
+    on(Endpoints.TOP_SESSIONS, given -> new Page(bean(SessionsMXBean.class).top(SessionFigure.of(given.text("by")), given.number("limit")), ""));
   }
 
   /** The first of all sessions with this prefix is the one whose client identifier it is, if there is one. */
@@ -240,6 +340,28 @@ final class AdminOperations {
     on(
         Endpoints.DELETE_RETAINED,
         given -> new Deleted(bean(RetainedMessagesMXBean.class).delete(given.text("tenant"), given.text("prefix"), given.number("max"))));
+  }
+
+  /** Each of the two beans has the first groups of the page that it knows, so the first ones of both are among them. */
+  private Page groups(Arguments given) {
+    String tenant = given.text("tenant");
+    String after = Cursor.read(given);
+    int limit = given.number("limit");
+    Optional<SessionsMXBean> led = beans.find(SessionsMXBean.class);
+    Map<String, SharedGroup> groups = new TreeMap<>();
+    int none = led.isPresent() ? 0 : -1;
+    for (GroupOfClients each : beans.find(ClientsMXBean.class).map(bean -> bean.groups(tenant, after, limit)).orElseGet(List::of)) {
+      groups.put(each.filter(), new SharedGroup(each.filter(), each.members(), each.stalled(), none, none, none, none));
+    }
+    for (GroupOfSessions each : led.map(bean -> bean.groups(tenant, after, limit)).orElseGet(List::of)) {
+      groups.compute(
+          each.filter(),
+          (filter, beside) ->
+              new SharedGroup(
+                  filter, beside == null ? 0 : beside.clients(), beside != null && beside.stalled(), each.members(), each.connected(), each.messages(),
+                  each.bytes()));
+    }
+    return full(groups.values().stream().limit(limit).toList(), SharedGroup::filter, given);
   }
 
   private static Problem notRetained() {
@@ -298,6 +420,7 @@ final class AdminOperations {
     Optional<ClusterMXBean> cluster = beans.find(ClusterMXBean.class);
     if (cluster.isPresent() && shape == SessionsMXBean.class) return new Problem(409, elsewhere(cluster.get(), SessionReplica.KIND, "The sessions"));
     if (cluster.isPresent() && shape == RetainedMessagesMXBean.class) return new Problem(409, elsewhere(cluster.get(), RetainReplica.KIND, "The retained messages"));
+    if (cluster.isPresent() && shape == RoutesMXBean.class) return new Problem(409, elsewhere(cluster.get(), RouteReplica.KIND, "The routes"));
     return started ? new Problem(409, "This node serves no clients.") : new Problem(503, "The node is starting, or it serves no clients.");
   }
 

@@ -79,6 +79,10 @@ final class Arguments {
     return Integer.parseInt(text(name));
   }
 
+  long longNumber(String name) {
+    return Long.parseLong(text(name));
+  }
+
   boolean flag(String name) {
     return Boolean.parseBoolean(text(name));
   }

@@ -23,7 +23,23 @@ final class Cursor {
     try {
       return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(Base64.getUrlDecoder().decode(given.text("cursor")))).toString();
     } catch (IllegalArgumentException | CharacterCodingException wrong) {
-      throw Problem.invalid("The parameter cursor is none that a page has given.");
+      throw none();
     }
+  }
+
+  /**
+   * The number behind which a page begins; 0 for the first one.
+   *
+   * @throws Problem when it is no cursor
+   */
+  static long readNumber(Arguments given) {
+    String number = read(given);
+    if (number.isEmpty()) return 0;
+    if (!number.matches("[0-9]{1,18}")) throw none();
+    return Long.parseLong(number);
+  }
+
+  private static Problem none() {
+    return Problem.invalid("The parameter cursor is none that a page has given.");
   }
 }

@@ -8,6 +8,7 @@ import dunlin.admin.api.Endpoint;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.api.Parameter;
 import dunlin.admin.api.Role;
+import java.io.Console;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.PrintWriter;
@@ -39,9 +40,10 @@ public final class Ctl {
   /** No node has answered. */
   static final int UNREACHED = 3;
 
+  /** The command doctor has found something wrong. */
+  static final int UNWELL = 4;
+
   private static final int ROWS = 1_000;
-  private static final String LIMIT = "limit";
-  private static final String CURSOR = "cursor";
   private static final String TOKEN = "token";
   private static final String COMPLETION = "completion";
   private static final List<String> ROLES = Arrays.stream(Role.values()).map(Role::label).toList();
@@ -83,6 +85,7 @@ public final class Ctl {
       CommandSpec parent = words.length == 1 ? root : groups.computeIfAbsent(words[0], name -> group(root, name));
       parent.addSubcommand(words[words.length - 1], command(endpoint));
     }
+    root.addSubcommand(Top.NAME, Top.command());
     root.addSubcommand(TOKEN, tokenCommand());
     CommandSpec completion = CommandSpec.create().mixinStandardHelpOptions(true);
     completion.usageMessage().description("Prints the completion for bash and zsh: source <(bin/dunlinctl completion).");
@@ -119,7 +122,7 @@ public final class Ctl {
     command.usageMessage().description(endpoint.summary() + ".", "Needs a token of the role " + endpoint.role().label() + ".");
     int position = 0;
     for (Parameter parameter : endpoint.parameters()) {
-      if (endpoint.listing() && parameter.name().equals(CURSOR)) continue;
+      if (endpoint.listing() && parameter.name().equals(Endpoints.CURSOR)) continue;
       if (parameter.place() == Parameter.Place.PATH) {
         command.addPositional(positional(position++, label(parameter), parameter.description() + ".").build());
       } else {
@@ -134,7 +137,7 @@ public final class Ctl {
     if (parameter.kind() == Parameter.Kind.FLAG) return option.type(boolean.class).arity("0").description(parameter.description() + ".").build();
     option.type(String.class).paramLabel(label(parameter));
     if (!parameter.choices().isEmpty()) option.completionCandidates(parameter.choices());
-    if (endpoint.listing() && parameter.name().equals(LIMIT)) return option.description("The most rows, " + ROWS + " if it is not given.").build();
+    if (endpoint.paged() && parameter.name().equals(Endpoints.LIMIT)) return option.description("The most rows, " + ROWS + " if it is not given.").build();
     String preset = parameter.preset();
     return option.description(parameter.description() + (preset == null ? "." : "; " + preset + " if it is not given.")).build();
   }
@@ -167,6 +170,7 @@ public final class Ctl {
     String name = last.commandSpec().qualifiedName();
     Endpoint endpoint = endpoints.get(name);
     if (endpoint != null) return call(endpoint, last);
+    if (name.equals("dunlinctl " + Top.NAME)) return top(last);
     if (name.equals("dunlinctl " + TOKEN)) return token(last);
     if (name.equals("dunlinctl " + COMPLETION)) {
       out.print(AutoComplete.bash("dunlinctl", commands));
@@ -189,15 +193,54 @@ public final class Ctl {
     return CommandLine.ExitCode.OK;
   }
 
+  private interface Asking {
+    int ask(ApiClient client, Output output) throws IOException, ApiClient.RefusedException;
+  }
+
+  private int top(ParseResult given) {
+    String problem = Top.problem(given);
+    if (!problem.isEmpty()) {
+      err.println("dunlinctl: " + problem);
+      return USAGE;
+    }
+    return asking(
+        given,
+        (client, output) -> {
+          new Top(client, output, out, isTerminal()).show(given);
+          return CommandLine.ExitCode.OK;
+        });
+  }
+
+  @SuppressWarnings("SystemConsoleNull") // in JDK 25 there is again no console without a terminal
+  private static boolean isTerminal() {
+    Console console = System.console();
+    return console != null && console.isTerminal();
+  }
+
   private int call(Endpoint endpoint, ParseResult given) {
     Map<String, String> values = values(endpoint, given);
+    return asking(
+        given,
+        (client, output) -> {
+          if (!endpoint.listing()) {
+            output.one(client.call(endpoint, values), out);
+            return CommandLine.ExitCode.OK;
+          }
+          JsonArray rows = list(client, endpoint, values);
+          output.rows(rows, Arrays.stream(endpoint.answer().getRecordComponents()).map(RecordComponent::getName).toList(), out);
+          return endpoint.equals(Endpoints.DOCTOR) && rows.asList().stream().anyMatch(Ctl::isWrong) ? UNWELL : CommandLine.ExitCode.OK;
+        });
+  }
+
+  private static boolean isWrong(JsonElement finding) {
+    return finding.getAsJsonObject().get("verdict").getAsString().equals("wrong");
+  }
+
+  private int asking(ParseResult given, Asking asking) {
     Output output = given.commandSpec().findOption("--output").getValue();
     Path file = given.commandSpec().findOption("--access").getValue();
     try {
-      ApiClient client = new ApiClient(ApiAccess.read(file));
-      if (endpoint.listing()) list(client, endpoint, values, output);
-      else output.one(client.call(endpoint, values), out);
-      return CommandLine.ExitCode.OK;
+      return asking.ask(new ApiClient(ApiAccess.read(file)), output);
     } catch (ApiClient.RefusedException refused) {
       err.println("dunlinctl: " + refused.getMessage());
       return REFUSED;
@@ -224,23 +267,30 @@ public final class Ctl {
     return values;
   }
 
+  /** The rows of a page. */
+  static JsonArray items(JsonObject page) throws IOException {
+    JsonElement items = page.get("items");
+    if (items == null) throw new IOException("the answer is not a page of a listing");
+    return items.getAsJsonArray();
+  }
+
   /** Follows the cursors of a listing up to the limit. */
-  private void list(ApiClient client, Endpoint endpoint, Map<String, String> values, Output output) throws IOException, ApiClient.RefusedException {
-    int wanted = Integer.parseInt(values.getOrDefault(LIMIT, Integer.toString(ROWS)));
-    long pageMax = endpoint.parameters().stream().filter(each -> each.name().equals(LIMIT)).mapToLong(Parameter::max).findFirst().orElse(1);
+  private JsonArray list(ApiClient client, Endpoint endpoint, Map<String, String> values) throws IOException, ApiClient.RefusedException {
+    if (!endpoint.paged()) return items(client.call(endpoint, values));
+    int wanted = Integer.parseInt(values.getOrDefault(Endpoints.LIMIT, Integer.toString(ROWS)));
+    long pageMax = endpoint.parameters().stream().filter(each -> each.name().equals(Endpoints.LIMIT)).mapToLong(Parameter::max).findFirst().orElse(1);
     JsonArray rows = new JsonArray();
     String next;
     do {
-      values.put(LIMIT, Long.toString(Math.min(pageMax, wanted - rows.size())));
+      values.put(Endpoints.LIMIT, Long.toString(Math.min(pageMax, wanted - rows.size())));
       JsonObject page = client.call(endpoint, values);
-      JsonElement items = page.get("items");
       JsonElement cursor = page.get("next");
-      if (items == null || cursor == null) throw new IOException("the answer is not a page of a listing");
-      rows.addAll(items.getAsJsonArray());
+      if (cursor == null) throw new IOException("the answer is not a page of a listing");
+      rows.addAll(items(page));
       next = cursor.getAsString();
-      values.put(CURSOR, next);
+      values.put(Endpoints.CURSOR, next);
     } while (!next.isEmpty() && rows.size() < wanted);
-    output.rows(rows, Arrays.stream(endpoint.answer().getRecordComponents()).map(RecordComponent::getName).toList(), out);
     if (!next.isEmpty()) err.println("dunlinctl: there may be more than " + wanted + " rows; --limit shows more");
+    return rows;
   }
 }

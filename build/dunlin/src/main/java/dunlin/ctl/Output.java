@@ -66,7 +66,7 @@ enum Output {
   }
 
   /** Clients choose their names, so no control character of one may reach a terminal. */
-  private static String cell(JsonElement value) {
+  static String cell(JsonElement value) {
     if (value == null) return "";
     String text = value.isJsonPrimitive() ? value.getAsString() : value.toString();
     if (text.isEmpty()) return "-";

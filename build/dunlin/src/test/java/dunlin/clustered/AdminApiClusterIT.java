@@ -53,7 +53,7 @@ class AdminApiClusterIT {
       assertThat(wrong.status()).isEqualTo(400);
       assertThat(wrong.member("detail")).startsWith("There is no range");
     }
-    for (String path : List.of("/sessions", "/retained")) {
+    for (String path : List.of("/sessions", "/retained", "/routes?topic=a")) {
       await(path)
           .atMost(LONG)
           .untilAsserted(

@@ -63,6 +63,20 @@ class CtlTest {
   }
 
   @Test
+  void theOptionsOfTopAreBounded() {
+    assertThat(run("top", "--help")).isZero();
+    assertThat(out()).contains("--interval").contains("queued-bytes");
+    assertThat(run("top", "--by", "name")).isEqualTo(Ctl.USAGE);
+    assertThat(err()).contains("--by is one of queued, queued-bytes");
+    assertThat(run("top", "--sessions-by", "name")).isEqualTo(Ctl.USAGE);
+    assertThat(run("top", "--interval", "0")).isEqualTo(Ctl.USAGE);
+    assertThat(run("top", "--limit", "101")).isEqualTo(Ctl.USAGE);
+    assertThat(run("top", "--count", "-1")).isEqualTo(Ctl.USAGE);
+    assertThat(run("top", "--count", "some")).isEqualTo(Ctl.USAGE);
+    assertThat(run("top", "--count", "1")).as("there is no node").isEqualTo(Ctl.UNREACHED);
+  }
+
+  @Test
   void withoutANodeTheReasonIsSaid() throws IOException {
     assertThat(run("status")).isEqualTo(Ctl.UNREACHED);
     assertThat(err()).contains("admin-access does not exist");

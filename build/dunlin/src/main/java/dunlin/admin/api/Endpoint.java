@@ -34,6 +34,11 @@ public record Endpoint(
     return id.toString();
   }
 
+  /** Whether it is a listing whose pages follow one another by {@link Endpoints#CURSOR}. */
+  public boolean paged() {
+    return listing && parameters.stream().anyMatch(parameter -> parameter.name().equals(Endpoints.CURSOR));
+  }
+
   /** Whether requests may have a body. */
   public boolean hasBody() {
     return method == Method.PUT || method == Method.POST;

@@ -9,13 +9,23 @@ import dunlin.admin.api.ApiAnswers.LoggerRow;
 import dunlin.admin.api.ApiAnswers.Published;
 import dunlin.admin.api.ApiAnswers.ReplicaRow;
 import dunlin.admin.api.ApiAnswers.SettingRow;
+import dunlin.admin.api.ApiAnswers.SharedGroup;
 import dunlin.admin.api.ApiAnswers.Status;
 import dunlin.admin.api.Endpoint.Method;
 import dunlin.admin.api.Parameter.Place;
+import dunlin.admin.doctor.DoctorMXBean.Finding;
+import dunlin.broker.client.ClientFigure;
+import dunlin.broker.client.ClientsMXBean.ClientDetails;
+import dunlin.broker.client.ClientsMXBean.ClientRow;
 import dunlin.cluster.ClusterMXBean.NodeRow;
 import dunlin.cluster.ClusterMXBean.OperationRow;
 import dunlin.cluster.ClusterMXBean.RangeRow;
+import dunlin.dist.RoutesMXBean.RouteRow;
+import dunlin.inbox.SessionFigure;
+import dunlin.inbox.SessionsMXBean.MessageRow;
 import dunlin.inbox.SessionsMXBean.SessionRow;
+import dunlin.inbox.SessionsMXBean.SubscriptionRow;
+import dunlin.inbox.SessionsMXBean.WaitingMessage;
 import dunlin.retain.RetainedMessagesMXBean.RetainedMessage;
 import dunlin.retain.RetainedMessagesMXBean.RetainedRow;
 import java.util.ArrayList;
@@ -30,6 +40,10 @@ public final class Endpoints {
   /** Where the OpenAPI document is, beside the endpoints that it describes. */
   public static final String DOCUMENT = PREFIX + "/openapi.json";
 
+  /** The parameters of listings: the most rows, and where a page begins. */
+  public static final String LIMIT = "limit";
+  public static final String CURSOR = "cursor";
+
   /** The most characters of a payload in a request. */
   public static final int PAYLOAD_MAX = 262_144;
 
@@ -39,10 +53,14 @@ public final class Endpoints {
   /** Topics are made anew for each listing, and may be long. */
   private static final int TOPICS_MAX = 200;
   private static final int DELETIONS_MAX = 1_000_000;
+  private static final int TOP_MAX = 100;
+  private static final int MESSAGES_MAX = 100;
+  private static final long SEQUENCE_MAX = 999_999_999_999_999_999L;
 
   private static final Parameter TENANT = Parameter.preset(Place.QUERY, "tenant", "default", "Tenant of the clients");
   private static final Parameter PREFIX_OF_NAMES = Parameter.optional(Place.QUERY, "prefix", "Beginning of the names; none for all");
   private static final Parameter CLIENT = Parameter.path("clientId", "Client identifier");
+  private static final Parameter LISTENER = Parameter.path("name", "Name of the listener");
   private static final Parameter TOPIC = Parameter.required(Place.QUERY, "topic", "Topic name");
   private static final Parameter RANGE = Parameter.path("range", "UUID of the range, or at least four characters of its beginning");
   private static final Parameter NODE = Parameter.path("node", "UUID of the node, or at least four characters of its beginning");
@@ -60,12 +78,61 @@ public final class Endpoints {
           "loggers set", Method.PUT, "/loggers/{name}", Role.OPERATOR, "Sets the level of a logger until the process ends", LoggerRow.class,
           Parameter.path("name", "Name of the logger: a package or class, or ROOT"),
           Parameter.choice(Place.BODY, "level", LEVELS, "The level; INHERITED is that of the parent"));
-  public static final Endpoint LISTENERS = listing("listeners", "/listeners", ROWS_MAX, "Lists the listeners and their connections", ListenerRow.class);
+  public static final Endpoint LISTENERS = listing("listeners list", "/listeners", ROWS_MAX, "Lists the listeners and their connections", ListenerRow.class);
+  public static final Endpoint OPEN_LISTENER =
+      one(
+          "listeners open", Method.POST, "/listeners/{name}/open", Role.OPERATOR, "Lets a listener accept connections again, at the same address", Done.class,
+          LISTENER);
+  public static final Endpoint CLOSE_LISTENER =
+      one(
+          "listeners close", Method.POST, "/listeners/{name}/close", Role.OPERATOR,
+          "Lets a listener accept no new connections, until it is opened or the node is started again; connected clients stay", Done.class, LISTENER);
+  public static final Endpoint DOCTOR =
+      listing(
+          "doctor", "/doctor", ROWS_MAX,
+          "Looks for what is wrong around the node: limits of the process and the kernel, memory, disk, clock, certificates, listeners", Finding.class);
   public static final Endpoint REPLICAS = listing("replicas", "/replicas", ROWS_MAX, "Lists this node's replicas of ranges", ReplicaRow.class);
+
+  public static final Endpoint CLIENTS =
+      listing(
+          "clients list", "/clients", ROWS_MAX, "Lists the clients that are connected to this node, in the order of their client identifiers", ClientRow.class,
+          TENANT, PREFIX_OF_NAMES, Parameter.optional(Place.QUERY, "user", "User name of the clients; none for all"));
+  public static final Endpoint CLIENT_DETAILS =
+      one("clients get", Method.GET, "/clients/{clientId}", Role.VIEWER, "Shows a client that is connected to this node", ClientDetails.class, CLIENT, TENANT);
+  public static final Endpoint CLIENT_SUBSCRIPTIONS =
+      listing(
+          "clients subscriptions", "/clients/{clientId}/subscriptions", ROWS_MAX, "Lists the subscriptions of a client that is connected to this node",
+          SubscriptionRow.class, CLIENT, TENANT);
+  public static final Endpoint DISCONNECT_CLIENT =
+      one(
+          "clients disconnect", Method.DELETE, "/clients/{clientId}", Role.OPERATOR,
+          "Disconnects a client of this node with 0x98; a durable session stays until it expires, and its will is published", Done.class, CLIENT, TENANT);
+  public static final Endpoint TOP_CLIENTS =
+      top(
+          "clients top", "/top/clients", "Lists the clients of this node, of all tenants, that have most of something", ClientRow.class,
+          Parameter.choice(Place.QUERY, "by", ClientFigure.LABELS, ClientFigure.QUEUED.label(), "What they are compared by"));
 
   public static final Endpoint SESSIONS =
       listing("sessions list", "/sessions", ROWS_MAX, "Lists sessions, in the order of their client identifiers", SessionRow.class, TENANT, PREFIX_OF_NAMES);
   public static final Endpoint SESSION = one("sessions get", Method.GET, "/sessions/{clientId}", Role.VIEWER, "Shows one session", SessionRow.class, CLIENT, TENANT);
+  public static final Endpoint SESSION_SUBSCRIPTIONS =
+      listing(
+          "sessions subscriptions", "/sessions/{clientId}/subscriptions", ROWS_MAX, "Lists the subscriptions of a durable session", SubscriptionRow.class,
+          CLIENT, TENANT);
+  public static final Endpoint SESSION_MESSAGES =
+      listing(
+          "sessions messages", "/sessions/{clientId}/messages", MESSAGES_MAX,
+          "Lists the messages in the inbox of a session, the oldest first, and leaves them there; pages end after 4 MiB of messages", MessageRow.class, CLIENT,
+          TENANT);
+  public static final Endpoint SESSION_MESSAGE =
+      one(
+          "sessions message", Method.GET, "/sessions/{clientId}/messages/{sequence}", Role.OPERATOR,
+          "Shows a message in the inbox of a session with the first 65,536 bytes of its payload", WaitingMessage.class, CLIENT,
+          Parameter.path("sequence", 0, SEQUENCE_MAX, "Place of the message in the inbox"), TENANT);
+  public static final Endpoint TOP_SESSIONS =
+      top(
+          "sessions top", "/top/sessions", "Lists the sessions of all tenants that have most of something", SessionRow.class,
+          Parameter.choice(Place.QUERY, "by", SessionFigure.LABELS, SessionFigure.MESSAGES.label(), "What they are compared by"));
   public static final Endpoint DISCONNECT =
       one(
           "sessions disconnect", Method.POST, "/sessions/{clientId}/disconnect", Role.OPERATOR,
@@ -87,6 +154,17 @@ public final class Endpoints {
       one(
           "retained delete-all", Method.DELETE, "/retained", Role.ADMIN, "Deletes retained messages by the beginning of their topics", Deleted.class,
           TENANT, Parameter.required(Place.QUERY, "prefix", "Beginning of the topics"), DELETIONS);
+
+  public static final Endpoint ROUTES =
+      listing(
+          "routes", "/routes", ROWS_MAX,
+          "Lists where a message to a topic goes: the matching topic filters with their nodes and shards; of each group one gets it", RouteRow.class, TOPIC,
+          TENANT);
+
+  public static final Endpoint GROUPS =
+      listing(
+          "groups", "/groups", ROWS_MAX, "Lists the shared subscriptions with members that are connected to this node, or that are sessions which it leads",
+          SharedGroup.class, TENANT);
 
   public static final Endpoint PUBLISH =
       one(
@@ -145,8 +223,8 @@ public final class Endpoints {
 
   public static final List<Endpoint> ALL =
       List.of(
-          STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, REPLICAS, SESSIONS, SESSION, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
-          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, PUBLISH, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_RANGES,
+          STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, DOCTOR, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
+          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, PUBLISH, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL);
 
   private Endpoints() {}
@@ -158,9 +236,15 @@ public final class Endpoints {
 
   private static Endpoint listing(String command, String path, int rowsMax, String summary, Class<? extends Record> row, Parameter... parameters) {
     List<Parameter> all = new ArrayList<>(Arrays.asList(parameters));
-    all.add(Parameter.integer(Place.QUERY, "limit", 100, 1, rowsMax, "The most rows of a page"));
-    all.add(Parameter.optional(Place.QUERY, "cursor", "The member next of the previous page; none for the first page"));
+    all.add(Parameter.integer(Place.QUERY, LIMIT, 100, 1, rowsMax, "The most rows of a page"));
+    all.add(Parameter.optional(Place.QUERY, CURSOR, "The member next of the previous page; none for the first page"));
     return new Endpoint(command, Method.GET, path, Role.VIEWER, summary, all, row, true);
+  }
+
+  /** A listing of one page. */
+  private static Endpoint top(String command, String path, String summary, Class<? extends Record> row, Parameter by) {
+    Parameter limit = Parameter.integer(Place.QUERY, LIMIT, 10, 1, TOP_MAX, "The most rows");
+    return new Endpoint(command, Method.GET, path, Role.VIEWER, summary, List.of(by, limit), row, true);
   }
 
   private static Endpoint change(String command, Method method, String path, String summary, Parameter... parameters) {

@@ -42,6 +42,11 @@ public record Parameter(
     return new Parameter(name, Place.PATH, Kind.TEXT, true, 1, TEXT_MAX, List.of(), null, description);
   }
 
+  /** Part of the path that is a number. */
+  static Parameter path(String name, long min, long max, String description) {
+    return new Parameter(name, Place.PATH, Kind.INTEGER, true, min, max, List.of(), null, description);
+  }
+
   static Parameter required(Place place, String name, String description) {
     return new Parameter(name, place, Kind.TEXT, true, 1, TEXT_MAX, List.of(), null, description);
   }
@@ -62,6 +67,11 @@ public record Parameter(
 
   static Parameter choice(Place place, String name, List<String> choices, String description) {
     return new Parameter(name, place, Kind.TEXT, true, 1, TEXT_MAX, choices, null, description);
+  }
+
+  /** A text of a few, with the one that is meant when none is given. */
+  static Parameter choice(Place place, String name, List<String> choices, String preset, String description) {
+    return new Parameter(name, place, Kind.TEXT, false, 1, PRESET_MAX, choices, preset, description);
   }
 
   static Parameter integer(Place place, String name, long preset, long min, long max, String description) {

@@ -1,0 +1,192 @@
+package dunlin.operating;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.TestBroker;
+import dunlin.broker.auth.PasswordFile;
+import dunlin.broker.client.ClientFigure;
+import dunlin.broker.client.ClientsMXBean;
+import dunlin.broker.client.ClientsMXBean.ClientRow;
+import dunlin.harness.ApiCalls;
+import dunlin.harness.ApiCalls.Answer;
+import dunlin.harness.RawClient;
+import dunlin.harness.RawClient.Connect;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import javax.management.JMX;
+import javax.management.ObjectName;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Connected clients by the admin API and by JMX, beside what the clients themselves see. */
+class ClientsApiIT {
+  private static final int CLEAN = 0x02;
+  private static final int USER_AND_PASSWORD = 0xC0;
+  private static final int ADMINISTRATIVE_ACTION = 0x98;
+  private static final int KEEP_ALIVE = 45;
+
+  @TempDir Path directory;
+
+  private TestBroker broker;
+  private ApiCalls api;
+
+  @BeforeEach
+  void start() throws IOException {
+    Path passwords = directory.resolve("passwords");
+    for (String user : List.of("alice", "bob")) PasswordFile.put(passwords, user, user.getBytes(StandardCharsets.UTF_8), 4_096);
+    Path data = directory.resolve("data");
+    broker =
+        TestBroker.on(
+            data,
+            Map.of("dunlin.store.fsync", "false", "dunlin.admin.port", "0", "dunlin.auth.password-file", passwords.toString(), "dunlin.auth.anonymous", "true"));
+    api = ApiCalls.of(data);
+  }
+
+  @AfterEach
+  void stop() {
+    api.close();
+    broker.close();
+  }
+
+  private RawClient of(String user, String clientId) {
+    return RawClient.connected(
+        broker.port(), RawClient.connect(5, CLEAN | USER_AND_PASSWORD, KEEP_ALIVE, RawClient.noProperties(), clientId, user, user));
+  }
+
+  private ClientsMXBean bean() throws Exception {
+    ObjectName name = new ObjectName("dunlin:type=Clients,node=" + broker.node().nodeId().substring(0, 8));
+    return JMX.newMXBeanProxy(ManagementFactory.getPlatformMBeanServer(), name, ClientsMXBean.class);
+  }
+
+  @Test
+  void clientsAreListedByTheirNamesAndUsers() throws Exception {
+    try (var _ = of("alice", "meter-2");
+        var _ = of("bob", "meter-1");
+        var _ = of("alice", "meter-3");
+        var _ = RawClient.connected3(broker, "van-1")) {
+      Answer first = api.get("/clients?limit=2");
+      assertThat(first.members("clientId")).containsExactly("meter-1", "meter-2");
+      assertThat(first.members("user")).containsExactly("bob", "alice");
+      Answer second = api.get("/clients?limit=2&cursor=" + first.member("next"));
+      assertThat(second.members("clientId")).containsExactly("meter-3", "van-1");
+      assertThat(second.members("protocol")).containsExactly("5.0", "3.1.1");
+      assertThat(api.get("/clients/van-1").member("keepAliveSeconds")).isEqualTo("0");
+      assertThat(api.get("/clients/van-1").member("silentMillis")).isEqualTo("0");
+      assertThat(api.get("/clients?limit=2&cursor=" + second.member("next")).members("clientId")).isEmpty();
+
+      assertThat(api.get("/clients?prefix=meter-&user=alice").members("clientId")).containsExactly("meter-2", "meter-3");
+      assertThat(api.get("/clients?user=al").members("clientId")).as("the beginning of a user name").isEmpty();
+      assertThat(api.get("/clients?tenant=another").members("clientId")).isEmpty();
+      assertThat(api.get("/clients?limit=1001").status()).isEqualTo(400);
+
+      assertThat(bean().list("default", "", "", "", 10)).extracting(ClientRow::clientId).containsExactly("meter-1", "meter-2", "meter-3", "van-1");
+      assertThat(bean().list("default", "", "", "", 10)).extracting(ClientRow::address).isEqualTo(api.get("/clients").members("address"));
+    }
+    await().atMost(TestBroker.SOON).until(() -> api.get("/clients").members("clientId").isEmpty());
+  }
+
+  @Test
+  void aClientIsShownAsItHasConnected() throws Exception {
+    try (var alice = of("alice", "meter-1");
+        var _ = RawClient.connected(broker.port(), Connect.of("with will").receiveMaximum(7).will("gone", "with will", 1, 0))) {
+      Answer shown = api.get("/clients/meter-1");
+      assertThat(shown.status()).isEqualTo(200);
+      assertThat(shown.member("user")).isEqualTo("alice");
+      assertThat(shown.member("listener")).isEqualTo("tcp");
+      assertThat(shown.member("address")).startsWith("127.0.0.1:");
+      assertThat(shown.member("keepAliveSeconds")).isEqualTo(Integer.toString(KEEP_ALIVE));
+      assertThat(shown.json().get("silentMillis").getAsLong()).isBetween(0L, 60_000L);
+      assertThat(shown.json().get("tls").getAsBoolean()).isFalse();
+      assertThat(shown.json().get("will").getAsBoolean()).isFalse();
+      assertThat(shown.json().get("durable").getAsBoolean()).isFalse();
+      assertThat(shown.json().getAsJsonArray("held")).isEmpty();
+      assertThat(Instant.parse(shown.member("connectedSince"))).isBetween(Instant.now().minus(Duration.ofMinutes(5)), Instant.now().plusSeconds(1));
+
+      Answer other = api.get("/clients/with%20will");
+      assertThat(other.member("user")).isEmpty();
+      assertThat(other.json().get("will").getAsBoolean()).isTrue();
+      assertThat(other.json().get("durable").getAsBoolean()).isTrue();
+      assertThat(other.member("sessionExpirySeconds")).isEqualTo("3600");
+      assertThat(other.member("receiveMaximum")).isEqualTo("7");
+      assertThat(other.member("keepAliveSeconds")).as("18 hours, the longest, instead of none").isEqualTo("64800");
+
+      assertThat(api.get("/clients/meter").status()).as("the beginning of a client identifier").isEqualTo(404);
+      assertThat(bean().get("default", "meter-1")).singleElement().satisfies(each -> assertThat(each.address()).isEqualTo(shown.member("address")));
+      assertThat(bean().get("default", "meter")).isEmpty();
+      alice.publishAndWait("a", "b");
+    }
+  }
+
+  @Test
+  void subscriptionsOfAClientComeInPages() throws Exception {
+    try (var online = RawClient.connected(broker.port(), Connect.of("online").expiry(0));
+        var durable = RawClient.connected(broker.port(), Connect.of("durable"));
+        var _ = RawClient.connected(broker.port(), Connect.of("without"))) {
+      for (String filter : List.of("b/#", "a", "$share/group/c")) {
+        online.subscribe(filter, 2);
+        durable.subscribe(filter, 1);
+      }
+      for (String clientId : List.of("online", "durable")) {
+        Answer first = api.get("/clients/" + clientId + "/subscriptions?limit=2");
+        assertThat(first.members("filter")).containsExactly("$share/group/c", "a");
+        assertThat(first.members("qos")).containsOnly(clientId.equals("online") ? "2" : "1");
+        assertThat(api.get("/clients/" + clientId + "/subscriptions?limit=2&cursor=" + first.member("next")).members("filter")).containsExactly("b/#");
+        assertThat(api.get("/clients/" + clientId).member("subscriptions")).isEqualTo("3");
+      }
+      assertThat(bean().subscriptions("default", "online", "a", 10)).singleElement().satisfies(each -> assertThat(each.filter()).isEqualTo("b/#"));
+      assertThat(api.get("/clients/without/subscriptions").members("filter")).isEmpty();
+      assertThat(api.get("/clients/none/subscriptions").status()).isEqualTo(404);
+    }
+  }
+
+  @Test
+  void whatWaitsForAClientIsShownAndPutsItFirst() throws Exception {
+    try (var slow = RawClient.connected(broker.port(), Connect.of("slow").expiry(0).receiveMaximum(1));
+        var quick = RawClient.connected(broker.port(), Connect.of("quick").expiry(0));
+        var publisher = RawClient.connected(broker.port(), Connect.of("publisher"))) {
+      slow.subscribe("t", 1);
+      quick.subscribe("t", 1);
+      for (int i = 0; i < 3; i++) publisher.publishAndWait("t", "0123456789");
+
+      assertThat(api.get("/clients/slow").member("inFlight")).isEqualTo("1");
+      assertThat(api.get("/clients/slow").member("queued")).isEqualTo("2");
+      assertThat(api.get("/clients/slow").json().get("queuedBytes").getAsLong()).isGreaterThanOrEqualTo(20);
+      assertThat(api.get("/clients/slow").json().get("memoryBytes").getAsLong()).isGreaterThan(30);
+      assertThat(api.get("/clients/quick").member("inFlight")).isEqualTo("3");
+      assertThat(api.get("/top/clients?by=queued").members("clientId")).containsExactly("slow");
+      assertThat(api.get("/top/clients?by=in-flight").members("clientId")).containsExactly("quick", "slow");
+      assertThat(api.get("/top/clients?by=in-flight&limit=1").members("clientId")).containsExactly("quick");
+      assertThat(bean().top(ClientFigure.IN_FLIGHT, 10)).extracting(ClientRow::clientId).containsExactly("quick", "slow");
+      assertThat(api.get("/top/clients?by=name").status()).isEqualTo(400);
+      assertThat(api.get("/top/clients?limit=101").status()).isEqualTo(400);
+      assertThat(api.get("/top/clients?cursor=a").status()).isEqualTo(400);
+    }
+  }
+
+  @Test
+  void aClientIsDisconnectedWithAndWithoutADurableSession() {
+    try (var online = RawClient.connected(broker.port(), Connect.of("online").expiry(0).will("gone", "online", 1, 0));
+        var durable = RawClient.connected(broker.port(), Connect.of("durable"));
+        var watcher = RawClient.connected(broker.port(), Connect.of("watcher"))) {
+      watcher.subscribe("gone", 1);
+      assertThat(api.delete("/clients/none").status()).isEqualTo(404);
+      assertThat(api.delete("/clients/online").status()).isEqualTo(200);
+      assertThat(online.expect(RawClient.DISCONNECT).reason()).isEqualTo(ADMINISTRATIVE_ACTION);
+      assertThat(watcher.next(RawClient.PUBLISH).text()).isEqualTo("online");
+      assertThat(api.delete("/clients/online").status()).isEqualTo(404);
+      assertThat(api.delete("/clients/durable").status()).isEqualTo(200);
+      assertThat(durable.expect(RawClient.DISCONNECT).reason()).isEqualTo(ADMINISTRATIVE_ACTION);
+    }
+    assertThat(api.get("/sessions/online").status()).isEqualTo(404);
+    assertThat(api.get("/sessions/durable").status()).isEqualTo(200);
+  }
+}
