@@ -16,6 +16,7 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Terms;
 import io.netty.channel.local.LocalAddress;
 import java.net.SocketAddress;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -93,7 +94,7 @@ final class SendingWill implements Sending {
             if (authorization.verdicts().allows(grant.policy(), Access.publish(will.topic(), will.qos(), will.retain()))) publish();
             else deny();
           };
-      authorization.known(client).ifPresentOrElse(granted, () -> ask(authorization, client, granted));
+      authorization.known(client, List.of()).ifPresentOrElse(granted, () -> ask(authorization, client, granted));
     }
 
     private void ask(Authorization authorization, Subject client, Consumer<Grant> granted) {

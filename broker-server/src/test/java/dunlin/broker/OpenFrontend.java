@@ -4,6 +4,7 @@ import dunlin.broker.auth.AskingLoop;
 import dunlin.broker.auth.Authentication;
 import dunlin.broker.auth.AuthenticationProvider;
 import dunlin.broker.auth.AuthenticationSettings;
+import dunlin.broker.jwt.JwtSettings;
 import dunlin.broker.codec.PacketLimits;
 import dunlin.broker.codec.ProtocolVersion;
 import dunlin.broker.connect.ConnectionView;
@@ -129,8 +130,8 @@ public final class OpenFrontend implements AutoCloseable {
             new FrontendSettings.Lanes(lanes, LANE_MESSAGES, 1_000, WIDE),
             GROUP_WAITS);
     var anybody = 
-        new AuthenticationSettings(true, "*", "", "", Duration.ZERO, "", "", Duration.ofSeconds(5), 2, 100, 0); // independent of a PROXY header
-    authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), meters);
+        new AuthenticationSettings(true, "*", "", "", JwtSettings.defaults(), Duration.ZERO, "", "", Duration.ofSeconds(5), 2, 100, 0); // independent of a PROXY header
+    authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), InstantSource.system(), meters);
     frontend = new Frontend(settings, budget, authentication, new FrontendIdentity("node", 7), InstantSource.system(), meters, drops, noListener());
     frontend.open(new Tiers(dist, retain, sessions, alone));
   }

@@ -8,9 +8,11 @@ import java.nio.charset.CoderResult;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -28,12 +30,15 @@ import org.jspecify.annotations.Nullable;
 public final class AclFile {
   /*
    * Owner: stateless.
-   * Bounds: SIZE_MAX bytes, RULES_MAX rules, LEVELS_MAX levels of a pattern.
+   * Bounds: SIZE_MAX bytes, RULES_MAX rules, LEVELS_MAX levels of a pattern. Of one client, whose rules stay with its connection:
+   * CLIENT_RULES_MAX rules with CLIENT_LEVELS_MAX levels in all.
    * Failure: whatever is wrong makes the whole file invalid; the message names line and column. So is a file without a
    * rule: it is more likely damaged than meant.
    */
   private static final int SIZE_MAX = 16 * 1_024 * 1_024;
   private static final int RULES_MAX = 100_000;
+  private static final int CLIENT_RULES_MAX = 64;
+  private static final int CLIENT_LEVELS_MAX = 512;
 
   private final String name;
   private final RuleSet rules = new RuleSet();
@@ -62,6 +67,28 @@ public final class AclFile {
   public static RuleSet read(Path file) throws IOException {
     if (Files.size(file) > SIZE_MAX) throw new MalformedException(1, 1, "the file is larger than " + SIZE_MAX + " bytes");
     return parse(String.valueOf(file.getFileName()), Files.readAllBytes(file));
+  }
+
+  /**
+   * Reads rules of one client, each without whom it is about: {@code allow publish devices/%c/up qos=1}.
+   *
+   * @param name for the sources of the rules
+   * @throws MalformedException whose line is the place of the rule, from 1
+   */
+  public static List<AccessRule> ofClient(String name, List<String> texts) {
+    if (texts.size() > CLIENT_RULES_MAX) throw new MalformedException(CLIENT_RULES_MAX + 1, 1, "more than " + CLIENT_RULES_MAX + " rules");
+    List<AccessRule> rules = new ArrayList<>(texts.size());
+    int levels = 0;
+    for (String text : texts) {
+      Words words = new Words(rules.size() + 1, text);
+      words.expect("allow or deny");
+      if (!words.word.equals("allow") && !words.word.equals("deny")) throw words.wrong("expected allow or deny");
+      AccessRule rule = rule(name, words, words.word.equals("allow"));
+      levels += rule.topics().levels().size();
+      if (levels > CLIENT_LEVELS_MAX) throw words.wrong("more than " + CLIENT_LEVELS_MAX + " levels in all rules");
+      rules.add(rule);
+    }
+    return rules;
   }
 
   /** @param name of the file, for the sources of its rules */
@@ -106,16 +133,18 @@ public final class AclFile {
 
   private void rule(Words words, boolean allows) {
     if (rules.size() == RULES_MAX) throw words.wrong("more than " + RULES_MAX + " rules");
-    RuleSet.Who who = who(words);
+    rules.add(who(words), rule(name, words, allows));
+  }
+
+  /** What stands behind whom a rule is about. */
+  private static AccessRule rule(String source, Words words, boolean allows) {
     words.expect("what the rule is about: publish, subscribe, receive, read or all");
     EnumSet<AccessAction> actions = actions(words);
     words.expect("a topic pattern");
     TopicPattern topics = topics(words);
     Conditions conditions = new Conditions(actions);
     while (words.next()) conditions.read(words);
-    rules.add(
-        who,
-        new AccessRule(name + ':' + words.number, allows, actions, topics, conditions.qosMax, conditions.retain, conditions.share));
+    return new AccessRule(source + ':' + words.number, allows, actions, topics, conditions.qosMax, conditions.retain, conditions.share);
   }
 
   private RuleSet.Who who(Words words) {

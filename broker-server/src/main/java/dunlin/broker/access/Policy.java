@@ -18,15 +18,18 @@ public final class Policy {
    */
   private final List<RuleTrie> rules;
   private final Map<String, String> values;
+  private final int ownLevels;
   private final int hash;
 
   /**
    * @param rules whose places are those of one source
    * @param values of the placeholders that they have
+   * @param ownLevels levels of the patterns of rules that no other policy has
    */
-  Policy(List<RuleTrie> rules, Map<String, String> values) {
+  Policy(List<RuleTrie> rules, Map<String, String> values, int ownLevels) {
     this.rules = List.copyOf(rules);
     this.values = Map.copyOf(values);
+    this.ownLevels = ownLevels;
     int identity = 0;
     for (RuleTrie each : rules) identity = 31 * identity + System.identityHashCode(each);
     this.hash = 31 * identity + values.hashCode();
@@ -36,7 +39,7 @@ public final class Policy {
   public static Policy of(Subject subject, List<AccessRule> rules) {
     RuleTrie trie = new RuleTrie();
     for (int i = 0; i < rules.size(); i++) trie.add(i, rules.get(i));
-    return new Policy(List.of(trie), values(subject, rules));
+    return new Policy(List.of(trie), values(subject, rules), 0);
   }
 
   /** What the placeholders of some rules stand for. */
@@ -83,6 +86,11 @@ public final class Policy {
 
   private @Nullable Placed denialIn(Access asked, Placed allowed) {
     return new Question(asked, values).denialIn(rules, allowed.place());
+  }
+
+  /** The levels of the patterns of rules that no other policy has, for the memory that it keeps. */
+  int ownLevels() {
+    return ownLevels;
   }
 
   @Override

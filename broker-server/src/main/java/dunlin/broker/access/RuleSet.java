@@ -11,7 +11,7 @@ import java.util.Set;
 public final class RuleSet {
   /*
    * Owner: the thread that builds it, until it is handed out; it does not change any more after that.
-   * Bounds: those of its source. A policy has no rules of its own, only the values of its placeholders.
+   * Bounds: those of its source. A policy has only the values of its placeholders, and the rules of its client, whose source bounds them.
    */
   /** Whom a rule is about. */
   sealed interface Who {
@@ -43,7 +43,8 @@ public final class RuleSet {
 
   private int size;
 
-  RuleSet() {}
+  /** No rules. */
+  public RuleSet() {}
 
   void addMember(String group, String user) {
     List<String> all = memberships.computeIfAbsent(user, _ -> new ArrayList<>(1));
@@ -72,20 +73,39 @@ public final class RuleSet {
 
   /** The policy of a client. */
   public Policy policyOf(Subject subject) {
+    return policyOf(subject, List.of());
+  }
+
+  /**
+   * The policy of a client that has rules of its own.
+   *
+   * @param own they stand behind all others
+   */
+  public Policy policyOf(Subject subject, List<AccessRule> own) {
     List<RuleTrie> tries = new ArrayList<>(4);
     Map<String, String> values = new HashMap<>(4);
     include(everyone, subject, tries, values);
     if (subject.user().isEmpty()) {
       include(anonymous, subject, tries, values);
     } else {
-      Section own = users.get(subject.user());
-      if (own != null) include(own, subject, tries, values);
+      Section named = users.get(subject.user());
+      if (named != null) include(named, subject, tries, values);
       for (String group : memberships.getOrDefault(subject.user(), List.of())) {
         Section section = groups.get(group);
         if (section != null) include(section, subject, tries, values);
       }
     }
-    return new Policy(tries, values);
+    if (own.isEmpty()) return new Policy(tries, values, 0);
+    RuleTrie trie = new RuleTrie();
+    int place = size;
+    int levels = 0;
+    for (AccessRule rule : own) {
+      trie.add(place++, rule);
+      levels += rule.topics().levels().size();
+    }
+    tries.add(trie);
+    values.putAll(Policy.values(subject, own));
+    return new Policy(tries, values, levels);
   }
 
   private static void include(Section section, Subject subject, List<RuleTrie> tries, Map<String, String> values) {

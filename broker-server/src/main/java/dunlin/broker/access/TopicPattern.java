@@ -2,6 +2,7 @@ package dunlin.broker.access;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /**
  * The topics that a rule is about: a topic filter in which a level may be a placeholder, which stands for one literal
@@ -12,7 +13,8 @@ import java.util.List;
  */
 public record TopicPattern(String text, List<Level> levels) {
   static final int LEVELS_MAX = 128;
-  private static final String ATTRIBUTES = "cert.cn, cert.o, cert.ou";
+  private static final String ATTRIBUTES = "cert.cn, cert.o, cert.ou or token.CLAIM";
+  private static final Pattern OF_TOKEN = Pattern.compile("%\\{token\\.[A-Za-z0-9_-]{1,64}}");
 
   /** One level of a pattern. */
   sealed interface Level {
@@ -100,9 +102,11 @@ public record TopicPattern(String text, List<Level> levels) {
       case "%u" -> Subject.USER;
       case "%tenant" -> Subject.TENANT;
       case "%{cert.cn}", "%{cert.o}", "%{cert.ou}" -> level.substring(2, level.length() - 1);
-      default ->
-          throw new InvalidException(
-              from, "unknown placeholder; there is %c, %u, %tenant and %{NAME} with one of " + ATTRIBUTES + ", each alone in its level");
+      default -> {
+        if (OF_TOKEN.matcher(level).matches()) yield level.substring(2, level.length() - 1);
+        throw new InvalidException(
+            from, "unknown placeholder; there is %c, %u, %tenant and %{NAME} with one of " + ATTRIBUTES + ", each alone in its level");
+      }
     };
   }
 }

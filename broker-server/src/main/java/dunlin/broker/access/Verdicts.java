@@ -15,6 +15,9 @@ public final class Verdicts {
   private static final int WEIGHT_MAX = 32 * 1_024 * 1_024;
   private static final int ENTRY_BYTES = 192;
 
+  /** A level of a rule that only one client has, which leaves with the last verdict about it. */
+  private static final int LEVEL_BYTES = 256;
+
   private final Cache<Key, Boolean> topics;
   private final Cache<Key, Coverage> filters;
 
@@ -28,7 +31,7 @@ public final class Verdicts {
   private static <V> Cache<Key, V> cache() {
     return Caffeine.newBuilder()
         .maximumWeight(WEIGHT_MAX / 2)
-        .weigher((Key key, V _) -> ENTRY_BYTES + 2 * (key.asked().topic().length() + key.asked().group().length()))
+        .weigher((Key key, V _) -> ENTRY_BYTES + 2 * (key.asked().topic().length() + key.asked().group().length()) + LEVEL_BYTES * key.policy().ownLevels())
         .executor(Runnable::run)
         .build();
   }

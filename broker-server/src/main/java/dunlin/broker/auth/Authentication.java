@@ -17,6 +17,8 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -25,6 +27,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -88,7 +91,9 @@ public final class Authentication implements AutoCloseable {
   private final ClientIds clientIds;
   private final @Nullable AuthenticationProvider provider;
   private final @Nullable FileAuthenticator file;
-  private final @Nullable Authorization authorization;
+  private final @Nullable JwtAuthenticator tokens;
+  private final InstantSource wall;
+  private final Authorization authorization;
   private final @Nullable Authenticator authenticator;
   private final Map<String, EnhancedAuthenticator> methods;
   private final FailureLimit failures;
@@ -102,13 +107,22 @@ public final class Authentication implements AutoCloseable {
       AuthenticationSettings settings,
       @Nullable AuthenticationProvider provider,
       @Nullable FileAuthenticator file,
+      @Nullable JwtAuthenticator tokens,
       List<Authenticators> all,
+      InstantSource wall,
       MeterRegistry meters) {
     this.settings = settings;
     this.clientIds = ClientIds.of(settings.clientIds());
     this.provider = provider;
     this.file = file;
-    this.authorization = Authorization.open(settings.aclFile(), all.stream().flatMap(each -> each.authorizer().stream()).toList(), meters);
+    this.tokens = tokens;
+    this.wall = wall;
+    this.authorization =
+        Authorization.open(
+            settings.aclFile(),
+            !settings.jwt().meaning().rules().isEmpty(),
+            all.stream().flatMap(each -> each.authorizer().stream()).toList(),
+            meters);
     this.authenticator = onlyAuthenticator(all);
     this.methods = byMethod(all);
     this.failures = new FailureLimit(settings.failuresMax(), System::nanoTime);
@@ -159,6 +173,7 @@ public final class Authentication implements AutoCloseable {
   public static void check(AuthenticationSettings settings) {
     ClientIds.of(settings.clientIds());
     if (!settings.passwordFile().isEmpty()) FileAuthenticator.check(settings.passwordFile());
+    JwtAuthenticator.check(settings.jwt());
     Authorization.check(settings.aclFile());
   }
 
@@ -175,6 +190,7 @@ public final class Authentication implements AutoCloseable {
   public static boolean mayListenAnywhere(AuthenticationSettings settings, Authenticators embedded) {
     return settings.anonymous()
         || !settings.passwordFile().isEmpty()
+        || settings.jwt().enabled()
         || !settings.provider().isEmpty()
         || embedded.passwords().isPresent()
         || !embedded.methods().isEmpty();
@@ -184,29 +200,35 @@ public final class Authentication implements AutoCloseable {
    * Opens the files and the provider that the settings name.
    *
    * @param embedded the authenticators of the application that embeds the node
+   * @param wall the time that tokens are compared with
    * @throws SettingException if one of them cannot be opened, or if they conflict
    */
-  public static Authentication open(AuthenticationSettings settings, Authenticators embedded, MeterRegistry meters) {
+  public static Authentication open(AuthenticationSettings settings, Authenticators embedded, InstantSource wall, MeterRegistry meters) {
     List<Authenticators> all = new ArrayList<>();
     all.add(embedded);
     FileAuthenticator file = settings.passwordFile().isEmpty() ? null : FileAuthenticator.open(settings.passwordFile(), settings.passwordCache(), meters);
     if (file != null) all.add(new Authenticators(Optional.of(file), List.of(file)));
     AuthenticationProvider provider = settings.provider().isEmpty() ? null : provider(settings.provider());
+    JwtAuthenticator tokens = null;
     try {
       if (provider != null) all.add(provider.open(settings.providerOptions()));
-      return new Authentication(settings, provider, file, all, meters);
-    } catch (SettingException e) {
+      if (settings.jwt().enabled()) {
+        tokens = JwtAuthenticator.open(settings.jwt(), wall, meters);
+        all.add(new Authenticators(Optional.empty(), List.of(tokens)));
+      }
+      return new Authentication(settings, provider, file, tokens, all, wall, meters);
+    } catch (RuntimeException e) {
       if (provider != null) provider.close();
-      throw e;
-    } catch (RuntimeException e) { // the provider is foreign code; its message is all that is known
-      if (provider != null) provider.close();
+      if (tokens != null) tokens.close();
+      if (provider == null || e instanceof SettingException) throw e;
+      // The provider is foreign code; its message is all that is known.
       throw new SettingException("dunlin.auth.provider: %s cannot be opened: %s".formatted(settings.provider(), e.getMessage()), e);
     }
   }
 
   /** An instance for a frontend that does not authenticate clients. */
   public static Authentication none(MeterRegistry meters) {
-    return open(AuthenticationSettings.defaults(), Authenticators.none(), meters);
+    return open(AuthenticationSettings.defaults(), Authenticators.none(), InstantSource.system(), meters);
   }
 
   private static AuthenticationProvider provider(String name) {
@@ -262,19 +284,30 @@ public final class Authentication implements AutoCloseable {
     return authenticates() || settings.anonymous();
   }
 
-  /** Reloads a changed password file. Must be called about once a second; throws nothing. */
+  /** Reloads changed files of passwords and keys, and fetches keys. Must be called about once a second; throws nothing. */
   public void refresh() {
     if (file != null) file.refresh();
+    if (tokens != null) tokens.refresh();
   }
 
   /** Reloads changed access rules. Must be called some times a second; throws nothing. */
   public void refreshRules() {
-    if (authorization != null) authorization.refresh();
+    authorization.refresh();
   }
 
   /** What says what clients may do; null if they may do everything. */
   public @Nullable Authorization authorization() {
-    return authorization;
+    return authorization.exists() ? authorization : null;
+  }
+
+  /** What says what a client may do; null if it may do everything. */
+  public @Nullable Authorization authorization(Claims claims) {
+    return claims.rules().isEmpty() ? authorization() : authorization;
+  }
+
+  /** How long a client may stay, in milliseconds from now; empty for as long as it likes. */
+  public OptionalLong millisLeft(Claims claims) {
+    return claims.end().isEmpty() ? OptionalLong.empty() : OptionalLong.of(Math.max(0, Duration.between(wall.instant(), claims.end().get()).toMillis()));
   }
 
   /**
@@ -303,7 +336,13 @@ public final class Authentication implements AutoCloseable {
       if (settings.anonymous()) return new Way.Known(Identity.ANONYMOUS);
       if (peer.certificates().isEmpty()) return nothingShown();
     }
-    return authenticator == null ? nothingShown() : new Way.ByCredentials(authenticator);
+    Authenticator asked = isToken(packet) ? tokens : authenticator;
+    return asked == null ? nothingShown() : new Way.ByCredentials(asked);
+  }
+
+  /** What looks like a token is never tried as a password, and no other password as a token, so their order does not matter. */
+  private boolean isToken(Packet.Connect packet) {
+    return tokens != null && tokens.takes(Optional.ofNullable(packet.userName()), Optional.ofNullable(packet.password()));
   }
 
   private static Way nothingShown() {
@@ -363,16 +402,16 @@ public final class Authentication implements AutoCloseable {
   }
 
   /**
-   * Counts a refusal against its address and logs it, with whether it was the last one that the address may have in
+   * Counts a refusal against its address, unless it is for a failure of the server, and logs it, with whether it was the last one that the address may have in
    * this minute.
    */
   public void refused(Credentials who, @Nullable String method, ReasonCode reason, String explanation) {
     SocketAddress address = who.peer().address();
-    boolean last = failures.failed(address);
+    boolean last = isOfClient(reason) && failures.failed(address);
     if (!eventLines.admits()) return;
     EventLine.of(events, Level.INFO, "authentication-refused")
         .text("client", who.clientId())
-        .text("user", who.userName().orElse(""))
+        .text("user", who.userName().filter(name -> tokens == null || tokens.isName(name)).orElse(""))
         .text("method", method == null ? "" : method)
         .text("address", address.toString())
         .word("listener", who.peer().listener())
@@ -383,9 +422,15 @@ public final class Authentication implements AutoCloseable {
         .write();
   }
 
+  /** Whether the client has failed, and not the server. */
+  private static boolean isOfClient(ReasonCode reason) {
+    return reason != ReasonCode.SERVER_UNAVAILABLE && reason != ReasonCode.SERVER_BUSY;
+  }
+
   @Override
   public void close() {
     executor.shutdownNow();
+    if (tokens != null) tokens.close();
     if (provider != null) provider.close();
   }
 }

@@ -1,10 +1,12 @@
 package dunlin.broker.auth;
 
+import dunlin.broker.jwt.JwtSettings;
 import dunlin.runtime.Setting;
 import dunlin.runtime.Settings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * Who may connect, and the bounds on authentication.
@@ -13,6 +15,7 @@ import java.util.List;
  * @param clientIds template of the client identifiers that a user may have, {@code *} for any
  * @param passwordFile the password file, empty for none
  * @param aclFile the file of access rules, empty for none
+ * @param jwt tokens
  * @param passwordCache how long a correct password of the file is recognized without its verifier; zero for not at all
  * @param provider name or class name of an {@link AuthenticationProvider}, empty for none
  * @param providerOptions options for the provider, in its own format
@@ -27,6 +30,7 @@ public record AuthenticationSettings(
     String clientIds,
     String passwordFile,
     String aclFile,
+    JwtSettings jwt,
     Duration passwordCache,
     String provider,
     String providerOptions,
@@ -87,10 +91,13 @@ public record AuthenticationSettings(
               + " rest of the"
               + " minute. 0 means no limit.");
 
-  /** The settings that this class reads. */
+  /** The settings that this class reads, and those of tokens. */
   public static final List<Setting<?>> ALL =
-      List.of(
-          ANONYMOUS, CLIENT_IDS, PASSWORD_FILE, ACL_FILE, PASSWORD_CACHE, PROVIDER, PROVIDER_OPTIONS, TIMEOUT, THREADS, QUEUE_MAX, FAILURES_MAX);
+      Stream.concat(
+              Stream.<Setting<?>>of(
+                  ANONYMOUS, CLIENT_IDS, PASSWORD_FILE, ACL_FILE, PASSWORD_CACHE, PROVIDER, PROVIDER_OPTIONS, TIMEOUT, THREADS, QUEUE_MAX, FAILURES_MAX),
+              JwtSettings.ALL.stream())
+          .toList();
 
   public static AuthenticationSettings from(Settings settings) {
     return new AuthenticationSettings(
@@ -98,6 +105,7 @@ public record AuthenticationSettings(
         settings.get(CLIENT_IDS),
         settings.get(PASSWORD_FILE).toString(),
         settings.get(ACL_FILE).toString(),
+        JwtSettings.from(settings),
         settings.get(PASSWORD_CACHE),
         settings.get(PROVIDER),
         settings.get(PROVIDER_OPTIONS),
@@ -110,7 +118,7 @@ public record AuthenticationSettings(
   /** The default: no client has to authenticate, so none is accepted from other machines. */
   public static AuthenticationSettings defaults() {
     return new AuthenticationSettings(
-        false, CLIENT_IDS.defaultValue(), "", "", PASSWORD_CACHE.defaultValue(), "", "", TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(),
+        false, CLIENT_IDS.defaultValue(), "", "", JwtSettings.defaults(), PASSWORD_CACHE.defaultValue(), "", "", TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(),
         FAILURES_MAX.defaultValue());
   }
 }

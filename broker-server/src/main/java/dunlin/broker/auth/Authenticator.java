@@ -36,10 +36,20 @@ public interface Authenticator {
 
   /** The decision about a client. */
   sealed interface Decision {
-    /** The client may connect. */
-    record Accepted(Identity identity) implements Decision {
+    /**
+     * The client may connect.
+     *
+     * @param claims what its credentials say beside who it is
+     */
+    record Accepted(Identity identity, Claims claims) implements Decision {
       public Accepted {
         Objects.requireNonNull(identity);
+        Objects.requireNonNull(claims);
+      }
+
+      /** The client may connect, for as long as it likes. */
+      public Accepted(Identity identity) {
+        this(identity, Claims.none());
       }
     }
 

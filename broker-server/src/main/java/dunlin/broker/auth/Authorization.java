@@ -1,5 +1,7 @@
 package dunlin.broker.auth;
 
+import dunlin.broker.access.AccessAction;
+import dunlin.broker.access.AccessRule;
 import dunlin.broker.access.AclFile;
 import dunlin.broker.access.Grant;
 import dunlin.broker.access.RuleSet;
@@ -10,16 +12,18 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the policies of clients come from: the file of rules, or an {@link Authorizer} of the application. A frontend
- * without either has none of this, and its clients may do everything within their tenant.
+ * Where the policies of clients come from: the file of rules and behind it the rules of a client's own {@link Claims}, or an
+ * {@link Authorizer} of the application. Without any of these, clients may do everything within their tenant.
  */
 public final class Authorization {
   /*
@@ -31,23 +35,28 @@ public final class Authorization {
   private static final String KEY = "dunlin.auth.acl-file";
   private static final String RELOADS = "dunlin.auth.acl-file.reloads";
 
+  /** What a client's token has allowed at CONNECT is not known when its will is sent, and is not checked a second time. */
+  private static final List<AccessRule> CHECKED_AT_CONNECT = List.of(AccessRule.of(true, Set.of(AccessAction.PUBLISH), "#"));
+
   private final Verdicts verdicts = new Verdicts();
   private final @Nullable Authorizer authorizer;
   private final @Nullable FollowedFile file;
+  private final boolean ofTokens;
 
-  /** Replaced as a whole by refresh(); null only without a file. */
-  private volatile @Nullable RuleSet rules;
+  /** Replaced as a whole by refresh(). */
+  private volatile RuleSet rules = new RuleSet();
 
   private volatile Runnable changed = () -> {};
 
-  private Authorization(String file, @Nullable Authorizer authorizer, MeterRegistry meters) {
+  private Authorization(String file, boolean ofTokens, @Nullable Authorizer authorizer, MeterRegistry meters) {
     this.authorizer = authorizer;
+    this.ofTokens = ofTokens;
     this.file = file.isEmpty() ? null : FollowedFile.open(KEY, file, "rules", this::load, RELOADS, meters);
     Gauge.builder("dunlin.auth.verdicts", verdicts, Verdicts::size)
         .description("Decisions about topics and topic filters that are remembered")
         .register(meters);
     if (this.file == null) return;
-    Gauge.builder("dunlin.auth.acl-file.rules", this, each -> each.rules().size())
+    Gauge.builder("dunlin.auth.acl-file.rules", this, each -> each.rules.size())
         .description("Rules of the file of access rules as it was last read")
         .register(meters);
   }
@@ -61,17 +70,21 @@ public final class Authorization {
    * Opens the file of rules, or takes the authorizer of the application.
    *
    * @param file empty for none
-   * @return null if there is neither
+   * @param ofTokens whether tokens bring rules
    * @throws SettingException if the file cannot be read or is invalid, or if there are several sources
    */
-  static @Nullable Authorization open(String file, List<Authorizer> authorizers, MeterRegistry meters) {
-    if (authorizers.size() + (file.isEmpty() ? 0 : 1) > 1) {
+  static Authorization open(String file, boolean ofTokens, List<Authorizer> authorizers, MeterRegistry meters) {
+    if (authorizers.size() + (file.isEmpty() && !ofTokens ? 0 : 1) > 1) {
       throw new SettingException(
-          "dunlin.auth: only one source of access rules is allowed, but several of dunlin.auth.acl-file, dunlin.auth.provider and the embedding"
-              + " application have one");
+          "dunlin.auth: only one source of access rules is allowed, but several of dunlin.auth.acl-file or dunlin.auth.jwt.acl-claim, dunlin.auth.provider and"
+              + " the embedding application have one");
     }
-    if (file.isEmpty() && authorizers.isEmpty()) return null;
-    return new Authorization(file, authorizers.isEmpty() ? null : authorizers.getFirst(), meters);
+    return new Authorization(file, ofTokens, authorizers.isEmpty() ? null : authorizers.getFirst(), meters);
+  }
+
+  /** Whether there are rules for all clients, so that one without rules of its own may do nothing. */
+  boolean exists() {
+    return file != null || ofTokens || authorizer != null;
   }
 
   private int load(Path path) throws IOException {
@@ -88,10 +101,6 @@ public final class Authorization {
     }
   }
 
-  private RuleSet rules() {
-    return Objects.requireNonNull(rules, "no file");
-  }
-
   /** Sets what is run after the rules have changed, on the thread that calls {@link #refresh}. */
   public void onChange(Runnable task) {
     changed = task;
@@ -103,8 +112,10 @@ public final class Authorization {
   }
 
   /** The client that rules are applied to. */
-  public static Subject subject(Identity identity, String clientId, Peer peer) {
-    return new Subject(identity.tenant(), clientId, identity.user(), CertificateSubject.attributesOf(peer), true);
+  public static Subject subject(Identity identity, String clientId, Peer peer, Claims claims) {
+    Map<String, String> attributes = new HashMap<>(CertificateSubject.attributesOf(peer));
+    claims.attributes().forEach((name, text) -> attributes.put("token." + name, text));
+    return new Subject(identity.tenant(), clientId, identity.user(), attributes, true);
   }
 
   /** The client that left a will, when its connection has ended. */
@@ -112,9 +123,15 @@ public final class Authorization {
     return new Subject(tenant, clientId, user, Map.of(), false);
   }
 
-  /** The policy of a client, if it is known without asking an authorizer. */
-  public Optional<Grant> known(Subject client) {
-    return file == null ? Optional.empty() : Optional.of(Grant.following(this::rules, client));
+  /**
+   * The policy of a client, if it is known without asking an authorizer.
+   *
+   * @param own the rules of its credentials; they are not known of an absent client
+   */
+  public Optional<Grant> known(Subject client, List<AccessRule> own) {
+    if (authorizer != null) return Optional.empty();
+    List<AccessRule> behind = !client.connected() && ofTokens ? CHECKED_AT_CONNECT : own;
+    return Optional.of(Grant.following(() -> rules, client, behind));
   }
 
   /** Asks the authorizer, if {@link #known} has no answer. */

@@ -42,11 +42,21 @@ public interface EnhancedAuthenticator {
       }
     }
 
-    /** The client is authenticated: CONNACK, or AUTH 0x00 if it is already connected. */
-    record Success(byte[] data, Identity identity) implements Step {
+    /**
+     * The client is authenticated: CONNACK, or AUTH 0x00 if it is already connected.
+     *
+     * @param claims what its credentials say beside who it is; they replace those of before
+     */
+    record Success(byte[] data, Identity identity, Claims claims) implements Step {
       public Success {
         Objects.requireNonNull(data);
         Objects.requireNonNull(identity);
+        Objects.requireNonNull(claims);
+      }
+
+      /** The client is authenticated, for as long as it likes. */
+      public Success(byte[] data, Identity identity) {
+        this(data, identity, Claims.none());
       }
     }
 

@@ -8,6 +8,7 @@ import dunlin.broker.auth.AuthenticationCall.Answer;
 import dunlin.broker.auth.Authenticator.Credentials;
 import dunlin.broker.auth.Authenticator.Decision;
 import dunlin.broker.auth.Authorization;
+import dunlin.broker.auth.Claims;
 import dunlin.broker.auth.ClientIds;
 import dunlin.broker.auth.EnhancedAuthenticator;
 import dunlin.broker.auth.EnhancedAuthenticator.Exchange;
@@ -18,6 +19,7 @@ import dunlin.broker.auth.Refusal;
 import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.Will;
 import dunlin.broker.meter.Denials;
+import dunlin.broker.session.LiveSession;
 import dunlin.broker.session.SessionAccess;
 import dunlin.model.ReasonCode;
 import io.netty.util.concurrent.ScheduledFuture;
@@ -102,13 +104,13 @@ final class Admission {
     }
     Credentials who = credentials;
     switch (way) {
-      case Authentication.Way.Known(var known) -> accepted(known, NOTHING);
+      case Authentication.Way.Known(var known) -> accepted(known, Claims.none(), NOTHING);
       case Authentication.Way.Refused(var reason, var explanation) -> refused(reason, explanation);
       case Authentication.Way.ByCredentials(var asked) ->
           authentication
               .known(asked, who)
               .ifPresentOrElse(
-                  known -> accepted(known, NOTHING), () -> ask(() -> asked.authenticate(who), this::decided));
+                  known -> accepted(known, Claims.none(), NOTHING), () -> ask(() -> asked.authenticate(who), this::decided));
       case Authentication.Way.ByMethod(var asked) -> {
         authenticator = asked;
         begin(asked, packet.authenticationData());
@@ -145,7 +147,7 @@ final class Admission {
 
   private void decided(Decision decision) {
     switch (decision) {
-      case Decision.Accepted(var who) -> accepted(who, NOTHING);
+      case Decision.Accepted(var who, var claims) -> accepted(who, claims, NOTHING);
       case Decision.Refused(var reason, var explanation) -> refused(reason, explanation);
     }
   }
@@ -171,7 +173,7 @@ final class Admission {
   private void stepped(Turn turn) {
     switch (turn.step()) {
       case Step.Continue(var data) -> goOn(turn.exchange(), data);
-      case Step.Success(var data, var who) -> accepted(who, data);
+      case Step.Success(var data, var who, var claims) -> accepted(who, claims, data);
       case Step.Failure(var reason, var explanation) -> refused(reason, explanation);
     }
   }
@@ -234,7 +236,7 @@ final class Admission {
 
   // ------------------------------------------------------------------------------------------------------------- what came of it
 
-  private void accepted(Identity who, byte[] data) {
+  private void accepted(Identity who, Claims claims, byte[] data) {
     Packet.Connect connecting = packet;
     String certified = Authentication.certifiedUser(credentials.peer());
     if (!certified.isEmpty() && !certified.equals(who.user())) {
@@ -244,9 +246,11 @@ final class Admission {
       // identifier is accepted.
       refused(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "this user may not have this client identifier (dunlin.auth.client-ids)");
     } else if (connecting != null) {
-      authorize(connecting, who, clientId(who, connecting.clientId()), data);
+      authorize(connecting, new Admitted(who, clientId(who, connecting.clientId()), data.length == 0 ? null : data, claims, null));
     } else if (!who.equals(identity)) {
       refused(ReasonCode.NOT_AUTHORIZED, "re-authenticated as another user");
+    } else if (!renewed(who, claims)) {
+      refused(ReasonCode.NOT_AUTHORIZED, "re-authenticated with access rules of its own, and had none");
     } else {
       finish(Authentication.Result.ACCEPTED);
       connection.writer().writePacket(answer(ReasonCode.SUCCESS, data));
@@ -259,35 +263,50 @@ final class Admission {
     return credentials.peer().clientId().or(() -> authentication.clientIds().assign(who.user())).orElseThrow();
   }
 
+  /** What the client has shown now replaces what it has shown before. */
+  private boolean renewed(Identity who, Claims claims) {
+    LiveSession session = Objects.requireNonNull(connection.session());
+    Authorization authorization = authentication.authorization(claims);
+    if (authorization != null) {
+      Subject client = Authorization.subject(who, session.clientId(), credentials.peer(), claims);
+      Optional<Grant> grant = authorization.known(client, claims.rules());
+      if (grant.isPresent() && !session.replaceAccess(client, grant.get())) return false;
+    }
+    connection.endIn(authentication.millisLeft(claims));
+    return true;
+  }
+
   /** Finds out what the client may do, if there are access rules. */
-  private void authorize(Packet.Connect connecting, Identity who, String clientId, byte[] data) {
-    Authorization authorization = authentication.authorization();
+  private void authorize(Packet.Connect connecting, Admitted candidate) {
+    Authorization authorization = authentication.authorization(candidate.claims());
     if (authorization == null) {
-      admit(connecting, who, clientId, data, null);
+      admit(connecting, candidate);
       return;
     }
     Peer peer = credentials.peer();
-    Subject client = Authorization.subject(who, clientId, peer);
+    Subject client = Authorization.subject(candidate.identity(), candidate.clientId(), peer, candidate.claims());
     Consumer<Grant> granted =
         grant ->
-            admit(connecting, who, clientId, data, new SessionAccess(client, grant, authorization.verdicts(), connection.loop().meters().denials()));
+            admit(connecting, candidate.with(new SessionAccess(client, grant, authorization.verdicts(), connection.loop().meters().denials())));
     authorization
-        .known(client)
+        .known(client, candidate.claims().rules())
         .ifPresentOrElse(
             granted,
             () -> ask(() -> authorization.ask(client, Optional.of(peer)), granted, this::notAuthorized));
   }
 
-  private void admit(Packet.Connect connecting, Identity who, String clientId, byte[] data, @Nullable SessionAccess access) {
+  private void admit(Packet.Connect connecting, Admitted client) {
     Will will = connecting.will();
+    SessionAccess access = client.access();
     if (access != null && will != null && !access.mayPublish(Denials.Kind.WILL, will.topic(), will.qos(), will.retain())) {
       finish(Authentication.Result.REFUSED);
       turnAway(ReasonCode.NOT_AUTHORIZED, "the client may not publish its will");
       return;
     }
     finish(Authentication.Result.ACCEPTED);
-    identity = who;
-    connection.admitted(connecting, new Admitted(who, clientId, data.length == 0 ? null : data, access));
+    identity = client.identity();
+    connection.endIn(authentication.millisLeft(client.claims()));
+    connection.admitted(connecting, client);
   }
 
   /** There is no answer to what the client may do, so it may do nothing. */

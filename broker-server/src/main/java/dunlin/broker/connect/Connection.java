@@ -32,12 +32,15 @@ import io.netty.channel.ChannelInboundHandler;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.handler.codec.DecoderException;
+import io.netty.util.concurrent.ScheduledFuture;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -90,6 +93,9 @@ final class Connection extends KeepAliveWheel.Watched
 
   /** While it is authenticated; of a client with an authentication method for as long as it is connected. */
   private @Nullable Admission admission;
+
+  /** Ends the connection when its client's credentials are no longer valid; null if they always are. */
+  private @Nullable ScheduledFuture<?> credentialsEnd;
 
   /** Whether a message was pushed before the session tier's answer to CONNECT arrived. */
   private boolean behindAtOpening;
@@ -388,6 +394,18 @@ final class Connection extends KeepAliveWheel.Watched
     new Opening(this, packet, client).start();
   }
 
+  /** Ends the connection in so many milliseconds, unless its client shows new credentials before; empty for never. */
+  void endIn(OptionalLong millis) {
+    if (credentialsEnd != null) credentialsEnd.cancel(false);
+    credentialsEnd = millis.isEmpty() ? null : loop().executor().schedule(this::credentialsEnded, millis.getAsLong(), TimeUnit.MILLISECONDS);
+  }
+
+  private void credentialsEnded() {
+    String explanation = "the client's credentials are no longer valid";
+    if (state == State.OPENING) refuse(ReasonCode.NOT_AUTHORIZED, explanation);
+    else fail(ReasonCode.NOT_AUTHORIZED, explanation);
+  }
+
   /** Called when the session tier has made this connection the session's owner. */
   void opened(Opening opened, LiveSession live) {
     session = live;
@@ -655,6 +673,7 @@ final class Connection extends KeepAliveWheel.Watched
     if (isEnding()) return;
     state = State.CLOSING;
     if (admission != null) admission.end();
+    endIn(OptionalLong.empty());
     ByteBuf last = writer.take();
     home.keepAlive().watch(this, CLOSE_WAIT_MILLIS);
     // Not called directly from the session's code, which would continue with a session that was left.
@@ -673,6 +692,7 @@ final class Connection extends KeepAliveWheel.Watched
   public void channelInactive(ChannelHandlerContext ctx) {
     state = State.CLOSED;
     if (admission != null) admission.end();
+    endIn(OptionalLong.empty());
     home.socketMemory().settle(this, 0);
     home.socketMemory().forget(this);
     home.keepAlive().forget(this);

@@ -1,5 +1,7 @@
 package dunlin.broker.session;
 
+import dunlin.broker.access.Grant;
+import dunlin.broker.access.Subject;
 import dunlin.broker.codec.ProtocolVersion;
 import dunlin.broker.fanout.Recipient;
 import dunlin.broker.fanout.Subscriber;
@@ -146,6 +148,18 @@ public final class LiveSession implements Recipient {
   /** Whether access rules keep a message from the client. */
   boolean withholds(Publication message, QoS qos, boolean retain) {
     return access != null && !access.mayReceive(message, qos, retain, !durable());
+  }
+
+  /**
+   * Goes on with another policy of the same client, because it has authenticated again.
+   *
+   * @return false if there was none, so that its messages have not been checked
+   */
+  public boolean replaceAccess(Subject client, Grant grant) {
+    if (access == null) return false;
+    access.replace(client, grant);
+    checkAccess();
+    return true;
   }
 
   /** Ends subscriptions that access rules do not allow any more: of a session that is resumed, or after a change of the rules. */

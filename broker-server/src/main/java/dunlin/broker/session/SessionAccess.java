@@ -28,8 +28,8 @@ public final class SessionAccess {
    * Change of rules: the next question uses the new ones. Subscriptions that they do not allow any more are ended soon
    * after that by Subscriptions.checkAccess(), outside of any delivery; until then their messages are withheld.
    */
-  private final Subject client;
-  private final Grant grant;
+  private Subject client;
+  private Grant grant;
   private final Verdicts verdicts;
   private final Denials denials;
 
@@ -49,6 +49,12 @@ public final class SessionAccess {
     this.denials = denials;
     this.applied = grant.policy();
     groups.add("");
+  }
+
+  /** Goes on with another policy of the same client, because it has authenticated again. */
+  void replace(Subject again, Grant by) {
+    client = again;
+    grant = by;
   }
 
   private Policy policy() {

@@ -8,6 +8,8 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -101,5 +103,42 @@ class AclFileTest {
     Path large = directory.resolve("large");
     Files.write(large, new byte[16 * 1_024 * 1_024 + 1]);
     assertThatThrownBy(() -> AclFile.read(large)).isInstanceOf(AclFile.MalformedException.class).hasMessageContaining("larger");
+  }
+
+  @Test
+  void rulesOfOneClientAreReadWithoutWhomTheyAreAbout() {
+    List<AccessRule> rules = AclFile.ofClient("token", List.of("deny publish,read \"a b/#\"", "allow publish up/%c/%{token.site} qos=1 retain=no"));
+    assertThat(rules).extracting(AccessRule::source).containsExactly("token:1", "token:2");
+    assertThat(rules).extracting(AccessRule::allows).containsExactly(false, true);
+    assertThat(rules.get(1).qosMax()).isEqualTo(QoS.AT_LEAST_ONCE);
+    assertThat(AclFile.ofClient("token", List.of())).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "``|1|expected allow or deny",
+        "group a b|1|expected allow or deny",
+        "allow everyone all #|7|expected publish",
+        "allow all|10|a topic pattern",
+        "deny all a/%{token.}|12|unknown placeholder",
+        "deny all a/%{token.a.b}|12|unknown placeholder",
+        "deny all # qos=3|16|qos=0",
+        "allow all a retain|13|at most once"
+      })
+  void anErrorInARuleOfAClientSaysWhere(String rule, int column, String why) {
+    assertThatThrownBy(() -> AclFile.ofClient("token", List.of("allow all a", rule)))
+        .isInstanceOf(AclFile.MalformedException.class)
+        .hasMessageStartingWith("line 2, column " + column + ": ")
+        .hasMessageContaining(why);
+  }
+
+  @Test
+  void aClientHasABoundedNumberOfRules() {
+    assertThatThrownBy(() -> AclFile.ofClient("token", Collections.nCopies(65, "allow all a"))).hasMessageContaining("more than 64 rules");
+    assertThatThrownBy(() -> AclFile.ofClient("token", Collections.nCopies(6, "allow all a" + "/a".repeat(99)))).hasMessageContaining("more than 512 levels");
+    assertThat(AclFile.ofClient("token", Collections.nCopies(64, "allow all a/b/c/d/e/f/g/h"))).hasSize(64);
   }
 }

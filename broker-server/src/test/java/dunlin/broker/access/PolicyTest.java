@@ -140,6 +140,31 @@ class PolicyTest {
   }
 
   @Test
+  void rulesOfTheClientStandBehindAllOthers() {
+    RuleSet rules = AclFileTest.rules("deny everyone publish a/secret", "allow user bob publish b");
+    List<AccessRule> own = AclFile.ofClient("token", List.of("deny publish a/x", "allow publish a/#", "allow publish b"));
+    Policy policy = rules.policyOf(ALICE, own);
+    assertThat(publishes(policy, "a/secret")).isFalse();
+    assertThat(publishes(policy, "a/x")).isFalse();
+    assertThat(publishes(policy, "a/y")).isTrue();
+    assertThat(publishes(policy, "c")).isFalse();
+    assertThat(publishes(rules.policyOf(ALICE), "b")).isFalse();
+    assertThat(publishes(new RuleSet().policyOf(ALICE, own), "b")).isTrue();
+    assertThat(publishes(new RuleSet().policyOf(ALICE), "b")).as("no rule at all").isFalse();
+    assertThat(policy.ownLevels()).isEqualTo(5);
+  }
+
+  /** A claim may be what a user has typed in. */
+  @ParameterizedTest
+  @ValueSource(strings = {"+", "#", "a/b", "+/x", "a+", "", "a\u0000b"})
+  void aValueOfATokenIsNeverAWildcardOrSeveralLevels(String value) {
+    Subject subject = new Subject("t", value.isEmpty() ? "c" : value, "u", Map.of("token.site", value), true);
+    Policy policy = new RuleSet().policyOf(subject, AclFile.ofClient("token", List.of("allow all sites/%{token.site}/#", "allow all own/%c")));
+    for (String topic : new String[] {"sites/x/y", "sites/a/b", "sites/a", "sites/+/x", "own/x", "own/a/b"}) assertThat(publishes(policy, topic)).as(topic).isFalse();
+    for (String filter : new String[] {"sites/+/#", "sites/#", "#", "own/+", "own/#"}) assertThat(reads(policy, filter)).as(filter).isEqualTo(Coverage.NONE);
+  }
+
+  @Test
   void policiesWithTheSameValuesAreEqual() {
     RuleSet rules = AclFileTest.rules("allow everyone all a/#", "allow user bob all %c");
     assertThat(rules.policyOf(Subject.of("t", "c1", "u1"))).isEqualTo(rules.policyOf(Subject.of("t", "c2", "u2"))).hasSameHashCodeAs(rules.policyOf(Subject.of("t", "c2", "u2")));

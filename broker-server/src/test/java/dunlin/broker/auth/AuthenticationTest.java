@@ -11,6 +11,7 @@ import dunlin.broker.auth.Authenticator.Decision;
 import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.PacketEncoder;
 import dunlin.broker.codec.ProtocolVersion;
+import dunlin.broker.jwt.JwtSettings;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.SettingException;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -18,6 +19,7 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -141,7 +143,7 @@ class AuthenticationTest {
     assertThatThrownBy(() -> open(false, new Authenticators(Optional.empty(), List.of(METHOD, METHOD))))
         .isInstanceOf(SettingException.class)
         .hasMessageContaining("method M");
-    assertThatThrownBy(() -> Authentication.open(settings("known", "both"), BOTH, new SimpleMeterRegistry()))
+    assertThatThrownBy(() -> Authentication.open(settings("known", "both"), BOTH, InstantSource.system(), new SimpleMeterRegistry()))
         .isInstanceOf(SettingException.class)
         .hasMessageContaining("dunlin.auth.provider");
   }
@@ -149,18 +151,18 @@ class AuthenticationTest {
   @Test
   void aProviderIsFoundByItsNameOrItsClass() {
     for (String name : List.of("known", Known.class.getName())) {
-      Authentication authentication = Authentication.open(settings(name, "both"), Authenticators.none(), new SimpleMeterRegistry());
+      Authentication authentication = Authentication.open(settings(name, "both"), Authenticators.none(), InstantSource.system(), new SimpleMeterRegistry());
       opened.add(authentication);
       assertThat(authentication.authenticates()).isTrue();
     }
-    assertThatThrownBy(() -> Authentication.open(settings("unknown", ""), Authenticators.none(), new SimpleMeterRegistry()))
+    assertThatThrownBy(() -> Authentication.open(settings("unknown", ""), Authenticators.none(), InstantSource.system(), new SimpleMeterRegistry()))
         .isInstanceOf(SettingException.class)
         .hasMessageContainingAll("dunlin.auth.provider", "unknown", "known");
   }
 
   @Test
   void aProviderThatCannotOpenStopsTheStart() {
-    assertThatThrownBy(() -> Authentication.open(settings("known", "broken"), Authenticators.none(), new SimpleMeterRegistry()))
+    assertThatThrownBy(() -> Authentication.open(settings("known", "broken"), Authenticators.none(), InstantSource.system(), new SimpleMeterRegistry()))
         .isInstanceOf(SettingException.class)
         .hasMessageContainingAll("dunlin.auth.provider", "no such directory server");
   }
@@ -269,14 +271,14 @@ class AuthenticationTest {
   }
 
   private Authentication open(boolean anonymous, Authenticators authenticators) {
-    var settings = new AuthenticationSettings(anonymous, "*", "", "", Duration.ZERO, "", "", Duration.ofSeconds(5), 1, 10, 10);
-    Authentication authentication = Authentication.open(settings, authenticators, new SimpleMeterRegistry());
+    var settings = new AuthenticationSettings(anonymous, "*", "", "", JwtSettings.defaults(), Duration.ZERO, "", "", Duration.ofSeconds(5), 1, 10, 10);
+    Authentication authentication = Authentication.open(settings, authenticators, InstantSource.system(), new SimpleMeterRegistry());
     opened.add(authentication);
     return authentication;
   }
 
   private static AuthenticationSettings settings(String provider, String options) {
-    return new AuthenticationSettings(false, "*", "", "", Duration.ZERO, provider, options, Duration.ofSeconds(5), 1, 10, 10);
+    return new AuthenticationSettings(false, "*", "", "", JwtSettings.defaults(), Duration.ZERO, provider, options, Duration.ofSeconds(5), 1, 10, 10);
   }
 
   private static void assertRefused(Way way, ReasonCode reason) {

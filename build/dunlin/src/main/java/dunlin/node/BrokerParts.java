@@ -110,7 +110,7 @@ final class BrokerParts {
   }
 
   private Frontend openFrontend(Settings settings, boolean clients) {
-    Authentication authentication = node.opening(Authentication.open(authenticationSettings, authenticators, node.meters()));
+    Authentication authentication = node.opening(Authentication.open(authenticationSettings, authenticators, wall, node.meters()));
     if (clients && !authentication.authenticates()) {
       // An embedding application has chosen this in its own code and needs no warning.
       log.atLevel(node.ownsProcess() ? Level.WARN : Level.INFO)

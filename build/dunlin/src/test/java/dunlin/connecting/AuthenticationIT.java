@@ -24,8 +24,11 @@ import com.hivemq.client.mqtt.mqtt5.message.connect.connack.Mqtt5ConnAckReasonCo
 import com.hivemq.client.mqtt.mqtt5.message.disconnect.Mqtt5Disconnect;
 import dunlin.Dunlin;
 import dunlin.TestBroker;
+import dunlin.broker.access.AccessAction;
+import dunlin.broker.access.AccessRule;
 import dunlin.broker.auth.Authenticator.Decision;
 import dunlin.broker.auth.Authenticator;
+import dunlin.broker.auth.Claims;
 import dunlin.broker.auth.Identity;
 import dunlin.broker.auth.PasswordFile;
 import dunlin.harness.RawClient;
@@ -41,10 +44,12 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -364,6 +369,26 @@ class AuthenticationIT {
   }
 
   @Test
+  void whatAnAuthenticatorSaysBesideTheUserIsKept() {
+    Authenticator claiming =
+        _ ->
+            CompletableFuture.completedFuture(
+                new Decision.Accepted(
+                    Identity.of("u"),
+                    new Claims(
+                        Optional.of(Instant.now().plusSeconds(2)),
+                        Map.of("site", "north"),
+                        List.of(AccessRule.of(true, Set.of(AccessAction.PUBLISH), "sites/%{token.site}")))));
+    try (Dunlin node = node(claiming, Map.of());
+        RawClient client = new RawClient(node.tcpPort())) {
+      client.connect(connect(5, 0x82, 0, RawClient.noProperties(), "c", "u"));
+      assertThat(client.publishAndWait("sites/north", "")).isLessThan(0x80);
+      assertThat(client.publishAndWait("sites/south", "")).isEqualTo(0x87);
+      client.expectDisconnect(0x87);
+    }
+  }
+
+  @Test
   void clientsOfTwoTenantsDoNotMeet() {
     try (Dunlin node = node(AuthenticationIT::asNamed, Map.of());
         RawClient one = new RawClient(node.tcpPort());
@@ -518,6 +543,21 @@ class AuthenticationIT {
       assertThatThrownBy(() -> hive(broker, scram).connect().join()).isNotNull();
 
       assertThat(everything.lines()).isNotEmpty().noneMatch(line -> line.contains("horse") || line.contains("staple") || line.contains("p="));
+    }
+  }
+
+  @Test
+  void aTokenThatIsTheUserNameIsNotLogged() throws IOException {
+    Path secret = Files.writeString(directory.resolve("secret"), "0123456789abcdef0123456789abcdef");
+    Map<String, String> settings =
+        Map.of("dunlin.auth.jwt.algorithms", "hs256", "dunlin.auth.jwt.secret-file", secret.toString(), "dunlin.auth.jwt.token-in", "user-name");
+    try (var everything = new Lines("dunlin");
+        var events = new Lines("dunlin.events");
+        var broker = TestBroker.on(directory.resolve("data"), settings)) {
+      assertThat(answer(broker.port(), connect(5, 0x82, 0, RawClient.noProperties(), "c", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2VjcmV0"))).isEqualTo(0x87);
+
+      assertThat(events.lines()).singleElement().asString().contains("event=authentication-refused", "user=\"\"");
+      assertThat(everything.lines()).isNotEmpty().noneMatch(line -> line.contains("c2VjcmV0"));
     }
   }
 

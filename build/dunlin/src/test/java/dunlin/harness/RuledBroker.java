@@ -109,6 +109,11 @@ public final class RuledBroker implements AutoCloseable {
 
   /** The value of a metric with a tag. */
   public int metric(String name, String tag) {
+    return metric(broker, name, tag);
+  }
+
+  /** The value of a metric with a tag, of a broker with an admin port. */
+  public static int metric(TestBroker broker, String name, String tag) {
     var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + broker.node().adminPort() + "/metrics")).build();
     try (HttpClient http = HttpClient.newHttpClient()) {
       return http.send(request, HttpResponse.BodyHandlers.ofString()).body().lines()

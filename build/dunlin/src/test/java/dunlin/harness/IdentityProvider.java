@@ -1,0 +1,143 @@
+package dunlin.harness;
+
+import com.nimbusds.jose.JOSEException;
+import com.nimbusds.jose.JWSAlgorithm;
+import com.nimbusds.jose.JWSHeader;
+import com.nimbusds.jose.crypto.RSASSASigner;
+import com.nimbusds.jose.jwk.JWKSet;
+import com.nimbusds.jose.jwk.RSAKey;
+import com.nimbusds.jose.jwk.gen.RSAKeyGenerator;
+import com.nimbusds.jwt.JWTClaimsSet;
+import com.nimbusds.jwt.SignedJWT;
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Date;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
+
+/** Issues tokens, and publishes its keys at a URL; the server can be made to fail. */
+public final class IdentityProvider implements AutoCloseable {
+  /** What the server does with a request. */
+  public interface Answer {
+    void to(HttpExchange exchange) throws IOException, InterruptedException;
+  }
+
+  private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+  private final AtomicInteger requests = new AtomicInteger();
+  private final HttpServer server;
+  private volatile RSAKey key = newKey("key-1");
+  private volatile Answer answer = this::publish;
+
+  public IdentityProvider() {
+    try {
+      server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    server.setExecutor(threads);
+    server.createContext(
+        "/",
+        exchange -> {
+          requests.incrementAndGet();
+          try (exchange) {
+            answer.to(exchange);
+          } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+          }
+        });
+    server.start();
+  }
+
+  private static RSAKey newKey(String id) {
+    try {
+      return new RSAKeyGenerator(2_048).keyID(id).generate();
+    } catch (JOSEException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** The URL of its keys. */
+  public String url() {
+    return "http://127.0.0.1:" + server.getAddress().getPort() + "/keys";
+  }
+
+  public int requests() {
+    return requests.get();
+  }
+
+  /** Signs with another key from now on, and publishes only that one. */
+  public void rotate(String id) {
+    key = newKey(id);
+  }
+
+  public void answer(Answer next) {
+    answer = next;
+  }
+
+  /** Publishes its key again. */
+  public void recover() {
+    answer = this::publish;
+  }
+
+  private void publish(HttpExchange exchange) throws IOException {
+    byte[] body = keySet().getBytes(StandardCharsets.UTF_8);
+    exchange.sendResponseHeaders(200, body.length);
+    exchange.getResponseBody().write(body);
+  }
+
+  /** Its public keys as a JWK Set. */
+  public String keySet() {
+    return new JWKSet(key.toPublicJWK()).toString();
+  }
+
+  public String token(String user, Duration life) {
+    return token(user, life, claims -> claims);
+  }
+
+  public String token(String user, Duration life, UnaryOperator<JWTClaimsSet.Builder> more) {
+    return signed(key, more.apply(new JWTClaimsSet.Builder().subject(user).audience("mqtt").issueTime(Date.from(Instant.now())).expirationTime(Date.from(Instant.now().plus(life)))).build());
+  }
+
+  /** A token that claims to be of this provider, with a key of somebody else. */
+  public String forged(String user) {
+    return forged(user, key.getKeyID());
+  }
+
+  public String forged(String user, String keyId) {
+    return signed(newKey(keyId), new JWTClaimsSet.Builder().subject(user).audience("mqtt").expirationTime(Date.from(Instant.now().plusSeconds(60))).build());
+  }
+
+  /** Like a valid token, but it names a key that nobody has; the signature is of the right length. */
+  public String naming(String keyId) {
+    return signed(key, keyId, new JWTClaimsSet.Builder().subject("u").audience("mqtt").expirationTime(Date.from(Instant.now().plusSeconds(60))).build());
+  }
+
+  private static String signed(RSAKey key, JWTClaimsSet claims) {
+    return signed(key, key.getKeyID(), claims);
+  }
+
+  private static String signed(RSAKey key, String keyId, JWTClaimsSet claims) {
+    try {
+      var token = new SignedJWT(new JWSHeader.Builder(JWSAlgorithm.RS256).keyID(keyId).build(), claims);
+      token.sign(new RSASSASigner(key));
+      return token.serialize();
+    } catch (JOSEException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    server.stop(0);
+    threads.shutdownNow();
+  }
+}
