@@ -46,8 +46,4 @@ final class Json {
   String text() {
     return String.valueOf(value);
   }
-
-  static String quoted(String text) {
-    return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n") + '"';
-  }
 }

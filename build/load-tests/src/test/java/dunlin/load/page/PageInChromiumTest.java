@@ -3,6 +3,7 @@ package dunlin.load.page;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dunlin.browser.Chromium;
 import dunlin.load.BenchProcess;
 import dunlin.load.Plans;
 import dunlin.load.mqtt.Version;
@@ -46,10 +47,7 @@ class PageInChromiumTest {
   @BeforeEach
   void forget() throws Exception {
     assumeTrue(started != null, "There is no Chromium on PATH to try the page in. Install it (chromium), or name it in DUNLIN_CHROMIUM.");
-    chromium().open("about:blank"); // ends the requests of the previous page
-    await("no page", () -> chromium().evaluate("location.href").equals("about:blank"));
-    chromium().requests.clear();
-    chromium().errors.clear();
+    chromium().forget();
   }
 
   private static Chromium chromium() {
@@ -94,8 +92,8 @@ class PageInChromiumTest {
         assertThat(chromium.text("result-body")).contains("not met: lost: 0", "deliver, QoS 1", "Largest losses");
         assertThat(director.rest()).contains("NOT MET  lost: 0");
         assertThat(chromium.text("status")).startsWith("The run has ended"); // still shown after the tool has ended
-        assertThat(chromium.requests).isNotEmpty().allMatch(request -> request.startsWith(url));
-        assertThat(chromium.errors).isEmpty();
+        assertThat(chromium.requests()).isNotEmpty().allMatch(request -> request.startsWith(url));
+        assertThat(chromium.errors()).isEmpty();
       }
     }
   }
@@ -145,9 +143,7 @@ class PageInChromiumTest {
       assertThat(chromium().text("troubles-body")).contains("network: <b>refused</b>"); // not as markup
 
       chromium().evaluate("document.querySelector('summary').focus()");
-      for (String type : List.of("keyDown", "keyUp")) {
-        chromium().call("Input.dispatchKeyEvent", "{\"type\": \"%s\", \"key\": \"Enter\", \"code\": \"Enter\", \"windowsVirtualKeyCode\": 13, \"text\": \"\\r\"}".formatted(type));
-      }
+      chromium().press("Enter");
 
       await("the table", () -> chromium().text("rows-body").contains("4.00 ms"));
       page.second(Moments.PHASE, Moments.moment(2));
@@ -170,7 +166,7 @@ class PageInChromiumTest {
   }
 
   private static String background(String scheme) throws Exception {
-    chromium().call("Emulation.setEmulatedMedia", "{\"features\": [{\"name\": \"prefers-color-scheme\", \"value\": \"%s\"}]}".formatted(scheme));
+    chromium().prefer(scheme);
     return chromium().evaluate("getComputedStyle(document.body).backgroundColor");
   }
 }
