@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -24,21 +25,27 @@ public final class AdminServer implements AutoCloseable {
   /*
    * Owner: the JDK server's dispatcher thread and THREADS_MAX handlers, which share nothing with the path of messages.
    * Bounds: THREADS_MAX requests at a time and QUEUE_MAX waiting ones; more connections are closed. A client that sends
-   * an incomplete request occupies a handler until sun.net.httpserver.maxReqTime, which bin/dunlin sets.
+   * an incomplete request occupies a handler until sun.net.httpserver.maxReqTime, which bin/dunlin sets, and one that does
+   * not read its answer for ANSWER_SECONDS.
    * Failure: a failed answer is logged, and the connection is closed.
    */
   private static final Logger log = LoggerFactory.getLogger(AdminServer.class);
   private static final int THREADS_MAX = 2;
   private static final int QUEUE_MAX = 64;
+  private static final int ANSWER_SECONDS = 30;
+  private static final Set<String> OWN = Set.of("/health", "/ready", "/metrics");
   private static final String TEXT = "text/plain; charset=utf-8";
   private static final String PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
   private final HttpServer server;
   private final ThreadPoolExecutor handlers;
+  private final Deadlines deadlines = new Deadlines("dunlin-http-deadlines");
   private final Supplier<Optional<String>> unhealthy;
   private final Supplier<Optional<String>> unready;
   /** Null when it does not serve metrics. */
   private final @Nullable Supplier<String> metrics;
+
+  private volatile @Nullable HttpHandler others; // set by the thread that opens the port
 
   private AdminServer(
       HttpServer server, Supplier<Optional<String>> unhealthy, Supplier<Optional<String>> unready, @Nullable Supplier<String> metrics) {
@@ -110,6 +117,15 @@ public final class AdminServer implements AutoCloseable {
     server.createContext(prefix, handler);
   }
 
+  /**
+   * Answers all paths by a handler that have no answer yet.
+   *
+   * @param handler as for {@link #serve}
+   */
+  public void serveOthers(HttpHandler handler) {
+    others = handler;
+  }
+
   /** The port that it listens on. */
   public int port() {
     return server.getAddress().getPort();
@@ -119,17 +135,25 @@ public final class AdminServer implements AutoCloseable {
   public void close() {
     server.stop(0);
     handlers.shutdownNow();
+    deadlines.close();
   }
 
-  private void answer(HttpExchange exchange) {
-    try (exchange) {
+  private void answer(HttpExchange exchange) throws IOException {
+    String path = String.valueOf(exchange.getRequestURI().getPath());
+    HttpHandler other = others;
+    if (other != null && !OWN.contains(path)) other.handle(exchange);
+    else answer(exchange, path);
+  }
+
+  private void answer(HttpExchange exchange, String path) {
+    try (Deadlines.Deadline _ = deadlines.begin(ANSWER_SECONDS);
+        exchange) {
       String method = exchange.getRequestMethod();
       if (!method.equals("GET") && !method.equals("HEAD")) {
         exchange.getResponseHeaders().set("Allow", "GET, HEAD");
         send(exchange, 405, TEXT, "only GET and HEAD\n");
         return;
       }
-      String path = String.valueOf(exchange.getRequestURI().getPath());
       if (path.equals("/health")) probe(exchange, "alive", unhealthy.get());
       else if (path.equals("/ready")) probe(exchange, "ready", unready.get());
       else if (path.equals("/metrics") && metrics != null) send(exchange, 200, PROMETHEUS_TEXT, metrics.get());

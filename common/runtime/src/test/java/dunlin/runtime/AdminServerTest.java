@@ -98,6 +98,19 @@ class AdminServerTest {
   }
 
   @Test
+  void othersAreAnsweredByTheirHandler() throws Exception {
+    server.serveOthers(
+        exchange -> {
+          exchange.sendResponseHeaders(418, -1);
+          exchange.close();
+        });
+
+    for (String path : List.of("/", "/healthy", "/metrics/x")) assertThat(send("GET", path).statusCode()).as(path).isEqualTo(418);
+    assertThat(send("DELETE", "/").statusCode()).isEqualTo(418);
+    for (String path : List.of("/health", "/metrics")) assertThat(send("GET", path).statusCode()).as(path).isEqualTo(200);
+  }
+
+  @Test
   void parallelRequestsAreAnsweredByTwoThreads() {
     List<CompletableFuture<HttpResponse<String>>> responses = new ArrayList<>();
     for (int i = 0; i < 40; i++) responses.add(client.sendAsync(request("GET", "/metrics"), BodyHandlers.ofString()));
