@@ -1,8 +1,10 @@
 package dunlin.broker;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dunlin.broker.meter.LoopCounts;
 import dunlin.model.Publication;
 import dunlin.retain.RetainClient;
+import dunlin.runtime.DropReason;
 import dunlin.runtime.LogText;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
@@ -15,7 +17,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One subscription of the application that embeds the node. */
-public final class ApplicationSubscription implements AutoCloseable {
+public final class ApplicationSubscription implements ApplicationSubscriptions.Taker, AutoCloseable {
   /*
    * Owner: any thread, under the lock. A separate virtual thread first reads the retained messages, a page at a time,
    * and calls the listener.
@@ -92,8 +94,15 @@ public final class ApplicationSubscription implements AutoCloseable {
     return dropped;
   }
 
+  @Override
+  public void take(Publication message, LoopCounts.Hop copies) {
+    copies.received();
+    if (offer(message)) copies.delivered();
+    else copies.dropped(DropReason.QUEUE_FULL);
+  }
+
   /** Queues a message for the listener; false if there is no room. */
-  synchronized boolean offer(Publication message) {
+  private synchronized boolean offer(Publication message) {
     if (closed) return true; // a closed subscription gets no messages
     if (waiting.size() == MESSAGES_MAX || !room.take(cost(message))) {
       dropped++;

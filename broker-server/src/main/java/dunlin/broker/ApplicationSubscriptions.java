@@ -1,11 +1,13 @@
 package dunlin.broker;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dunlin.broker.auth.Identity;
 import dunlin.broker.codec.DecoderLimits;
 import dunlin.broker.codec.MalformedPacketException;
 import dunlin.broker.codec.TopicNames;
 import dunlin.broker.loop.LoopThread;
 import dunlin.broker.loop.Tiers;
+import dunlin.broker.meter.LoopCounts;
 import dunlin.broker.session.SubscribeRules;
 import dunlin.dist.Delivery;
 import dunlin.dist.MatchedRoutes;
@@ -14,7 +16,6 @@ import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
-import dunlin.runtime.DropReason;
 import dunlin.runtime.LogText;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
@@ -31,8 +32,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The subscriptions of the application that embeds the node, without a connection. They are one more shard of the dist
- * tier.
+ * The subscriptions of the application that embeds the node, without a connection, and what operators watch. They are one more shard of the
+ * dist tier.
  */
 public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
   /*
@@ -92,25 +93,33 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
     }
   }
 
+  /** What matched messages are handed to, on the event loop of their lane. */
+  interface Taker {
+    /** Takes a message, or drops it, without waiting. */
+    void take(Publication message, LoopCounts.Hop copies);
+
+    void close();
+  }
+
   /** One topic filter with all its subscriptions. */
   private static final class Filter {
     final Route route;
-    volatile ApplicationSubscription[] subscriptions = {};
+    volatile Taker[] subscriptions = {};
 
     Filter(Route route) {
       this.route = route;
     }
 
-    void add(ApplicationSubscription more) {
+    void add(Taker more) {
       var before = subscriptions;
       var after = Arrays.copyOf(before, before.length + 1);
       after[before.length] = more;
       subscriptions = after;
     }
 
-    boolean remove(ApplicationSubscription gone) {
+    boolean remove(Taker gone) {
       var before = subscriptions;
-      subscriptions = Arrays.stream(before).filter(each -> each != gone).toArray(ApplicationSubscription[]::new);
+      subscriptions = Arrays.stream(before).filter(each -> !each.equals(gone)).toArray(Taker[]::new);
       return subscriptions.length < before.length;
     }
   }
@@ -165,7 +174,31 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
    */
   public CompletableFuture<ApplicationSubscription> subscribe(String tenant, String text, Consumer<ApplicationSubscription.Received> listener) {
     TopicFilter filter = plain(text);
-    ApplicationSubscription subscription;
+    var subscription = new ApplicationSubscription(tenant, filter.filter(), tiers.retain(), clock, room, listener, this::remove);
+    return routed(tenant, filter, subscription)
+        .thenApply(
+            made -> {
+              made.start();
+              return made;
+            });
+  }
+
+  /**
+   * Watches the messages of a topic filter for an operator. What is accepted once the future has completed, is seen, or skipped and counted;
+   * retained messages are not. While a filter is watched, its publishers are not told that there are no matching subscribers.
+   *
+   * @param text a topic filter, not a shared subscription
+   * @param messagesMax the most messages that wait to be looked at
+   * @param bytesMax the most bytes of these, if there is more than one
+   * @throws IllegalArgumentException if a client could not subscribe to it, or be of that tenant
+   * @return as of {@link #subscribe}
+   */
+  public CompletableFuture<MessageWatch> watch(String tenant, String text, int messagesMax, long bytesMax) {
+    String checked = new Identity(tenant, "").tenant();
+    return routed(checked, plain(text), new MessageWatch(messagesMax, bytesMax, this::remove));
+  }
+
+  private <T extends Taker> CompletableFuture<T> routed(String tenant, TopicFilter filter, T subscription) {
     CompletableFuture<Void> routed;
     synchronized (this) {
       if (closed) return CompletableFuture.failedFuture(new IllegalStateException("this node has been closed"));
@@ -175,18 +208,14 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
       attached = true;
       var of = filters.computeIfAbsent(new Key(tenant, filter), key -> new Filter(new Route(tenant, filter, shard, identity.incarnation(), ++lastHandle)));
       byHandle.put(of.route.handle(), of);
-      subscription = new ApplicationSubscription(tenant, filter.filter(), tiers.retain(), clock, room, listener, this::remove);
       of.add(subscription);
       routed = tiers.dist().addRoute(of.route);
     }
     return routed.handle(
         (_, failure) -> {
-          if (failure != null) {
-            subscription.close();
-            throw new IllegalStateException("not subscribed to " + filter.text() + ": " + failure.getMessage(), failure);
-          }
-          subscription.start();
-          return subscription;
+          if (failure == null) return subscription;
+          subscription.close();
+          throw new IllegalStateException("not subscribed to " + filter.text() + ": " + failure.getMessage(), failure);
         });
   }
 
@@ -205,7 +234,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
     return filter;
   }
 
-  private synchronized void remove(ApplicationSubscription gone) {
+  private synchronized void remove(Taker gone) {
     for (var each : filters.entrySet()) {
       var of = each.getValue();
       if (!of.remove(gone)) continue;
@@ -226,11 +255,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
       var route = routes.get(i);
       var of = route.incarnation() == identity.incarnation() ? byHandle.get(route.handle()) : null;
       if (of == null) continue;
-      for (var subscription : of.subscriptions) {
-        loop.counts().copies().received();
-        if (subscription.offer(message)) loop.counts().copies().delivered();
-        else loop.counts().copies().dropped(DropReason.QUEUE_FULL);
-      }
+      for (var subscription : of.subscriptions) subscription.take(message, loop.counts().copies());
     }
     if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
   }
@@ -243,10 +268,10 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
   /** Ends all subscriptions. */
   @Override
   public void close() {
-    ApplicationSubscription[] all;
+    Taker[] all;
     synchronized (this) {
       closed = true;
-      all = filters.values().stream().flatMap(of -> Arrays.stream(of.subscriptions)).toArray(ApplicationSubscription[]::new);
+      all = filters.values().stream().flatMap(of -> Arrays.stream(of.subscriptions)).toArray(Taker[]::new);
     }
     for (var subscription : all) subscription.close();
   }
