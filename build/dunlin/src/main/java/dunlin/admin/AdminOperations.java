@@ -17,7 +17,9 @@ import dunlin.admin.api.Endpoints;
 import dunlin.admin.api.Role;
 import dunlin.admin.doctor.DoctorMXBean;
 import dunlin.admin.doctor.DoctorMXBean.Finding;
+import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.FrontendMXBean;
+import dunlin.broker.MessageWatch;
 import dunlin.broker.PublishingMXBean;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean;
@@ -45,6 +47,7 @@ import dunlin.retain.RetainedMessagesMXBean.RetainedRow;
 import dunlin.runtime.metrics.NodeBeans;
 import dunlin.runtime.metrics.SettingsMXBean;
 import dunlin.store.raft.RangeMXBean;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.Comparator;
@@ -54,9 +57,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** Does what the endpoints say, by the MXBeans of the node. */
 final class AdminOperations {
@@ -65,8 +73,13 @@ final class AdminOperations {
    * Bounds: a page has at most its endpoint's limit; the beans bound the rest.
    * Failure: a bean that is missing is a Problem that says why. A bean refuses by IllegalArgumentException and IllegalStateException.
    */
+  private static final int WATCH_SECONDS = 10;
+
   private final NodeBeans beans;
+  private final MeterRegistry registry;
   private final Map<Endpoint, Action> actions = new HashMap<>();
+
+  private volatile @Nullable ApplicationSubscriptions subscriptions; // set once the node serves clients
 
   /** What an endpoint does for a token of a role. */
   @FunctionalInterface
@@ -74,8 +87,9 @@ final class AdminOperations {
     Object act(Arguments given, Role role);
   }
 
-  AdminOperations(NodeBeans beans) {
+  AdminOperations(NodeBeans beans, MeterRegistry registry) {
     this.beans = beans;
+    this.registry = registry;
     node();
     clients();
     sessions();
@@ -89,6 +103,7 @@ final class AdminOperations {
                 bean(RoutesMXBean.class).match(given.text("tenant"), given.text("topic"), Cursor.read(given), given.number("limit")), RouteRow::place,
                 given));
     cluster();
+    events();
     if (!actions.keySet().equals(Set.copyOf(Endpoints.ALL))) {
       throw new IllegalStateException("endpoints without an action, or actions without an endpoint");
     }
@@ -97,7 +112,7 @@ final class AdminOperations {
   /**
    * Does it.
    *
-   * @return a record, or a {@link Page} of them
+   * @return a record, a {@link Page} of them, or the {@link EventSource} of a stream
    * @throws Problem when it cannot be done
    */
   Object act(Endpoint endpoint, Arguments given, Role role) {
@@ -407,6 +422,31 @@ final class AdminOperations {
 
   private void change(Endpoint endpoint, Change change) {
     on(endpoint, given -> new Begun(change.begin(bean(ClusterMXBean.class), given)));
+  }
+
+  void watchBy(ApplicationSubscriptions serving) {
+    subscriptions = serving;
+  }
+
+  /** Streams are no operations of beans, since JMX has no streams; their figures are those of the beans and meters. */
+  private void events() {
+    actions.put(Endpoints.WATCH_OVERVIEW, (_, role) -> new OverviewEvents(() -> status(role), () -> NodeReading.now(registry, beans)));
+    on(Endpoints.WATCH_MESSAGES, this::watch);
+  }
+
+  private EventSource watch(Arguments given) {
+    ApplicationSubscriptions serving = subscriptions;
+    if (serving == null) throw missing(ApplicationSubscriptions.class);
+    CompletableFuture<MessageWatch> watch = serving.watch(given.text("tenant"), given.text("filter"), MessageEvents.MESSAGES_MAX, MessageEvents.BYTES_MAX);
+    try {
+      return new MessageEvents(watch.get(WATCH_SECONDS, TimeUnit.SECONDS));
+    } catch (ExecutionException refused) {
+      if (refused.getCause() instanceof IllegalStateException why) throw why;
+      throw new IllegalStateException("the topic filter cannot be watched", refused);
+    } catch (InterruptedException | TimeoutException late) {
+      watch.thenAccept(MessageWatch::close);
+      throw new IllegalStateException("the topic filter cannot be watched yet", late);
+    }
   }
 
   /** @throws Problem saying why the node has no such bean now */

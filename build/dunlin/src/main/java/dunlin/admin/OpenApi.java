@@ -72,7 +72,8 @@ final class OpenApi {
       operation.add("requestBody", content);
     }
     JsonObject responses = new JsonObject();
-    responses.add("200", response("What was asked for.", "application/json", answer(endpoint)));
+    if (endpoint.stream()) responses.add("200", response("Server-sent events; the data of each is this.", "text/event-stream", answer(endpoint)));
+    else responses.add("200", response("What was asked for.", "application/json", answer(endpoint)));
     responses.add("default", response("Why not.", "application/problem+json", object("$ref", PROBLEM)));
     operation.add("responses", responses);
     return operation;
@@ -143,6 +144,8 @@ final class OpenApi {
     if (type == String.class) return object("type", "string");
     if (type == boolean.class) return object("type", "boolean");
     if (type == int.class || type == long.class) return object("type", "integer");
+    if (type == double.class) return object("type", "number");
+    if (type.isRecord()) return record(type.asSubclass(Record.class));
     if (List.class.isAssignableFrom(type)) {
       JsonObject list = object("type", "array");
       list.add("items", object("type", "string"));

@@ -31,6 +31,7 @@ final class Problem extends RuntimeException {
       case 403 -> "Forbidden";
       case 404 -> "Not Found";
       case 405 -> "Method Not Allowed";
+      case 406 -> "Not Acceptable";
       case 409 -> "Conflict";
       case 413 -> "Content Too Large";
       case 415 -> "Unsupported Media Type";

@@ -8,6 +8,7 @@ import com.google.gson.JsonPrimitive;
 import dunlin.admin.api.Endpoint;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.api.Parameter;
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
@@ -17,6 +18,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /** Calls endpoints by HTTP, with the JDK's oldest client, which starts the fastest. */
 final class ApiClient {
@@ -25,6 +27,8 @@ final class ApiClient {
    */
   private static final int CONNECT_MILLIS = 5_000;
   private static final int READ_MILLIS = 90_000;
+
+  private static final String DATA = "data: ";
 
   private final ApiAccess access;
 
@@ -48,6 +52,18 @@ final class ApiClient {
    * @throws IOException when no answer comes
    */
   JsonObject call(Endpoint endpoint, Map<String, String> values) throws IOException, RefusedException {
+    return read(answered(endpoint, values, "application/json"));
+  }
+
+  /** Hands over each event of a stream, until it ends. The same exceptions. */
+  void follow(Endpoint endpoint, Map<String, String> values, Consumer<JsonObject> onEvent) throws IOException, RefusedException {
+    try (BufferedReader lines = new BufferedReader(new InputStreamReader(answered(endpoint, values, "text/event-stream"), StandardCharsets.UTF_8))) {
+      for (String line; (line = lines.readLine()) != null; ) if (line.startsWith(DATA)) onEvent.accept(object(line.substring(DATA.length())));
+    }
+  }
+
+  /** The body of the answer, which is not a refusal. */
+  private InputStream answered(Endpoint endpoint, Map<String, String> values, String accepted) throws IOException, RefusedException {
     HttpURLConnection connection = (HttpURLConnection) access.address().resolve(address(endpoint, values)).toURL().openConnection();
     connection.setConnectTimeout(CONNECT_MILLIS);
     connection.setReadTimeout(READ_MILLIS);
@@ -55,16 +71,15 @@ final class ApiClient {
     connection.setUseCaches(false);
     connection.setRequestMethod(endpoint.method().name());
     connection.setRequestProperty("Authorization", "Bearer " + access.token());
-    connection.setRequestProperty("Accept", "application/json");
+    connection.setRequestProperty("Accept", accepted);
     if (endpoint.hasBody()) {
       connection.setRequestProperty("Content-Type", "application/json");
       connection.setDoOutput(true);
       connection.getOutputStream().write(body(endpoint, values).toString().getBytes(StandardCharsets.UTF_8));
     }
     int status = connection.getResponseCode();
-    JsonObject answer = read(status < 400 ? connection.getInputStream() : connection.getErrorStream());
-    if (status < 400) return answer;
-    JsonElement detail = answer.get("detail");
+    if (status < 400) return connection.getInputStream();
+    JsonElement detail = read(connection.getErrorStream()).get("detail");
     throw new RefusedException(detail == null ? "The answer has the status " + status + "." : detail.getAsString());
   }
 
@@ -102,8 +117,14 @@ final class ApiClient {
 
   private static JsonObject read(InputStream answer) throws IOException {
     if (answer == null) throw new IOException("the answer is empty");
-    try (InputStreamReader text = new InputStreamReader(answer, StandardCharsets.UTF_8)) {
-      return JsonParser.parseReader(text).getAsJsonObject();
+    try (answer) {
+      return object(new String(answer.readAllBytes(), StandardCharsets.UTF_8));
+    }
+  }
+
+  private static JsonObject object(String text) throws IOException {
+    try {
+      return JsonParser.parseString(text).getAsJsonObject();
     } catch (JsonParseException | IllegalStateException e) {
       throw new IOException("the answer is not one of Dunlin's admin API", e);
     }

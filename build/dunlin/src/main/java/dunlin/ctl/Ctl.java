@@ -222,6 +222,10 @@ public final class Ctl {
     return asking(
         given,
         (client, output) -> {
+          if (endpoint.stream()) {
+            client.follow(endpoint, values, event -> output.event(event, out));
+            return CommandLine.ExitCode.OK;
+          }
           if (!endpoint.listing()) {
             output.one(client.call(endpoint, values), out);
             return CommandLine.ExitCode.OK;

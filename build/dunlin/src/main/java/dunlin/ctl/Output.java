@@ -32,6 +32,12 @@ enum Output {
       int width = answer.keySet().stream().mapToInt(String::length).max().orElse(0);
       answer.asMap().forEach((name, value) -> out.println(padded(name, width + 2) + cell(value)));
     }
+
+    @Override
+    void event(JsonObject event, PrintStream out) {
+      one(event, out);
+      out.println();
+    }
   },
   JSON {
     @Override
@@ -43,6 +49,11 @@ enum Output {
     void one(JsonObject answer, PrintStream out) {
       out.println(PRETTY.toJson(answer));
     }
+
+    @Override
+    void event(JsonObject event, PrintStream out) {
+      out.println(event);
+    }
   };
 
   private static final Gson PRETTY = new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create();
@@ -51,6 +62,9 @@ enum Output {
   abstract void rows(JsonArray rows, List<String> columns, PrintStream out);
 
   abstract void one(JsonObject answer, PrintStream out);
+
+  /** Shows one of several: for a script, in one line. */
+  abstract void event(JsonObject event, PrintStream out);
 
   @Override
   public String toString() {

@@ -181,9 +181,11 @@ final class BrokerParts {
     return new SysTopics(frontend(), wall, Node.VERSION, node.settings().get(SysTopics.INTERVAL));
   }
 
-  /** Opens the subscriptions of the embedding application, once the frontend is open. */
+  /** Opens the subscriptions of the embedding application, by which operators watch messages too, once the frontend is open. */
   ApplicationSubscriptions serveApplication(Consumer<ApplicationSubscriptions> attach) {
-    return node.opening(frontend().subscriptionsOfApplication(attach, Runtime.getRuntime().maxMemory() / APPLICATION_PART));
+    ApplicationSubscriptions opened = node.opening(frontend().subscriptionsOfApplication(attach, Runtime.getRuntime().maxMemory() / APPLICATION_PART));
+    node.watchBy(opened);
+    return opened;
   }
 
   /** Waits until the session tier serves this node, for as long as it makes progress. */

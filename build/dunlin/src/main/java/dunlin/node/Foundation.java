@@ -8,7 +8,9 @@ import dunlin.admin.LogbackLevels;
 import dunlin.admin.NodeBean;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.doctor.Doctor;
+import dunlin.broker.ApplicationSubscriptions;
 import dunlin.runtime.AdminServer;
+import dunlin.runtime.Deadlines;
 import dunlin.runtime.LogText;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
@@ -70,6 +72,7 @@ final class Foundation implements AutoCloseable {
   private @Nullable RangeStore store; // none in a node without replicas
   private @Nullable ScheduledExecutorService housekeeping;
   private @Nullable AdminServer admin;
+  private @Nullable AdminApi api;
   private @Nullable AdminServer health;
 
   /** @param ownsProcess whether the process runs only this node, so that the process's meters are this node's */
@@ -266,9 +269,11 @@ final class Foundation implements AutoCloseable {
     if (settings.get(NodeSettings.ADMIN_PORT) < 0) return;
     String tokenFile = settings.get(NodeSettings.ADMIN_TOKEN_FILE);
     AdminTokens tokens = AdminTokens.open(tokenFile.isEmpty() ? null : Path.of(tokenFile));
-    AdminApi api = opening(new AdminApi(beans, tokens, Node.VERSION, meters));
+    Deadlines deadlines = opening(new Deadlines("dunlin-admin-deadlines"));
+    AdminApi made = opening(new AdminApi(beans, tokens, Node.VERSION, meters, deadlines));
     AdminServer opened = openAdminPort(probes);
-    opened.serve(Endpoints.PREFIX, api);
+    opened.serve(Endpoints.PREFIX, made);
+    api = made;
     admin = opened;
     tokens.leaveAccess(dataDirectory(), "http://127.0.0.1:" + opened.port());
     log.info("Admin port {} on loopback: /health, /ready, /metrics, and the API at {}", opened.port(), Endpoints.PREFIX);
@@ -276,6 +281,11 @@ final class Foundation implements AutoCloseable {
 
   private long diskFreeMin() {
     return StoreSettings.from(settings, ClusterKeys.read(settings)).disk().freeMin();
+  }
+
+  /** Lets operators watch messages by the admin API, if there is one. */
+  void watchBy(ApplicationSubscriptions subscriptions) {
+    if (api != null) api.watchBy(subscriptions);
   }
 
   /** If the default port is in use, a free one is taken instead of failing the start. */

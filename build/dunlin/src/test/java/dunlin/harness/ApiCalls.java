@@ -61,6 +61,11 @@ public final class ApiCalls implements AutoCloseable {
     return new ApiCalls(address, other);
   }
 
+  /** Where the page is. */
+  public String address() {
+    return address;
+  }
+
   public String token() {
     return token;
   }
@@ -105,8 +110,24 @@ public final class ApiCalls implements AutoCloseable {
     }
   }
 
+  /** Opens a stream of events; of a refusal, its status and text are there as well. */
+  public ApiEvents events(String path) {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(address + "/api/v1/events" + path)).header("Authorization", "Bearer " + token).header("Accept", "text/event-stream").build();
+    try {
+      return new ApiEvents(http.send(request, BodyHandlers.ofInputStream()));
+    } catch (IOException e) {
+      throw new UncheckedIOException(path, e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** Ends streams that are open, too. */
   @Override
   public void close() {
+    http.shutdownNow();
     http.close();
   }
 }

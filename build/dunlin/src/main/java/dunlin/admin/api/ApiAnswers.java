@@ -17,6 +17,45 @@ public final class ApiAnswers {
       String node, String version, String role, long uptimeSeconds, boolean healthy, String health, boolean ready, String readiness, int connections,
       boolean draining, int sessions, long retained, long heapUsedBytes, long heapMaxBytes) {}
 
+  /**
+   * How a node is, and how much it did since the event before. A second of it is told by the rates, a minute by the times.
+   *
+   * @param intervalMillis since the event before; 0 in the first one, which has no rates
+   * @param publishesIn PUBLISH packets that clients sent, a second
+   * @param publishesOut PUBLISH packets that were written to clients, a second
+   * @param bytesIn bytes of MQTT that clients sent, a second
+   * @param bytesOut bytes of MQTT that were written to clients, a second
+   * @param dropped messages since the start, by hop and reason, such as {@code session queue-full}; without those of which there are none
+   * @param acknowledge from PUBLISH to PUBACK or PUBREC
+   * @param delivery from PUBLISH until it is written for a subscriber
+   */
+  public record Overview(
+      Status status, long intervalMillis, double publishesIn, double publishesOut, double bytesIn, double bytesOut, Map<String, Long> dropped,
+      Times acknowledge, Times delivery) {
+    public Overview {
+      dropped = Map.copyOf(dropped);
+    }
+  }
+
+  /**
+   * Times of the last minute, or of as much of it as there were events for. Each is the upper bound of a bucket of the histogram.
+   *
+   * @param count how many were measured; without any, the others are 0
+   * @param p50AtMostMillis half of them took no longer; -1 when that is more than a minute
+   * @param p99AtMostMillis 99 of 100 took no longer; -1 when that is more than a minute
+   */
+  public record Times(long count, long p50AtMostMillis, long p99AtMostMillis) {}
+
+  /**
+   * A message that was published to a watched topic.
+   *
+   * @param skipped matching messages before this one that were not sent because there were too many
+   * @param clientId of its publisher; empty for the node itself and the application that embeds it
+   * @param payload in Base64, at most its first 4,096 bytes
+   * @param payloadBytes of the whole payload
+   */
+  public record SeenMessage(long skipped, long acceptedAtMillis, String topic, String clientId, int qos, boolean retain, int payloadBytes, String payload) {}
+
   /** @param source default, or what has set it; secrets are masked */
   public record SettingRow(String key, String value, String source) {}
 

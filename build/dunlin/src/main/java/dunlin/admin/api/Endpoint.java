@@ -9,16 +9,24 @@ import java.util.List;
  * @param path below {@link Endpoints#PREFIX}; a segment in braces is the parameter of that name
  * @param role the least that a token must have
  * @param summary a sentence without its full stop
- * @param answer the record that is answered; of a listing, one row
- * @param listing whether it answers a {@link Page} of rows
+ * @param answer the record that is answered; of a listing, one row; of a stream, one event
  */
 public record Endpoint(
-    String command, Method method, String path, Role role, String summary, List<Parameter> parameters, Class<? extends Record> answer, boolean listing) {
+    String command, Method method, String path, Role role, String summary, List<Parameter> parameters, Class<? extends Record> answer, Form form) {
   public enum Method {
     GET,
     PUT,
     POST,
     DELETE
+  }
+
+  /** How the answer comes. */
+  public enum Form {
+    ONE,
+    /** A {@link Page} of rows. */
+    LISTING,
+    /** Server-sent events, one by one, until the client or the node ends the connection. */
+    STREAM
   }
 
   public Endpoint {
@@ -36,7 +44,15 @@ public record Endpoint(
 
   /** Whether it is a listing whose pages follow one another by {@link Endpoints#CURSOR}. */
   public boolean paged() {
-    return listing && parameters.stream().anyMatch(parameter -> parameter.name().equals(Endpoints.CURSOR));
+    return listing() && parameters.stream().anyMatch(parameter -> parameter.name().equals(Endpoints.CURSOR));
+  }
+
+  public boolean listing() {
+    return form == Form.LISTING;
+  }
+
+  public boolean stream() {
+    return form == Form.STREAM;
   }
 
   /** Whether requests may have a body. */

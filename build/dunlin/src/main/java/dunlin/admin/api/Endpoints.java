@@ -6,11 +6,14 @@ import dunlin.admin.api.ApiAnswers.Deleted;
 import dunlin.admin.api.ApiAnswers.Done;
 import dunlin.admin.api.ApiAnswers.ListenerRow;
 import dunlin.admin.api.ApiAnswers.LoggerRow;
+import dunlin.admin.api.ApiAnswers.Overview;
 import dunlin.admin.api.ApiAnswers.Published;
 import dunlin.admin.api.ApiAnswers.ReplicaRow;
+import dunlin.admin.api.ApiAnswers.SeenMessage;
 import dunlin.admin.api.ApiAnswers.SettingRow;
 import dunlin.admin.api.ApiAnswers.SharedGroup;
 import dunlin.admin.api.ApiAnswers.Status;
+import dunlin.admin.api.Endpoint.Form;
 import dunlin.admin.api.Endpoint.Method;
 import dunlin.admin.api.Parameter.Place;
 import dunlin.admin.doctor.DoctorMXBean.Finding;
@@ -56,6 +59,7 @@ public final class Endpoints {
   private static final int TOP_MAX = 100;
   private static final int MESSAGES_MAX = 100;
   private static final long SEQUENCE_MAX = 999_999_999_999_999_999L;
+  private static final int EVENTS_MAX = 1_000_000;
 
   private static final Parameter TENANT = Parameter.preset(Place.QUERY, "tenant", "default", "Tenant of the clients");
   private static final Parameter PREFIX_OF_NAMES = Parameter.optional(Place.QUERY, "prefix", "Beginning of the names; none for all");
@@ -221,34 +225,49 @@ public final class Endpoints {
           "cluster cancel", Method.DELETE, "/cluster/operations/{operation}", Role.ADMIN, "Cancels an operation and undoes the steps already done", Done.class,
           Parameter.path("operation", "The operation's identifier"));
 
+  public static final Endpoint WATCH_OVERVIEW =
+      stream("watch overview", "/events/overview", Role.VIEWER, "Streams each second how the node is and how much it does", Overview.class);
+  public static final Endpoint WATCH_MESSAGES =
+      stream(
+          "watch messages", "/events/messages", Role.OPERATOR,
+          "Streams messages as they are published, at most 100 a second; while a filter is watched, its publishers are not told that there are no subscribers",
+          SeenMessage.class, Parameter.required(Place.QUERY, "filter", "Topic filter, without a shared subscription"), TENANT);
+
   public static final List<Endpoint> ALL =
       List.of(
           STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, DOCTOR, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
           RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, PUBLISH, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_RANGES,
-          CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL);
+          CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
+          WATCH_OVERVIEW, WATCH_MESSAGES);
 
   private Endpoints() {}
 
   private static Endpoint one(
       String command, Method method, String path, Role role, String summary, Class<? extends Record> answer, Parameter... parameters) {
-    return new Endpoint(command, method, path, role, summary, List.of(parameters), answer, false);
+    return new Endpoint(command, method, path, role, summary, List.of(parameters), answer, Form.ONE);
   }
 
   private static Endpoint listing(String command, String path, int rowsMax, String summary, Class<? extends Record> row, Parameter... parameters) {
     List<Parameter> all = new ArrayList<>(Arrays.asList(parameters));
     all.add(Parameter.integer(Place.QUERY, LIMIT, 100, 1, rowsMax, "The most rows of a page"));
     all.add(Parameter.optional(Place.QUERY, CURSOR, "The member next of the previous page; none for the first page"));
-    return new Endpoint(command, Method.GET, path, Role.VIEWER, summary, all, row, true);
+    return new Endpoint(command, Method.GET, path, Role.VIEWER, summary, all, row, Form.LISTING);
   }
 
   /** A listing of one page. */
   private static Endpoint top(String command, String path, String summary, Class<? extends Record> row, Parameter by) {
     Parameter limit = Parameter.integer(Place.QUERY, LIMIT, 10, 1, TOP_MAX, "The most rows");
-    return new Endpoint(command, Method.GET, path, Role.VIEWER, summary, List.of(by, limit), row, true);
+    return new Endpoint(command, Method.GET, path, Role.VIEWER, summary, List.of(by, limit), row, Form.LISTING);
   }
 
   private static Endpoint change(String command, Method method, String path, String summary, Parameter... parameters) {
-    return new Endpoint(command, method, path, Role.ADMIN, summary, List.of(parameters), Begun.class, false);
+    return new Endpoint(command, method, path, Role.ADMIN, summary, List.of(parameters), Begun.class, Form.ONE);
+  }
+
+  private static Endpoint stream(String command, String path, Role role, String summary, Class<? extends Record> event, Parameter... parameters) {
+    List<Parameter> all = new ArrayList<>(Arrays.asList(parameters));
+    all.add(Parameter.integer(Place.QUERY, "count", 0, 0, EVENTS_MAX, "The events after which it ends; 0 for no end"));
+    return new Endpoint(command, Method.GET, path, role, summary, all, event, Form.STREAM);
   }
 
   private static Parameter body(String name, String description) {

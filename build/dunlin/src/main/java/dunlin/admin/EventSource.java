@@ -1,0 +1,16 @@
+package dunlin.admin;
+
+import java.time.Duration;
+import java.util.List;
+
+/** What a stream of events sends. One thread calls it. */
+interface EventSource extends AutoCloseable {
+  /** Time between two looks. */
+  Duration pause();
+
+  /** The events since the last look, in their order; maybe none. */
+  List<? extends Record> look();
+
+  @Override
+  void close();
+}
