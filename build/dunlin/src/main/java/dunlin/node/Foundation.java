@@ -6,6 +6,7 @@ import dunlin.admin.AdminApi;
 import dunlin.admin.AdminTokens;
 import dunlin.admin.LogbackLevels;
 import dunlin.admin.NodeBean;
+import dunlin.admin.PageFiles;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.doctor.Doctor;
 import dunlin.broker.ApplicationSubscriptions;
@@ -273,10 +274,13 @@ final class Foundation implements AutoCloseable {
     AdminApi made = opening(new AdminApi(beans, tokens, Node.VERSION, meters, deadlines));
     AdminServer opened = openAdminPort(probes);
     opened.serve(Endpoints.PREFIX, made);
+    opened.serveOthers(new PageFiles(deadlines));
     api = made;
     admin = opened;
     tokens.leaveAccess(dataDirectory(), "http://127.0.0.1:" + opened.port());
-    log.info("Admin port {} on loopback: /health, /ready, /metrics, and the API at {}", opened.port(), Endpoints.PREFIX);
+    log.info(
+        "Admin port {} on loopback: /health, /ready, /metrics, the API at {}, and the operations page at http://127.0.0.1:{}/", opened.port(),
+        Endpoints.PREFIX, opened.port());
   }
 
   private long diskFreeMin() {

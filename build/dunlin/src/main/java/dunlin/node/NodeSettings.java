@@ -38,7 +38,7 @@ public final class NodeSettings {
 
   public static final Setting<Integer> ADMIN_PORT =
       Setting.integer(
-              "dunlin.admin.port", 8_080, -1, 65_535, "Port of the HTTP endpoints /health, /ready and /metrics, and of the admin API, on loopback. 0 takes any free port,"
+              "dunlin.admin.port", 8_080, -1, 65_535, "Port of the HTTP endpoints /health, /ready and /metrics, of the admin API and its page, on loopback. 0 takes any free port,"
                   + " -1 opens no port.")
           .defaultMeans("8080, or any free port when that is taken");
 

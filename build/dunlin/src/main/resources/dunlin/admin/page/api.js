@@ -1,0 +1,110 @@
+// Calls the admin API of the node that the page came from, with the token of this tab.
+
+const PREFIX = "/api/v1";
+const TOKEN = "dunlin-token";
+const ROLES = ["viewer", "operator", "admin"];
+const ROWS_OF_PAGE = 1000;
+const ROWS_MAX = 10000;
+const AGAIN_MILLIS = [1000, 2000, 5000];
+
+// The node has refused; the message is its sentence.
+export class Refusal extends Error {
+  constructor(status, detail) {
+    super(detail);
+    this.status = status;
+  }
+}
+
+export const token = {
+  get: () => sessionStorage.getItem(TOKEN) ?? "",
+  set: value => sessionStorage.setItem(TOKEN, value),
+  forget: () => sessionStorage.removeItem(TOKEN),
+};
+
+export const mayDo = (role, needed) => ROLES.indexOf(role) >= ROLES.indexOf(needed);
+
+// Called when the token is not valid any more.
+let onSignedOut = () => {};
+export function whenSignedOut(then) {
+  onSignedOut = then;
+}
+
+async function send(method, path, {query = {}, body, signal, accept = "application/json"} = {}) {
+  const address = new URL(PREFIX + path, location.origin);
+  for (const [name, value] of Object.entries(query)) if (value !== "" && value !== undefined) address.searchParams.set(name, value);
+  const headers = {Accept: accept, Authorization: "Bearer " + token.get()};
+  if (body) headers["Content-Type"] = "application/json";
+  let answer;
+  try {
+    answer = await fetch(address, {method, headers, signal, body: body && JSON.stringify(body), cache: "no-store", credentials: "omit", redirect: "error"});
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refusal(0, "The node does not answer.");
+  }
+  if (answer.ok) return answer;
+  const problem = await answer.json().catch(() => ({detail: "The answer has the status " + answer.status + "."}));
+  if (answer.status === 401) onSignedOut(problem.detail);
+  throw new Refusal(answer.status, problem.detail);
+}
+
+export async function call(method, path, options) {
+  return (await send(method, path, options)).json();
+}
+
+export const get = (path, query, signal) => call("GET", path, {query, signal});
+
+// All rows of a listing, up to a bound that the answer tells.
+export async function all(path, query, signal) {
+  const rows = [];
+  let cursor = "";
+  do {
+    const page = await get(path, {...query, limit: ROWS_OF_PAGE, cursor}, signal);
+    rows.push(...page.items);
+    cursor = page.next;
+  } while (cursor && rows.length < ROWS_MAX);
+  return {rows, more: cursor !== ""};
+}
+
+// The events of a stream. EventSource cannot send a token, so the stream is read by hand.
+async function follow(path, query, onEvent, signal) {
+  const answer = await send("GET", path, {query, signal, accept: "text/event-stream"});
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const {value, done} = await reader.read().catch(() => ({done: true}));
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) if (line.startsWith("data: ")) onEvent(JSON.parse(line.slice(6)));
+  }
+}
+
+function pause(millis, signal) {
+  return new Promise(resolve => {
+    const timer = setTimeout(resolve, millis);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    }, {once: true});
+  });
+}
+
+// Follows a stream, again and again, until the signal aborts it or the node refuses for good. onTrouble gets the reason, and null when events come again.
+export async function keepFollowing(path, query, onEvent, onTrouble, signal) {
+  for (let tries = 0; !signal.aborted; tries++) {
+    try {
+      await follow(path, query, event => {
+        if (tries > 0) onTrouble(null);
+        tries = 0;
+        onEvent(event);
+      }, signal);
+      throw new Refusal(0, "The node has ended the stream.");
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof Refusal)) throw error;
+      onTrouble(error);
+      if (error.status >= 400 && error.status < 500) return;
+    }
+    await pause(AGAIN_MILLIS[Math.min(tries, AGAIN_MILLIS.length - 1)], signal);
+  }
+}

@@ -1,0 +1,82 @@
+// The operations page: signs in, and shows the view that the address names behind its #.
+
+import {token, whenSignedOut} from "./api.js";
+import {cluster} from "./cluster.js";
+import {at, complain, make, put, say} from "./dom.js";
+import {askForToken, signIn, whenTokenIsGiven} from "./login.js";
+import {messages} from "./messages.js";
+import {listeners, loggers, settings} from "./node.js";
+import {overview} from "./overview.js";
+import {retained} from "./retained.js";
+import {sessions} from "./sessions.js";
+
+const VIEWS = {
+  overview: ["Overview", overview],
+  sessions: ["Sessions", sessions],
+  retained: ["Retained messages", retained],
+  messages: ["Messages", messages],
+  cluster: ["Cluster", cluster],
+  listeners: ["Listeners", listeners],
+  settings: ["Settings", settings],
+  loggers: ["Log levels", loggers],
+};
+
+let role = "";
+let shown = new AbortController();
+
+// What a view has begun ends with its signal.
+function show() {
+  const [name, ...path] = location.hash.replace(/^#\/?/, "").split("/");
+  const [title, view] = VIEWS[name] ?? VIEWS.overview;
+  shown.abort();
+  shown = new AbortController();
+  say("");
+  put(at("title"), title);
+  document.title = title + " – Dunlin";
+  for (const link of at("views").querySelectorAll("a")) {
+    if (link.dataset.title === title) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  at("view").replaceChildren();
+  view({root: at("view"), path: path.map(decodeURIComponent), role, signal: shown.signal});
+}
+
+async function begin() {
+  try {
+    role = (await signIn()).role;
+    show();
+    at("title").focus();
+  } catch (error) {
+    if (error.status === undefined) throw error;
+    if (error.status !== 401) askForToken(error.message);
+  }
+}
+
+function signOut(reason) {
+  shown.abort();
+  at("view").replaceChildren();
+  askForToken(reason);
+}
+
+for (const [name, [title]] of Object.entries(VIEWS)) {
+  at("views").append(make("li", {}, make("a", {href: "#/" + name, "data-title": title}, title)));
+}
+whenSignedOut(signOut);
+whenTokenIsGiven(begin);
+at("sign-out").addEventListener("click", () => signOut(""));
+// The link to the content would change the part of the address that names the view.
+at("skip").addEventListener("click", event => {
+  event.preventDefault();
+  at("content").focus();
+});
+addEventListener("hashchange", () => {
+  if (!token.get()) return;
+  try {
+    show();
+    at("title").focus();
+  } catch (error) {
+    complain(error); // such as an escape in the address that is none
+  }
+});
+if (token.get()) begin();
+else askForToken("");
