@@ -78,6 +78,37 @@ public interface SessionsMXBean {
    */
   record GroupOfSessions(String filter, int members, int connected, int messages, long bytes) {}
 
+  /**
+   * What a message would meet at a session.
+   *
+   * @param node the one that its client is connected to; empty without a connection
+   * @param expirySeconds how long it outlives its connection; 0 if it ends with the connection, 4294967295 if it never expires
+   * @param subscriptions number of all; those of a session that ends with its connection are not known here
+   * @param matching those whose filters match the topic, at most 100
+   * @param others some filters that do not, at most five
+   * @param messagesMax what one inbox may hold
+   * @param bytesMax likewise, also by what is left for all inboxes together
+   * @param overflow what becomes of a message for a full inbox: DROP_OLDEST, DROP_NEWEST or REJECT
+   */
+  record SessionOutlook(
+      String node, long expirySeconds, int subscriptions, List<SubscriptionRow> matching, List<String> others, int messages, long bytes, int messagesMax,
+      long bytesMax, String overflow) {
+    public SessionOutlook {
+      matching = List.copyOf(matching);
+      others = List.copyOf(others);
+    }
+  }
+
+  @Description("What a message would meet at a session, by the state at this node, which leads the sessions; empty without a session. Nothing is stored")
+  List<SessionOutlook> outlook(
+      @Description("Tenant of the client") String tenant,
+      @Description("Its client identifier") String clientId,
+      @Description("Topic name") String topic);
+
+  @Description("Shows the durable members of one shared subscription; empty when there is none")
+  List<GroupOfSessions> group(
+      @Description("Tenant of the clients") String tenant, @Description("Topic filter with $share or $oshare and the name of the group") String filter);
+
   @Description("Number of sessions of all tenants, with and without a connection")
   int getSessions();
 

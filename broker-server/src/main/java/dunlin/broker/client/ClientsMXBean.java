@@ -53,6 +53,60 @@ public interface ClientsMXBean {
    */
   record GroupOfClients(String filter, int members, boolean stalled) {}
 
+  /**
+   * What access rules say about a message.
+   *
+   * @param ruled whether any are in force for the client; without, everything is allowed
+   * @param rule which one has decided, as FILE:LINE; empty when none matches, and without rules
+   */
+  record Permission(boolean ruled, boolean allowed, String rule) {
+    public static final Permission WITHOUT_RULES = new Permission(false, true, "");
+  }
+
+  /**
+   * What a message would meet at a connected client.
+   *
+   * @param subscriptions number of all that it has
+   * @param matching those whose filters match the topic, at most 100
+   * @param others some filters that do not, at most five
+   * @param receiving what access rules say about sending it, with the QoS and the flag RETAIN that these subscriptions give it
+   * @param queueTakes whether there is room for one more message of QoS 1 or 2
+   * @param sendsAtOnce whether such a message would be sent at once
+   * @param writable whether the socket takes a message of QoS 0
+   */
+  record ClientOutlook(
+      boolean durable, int subscriptions, List<SubscriptionRow> matching, List<String> others, Permission receiving, int inFlight, int receiveMaximum,
+      int queued, long queuedBytes, int queuedMax, long queuedBytesMax, boolean queueTakes, boolean sendsAtOnce, boolean writable, long socketBytes) {
+    public ClientOutlook {
+      matching = List.copyOf(matching);
+      others = List.copyOf(others);
+    }
+  }
+
+  @Description("Whether there are access rules for all clients; without, some may still have rules of their own")
+  boolean isRuled();
+
+  @Description("What a message would meet at a connected client; empty when it is not connected to this node. Nothing is sent")
+  List<ClientOutlook> outlook(
+      @Description("Tenant of the client") String tenant,
+      @Description("Its client identifier") String clientId,
+      @Description("Client identifier of the publisher; empty for none") String publisher,
+      @Description("Topic name") String topic,
+      @Description("QoS of the message: 0 to 2") int qos,
+      @Description("Whether the message has the flag RETAIN") boolean retain);
+
+  @Description("Whether access rules allow a connected client to publish a message; empty when it is not connected to this node. Nothing is published")
+  List<Permission> mayPublish(
+      @Description("Tenant of the client") String tenant,
+      @Description("Its client identifier") String clientId,
+      @Description("Topic name") String topic,
+      @Description("QoS of the message: 0 to 2") int qos,
+      @Description("Whether the message has the flag RETAIN") boolean retain);
+
+  @Description("Number of members of a shared subscription that are connected to this node and whose sessions end with their connections")
+  int members(
+      @Description("Tenant of the clients") String tenant, @Description("Topic filter with $share or $oshare and the name of the group") String filter);
+
   @Description("Lists connected clients in the order of their client identifiers")
   List<ClientRow> list(
       @Description("Tenant of the clients: default, unless an authenticator assigns another one") String tenant,

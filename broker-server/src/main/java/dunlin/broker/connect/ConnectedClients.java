@@ -3,13 +3,17 @@ package dunlin.broker.connect;
 import dunlin.broker.auth.Peer;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean;
+import dunlin.broker.fanout.RouteTable;
 import dunlin.broker.fanout.ShareGroup;
 import dunlin.broker.loop.Loop;
 import dunlin.broker.session.Hold;
 import dunlin.broker.session.LiveSession;
+import dunlin.broker.session.Outlook;
 import dunlin.broker.session.SessionFigures;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
+import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
+import dunlin.model.TopicFilter;
 import dunlin.runtime.FirstRows;
 import dunlin.runtime.LogText;
 import java.net.InetSocketAddress;
@@ -176,6 +180,47 @@ public final class ConnectedClients implements ClientsMXBean {
       if (!ended.isEmpty()) log.info("An operator has disconnected the client {}", LogText.quoted(clientId));
       return !ended.isEmpty();
     }
+  }
+
+  @Override
+  public boolean isRuled() {
+    return reception.authentication().authorization() != null;
+  }
+
+  @Override
+  public List<ClientOutlook> outlook(String tenant, String clientId, String publisher, String topic, int qos, boolean retain) {
+    QoS asked = qos(qos);
+    try (Question question = new Question()) {
+      return question.read(
+          question.find(named(tenant, clientId)),
+          connection -> Outlook.of(sessionOf(connection), publisher, topic, asked, retain, connection.waitingBytes()));
+    }
+  }
+
+  @Override
+  public List<Permission> mayPublish(String tenant, String clientId, String topic, int qos, boolean retain) {
+    QoS asked = qos(qos);
+    try (Question question = new Question()) {
+      return question.read(question.find(named(tenant, clientId)), connection -> Outlook.publishes(sessionOf(connection), topic, asked, retain));
+    }
+  }
+
+  private static QoS qos(int code) {
+    if (code < 0 || code > 2) throw new IllegalArgumentException("QoS is 0, 1 or 2, not " + code);
+    return QoS.of(code);
+  }
+
+  @Override
+  public int members(String tenant, String filter) {
+    TopicFilter shared =
+        TopicFilter.parse(filter).filter(TopicFilter::shared).orElseThrow(() -> new IllegalArgumentException("not the filter of a shared subscription"));
+    LoopConnections part = reception.on(RouteTable.ownerOf(tenant, shared, reception.parts().size()));
+    CompletableFuture<Integer> answer = new CompletableFuture<>();
+    part.loop().post(() -> answer.complete(part.sessions().fanout().routes().members(tenant, shared)));
+    try (Question question = new Question()) {
+      question.await(List.of(answer.thenAccept(_ -> {})));
+    }
+    return answer.join();
   }
 
   private static Choice named(String tenant, String clientId) {

@@ -109,7 +109,7 @@ public final class RouteTable {
   }
 
   /** The index of the loop that keeps a filter. */
-  static int ownerOf(String tenant, TopicFilter filter, int loopCount) {
+  public static int ownerOf(String tenant, TopicFilter filter, int loopCount) {
     int hash = filter.hashCode() * 31 + tenant.hashCode();
     return Math.floorMod(hash ^ (hash >>> 16), loopCount);
   }
@@ -169,6 +169,14 @@ public final class RouteTable {
 
   public int size() {
     return entries.size();
+  }
+
+  /** How many members of a shared subscription there are; 0 without any. */
+  public int members(String tenant, TopicFilter filter) {
+    assert loop.isCurrent() : "touched off its event loop";
+    Entry entry = entries.get(new Key(tenant, filter));
+    ShareGroup group = entry == null ? null : entry.handle.group();
+    return group == null ? 0 : group.size();
   }
 
   /** Number of subscriptions, of which a filter may have many; any thread, may be stale. */

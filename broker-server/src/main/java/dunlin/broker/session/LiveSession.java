@@ -18,6 +18,7 @@ import dunlin.model.TopicFilter;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.List;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** A session with its client connected: from CONNACK to the end of the connection. */
@@ -241,6 +242,21 @@ public final class LiveSession implements Recipient {
   /** The first subscriptions whose filters' texts come behind another one, in the order of these texts; looks at all of them. */
   public List<InboxClient.Subscription> subscriptionsBehind(String after, int max) {
     return subscriptions == null ? List.of() : subscriptions.behind(after, max);
+  }
+
+  /** Visits the subscriptions, in no order. */
+  void visitSubscriptions(BiConsumer<TopicFilter, SubscriptionOptions> visitor) {
+    if (subscriptions != null) subscriptions.forEach(visitor);
+  }
+
+  /** Whether the queue takes one more message of QoS 1 or 2. */
+  boolean queueTakes() {
+    return outbound == null || outbound.wouldTake();
+  }
+
+  /** Whether a message of QoS 1 or 2 would be sent at once. */
+  boolean sendsAtOnce() {
+    return connection.writable() && (outbound == null || (outbound.queued() == 0 && outbound.inFlight() < clientReceiveMaximum && !outbound.inFlightIsFull()));
   }
 
   /** Whether all publishes of the client are answered; see {@link InboundPublishes#settled}. */

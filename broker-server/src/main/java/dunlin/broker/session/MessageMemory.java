@@ -64,9 +64,14 @@ public final class MessageMemory {
 
   /** Whether a session that holds this many bytes may hold a message of this size; a refusal is counted. */
   boolean takes(long held, int size) {
-    if (share.allows(held, COPY_BYTES + MESSAGE_BYTES + size)) return true;
+    if (wouldTake(held, size)) return true;
     share.refused();
     return false;
+  }
+
+  /** The same for an operator's question: a refusal is not counted. */
+  boolean wouldTake(long held, int size) {
+    return share.allows(held, COPY_BYTES + MESSAGE_BYTES + size);
   }
 
   /** Counts a message that a session holds from now on. */

@@ -128,6 +128,11 @@ public final class Outbound {
     return size <= room() && memory.takes(heldBytes, size);
   }
 
+  /** Whether there is room for a small message of QoS 1 or 2, for an operator: nothing is counted. */
+  boolean wouldTake() {
+    return room() >= 1 && memory.wouldTake(heldBytes, 1);
+  }
+
   /**
    * The size of the largest QoS 1 or 2 message that the queue accepts: unlimited if it is empty; -1 for none. The
    * node's memory is not considered.

@@ -2,6 +2,7 @@ package dunlin.broker.session;
 
 import dunlin.broker.access.Access;
 import dunlin.broker.access.Coverage;
+import dunlin.broker.access.Decision;
 import dunlin.broker.access.Grant;
 import dunlin.broker.access.Policy;
 import dunlin.broker.access.Subject;
@@ -85,6 +86,24 @@ public final class SessionAccess {
     if (verdicts.allows(now, Access.receive(topic, qos, retain)) && maySubscribe(now, topic)) return true;
     denied(Denials.Kind.RECEIVE, topic);
     return false;
+  }
+
+  /** What the rules in force say about sending a message to the client, for an operator: nothing is counted. */
+  Decision receives(String topic, QoS qos, boolean retain) {
+    Policy now = grant.policy();
+    Decision received = now.decide(Access.receive(topic, qos, retain));
+    if (!received.allowed()) return received;
+    Decision subscribed = received;
+    for (String group : groups) {
+      subscribed = now.decide(Access.subscribe(topic, QoS.AT_MOST_ONCE, group));
+      if (subscribed.allowed()) return received;
+    }
+    return subscribed;
+  }
+
+  /** The same about a publish of the client. */
+  Decision publishes(String topic, QoS qos, boolean retain) {
+    return grant.policy().decide(Access.publish(topic, qos, retain));
   }
 
   /** Which of the session's subscriptions a message came by is not always known; one that allows it is enough. */

@@ -30,6 +30,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -183,6 +184,11 @@ public final class Subscriptions {
     FirstRows<TopicFilter> first = new FirstRows<>(Comparator.comparing(TopicFilter::text), max);
     for (TopicFilter filter : entries.keySet()) if (filter.text().compareTo(after) > 0) first.offer(filter);
     return first.inOrder().stream().map(filter -> new InboxClient.Subscription(filter, Objects.requireNonNull(entries.get(filter)).options)).toList();
+  }
+
+  /** All of them, in no order. */
+  void forEach(BiConsumer<TopicFilter, SubscriptionOptions> visitor) {
+    entries.forEach((filter, entry) -> visitor.accept(filter, entry.options));
   }
 
   /** Whether an unanswered SUBSCRIBE or UNSUBSCRIBE packet has this packet identifier. */

@@ -1,7 +1,11 @@
 package dunlin.inbox.operate;
 
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.InboxLimits;
+import dunlin.inbox.MatchingFilters;
 import dunlin.inbox.SessionsMXBean.MessagePage;
 import dunlin.inbox.SessionsMXBean.MessageRow;
+import dunlin.inbox.SessionsMXBean.SessionOutlook;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.inbox.SessionsMXBean.WaitingMessage;
 import dunlin.inbox.rows.SessionFields;
@@ -12,6 +16,7 @@ import dunlin.inbox.state.RangeState;
 import dunlin.inbox.state.SessionState;
 import dunlin.model.Publication;
 import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
 import dunlin.store.FieldReader;
 import dunlin.store.RangeReader;
 import java.nio.charset.StandardCharsets;
@@ -52,12 +57,37 @@ final class InboxLook {
         end,
         (key, value) -> {
           if (!Arrays.equals(key, last)) {
-            String filter = new String(key, all.length, key.length - all.length, StandardCharsets.UTF_8);
-            found.add(SubscriptionRow.of(filter, options(value)));
+            found.add(SubscriptionRow.of(filterOf(key, all.length), options(value)));
           }
           return found.size() < max;
         });
     return found;
+  }
+
+  /** What a message would meet; reads all subscriptions of the session. */
+  static SessionOutlook outlook(RangeReader rows, RangeState state, SessionState session, String topic) {
+    MatchingFilters filters = new MatchingFilters(topic);
+    byte[] all = SessionKeys.subscription(session.shard, session.key, "");
+    byte[] end = all.clone();
+    end[end.length - 1]++;
+    rows.scan(
+        all,
+        end,
+        (key, value) -> {
+          TopicFilter.parse(filterOf(key, all.length)).ifPresent(filter -> filters.offer(filter, options(value)));
+          return true;
+        });
+    ConnectionId owner = session.owner();
+    Backlog inbox = session.backlogIfAny();
+    InboxLimits limits = state.limits;
+    return new SessionOutlook(
+        owner == null ? "" : owner.frontend(), session.expirySeconds(), session.subscriptionCount(), filters.matching(), filters.others(),
+        session.waiting(), inbox == null ? 0 : inbox.bytes(), limits.messagesMax(), Math.min(limits.bytesMax(), state.bytesLeftForOne()),
+        limits.overflow().name());
+  }
+
+  private static String filterOf(byte[] key, int prefix) {
+    return new String(key, prefix, key.length - prefix, StandardCharsets.UTF_8);
   }
 
   private static SubscriptionOptions options(byte[] value) {

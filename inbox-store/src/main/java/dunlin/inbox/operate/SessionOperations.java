@@ -3,15 +3,18 @@ package dunlin.inbox.operate;
 import dunlin.inbox.Connections;
 import dunlin.inbox.SessionFigure;
 import dunlin.inbox.SessionsMXBean;
+import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.state.GroupState;
 import dunlin.inbox.state.SessionState;
+import dunlin.model.TopicFilter;
 import dunlin.runtime.FirstRows;
 import dunlin.runtime.LogText;
 import dunlin.store.RangeReader;
 import java.time.InstantSource;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiFunction;
 import java.util.function.ToLongFunction;
@@ -95,6 +98,27 @@ public final class SessionOperations implements SessionsMXBean {
       }
     }
     return most.inOrder();
+  }
+
+  @Override
+  public List<SessionOutlook> outlook(String tenant, String clientId, String topic) {
+    var key = new SessionKey(tenant, clientId);
+    for (var part : parts) {
+      var session = part.sessions().get(key);
+      if (session == null) continue;
+      SessionOutlook found = part.read(rows -> InboxLook.outlook(rows, part.state(), session, topic));
+      return List.of(found);
+    }
+    return List.of();
+  }
+
+  @Override
+  public List<GroupOfSessions> group(String tenant, String filter) {
+    var shared =
+        TopicFilter.parse(filter).filter(TopicFilter::shared).orElseThrow(() -> new IllegalArgumentException("not the filter of a shared subscription"));
+    var key = new GroupKey(tenant, shared);
+    // Each range has the members of its own sessions, and what waits in it for them.
+    return parts.stream().map(part -> part.groups().get(key)).filter(Objects::nonNull).map(group -> row(filter, group)).toList();
   }
 
   @Override

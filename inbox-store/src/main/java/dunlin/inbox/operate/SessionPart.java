@@ -3,6 +3,7 @@ package dunlin.inbox.operate;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.state.GroupState;
+import dunlin.inbox.state.RangeState;
 import dunlin.inbox.state.SessionState;
 import dunlin.store.Range;
 import dunlin.store.RangeReader;
@@ -17,12 +18,21 @@ import java.util.function.Function;
 /**
  * One range of sessions.
  *
- * @param sessions those in memory; any thread may read it
- * @param groups shared subscriptions in memory; any thread may read it
+ * @param state what is in memory; only what any thread may read is read
  * @param range its rows
  */
-public record SessionPart(Map<SessionKey, SessionState> sessions, Map<GroupKey, GroupState> groups, Range<?, ?> range) {
+public record SessionPart(RangeState state, Range<?, ?> range) {
   private static final long PATIENCE_SECONDS = 60;
+
+  /** Those in memory; any thread may read it. */
+  Map<SessionKey, SessionState> sessions() {
+    return state.sessions;
+  }
+
+  /** Shared subscriptions in memory; any thread may read it. */
+  Map<GroupKey, GroupState> groups() {
+    return state.groups;
+  }
 
   /**
    * Reads rows on a thread of the range, and waits for the answer.

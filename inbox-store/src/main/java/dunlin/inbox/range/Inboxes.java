@@ -35,9 +35,6 @@ final class Inboxes {
 
   static final int ROOM_ROWS_MAX = 4_096;
 
-  private static final int SMALL_MAX = 4 * 1_024;
-  private static final int SMALLS = 16 * 1_024;
-
   private final RangeState state;
   private final HeaderCache headers = new HeaderCache();
 
@@ -51,22 +48,13 @@ final class Inboxes {
   /** Whether an inbox has room for a message of this size, by its own bounds and that of all inboxes together. */
   boolean fits(Backlog inbox, int size) {
     long bytes = inbox.bytes + size;
-    return inbox.count < state.limits.messagesMax() && bytes <= state.limits.bytesMax() && bytes <= mostForOne();
+    return inbox.count < state.limits.messagesMax() && bytes <= state.limits.bytesMax() && bytes <= state.bytesLeftForOne();
   }
 
   /** Whether an inbox has room for all of several messages. */
   boolean fitAll(Backlog inbox, int messages, long more) {
     long bytes = inbox.bytes + more;
-    return inbox.count + messages <= state.limits.messagesMax() && bytes <= state.limits.bytesMax() && bytes <= mostForOne();
-  }
-
-  /**
-   * The maximum for one inbox: no inbox may hold more than is left for all others, so the largest ones are full first.
-   * A small minimum is left for each, so that new inboxes can hold something.
-   */
-  private long mostForOne() {
-    long max = state.limits.sums().messageBytes();
-    return Math.max(Math.min(max / SMALLS, SMALL_MAX), max - state.queuedBytesEverywhere());
+    return inbox.count + messages <= state.limits.messagesMax() && bytes <= state.limits.bytesMax() && bytes <= state.bytesLeftForOne();
   }
 
   /** Makes room for a message and reserves it. If there is none, counts the message as dropped or refused. */

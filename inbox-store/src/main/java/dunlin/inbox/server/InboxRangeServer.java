@@ -169,7 +169,7 @@ final class InboxRangeServer {
 
   /** What operators look at. */
   SessionPart part() {
-    return new SessionPart(logic.state().sessions, logic.state().groups, range);
+    return new SessionPart(logic.state(), range);
   }
 
   Proposals proposals() {

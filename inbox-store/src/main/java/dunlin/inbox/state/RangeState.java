@@ -47,6 +47,10 @@ public final class RangeState {
   private static final int NAMES_MAX = 1_024;
   private static final int SHARED_USER_MAX = 64;
 
+  /** The minimum that is left for each inbox, of the maximum for all of them. */
+  private static final int SMALL_MAX = 4 * 1_024;
+  private static final int SMALLS = 16 * 1_024;
+
   /** The shards of this range. The rows of the range itself are in the first one. */
   public final ShardInterval interval;
 
@@ -252,6 +256,15 @@ public final class RangeState {
   /** Bytes of the messages in the inboxes of all ranges, likewise. */
   public long queuedBytesEverywhere() {
     return queuedBytes.get() + elsewhere.messageBytes();
+  }
+
+  /**
+   * The maximum of bytes for one inbox: none may hold more than is left for all others, so the largest ones are full
+   * first. A small minimum is left for each, so that new inboxes can hold something.
+   */
+  public long bytesLeftForOne() {
+    long max = limits.sums().messageBytes();
+    return Math.max(Math.min(max / SMALLS, SMALL_MAX), max - queuedBytesEverywhere());
   }
 
   /** Adds a session that was created or restored. */
