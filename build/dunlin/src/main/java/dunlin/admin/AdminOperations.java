@@ -17,6 +17,8 @@ import dunlin.admin.api.Endpoints;
 import dunlin.admin.api.Role;
 import dunlin.admin.doctor.DoctorMXBean;
 import dunlin.admin.doctor.DoctorMXBean.Finding;
+import dunlin.admin.explain.ExplanationMXBean;
+import dunlin.admin.explain.Leaders;
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.FrontendMXBean;
 import dunlin.broker.MessageWatch;
@@ -54,6 +56,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -63,7 +66,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Does what the endpoints say, by the MXBeans of the node. */
@@ -102,6 +104,7 @@ final class AdminOperations {
             full(
                 bean(RoutesMXBean.class).match(given.text("tenant"), given.text("topic"), Cursor.read(given), given.number("limit")), RouteRow::place,
                 given));
+    on(Endpoints.EXPLAIN, this::explain);
     cluster();
     events();
     if (!actions.keySet().equals(Set.copyOf(Endpoints.ALL))) {
@@ -379,6 +382,15 @@ final class AdminOperations {
     return full(groups.values().stream().limit(limit).toList(), SharedGroup::filter, given);
   }
 
+  private ExplanationMXBean.Explanation explain(Arguments given) {
+    try {
+      return bean(ExplanationMXBean.class)
+          .explain(given.text("tenant"), given.text("client"), given.text("topic"), given.text("publisher"), given.number("qos"), given.flag("retain"));
+    } catch (NoSuchElementException none) {
+      throw new Problem(404, sentence(none));
+    }
+  }
+
   private static Problem notRetained() {
     return new Problem(404, "The topic has no retained message.");
   }
@@ -458,20 +470,10 @@ final class AdminOperations {
     if (shape == ClusterMXBean.class) return new Problem(409, "This node belongs to no cluster.");
     boolean started = beans.find(NodeMXBean.class).map(node -> node.getUnready().isEmpty()).orElse(false);
     Optional<ClusterMXBean> cluster = beans.find(ClusterMXBean.class);
-    if (cluster.isPresent() && shape == SessionsMXBean.class) return new Problem(409, elsewhere(cluster.get(), SessionReplica.KIND, "The sessions"));
-    if (cluster.isPresent() && shape == RetainedMessagesMXBean.class) return new Problem(409, elsewhere(cluster.get(), RetainReplica.KIND, "The retained messages"));
-    if (cluster.isPresent() && shape == RoutesMXBean.class) return new Problem(409, elsewhere(cluster.get(), RouteReplica.KIND, "The routes"));
+    if (cluster.isPresent() && shape == SessionsMXBean.class) return new Problem(409, Leaders.elsewhere(cluster.get(), SessionReplica.KIND, "The sessions"));
+    if (cluster.isPresent() && shape == RetainedMessagesMXBean.class) return new Problem(409, Leaders.elsewhere(cluster.get(), RetainReplica.KIND, "The retained messages"));
+    if (cluster.isPresent() && shape == RoutesMXBean.class) return new Problem(409, Leaders.elsewhere(cluster.get(), RouteReplica.KIND, "The routes"));
     return started ? new Problem(409, "This node serves no clients.") : new Problem(503, "The node is starting, or it serves no clients.");
-  }
-
-  /** Says which node to ask instead. */
-  private static String elsewhere(ClusterMXBean cluster, String kind, String what) {
-    Map<String, String> hosts = cluster.getNodes().stream().collect(Collectors.toMap(NodeRow::id, NodeRow::host));
-    return cluster.getRanges().stream()
-        .filter(range -> range.kind().equals(kind) && !range.leader().isEmpty())
-        .findFirst()
-        .map(range -> "%s are led by another node: ask node %s at %s.".formatted(what, range.leader(), hosts.getOrDefault(range.leader(), "an unknown host")))
-        .orElse(what + " have no leader that this node knows; ask again soon.");
   }
 
   /** A page of rows that are all there already. */

@@ -7,7 +7,9 @@ import com.google.gson.JsonPrimitive;
 import dunlin.admin.api.Endpoint;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.api.Parameter;
+import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
+import java.lang.reflect.Type;
 import java.util.List;
 import java.util.Locale;
 
@@ -131,7 +133,7 @@ final class OpenApi {
     JsonObject members = new JsonObject();
     JsonArray required = new JsonArray();
     for (RecordComponent component : type.getRecordComponents()) {
-      members.add(component.getName(), component(component.getType()));
+      members.add(component.getName(), component(component.getGenericType()));
       required.add(component.getName());
     }
     JsonObject schema = object("type", "object");
@@ -140,17 +142,22 @@ final class OpenApi {
     return schema;
   }
 
-  private static JsonObject component(Class<?> type) {
+  private static JsonObject component(Type generic) {
+    if (generic instanceof ParameterizedType list && list.getRawType() == List.class) {
+      JsonObject items = object("type", "array");
+      items.add("items", component(list.getActualTypeArguments()[0]));
+      return items;
+    }
+    if (!(generic instanceof Class<?> type)) return numbersByName();
     if (type == String.class) return object("type", "string");
     if (type == boolean.class) return object("type", "boolean");
     if (type == int.class || type == long.class) return object("type", "integer");
     if (type == double.class) return object("type", "number");
     if (type.isRecord()) return record(type.asSubclass(Record.class));
-    if (List.class.isAssignableFrom(type)) {
-      JsonObject list = object("type", "array");
-      list.add("items", object("type", "string"));
-      return list;
-    }
+    throw new IllegalStateException("no schema for " + type);
+  }
+
+  private static JsonObject numbersByName() {
     JsonObject map = object("type", "object");
     map.add("additionalProperties", object("type", "integer"));
     return map;

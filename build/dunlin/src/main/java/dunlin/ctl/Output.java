@@ -30,7 +30,16 @@ enum Output {
     @Override
     void one(JsonObject answer, PrintStream out) {
       int width = answer.keySet().stream().mapToInt(String::length).max().orElse(0);
-      answer.asMap().forEach((name, value) -> out.println(padded(name, width + 2) + cell(value)));
+      answer.asMap().forEach(
+          (name, value) -> {
+            if (!isTable(value)) out.println(padded(name, width + 2) + cell(value));
+          });
+      for (JsonElement value : answer.asMap().values()) {
+        if (!isTable(value)) continue;
+        out.println();
+        JsonArray rows = value.getAsJsonArray();
+        rows(rows, List.copyOf(rows.get(0).getAsJsonObject().keySet()), out);
+      }
     }
 
     @Override
@@ -69,6 +78,11 @@ enum Output {
   @Override
   public String toString() {
     return name().toLowerCase(Locale.ROOT);
+  }
+
+  /** Whether it is a list of objects of one kind, which has room below the other members. */
+  private static boolean isTable(JsonElement value) {
+    return value.isJsonArray() && !value.getAsJsonArray().isEmpty() && value.getAsJsonArray().get(0).isJsonObject();
   }
 
   private static String padded(String text, int width) {

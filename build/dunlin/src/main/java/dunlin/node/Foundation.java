@@ -9,6 +9,7 @@ import dunlin.admin.NodeBean;
 import dunlin.admin.PageFiles;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.doctor.Doctor;
+import dunlin.admin.explain.Explainer;
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.runtime.AdminServer;
 import dunlin.runtime.Deadlines;
@@ -267,6 +268,7 @@ final class Foundation implements AutoCloseable {
     beans.register("Node", new NodeBean(id(), Node.VERSION, probes::unhealthy, probes::unready));
     if (ownsProcess) LogbackLevels.find().ifPresent(levels -> beans.register("Logging", levels));
     beans.register("Doctor", new Doctor(beans, dataDirectory(), diskFreeMin(), probes::unready));
+    beans.register("Explanation", new Explainer(beans, id()));
     if (settings.get(NodeSettings.ADMIN_PORT) < 0) return;
     String tokenFile = settings.get(NodeSettings.ADMIN_TOKEN_FILE);
     AdminTokens tokens = AdminTokens.open(tokenFile.isEmpty() ? null : Path.of(tokenFile));

@@ -7,6 +7,8 @@ import dunlin.harness.ApiCalls;
 import dunlin.harness.ApiCalls.Answer;
 import dunlin.harness.BrokerProcess;
 import dunlin.harness.FreePort;
+import dunlin.harness.RawClient;
+import dunlin.harness.RawClient.Connect;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -69,5 +71,57 @@ class AdminApiClusterIT {
                 }
               });
     }
+    eachNodeExplainsWhatItKnows();
+  }
+
+  private void eachNodeExplainsWhatItKnows() {
+    List<RawClient> clients = new ArrayList<>();
+    try {
+      for (int node = 0; node < NODES; node++) {
+        RawClient client = RawClient.connected(processes.get(node).port(), Connect.of("meter-" + node));
+        clients.add(client);
+        client.subscribe("a", 1);
+      }
+      await("while leaders may still move").atMost(LONG).untilAsserted(this::explanationsNameTheNodesToAsk);
+    } finally {
+      clients.forEach(RawClient::close);
+    }
+  }
+
+  private void explanationsNameTheNodesToAsk() {
+    int sessions = leader("/sessions");
+    int routes = leader("/routes?topic=a");
+    int other = (sessions + 1) % NODES;
+    Answer there = apis.get(other).get("/explain?client=meter-" + other + "&topic=a");
+    assertThat(there.member("conclusion")).isEqualTo("not known on this node");
+    assertThat(there.text())
+        .contains("The client meter-" + other + " has subscribed to a with QoS 1.")
+        .contains("The sessions are led by another node: ask node " + id(sessions));
+    if (other != routes) assertThat(there.text()).contains("The routes are led by another node: ask node " + id(routes));
+    Answer nothing = apis.get(other).get("/explain?client=meter-" + other + "&topic=unmatched");
+    assertThat(nothing.member("conclusion")).as("what stops a message is certain without the other nodes").isEqualTo("not delivered");
+
+    Answer atLeader = apis.get(sessions).get("/explain?client=meter-" + other + "&topic=a");
+    assertThat(atLeader.member("conclusion")).isEqualTo("not known on this node");
+    assertThat(atLeader.text())
+        .contains("The client meter-" + other + " has subscribed to a with QoS 1.")
+        .contains("The client meter-" + other + " is connected to node " + id(other) + ": ask that node what waits for it.")
+        .contains("The inbox of the session holds 0 messages");
+
+    Answer elsewhere = apis.get(other).get("/explain?client=meter-" + sessions + "&topic=a");
+    assertThat(elsewhere.member("conclusion")).isEqualTo("not known on this node");
+    assertThat(elsewhere.member("reason"))
+        .contains("is not connected to this node. The sessions are led by another node: ask node " + id(sessions) + " at 127.0.0.1");
+    assertThat(apis.get(sessions).get("/explain?client=never&topic=a").status()).as("the leader knows all sessions").isEqualTo(404);
+  }
+
+  private int leader(String path) {
+    List<Integer> leaders = IntStream.range(0, NODES).filter(node -> apis.get(node).get(path).status() == 200).boxed().toList();
+    assertThat(leaders).as(path).hasSize(1);
+    return leaders.getFirst();
+  }
+
+  private String id(int node) {
+    return apis.get(node).get("/cluster").member("node");
   }
 }

@@ -17,6 +17,7 @@ import dunlin.admin.api.Endpoint.Form;
 import dunlin.admin.api.Endpoint.Method;
 import dunlin.admin.api.Parameter.Place;
 import dunlin.admin.doctor.DoctorMXBean.Finding;
+import dunlin.admin.explain.ExplanationMXBean.Explanation;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
@@ -170,6 +171,15 @@ public final class Endpoints {
           "groups", "/groups", ROWS_MAX, "Lists the shared subscriptions with members that are connected to this node, or that are sessions which it leads",
           SharedGroup.class, TENANT);
 
+  public static final Endpoint EXPLAIN =
+      one(
+          "explain", Method.GET, "/explain", Role.VIEWER,
+          "Says step by step what would happen now to a message for a client, and which step stops it; nothing is published", Explanation.class,
+          Parameter.required(Place.QUERY, "client", "Client identifier of the client that should get it"), TOPIC,
+          Parameter.optional(Place.QUERY, "publisher", "Client identifier of the publisher; none for the application or the node"),
+          Parameter.integer(Place.QUERY, "qos", 1, 0, 2, "Quality of service of the message"),
+          Parameter.flag(Place.QUERY, "retain", "Whether the message has the flag RETAIN"), TENANT);
+
   public static final Endpoint PUBLISH =
       one(
           "publish", Method.POST, "/publish", Role.OPERATOR, "Publishes a message; with QoS 1 and 2 it answers when a PUBACK would be sent", Published.class,
@@ -236,7 +246,7 @@ public final class Endpoints {
   public static final List<Endpoint> ALL =
       List.of(
           STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, DOCTOR, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
-          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, PUBLISH, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_RANGES,
+          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, EXPLAIN, PUBLISH, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
           WATCH_OVERVIEW, WATCH_MESSAGES);
 
