@@ -1,7 +1,11 @@
 package dunlin.links;
 
+import static dunlin.links.LinkThreads.on;
+import static dunlin.links.LinkThreads.send;
+import static dunlin.links.LinkThreads.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.links.LinkThreads.Side;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import io.grpc.Server;
@@ -13,21 +17,16 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -40,31 +39,15 @@ class LinkPipesTest {
   private static final Link.Settings PATIENT = new Link.Settings(100_000, 64 << 20, Duration.ofMinutes(1));
   private static final Link.Settings SHORT = new Link.Settings(100_000, 64 << 20, Duration.ofSeconds(2));
 
-  private final List<AutoCloseable> opened = new ArrayList<>();
+  private final LinkThreads opened = new LinkThreads();
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
 
   /** Where nodes are, as those who accept have heard. */
   private final Map<UUID, String> known = new ConcurrentHashMap<>(Map.of(HERE, "127.0.0.1"));
 
-  /** One side of a link. */
-  private static final class Side implements Link.Handler {
-    final List<Integer> received = new CopyOnWriteArrayList<>();
-    final CompletableFuture<String> lost = new CompletableFuture<>();
-
-    @Override
-    public void received(byte[] frame) {
-      received.add(ByteBuffer.wrap(frame).getInt());
-    }
-
-    @Override
-    public void lost(String reason) {
-      lost.complete(reason);
-    }
-  }
-
   /** A process that accepts links under one name while its server runs. */
   private final class Accepting {
-    final ExecutorService thread = thread();
+    final ExecutorService thread = opened.thread();
     final List<Side> sides = new CopyOnWriteArrayList<>();
     final List<Link> links = new CopyOnWriteArrayList<>();
     final LinkService service;
@@ -76,7 +59,7 @@ class LinkPipesTest {
     }
 
     Accepting(UUID node, String name, long identity, Link.Settings settings) {
-      service = closing(new LinkService(node, caller -> Optional.ofNullable(known.get(caller)), meters));
+      service = opened.closing(new LinkService(node, caller -> Optional.ofNullable(known.get(caller)), meters));
       accepted = service.accept(
           name,
           new LinkAcceptor(
@@ -95,7 +78,7 @@ class LinkPipesTest {
       var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
       var begun = NettyServerBuilder.forAddress(address).directExecutor().maxInboundMessageSize(LinkWire.FRAME_BYTES_MAX).addService(service.definition()).build().start();
       server = begun;
-      opened.add(begun::shutdownNow);
+      opened.closing(begun::shutdownNow);
       return begun.getPort();
     }
 
@@ -108,11 +91,11 @@ class LinkPipesTest {
 
   /** A process that dials. */
   private final class Dialling {
-    final ExecutorService thread = thread();
+    final ExecutorService thread = opened.thread();
     final LinkDialler dialler;
 
     Dialling(Link.Settings settings) {
-      dialler = closing(new LinkDialler(HERE, settings, null, null, meters));
+      dialler = opened.closing(new LinkDialler(HERE, settings, null, null, meters));
     }
 
     Link dial(UUID node, int port, String name, Side side) {
@@ -120,40 +103,8 @@ class LinkPipesTest {
     }
   }
 
-  private <T extends AutoCloseable> T closing(T each) {
-    opened.add(each);
-    return each;
-  }
-
-  private ExecutorService thread() {
-    var thread = Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name("links-of-a-test").factory());
-    opened.add(thread::shutdownNow);
-    return thread;
-  }
-
-  private static <T> T on(ExecutorService thread, Callable<T> work) {
-    try {
-      return thread.submit(work).get(1, TimeUnit.MINUTES);
-    } catch (Exception e) {
-      throw new AssertionError(e);
-    }
-  }
-
-  private static void until(Callable<Boolean> condition) {
-    Awaitility.await().atMost(Duration.ofMinutes(1)).until(condition);
-  }
-
   private static byte[] frame(int number, int length) {
     return ByteBuffer.allocate(length).putInt(number).array();
-  }
-
-  private static void send(ExecutorService thread, Link link, int from, int to) {
-    on(
-        thread,
-        () -> {
-          for (int i = from; i < to; i++) link.send(frame(i, 4 + i % 300));
-          return true;
-        });
   }
 
   private static void assertCounts(List<Integer> received, int to) {
@@ -162,7 +113,7 @@ class LinkPipesTest {
 
   @AfterEach
   void close() throws Exception {
-    for (var each : opened.reversed()) each.close();
+    opened.close();
   }
 
   @Test
@@ -309,12 +260,12 @@ class LinkPipesTest {
   void aLinkFollowsTheOtherSideAndTheNextOneBeginsThere() throws Exception {
     var other = UUID.fromString("00000000-0000-0000-0000-0000000000bb");
     var first = new Accepting("leader", 1_000, PATIENT);
-    var second = closing(new LinkService(other, node -> Optional.ofNullable(known.get(node)), meters));
+    var second = opened.closing(new LinkService(other, node -> Optional.ofNullable(known.get(node)), meters));
     var there = new Side();
-    var thread = thread();
+    var thread = opened.thread();
     var _ = second.accept("leader", new LinkAcceptor(9_000, PATIENT, 10, thread, System::nanoTime, (_, _) -> there), thread);
     var server = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0)).directExecutor().addService(second.definition()).build().start();
-    opened.add(server::shutdownNow);
+    opened.closing(server::shutdownNow);
     var leader = new AtomicReference<@Nullable LinkPeer>();
     var here = new Dialling(PATIENT);
     var side = new Side();
@@ -378,7 +329,7 @@ class LinkPipesTest {
   @Test
   void aSideThatDoesNotReadBlocksNoOtherLink() throws Exception {
     var there = new Accepting("slow", 1_000, PATIENT);
-    var fastThread = thread();
+    var fastThread = opened.thread();
     var fast = new Side();
     var _ = there.service.accept("fast", new LinkAcceptor(5_000, PATIENT, 10, fastThread, System::nanoTime, (_, _) -> fast), fastThread);
     int port = there.serve(0);

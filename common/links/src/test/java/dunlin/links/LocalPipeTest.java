@@ -1,25 +1,22 @@
 package dunlin.links;
 
+import static dunlin.links.LinkThreads.on;
+import static dunlin.links.LinkThreads.send;
+import static dunlin.links.LinkThreads.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.links.LinkThreads.Side;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import org.awaitility.Awaitility;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -30,62 +27,14 @@ class LocalPipeTest {
   private static final LinkPeer SELF = new LinkPeer(NODE, "127.0.0.1", 1);
   private static final Link.Settings PATIENT = new Link.Settings(100_000, 64 << 20, Duration.ofMinutes(1));
 
-  private final List<AutoCloseable> opened = new ArrayList<>();
+  private final LinkThreads opened = new LinkThreads();
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
-  private final LinkService service = closing(new LinkService(NODE, _ -> Optional.empty(), meters));
-  private final LinkDialler dialler = closing(new LinkDialler(NODE, PATIENT, null, service, meters));
-  private final ExecutorService here = thread();
-  private final ExecutorService there = thread();
+  private final LinkService service = opened.closing(new LinkService(NODE, _ -> Optional.empty(), meters));
+  private final LinkDialler dialler = opened.closing(new LinkDialler(NODE, PATIENT, null, service, meters));
+  private final ExecutorService here = opened.thread();
+  private final ExecutorService there = opened.thread();
   private final List<Side> sides = new CopyOnWriteArrayList<>();
-
-  /** One side of a link. */
-  private static final class Side implements Link.Handler {
-    final List<Integer> received = new CopyOnWriteArrayList<>();
-    final CompletableFuture<String> lost = new CompletableFuture<>();
-    final @Nullable Link accepted;
-
-    Side(@Nullable Link accepted) {
-      this.accepted = accepted;
-    }
-
-    Link link() {
-      if (accepted == null) throw new AssertionError("not the accepting side");
-      return accepted;
-    }
-
-    @Override
-    public void received(byte[] frame) {
-      received.add(ByteBuffer.wrap(frame).getInt());
-    }
-
-    @Override
-    public void lost(String reason) {
-      lost.complete(reason);
-    }
-  }
-
-  private <T extends AutoCloseable> T closing(T each) {
-    opened.add(each);
-    return each;
-  }
-
-  private ExecutorService thread() {
-    var thread = Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name("links-of-a-test").factory());
-    opened.add(thread::shutdownNow);
-    return thread;
-  }
-
-  private static <T> T on(ExecutorService thread, Callable<T> work) {
-    try {
-      return thread.submit(work).get(1, TimeUnit.MINUTES);
-    } catch (Exception e) {
-      throw new AssertionError(e);
-    }
-  }
-
-  private static void until(Callable<Boolean> condition) {
-    Awaitility.await().atMost(Duration.ofMinutes(1)).until(condition);
-  }
+  private final List<Link> links = new CopyOnWriteArrayList<>();
 
   private LinkService.Accepted accept(String name, long identity) {
     return service.accept(
@@ -93,7 +42,8 @@ class LocalPipeTest {
         new LinkAcceptor(
             identity, PATIENT, 10, there, System::nanoTime,
             (link, _) -> {
-              var side = new Side(link);
+              var side = new Side();
+              links.add(link);
               sides.add(side);
               return side;
             }),
@@ -102,15 +52,6 @@ class LocalPipeTest {
 
   private Link dial(String name, Side side) {
     return on(here, () -> dialler.dial(() -> Optional.of(SELF), name, new byte[] {1}, here, side));
-  }
-
-  private static void send(ExecutorService thread, Link link, int from, int to) {
-    on(
-        thread,
-        () -> {
-          for (int i = from; i < to; i++) link.send(ByteBuffer.allocate(4 + i % 300).putInt(i).array());
-          return true;
-        });
   }
 
   private static void awaitCounts(Side side, int to) {
@@ -125,31 +66,31 @@ class LocalPipeTest {
 
   @AfterEach
   void close() throws Exception {
-    for (var each : opened.reversed()) each.close();
+    opened.close();
   }
 
   @Test
   void framesArriveOnceAndInOrderInBothDirections() {
     var _ = accept("lane", 1_000);
-    var side = new Side(null);
+    var side = new Side();
     var link = dial("lane", side);
 
     send(here, link, 0, 20_000);
     until(() -> sides.size() == 1);
-    send(there, sides.getFirst().link(), 0, 20_000);
+    send(there, links.getFirst(), 0, 20_000);
 
     awaitCounts(sides.getFirst(), 20_000);
     awaitCounts(side, 20_000);
     until(() -> on(here, link::unconfirmedFrames) == 0);
-    until(() -> on(there, sides.getFirst().link()::unconfirmedFrames) == 0);
-    assertThat(sides.getFirst().link().caller()).isEqualTo(NODE.toString());
+    until(() -> on(there, links.getFirst()::unconfirmedFrames) == 0);
+    assertThat(links.getFirst().caller()).isEqualTo(NODE.toString());
     assertThat(openStreams()).isEqualTo(1);
   }
 
   /** As when this node becomes the leader of a range after its frontend has begun to look for one. */
   @Test
   void aLinkBeginsOnceItsNameIsAccepted() {
-    var side = new Side(null);
+    var side = new Side();
     var link = dial("lane", side);
     send(here, link, 0, 10);
     until(() -> meters.get("dunlin.links.broken").counter().count() >= 2);
@@ -166,11 +107,11 @@ class LocalPipeTest {
   @Test
   void aLinkIsLostWithItsAcceptorAndTheNextOneBeginsWithTheNextAcceptor() throws Exception {
     var first = accept("lane", 1_000);
-    var side = new Side(null);
+    var side = new Side();
     var link = dial("lane", side);
     send(here, link, 0, 10);
     until(() -> sides.size() == 1);
-    send(there, sides.getFirst().link(), 0, 10);
+    send(there, links.getFirst(), 0, 10);
 
     first.close();
 
@@ -181,7 +122,7 @@ class LocalPipeTest {
     until(() -> meters.get("dunlin.links.dialled").gauge().value() == 0);
 
     var _ = accept("lane", 2_000);
-    send(here, dial("lane", new Side(null)), 0, 10);
+    send(here, dial("lane", new Side()), 0, 10);
     until(() -> sides.size() == 2);
     awaitCounts(sides.get(1), 10);
   }
@@ -189,7 +130,7 @@ class LocalPipeTest {
   @Test
   void theAcceptorLosesALinkThatItsDiallerCloses() throws Exception {
     var _ = accept("lane", 1_000);
-    var link = dial("lane", new Side(null));
+    var link = dial("lane", new Side());
     send(here, link, 0, 10);
     on(
         here,
@@ -209,7 +150,7 @@ class LocalPipeTest {
   void aLinkLeavesThisNodeWhenItsOtherSideHasLeft() {
     var _ = accept("lane", 1_000);
     var left = new AtomicReference<>(false);
-    var side = new Side(null);
+    var side = new Side();
     var link = on(here, () -> dialler.dial(() -> left.get() ? Optional.empty() : Optional.of(SELF), _ -> left.get(), "lane", new byte[0], here, side));
     send(here, link, 0, 10);
     until(() -> sides.size() == 1);
@@ -227,7 +168,7 @@ class LocalPipeTest {
   @Test
   void aSideWhoseThreadHasEndedEndsTheStream() {
     var _ = accept("lane", 1_000);
-    var link = dial("lane", new Side(null));
+    var link = dial("lane", new Side());
     send(here, link, 0, 10);
     until(() -> sides.size() == 1);
     awaitCounts(sides.getFirst(), 10);
@@ -243,7 +184,7 @@ class LocalPipeTest {
   void onlyThisNodeIsReachedWithoutAConnection() {
     var _ = accept("lane", 1_000);
     var to = new LinkPeer(OTHER, "127.0.0.1", 1);
-    var _ = on(here, () -> dialler.dial(() -> Optional.of(to), "lane", new byte[0], here, new Side(null)));
+    var _ = on(here, () -> dialler.dial(() -> Optional.of(to), "lane", new byte[0], here, new Side()));
 
     until(() -> meters.get("dunlin.links.broken").counter().count() >= 2);
     assertThat(sides).isEmpty();
