@@ -5,9 +5,13 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.Frontend;
 import dunlin.runtime.HopLedger;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import javax.management.JMX;
+import javax.management.MalformedObjectNameException;
+import javax.management.ObjectName;
 
 /** An embedded node for one test, on a free port; on close it checks that every lost message was counted. */
 public final class TestBroker implements AutoCloseable {
@@ -55,6 +59,20 @@ public final class TestBroker implements AutoCloseable {
 
   public Dunlin node() {
     return node;
+  }
+
+  /**
+   * One of the node's beans.
+   *
+   * @param type its type, with further properties of its name if it has any, as in {@code Listener,name=tcp}
+   */
+  public <T> T bean(String type, Class<T> shape) {
+    try {
+      var name = new ObjectName("dunlin:type=%s,node=%s".formatted(type, node.nodeId().substring(0, 8)));
+      return JMX.newMXBeanProxy(ManagementFactory.getPlatformMBeanServer(), name, shape);
+    } catch (MalformedObjectNameException e) {
+      throw new AssertionError(e);
+    }
   }
 
   public Frontend frontend() {

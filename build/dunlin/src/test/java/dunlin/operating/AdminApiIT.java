@@ -11,7 +11,6 @@ import dunlin.harness.RawClient.Connect;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.retain.RetainedMessagesMXBean;
 import dunlin.runtime.metrics.SettingsMXBean;
-import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,7 +19,6 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import javax.management.JMX;
-import javax.management.ObjectName;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -47,11 +45,6 @@ class AdminApiIT {
     broker.close();
   }
 
-  private <T> T bean(String type, Class<T> shape) throws Exception {
-    var name = new ObjectName("dunlin:type=%s,node=%s".formatted(type, broker.node().nodeId().substring(0, 8)));
-    return JMX.newMXBeanProxy(ManagementFactory.getPlatformMBeanServer(), name, shape);
-  }
-
   @Test
   void onlyTheNodesUserCanReadItsToken() throws Exception {
     assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(data.resolve("admin-access")))).isEqualTo("rw-------");
@@ -71,14 +64,14 @@ class AdminApiIT {
       assertThat(status.member("readiness")).isEqualTo("ready");
       assertThat(status.json().get("healthy").getAsBoolean()).isTrue();
       assertThat(status.member("role")).isEqualTo("admin");
-      assertThat(status.json().get("sessions").getAsInt()).isEqualTo(bean("Sessions", SessionsMXBean.class).getSessions()).isEqualTo(1);
-      assertThat(status.json().get("retained").getAsLong()).isEqualTo(bean("RetainedMessages", RetainedMessagesMXBean.class).getTopics()).isEqualTo(1);
+      assertThat(status.json().get("sessions").getAsInt()).isEqualTo(broker.bean("Sessions", SessionsMXBean.class).getSessions()).isEqualTo(1);
+      assertThat(status.json().get("retained").getAsLong()).isEqualTo(broker.bean("RetainedMessages", RetainedMessagesMXBean.class).getTopics()).isEqualTo(1);
     }
   }
 
   @Test
   void settingsHaveTheirSourceAndComeInPages() throws Exception {
-    var effective = bean("Settings", SettingsMXBean.class).getEffective();
+    var effective = broker.bean("Settings", SettingsMXBean.class).getEffective();
     Answer all = api.get("/settings?limit=1000");
     assertThat(all.members("key")).containsExactlyElementsOf(effective.keySet().stream().sorted().toList());
     assertThat(all.member("next")).isEmpty();

@@ -13,7 +13,6 @@ import dunlin.harness.ApiCalls.Answer;
 import dunlin.harness.RawClient;
 import dunlin.harness.RawClient.Connect;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -21,7 +20,6 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import javax.management.JMX;
-import javax.management.ObjectName;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -62,9 +60,8 @@ class ClientsApiIT {
         broker.port(), RawClient.connect(5, CLEAN | USER_AND_PASSWORD, KEEP_ALIVE, RawClient.noProperties(), clientId, user, user));
   }
 
-  private ClientsMXBean bean() throws Exception {
-    ObjectName name = new ObjectName("dunlin:type=Clients,node=" + broker.node().nodeId().substring(0, 8));
-    return JMX.newMXBeanProxy(ManagementFactory.getPlatformMBeanServer(), name, ClientsMXBean.class);
+  private ClientsMXBean bean() {
+    return broker.bean("Clients", ClientsMXBean.class);
   }
 
   @Test

@@ -15,14 +15,11 @@ import dunlin.harness.ApiCalls.Answer;
 import dunlin.harness.RawClient;
 import dunlin.harness.RawClient.Connect;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import javax.management.JMX;
-import javax.management.ObjectName;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -153,9 +150,7 @@ class ExplainIT {
       publish("now/7", "real");
       for (RawClient client : List.of(online, durable)) assertThat(client.take().text()).isEqualTo("real");
 
-      ObjectName name = new ObjectName("dunlin:type=Explanation,node=" + broker.node().nodeId().substring(0, 8));
-      Explanation byJmx =
-          JMX.newMXBeanProxy(ManagementFactory.getPlatformMBeanServer(), name, ExplanationMXBean.class).explain("default", "now-online", "now/7", "", 1, false);
+      Explanation byJmx = broker.bean("Explanation", ExplanationMXBean.class).explain("default", "now-online", "now/7", "", 1, false);
       Explained byApi = explain("now-online", "now/7", "");
       assertThat(byJmx.conclusion()).isEqualTo(byApi.conclusion());
       assertThat(byJmx.steps().stream().map(ExplanationMXBean.Step::finding).toList())

@@ -22,7 +22,6 @@ import dunlin.inbox.SessionsMXBean.MessageRow;
 import dunlin.inbox.SessionsMXBean.SessionRow;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,7 +33,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 import javax.management.JMX;
-import javax.management.ObjectName;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -62,11 +60,6 @@ class InboxApiIT {
   void stop() {
     api.close();
     broker.close();
-  }
-
-  private <T> T bean(String type, Class<T> shape) throws Exception {
-    var name = new ObjectName("dunlin:type=%s,node=%s".formatted(type, broker.node().nodeId().substring(0, 8)));
-    return JMX.newMXBeanProxy(ManagementFactory.getPlatformMBeanServer(), name, shape);
   }
 
   private void absent(String clientId, String... filters) {
@@ -101,8 +94,8 @@ class InboxApiIT {
 
     Answer shown = api.get("/sessions/meter-1/messages/2");
     assertThat(new String(Base64.getDecoder().decode(shown.member("payload")), StandardCharsets.UTF_8)).isEqualTo("hello 2");
-    assertThat(bean("Sessions", SessionsMXBean.class).messages("default", "meter-1", 3, 10).messages()).extracting(MessageRow::sequence).containsExactly(4L, 5L);
-    assertThat(bean("Sessions", SessionsMXBean.class).message("default", "meter-1", 2)).singleElement().satisfies(
+    assertThat(broker.bean("Sessions", SessionsMXBean.class).messages("default", "meter-1", 3, 10).messages()).extracting(MessageRow::sequence).containsExactly(4L, 5L);
+    assertThat(broker.bean("Sessions", SessionsMXBean.class).message("default", "meter-1", 2)).singleElement().satisfies(
         each -> assertThat(each.payload()).isEqualTo(shown.member("payload")));
 
     try (var client = RawClient.connected(broker.port(), Connect.of("meter-1"))) {
@@ -166,7 +159,7 @@ class InboxApiIT {
     Answer noNumber = api.get("/sessions/empty/messages?cursor=YWJj");
     assertThat(noNumber.status()).isEqualTo(400);
     assertThat(noNumber.member("detail")).isEqualTo("The parameter cursor is none that a page has given.");
-    SessionsMXBean sessions = bean("Sessions", SessionsMXBean.class);
+    SessionsMXBean sessions = broker.bean("Sessions", SessionsMXBean.class);
     assertThatThrownBy(() -> sessions.messages("default", "empty", -1, 1)).isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> sessions.messages("default", "empty", 0, 101)).isInstanceOf(IllegalArgumentException.class);
   }
@@ -179,7 +172,7 @@ class InboxApiIT {
     assertThat(first.members("filter")).containsExactly("$share/group/c", "a", "b/#");
     assertThat(first.members("qos")).containsOnly("1");
     assertThat(api.get("/sessions/meter-1/subscriptions?limit=3&cursor=" + first.member("next")).members("filter")).containsExactly("ü");
-    assertThat(bean("Sessions", SessionsMXBean.class).subscriptions("default", "meter-1", "a", 1)).extracting(SubscriptionRow::filter).containsExactly("b/#");
+    assertThat(broker.bean("Sessions", SessionsMXBean.class).subscriptions("default", "meter-1", "a", 1)).extracting(SubscriptionRow::filter).containsExactly("b/#");
   }
 
   @Test
@@ -193,7 +186,7 @@ class InboxApiIT {
     assertThat(api.get("/top/sessions").members("clientId")).containsExactly("many", "few");
     assertThat(api.get("/top/sessions?by=bytes&limit=1").members("clientId")).containsExactly("many");
     assertThat(api.get("/top/sessions?by=subscriptions").members("clientId")).containsExactly("few", "many");
-    assertThat(bean("Sessions", SessionsMXBean.class).top(SessionFigure.MESSAGES, 10)).extracting(SessionRow::messages).containsExactly(4, 1);
+    assertThat(broker.bean("Sessions", SessionsMXBean.class).top(SessionFigure.MESSAGES, 10)).extracting(SessionRow::messages).containsExactly(4, 1);
     assertThat(api.get("/top/sessions?limit=0").status()).isEqualTo(400);
     assertThat(api.get("/top/sessions?by=age").status()).isEqualTo(400);
   }
@@ -219,8 +212,8 @@ class InboxApiIT {
       Answer first = api.get("/groups?limit=2");
       assertThat(first.members("filter")).isEqualTo(all.members("filter").subList(0, 2));
       assertThat(api.get("/groups?limit=2&cursor=" + first.member("next")).members("filter")).isEqualTo(all.members("filter").subList(2, 4));
-      assertThat(bean("Clients", ClientsMXBean.class).groups("default", "", 10)).extracting(GroupOfClients::members).containsExactly(2, 1);
-      assertThat(bean("Sessions", SessionsMXBean.class).groups("default", "$share", 10)).extracting(GroupOfSessions::members).containsExactly(1, 2);
+      assertThat(broker.bean("Clients", ClientsMXBean.class).groups("default", "", 10)).extracting(GroupOfClients::members).containsExactly(2, 1);
+      assertThat(broker.bean("Sessions", SessionsMXBean.class).groups("default", "$share", 10)).extracting(GroupOfSessions::members).containsExactly(1, 2);
       assertThat(api.get("/groups?tenant=another").members("filter")).isEmpty();
       assertThat(api.get("/groups?limit=1001").status()).isEqualTo(400);
     }
@@ -242,8 +235,8 @@ class InboxApiIT {
       Answer first = api.get("/routes?topic=plant/7&limit=2");
       assertThat(first.members("filter")).isEqualTo(all.members("filter").subList(0, 2));
       assertThat(api.get("/routes?topic=plant/7&limit=2&cursor=" + first.member("next")).members("filter")).containsExactly("plant/+");
-      assertThat(bean("Routes", RoutesMXBean.class).match("default", "plant/7", "", 10)).extracting(RouteRow::filter).isEqualTo(all.members("filter"));
-      assertThat(bean("Routes", RoutesMXBean.class).getRoutes()).isGreaterThanOrEqualTo(4);
+      assertThat(broker.bean("Routes", RoutesMXBean.class).match("default", "plant/7", "", 10)).extracting(RouteRow::filter).isEqualTo(all.members("filter"));
+      assertThat(broker.bean("Routes", RoutesMXBean.class).getRoutes()).isGreaterThanOrEqualTo(4);
 
       assertThat(api.get("/routes?topic=plant").members("filter")).containsExactly("plant/#");
       assertThat(api.get("/routes?topic=none").members("filter")).isEmpty();

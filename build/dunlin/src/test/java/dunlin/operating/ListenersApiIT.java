@@ -9,14 +9,11 @@ import dunlin.harness.ApiCalls;
 import dunlin.harness.RawClient;
 import dunlin.harness.RawClient.Connect;
 import java.io.UncheckedIOException;
-import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
-import javax.management.JMX;
-import javax.management.ObjectName;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -47,9 +44,8 @@ class ListenersApiIT {
     broker.close();
   }
 
-  private ListenerMXBean bean(String name) throws Exception {
-    var object = new ObjectName("dunlin:type=Listener,node=%s,name=%s".formatted(broker.node().nodeId().substring(0, 8), name));
-    return JMX.newMXBeanProxy(ManagementFactory.getPlatformMBeanServer(), object, ListenerMXBean.class);
+  private ListenerMXBean bean(String name) {
+    return broker.bean("Listener,name=" + name, ListenerMXBean.class);
   }
 
   @Test

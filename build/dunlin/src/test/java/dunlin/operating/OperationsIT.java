@@ -12,13 +12,10 @@ import dunlin.inbox.SessionsMXBean.SessionRow;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.retain.RetainedMessagesMXBean.RetainedRow;
 import dunlin.retain.RetainedMessagesMXBean;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import javax.management.JMException;
 import javax.management.JMX;
-import javax.management.ObjectName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -30,21 +27,12 @@ class OperationsIT {
 
   @TempDir private Path data;
 
-  private static <T> T bean(TestBroker broker, String type, Class<T> shape) {
-    try {
-      var name = new ObjectName("dunlin:type=%s,node=%s".formatted(type, broker.node().nodeId().substring(0, 8)));
-      return JMX.newMXBeanProxy(ManagementFactory.getPlatformMBeanServer(), name, shape);
-    } catch (JMException e) {
-      throw new AssertionError(e);
-    }
-  }
-
   private static SessionsMXBean sessions(TestBroker broker) {
-    return bean(broker, "Sessions", SessionsMXBean.class);
+    return broker.bean("Sessions", SessionsMXBean.class);
   }
 
   private static RetainedMessagesMXBean retained(TestBroker broker) {
-    return bean(broker, "RetainedMessages", RetainedMessagesMXBean.class);
+    return broker.bean("RetainedMessages", RetainedMessagesMXBean.class);
   }
 
   private static List<String> names(List<SessionRow> rows) {
