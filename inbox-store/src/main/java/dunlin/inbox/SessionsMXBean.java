@@ -87,7 +87,7 @@ public interface SessionsMXBean {
    * @param matching those whose filters match the topic, at most 100
    * @param others some filters that do not, at most five
    * @param messagesMax what one inbox may hold
-   * @param bytesMax likewise, also by what is left for all inboxes together
+   * @param bytesMax the same in bytes, also by what is left for all inboxes together
    * @param overflow what becomes of a message for a full inbox: DROP_OLDEST, DROP_NEWEST or REJECT
    */
   record SessionOutlook(

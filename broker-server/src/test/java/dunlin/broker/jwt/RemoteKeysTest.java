@@ -92,7 +92,7 @@ class RemoteKeysTest {
     }
   }
 
-  /** A hundred thousand tokens with keys that nobody has cost no request. */
+  /** A hundred thousand tokens with unknown keys cost no request. */
   @Test
   void unknownKeysAreFetchedAtMostOnceInTheShortestInterval() {
     try (RemoteKeys keys = open(Duration.ofHours(1))) {

@@ -420,7 +420,7 @@ class JwtIT {
   }
 
   @Test
-  void aSlowProviderDelaysNobody() {
+  void aSlowProviderDelaysNoClient() {
     provider.answer(_ -> new CountDownLatch(1).await());
     try (TestBroker broker = starting("dunlin.auth.jwt.jwks-timeout", "1s", "dunlin.auth.anonymous", "true")) {
       Instant begun = Instant.now();

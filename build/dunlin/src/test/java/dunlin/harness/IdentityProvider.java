@@ -116,7 +116,7 @@ public final class IdentityProvider implements AutoCloseable {
     return signed(newKey(keyId), new JWTClaimsSet.Builder().subject(user).audience("mqtt").expirationTime(Date.from(Instant.now().plusSeconds(60))).build());
   }
 
-  /** Like a valid token, but it names a key that nobody has; the signature is of the right length. */
+  /** Like a valid token, but it names an unknown key; the signature is of the right length. */
   public String naming(String keyId) {
     return signed(key, keyId, new JWTClaimsSet.Builder().subject("u").audience("mqtt").expirationTime(Date.from(Instant.now().plusSeconds(60))).build());
   }

@@ -18,7 +18,7 @@ public final class ApiAnswers {
       boolean draining, int sessions, long retained, long heapUsedBytes, long heapMaxBytes) {}
 
   /**
-   * How a node is, and how much it did since the event before. A second of it is told by the rates, a minute by the times.
+   * How a node is, and how much it did since the event before. Rates are per second; times are those of the last minute.
    *
    * @param intervalMillis since the event before; 0 in the first one, which has no rates
    * @param publishesIn PUBLISH packets that clients sent, a second
