@@ -62,7 +62,8 @@ public final class Links implements AutoCloseable {
     for (int other = HARNESS + 1; other <= nodes; other++) if (other != port) link(other, port, 0, true);
   }
 
-  private void cut(int port, int other) {
+  /** Cuts two ports off from each other. */
+  public void cut(int port, int other) {
     link(port, other, 0, true);
     link(other, port, 0, true);
   }

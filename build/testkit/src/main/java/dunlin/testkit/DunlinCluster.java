@@ -232,8 +232,8 @@ public final class DunlinCluster implements AutoCloseable {
   }
 
   /**
-   * Cuts two nodes off from each other, until {@link #heal}; others reach both. When one of the two leads the sessions and the other the routes, clients that
-   * are connected anywhere are served but for durable subscribers, who receive nothing until then.
+   * Cuts two nodes off from each other, until {@link #heal}; others reach both. After some seconds, leaderships move to a node that reaches all others. With
+   * two nodes there is none: then the one that does not lead the meta group disconnects its clients, since its lease has run out.
    */
   public void cut(int one, int other) {
     Objects.checkIndex(one, nodes.size());

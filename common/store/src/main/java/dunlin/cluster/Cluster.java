@@ -18,6 +18,7 @@ import dunlin.cluster.call.ClusterCall.Watch;
 import dunlin.cluster.call.ClusterWire;
 import dunlin.cluster.call.NodeAddress;
 import dunlin.cluster.call.NodeCalls;
+import dunlin.cluster.call.NodeReach;
 import dunlin.cluster.call.OutgoingCalls;
 import dunlin.cluster.call.Seeds;
 import dunlin.placement.ClusterMap;
@@ -47,6 +48,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
@@ -116,7 +118,7 @@ public final class Cluster implements AutoCloseable {
   private volatile boolean closed;
 
   /** The parts that only a member of a cluster has. */
-  private record Parts(PlacementDriver driver, RangeLoads loads, Heartbeat heartbeat, MetaClient meta) {}
+  private record Parts(PlacementDriver driver, RangeLoads loads, NodeReach reach, Heartbeat heartbeat, MetaClient meta) {}
 
   private Cluster(
       MemberSettings settings,
@@ -181,6 +183,9 @@ public final class Cluster implements AutoCloseable {
     meters.gauge(
         "dunlin.cluster.replicas.missing", "Replicas that are missing from the number in dunlin.cluster.replicas, over all ranges, by the newest map that this node has received", known,
         newest -> missing(newest.map()));
+    meters.gauge(
+        "dunlin.cluster.nodes.unreached", "Other nodes of the cluster that this one has called for half of dunlin.cluster.lease without an answer", this,
+        member -> member.unreached().size());
     meters.gauge("dunlin.cluster.calls", "Calls from other nodes in progress", slots, free -> CALLS_MAX - free.availablePermits());
   }
 
@@ -237,16 +242,30 @@ public final class Cluster implements AutoCloseable {
             threadName("placement"), meta, new NodeAdmin(self, belongs.cluster(), actions, known, calls), settings, meters);
     var loads =
         new RangeLoads(threadName("loads"), self, replicas, settings.operations().splits(), settings.heartbeat());
-    var reporter = new NodeReporter(self, incarnation, replicas, loads);
+    var reach =
+        new NodeReach(
+            threadName("reach"), belongs.cluster(), calls, this::others, settings.heartbeat(), settings.lease().dividedBy(4), settings.lease().dividedBy(2));
+    var reporter = new NodeReporter(self, incarnation, replicas, loads, reach);
     var heartbeat = new Heartbeat(threadName("heartbeat"), node, reporter, followedTerm, known, client, settings, meters);
     synchronized (this) {
       if (closed) throw new StoreException("closed while the node started");
-      parts = new Parts(driver, loads, heartbeat, client);
+      parts = new Parts(driver, loads, reach, heartbeat, client);
       driver.start();
       loads.start();
+      reach.start();
       heartbeat.start();
     }
     log.info("Node {} belongs to cluster {}", self, belongs.cluster());
+  }
+
+  /** Where the other nodes of the cluster answer. */
+  private Map<UUID, NodeAddress> others() {
+    var addresses = new HashMap<UUID, NodeAddress>();
+    for (var other : known.map().nodes().values()) {
+      if (other.state() == ClusterNode.State.LEFT || other.id().equals(self)) continue;
+      known.service(other.id()).ifPresent(at -> addresses.put(other.id(), at));
+    }
+    return addresses;
   }
 
   /**
@@ -471,6 +490,12 @@ public final class Cluster implements AutoCloseable {
     return running != null && running.heartbeat.silenceNanos() < settings.lease().toNanos();
   }
 
+  /** Other nodes of the cluster that do not answer this one. */
+  public List<UUID> unreached() {
+    var running = parts;
+    return running == null ? List.of() : running.reach.unreached();
+  }
+
   /** Ranges that are too large or too busy and cannot be split; empty on nodes that do not lead the meta group. */
   Set<UUID> indivisible() {
     var running = parts;
@@ -565,10 +590,11 @@ public final class Cluster implements AutoCloseable {
     if (running != null) {
       running.driver.stop();
       running.loads.stop();
+      running.reach.stop();
       running.heartbeat.stop();
     }
     try {
-      boolean threads = running == null || (running.driver.ended(until) && running.loads.ended(until) && running.heartbeat.ended(until));
+      boolean threads = running == null || (running.driver.ended(until) && running.loads.ended(until) && running.reach.ended(until) && running.heartbeat.ended(until));
       return slots.tryAcquire(CALLS_MAX, Math.max(0, until - System.nanoTime()), TimeUnit.NANOSECONDS) && threads;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

@@ -51,6 +51,11 @@ final class ClusterBean implements ClusterMXBean {
   }
 
   @Override
+  public List<String> getUnreachedNodes() {
+    return cluster.unreached().stream().map(UUID::toString).toList();
+  }
+
+  @Override
   public List<NodeRow> getNodes() {
     var map = cluster.map();
     return map.nodes().values().stream()

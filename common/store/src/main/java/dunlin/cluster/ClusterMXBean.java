@@ -39,6 +39,9 @@ public interface ClusterMXBean {
   @Description("Version of the newest map that this node has received; it rises with each change")
   long getMapVersion();
 
+  @Description("UUIDs of other nodes that have not answered this one for half of dunlin.cluster.lease; leaderships move to nodes that reach more")
+  List<String> getUnreachedNodes();
+
   @Description("The nodes of the cluster")
   List<NodeRow> getNodes();
 

@@ -1,6 +1,7 @@
 package dunlin.cluster;
 
 import dunlin.cluster.LocalReplicas.Hosted;
+import dunlin.cluster.call.NodeReach;
 import dunlin.placement.NodeReport;
 import dunlin.placement.NodeReport.Follower;
 import dunlin.placement.NodeReport.Load;
@@ -29,14 +30,16 @@ final class NodeReporter {
   private final long incarnation;
   private final LocalReplicas replicas;
   private final RangeLoads loads;
+  private final NodeReach reach;
   private final Map<UUID, Settled> settled = new HashMap<>();
   private long number;
 
-  NodeReporter(UUID self, long incarnation, LocalReplicas replicas, RangeLoads loads) {
+  NodeReporter(UUID self, long incarnation, LocalReplicas replicas, RangeLoads loads, NodeReach reach) {
     this.self = self;
     this.incarnation = incarnation;
     this.replicas = replicas;
     this.loads = loads;
+    this.reach = reach;
   }
 
   /** @param leadership the term followed before any replica was looked at */
@@ -48,7 +51,7 @@ final class NodeReporter {
           new NodeReport.Replica(
               waits, -1, NodeReport.ORIGINAL, Phase.STORED, false, 0, -1, false, List.of(), Load.NONE));
     settled.keySet().removeIf(range -> replicas.find(range).isEmpty());
-    return new NodeReport(self, leadership, incarnation, ++number, reported);
+    return new NodeReport(self, leadership, incarnation, ++number, reported, reach.unreached());
   }
 
   private Optional<NodeReport.Replica> report(Hosted hosted) {

@@ -14,13 +14,18 @@ import org.jspecify.annotations.Nullable;
  *     when the node's replicas are no longer the same
  * @param incarnation rises with each start of the node
  * @param number rises with each report of one incarnation, so that an older report cannot take the place of a newer one
+ * @param unreached other nodes of the cluster that this one has called for some time without an answer
  */
-public record NodeReport(UUID node, long leadership, long incarnation, long number, List<Replica> replicas) {
+public record NodeReport(UUID node, long leadership, long incarnation, long number, List<Replica> replicas, List<UUID> unreached) {
   public static final int REPLICAS_MAX = 1024;
+  public static final int UNREACHED_MAX = Placement.NODES_MAX;
   public static final UUID ORIGINAL = new UUID(0, 0);
 
   public NodeReport {
     replicas = List.copyOf(replicas);
+    unreached = List.copyOf(unreached);
+    if (unreached.size() > UNREACHED_MAX)
+      throw new IllegalArgumentException("node " + node + " reports " + unreached.size() + " nodes that it does not reach, at most " + UNREACHED_MAX);
     if (replicas.size() > REPLICAS_MAX)
       throw new IllegalArgumentException("node " + node + " reports " + replicas.size() + " replicas, at most " + REPLICAS_MAX);
   }

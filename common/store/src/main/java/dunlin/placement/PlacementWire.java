@@ -172,11 +172,12 @@ public final class PlacementWire {
     out.number(report.incarnation());
     out.number(report.number());
     out.list(report.replicas(), (to, replica) -> writeReplica(replica, to));
+    out.list(report.unreached(), FieldWriter::uuid);
   }
 
   public static NodeReport readReport(FieldReader in) {
     in.format(FORMAT, "report of a node");
-    return new NodeReport(in.uuid(), in.number(), in.number(), in.number(), in.list(PlacementWire::readReplica));
+    return new NodeReport(in.uuid(), in.number(), in.number(), in.number(), in.list(PlacementWire::readReplica), in.list(FieldReader::uuid));
   }
 
   private static void writeReplica(Replica replica, FieldWriter out) {

@@ -17,6 +17,7 @@ import dunlin.placement.Operation.LeaveNode;
 import dunlin.placement.Operation.MoveReplica;
 import dunlin.placement.Operation.TransferLeadership;
 import dunlin.placement.PlacementCommand.RegisterNode;
+import dunlin.placement.plan.OperationSettings;
 import dunlin.store.ReplicaRole;
 import dunlin.store.StoreException;
 import java.io.IOException;
@@ -48,6 +49,26 @@ class ClusterTest {
       assertThat(cluster.append(LEDGER, "a", "1")).isEqualTo("1");
       assertThat(cluster.append(LEDGER, "a", "2")).isEqualTo("1,2");
       for (var node : cluster.nodes) awaitRows(node, "{a=1,2}");
+    }
+  }
+
+  @Test
+  void leadershipsMoveToTheNodeThatReachesAllOthers() {
+    try (var cluster = TestCluster.start(directory, 3, OperationSettings.defaults())) {
+      cluster.awaitSettled(3);
+      var one = cluster.leader(LEDGER);
+      var other = cluster.nodes.stream().filter(node -> node != one).findFirst().orElseThrow();
+      var between = cluster.nodes.stream().filter(node -> node != one && node != other).findFirst().orElseThrow();
+
+      cluster.cut(one, other);
+
+      await()
+          .atMost(TestCluster.DEADLINE)
+          .until(() -> cluster.leader(LEDGER) == between && cluster.leader(MetaRange.ID.uuid()) == between);
+      assertThat(one.cluster().unreached()).containsExactly(other.id());
+      assertThat(other.cluster().unreached()).containsExactly(one.id());
+      assertThat(between.cluster().unreached()).isEmpty();
+      assertThat(cluster.append(LEDGER, "a", "1")).isEqualTo("1");
     }
   }
 
@@ -310,7 +331,7 @@ class ClusterTest {
       BiPredicate<UUID, String> both = (_, host) -> elsewhere.test(row.id(), host) || host.equals(row.host());
 
       assertThat(ask(node, new ClusterCall.Propose(new RegisterNode(moved)), elsewhere)).isEqualTo(forged(row));
-      assertThat(ask(node, new ClusterCall.Report(new NodeReport(row.id(), 0, 1, 1, List.of()), 0), elsewhere)).isEqualTo(forged(row));
+      assertThat(ask(node, new ClusterCall.Report(new NodeReport(row.id(), 0, 1, 1, List.of(), List.of()), 0), elsewhere)).isEqualTo(forged(row));
       assertThat(ask(node, new ClusterCall.Propose(new RegisterNode(newcomer)), (_, host) -> host.equals(row.host())))
           .isEqualTo(forged(newcomer));
       assertThat(cluster.map().nodes().get(row.id())).isEqualTo(row);

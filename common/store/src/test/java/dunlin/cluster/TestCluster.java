@@ -4,6 +4,7 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.cluster.MemberSettings.Roles;
 import dunlin.cluster.call.NodeAddress;
+import dunlin.cluster.call.NodeCalls;
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
 import dunlin.placement.PlacedRange;
@@ -57,6 +58,7 @@ final class TestCluster implements AutoCloseable {
   private final String seeds;
   final List<Node> nodes = new ArrayList<>();
   private final Map<NodeAddress, Cluster> reached = new ConcurrentHashMap<>();
+  private final Set<Set<Integer>> cut = ConcurrentHashMap.newKeySet();
   private final DirectSnapshots snapshots = new DirectSnapshots();
 
   /** A node: it keeps its directory and ports over restarts. */
@@ -104,7 +106,7 @@ final class TestCluster implements AutoCloseable {
 
     /** Opens the store and the cluster, so that other nodes get answers, without starting them. */
     Node open() {
-      if (!stores) return opened(Cluster.openWithoutStore(settings(), new NodeIdentity(UUID.randomUUID(), 1), data, TestCluster.this::call, new SimpleMeterRegistry()));
+      if (!stores) return opened(Cluster.openWithoutStore(settings(), new NodeIdentity(UUID.randomUUID(), 1), data, calls(), new SimpleMeterRegistry()));
       var usual = ClusterSettings.loopback(raft);
       var quick =
           new ClusterSettings(
@@ -118,13 +120,17 @@ final class TestCluster implements AutoCloseable {
           new RangeKind<Ledger.Entry, String, Ledger>(
               Ledger.KIND, Ledger.CODEC, _ -> ledger.get(), (replica, _) -> replicas.put(replica.id().uuid(), replica));
       snapshots.opened(opened);
-      return opened(Cluster.open(settings(), opened, data, TestCluster.this::call, List.of(kind), new SimpleMeterRegistry()));
+      return opened(Cluster.open(settings(), opened, data, calls(), List.of(kind), new SimpleMeterRegistry()));
     }
 
     private Node opened(Cluster member) {
       cluster = member;
       reached.put(new NodeAddress("127.0.0.1", service), member);
       return this;
+    }
+
+    private NodeCalls calls() {
+      return (to, request, deadline) -> call(service, to, request, deadline);
     }
 
     private MemberSettings settings() {
@@ -261,7 +267,13 @@ final class TestCluster implements AutoCloseable {
     return running().stream().filter(node -> node.id().equals(id)).findFirst().orElseThrow();
   }
 
-  private byte[] call(NodeAddress to, byte[] request, Duration deadline) throws IOException {
+  /** Lets no calls pass between two nodes; their Raft groups are not affected. */
+  void cut(Node one, Node other) {
+    cut.add(Set.of(one.service, other.service));
+  }
+
+  private byte[] call(int from, NodeAddress to, byte[] request, Duration deadline) throws IOException {
+    if (from != to.port() && cut.contains(Set.of(from, to.port()))) throw new IOException(to + " cannot be reached");
     var there = reached.get(to);
     if (there == null) throw new IOException("no node answers at " + to);
     // On another thread, as between processes: an interrupt of the caller must not reach the answering side.

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 
 /** The simulation finds mistakes: each rule, broken in a plausible way, is found within these seeds. */
 class MutantsTest {
-  private static final int SEEDS = 400;
+  private static final int SEEDS = 1_000;
 
   @Test
   void aFenceThatDoesNotLookAtTheEpochIsFound() {

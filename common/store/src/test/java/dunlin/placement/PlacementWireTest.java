@@ -53,11 +53,12 @@ class PlacementWireTest {
         new Replica(
             range(random), 7, UUID.randomUUID(), Phase.STORED, true, 3, 99, false,
             List.of(new Follower(UUID.randomUUID(), Long.MAX_VALUE)), new Load(1, 2, 3, key, null, true));
-    var report = new NodeReport(UUID.randomUUID(), 4, 5, 6, List.of(replica));
+    var report = new NodeReport(UUID.randomUUID(), 4, 5, 6, List.of(replica), List.of(UUID.randomUUID(), UUID.randomUUID()));
     byte[] sent = FieldWriter.bytesOf(out -> PlacementWire.writeReport(report, out));
     var read = FieldReader.read(sent, PlacementWire::readReport);
     assertThat(FieldWriter.bytesOf(out -> PlacementWire.writeReport(read, out))).isEqualTo(sent);
     assertThat(read.replicas().getFirst().load().middle()).isEqualTo(key);
+    assertThat(read.unreached()).isEqualTo(report.unreached());
     assertThat(read.replicas().getFirst().followers()).isEqualTo(replica.followers());
 
     for (var reason : Reason.values())

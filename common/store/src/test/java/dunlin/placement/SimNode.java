@@ -10,6 +10,7 @@ import dunlin.placement.Action.StartReplica;
 import dunlin.placement.Action.TransferLeadership;
 import dunlin.placement.SimGroup.Entry;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -31,10 +32,14 @@ final class SimNode {
   private long reports;
   private long leadership; // lost with the process
 
+  /** The node that this one does not reach; itself for none. */
+  private UUID missed;
+
   SimNode(SimWorld world, int number) {
     this.world = world;
     this.number = number;
     this.id = new UUID(0, number + 1);
+    this.missed = id;
   }
 
   static byte[] key(int key) {
@@ -95,9 +100,16 @@ final class SimNode {
 
   private void heartbeat() {
     var report =
-        new NodeReport(id, leadership, incarnation, ++reports, replicas.values().stream().map(SimReplica::report).toList());
+        new NodeReport(id, leadership, incarnation, ++reports, replicas.values().stream().map(SimReplica::report).toList(), unreached());
     replicas.values().stream().filter(SimReplica::amnesiac).forEach(replica -> world.checks.amnesiac(report, replica));
     world.meta.report(report);
+  }
+
+  /** For some time, while there are faults, a node does not reach some other one. */
+  private List<UUID> unreached() {
+    if (world.fault(50)) missed = world.nodes.get(world.random.nextInt(world.nodes.size())).id;
+    if (!world.faulty() || world.fault(10)) missed = id;
+    return missed.equals(id) ? List.of() : List.of(missed);
   }
 
   /** Follows the term of a leader of the meta group. */

@@ -33,6 +33,7 @@ final class ClusterRows {
           row("cluster-power", "power loss of all, with slow fsyncs", Set.of(Need.DISK, Need.FSYNC), ClusterRows::power),
           row("cluster-cut", "each out of reach of the others and of clients for 13 s, one after the other", Set.of(Need.NETWORK), ClusterRows::cut),
           row("cluster-cut-nodes", "each out of reach of the others, not of clients, for 13 s, one after the other", Set.of(Need.NETWORK), ClusterRows::cutNodes),
+          row("cluster-cut-pairs", "two out of reach of each other, while the third reaches both, for 13 s, one pair after the other", Set.of(Need.NETWORK), ClusterRows::cutPairs),
           row("cluster-deafen", "each is heard by the others and hears nothing of them for 13 s, one after the other", Set.of(Need.NETWORK), ClusterRows::deafen),
           row("cluster-far", "all links take 80 ms", Set.of(Need.NETWORK), ClusterRows::far),
           services("services-none", "nothing happens", Set.of(), scene -> scene.during(5000L * scene.rounds)),
@@ -166,6 +167,11 @@ final class ClusterRows {
     cut(scene, node -> scene.cluster().links().isolateFromNodes(node.site.port()), true);
   }
 
+  private static void cutPairs(Scene scene) throws InterruptedException {
+    var nodes = scene.cluster().nodes();
+    cut(scene, node -> scene.cluster().links().cut(node.site.port(), nodes.get((nodes.indexOf(node) + 1) % nodes.size()).site.port()), false);
+  }
+
   private static void deafen(Scene scene) throws InterruptedException {
     cut(scene, node -> scene.cluster().links().deafen(node.site.port()), true);
   }
@@ -174,7 +180,7 @@ final class ClusterRows {
     void cut(Node node);
   }
 
-  /** @param reached whether clients reach the broker */
+  /** @param reached whether clients reach the broker, which the others do not reach */
   private static void cut(Scene scene, Cutting cutting, boolean reached) throws InterruptedException {
     eachInTurn(
         scene,

@@ -31,10 +31,28 @@ public record ClusterObservation(
     return calm.compareTo(lease) >= 0;
   }
 
+  /** Whether nothing of that has changed for half a lease. Enough for what cannot wait: callers are waiting already. */
+  boolean isSettled() {
+    return calm.multipliedBy(2).compareTo(lease) >= 0;
+  }
+
   /** Whether a node has reported within the lease. */
   boolean heard(UUID node) {
     var silence = silences.get(node);
     return reports.containsKey(node) && silence != null && silence.compareTo(lease) < 0;
+  }
+
+  /**
+   * Whether two nodes reach each other, as far as is known: each of them says so if it was heard within the lease. One that was
+   * never asked, or whose word is old, counts as reaching the other.
+   */
+  boolean reach(UUID one, UUID other) {
+    return !misses(one, other) && !misses(other, one);
+  }
+
+  private boolean misses(UUID node, UUID other) {
+    var report = reports.get(node);
+    return report != null && heard(node) && report.unreached().contains(other);
   }
 
   Duration silence(UUID node) {

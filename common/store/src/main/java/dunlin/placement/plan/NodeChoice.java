@@ -8,6 +8,7 @@ import dunlin.store.RangeDescriptor;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -100,10 +101,7 @@ final class NodeChoice {
    */
   static Optional<TransferLeadership> balance(ClusterMap map, ClusterObservation observation, OperationSettings settings) {
     if (!observation.isCalm()) return Optional.empty();
-    var leads = new TreeMap<UUID, Integer>();
-    for (var node : map.nodes().values())
-      if (node.state() == ClusterNode.State.JOINED && observation.heard(node.id())) leads.put(node.id(), 0);
-    for (var id : map.ranges().keySet()) observation.leader(id).ifPresent(led -> leads.computeIfPresent(led.node(), (_, n) -> n + 1));
+    var leads = leads(map, observation);
     for (var intent : map.intents().values())
       if (intent.operation() instanceof TransferLeadership) return Optional.empty(); // one at a time: a transfer changes the counts
 
@@ -113,7 +111,8 @@ final class NodeChoice {
       var led = observation.leader(id).orElse(null);
       if (led == null || map.intentOn(id).isPresent() || !leads.containsKey(led.node())) continue;
       for (UUID voter : led.replica().range().peers()) {
-        if (!leads.containsKey(voter) || led.replica().lagOf(voter).orElse(Long.MAX_VALUE) > settings.lagMax()) continue;
+        if (!leads.containsKey(voter) || isBehind(voter, led, settings)) continue;
+        if (reached(voter, map, observation) < reached(led.node(), map, observation)) continue;
         int gain = gain(led.replica().range().kind(), map.nodes().get(led.node()), map.nodes().get(voter), leads);
         if (gain > bestGain) {
           bestGain = gain;
@@ -122,6 +121,57 @@ final class NodeChoice {
       }
     }
     return Optional.ofNullable(best);
+  }
+
+  /** How many leaderships each node has that may get one. */
+  private static Map<UUID, Integer> leads(ClusterMap map, ClusterObservation observation) {
+    var leads = new TreeMap<UUID, Integer>();
+    for (var node : map.nodes().values())
+      if (node.state() == ClusterNode.State.JOINED && observation.heard(node.id())) leads.put(node.id(), 0);
+    for (var id : map.ranges().keySet()) observation.leader(id).ifPresent(led -> leads.computeIfPresent(led.node(), (_, n) -> n + 1));
+    return leads;
+  }
+
+  private static boolean isBehind(UUID voter, ClusterObservation.Led led, OperationSettings settings) {
+    return led.replica().lagOf(voter).orElse(Long.MAX_VALUE) > settings.lagMax();
+  }
+
+  /** How many other nodes of the cluster a node reaches, and is reached by. */
+  private static long reached(UUID node, ClusterMap map, ClusterObservation observation) {
+    return map.nodes().values().stream()
+        .filter(other -> other.state() != ClusterNode.State.LEFT && !other.id().equals(node) && observation.reach(node, other.id()))
+        .count();
+  }
+
+  /**
+   * The transfers of all leaderships that a voter should have which reaches more nodes than the leader: first one that reaches the most, then one that prefers
+   * such ranges, then one with the fewest leaderships. Leaders must reach each other, and all frontends must reach them. A node that nobody reaches is missing
+   * to all alike, so its loss moves nothing.
+   */
+  static List<TransferLeadership> towardsReach(ClusterMap map, ClusterObservation observation, OperationSettings settings) {
+    if (!observation.isSettled()) return List.of();
+    var leads = leads(map, observation);
+    var transfers = new ArrayList<TransferLeadership>();
+    for (var id : map.ranges().keySet()) {
+      var led = observation.leader(id).orElse(null);
+      if (led == null || map.intentOn(id).isPresent()) continue;
+      String kind = led.replica().range().kind();
+      long now = reached(led.node(), map, observation);
+      led.replica().range().peers().stream()
+          .filter(voter -> leads.containsKey(voter) && !isBehind(voter, led, settings) && reached(voter, map, observation) > now)
+          .map(map.nodes()::get)
+          .min(
+              Comparator.<ClusterNode, Long>comparing(node -> -reached(node.id(), map, observation))
+                  .thenComparing(node -> !node.prefers(kind))
+                  .thenComparing(node -> leads.getOrDefault(node.id(), 0))
+                  .thenComparing(ClusterNode::id))
+          .ifPresent(
+              node -> {
+                leads.merge(node.id(), 1, Integer::sum);
+                transfers.add(new TransferLeadership(id, node.id()));
+              });
+    }
+    return transfers;
   }
 
   /** What a transfer from one node to another improves. */

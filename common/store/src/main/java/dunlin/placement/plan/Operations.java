@@ -189,6 +189,7 @@ public final class Operations {
         NodeChoice.replica(range, null, map, observation).ifPresent(node -> wanted.add(new AddReplica(range.id(), node)));
       split(range, led.replica(), observation, to).ifPresent(wanted::add);
     }
+    if (settings.balance()) wanted.addAll(NodeChoice.towardsReach(map, observation, settings));
     if (wanted.isEmpty() && settings.balance()) {
       NodeChoice.relocation(map, observation).<Operation>map(move -> move).or(() -> NodeChoice.balance(map, observation, settings)).ifPresent(wanted::add);
     }

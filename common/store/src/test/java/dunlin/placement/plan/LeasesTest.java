@@ -98,7 +98,7 @@ class LeasesTest {
     var replica =
         new NodeReport.Replica(
             PlacementTest.range(1, 2, 3), -1, NodeReport.ORIGINAL, NodeReport.Phase.RUNNING, true, term, 9, true, List.of(), NodeReport.Load.NONE);
-    leases.heard(new NodeReport(PlacementTest.id(node), TERM, 1, number, List.of(replica)), placement.map(), seconds(second));
+    leases.heard(new NodeReport(PlacementTest.id(node), TERM, 1, number, List.of(replica), List.of()), placement.map(), seconds(second));
   }
 
   @Test
@@ -113,7 +113,7 @@ class LeasesTest {
 
   @Test
   void reportsFromBeforeThisTermAreIgnored() {
-    var report = new NodeReport(ONE, TERM - 1, 1, 1, List.of());
+    var report = new NodeReport(ONE, TERM - 1, 1, 1, List.of(), List.of());
 
     assertThat(leases.heard(report, placement.map(), seconds(1001))).isFalse();
 
@@ -123,7 +123,7 @@ class LeasesTest {
 
   @Test
   void reportsOfUnknownNodesAreDropped() {
-    var report = new NodeReport(PlacementTest.id(9), TERM, 1, 1, List.of());
+    var report = new NodeReport(PlacementTest.id(9), TERM, 1, 1, List.of(), List.of());
     assertThat(leases.heard(report, placement.map(), seconds(1001))).isFalse();
     assertThat(leases.observation(placement.map(), seconds(1001)).reports()).isEmpty();
   }
@@ -136,7 +136,7 @@ class LeasesTest {
 
   private boolean heard(int node, long incarnation, long number, int at) {
     return leases.heard(
-        new NodeReport(PlacementTest.id(node), TERM, incarnation, number, List.of()), placement.map(), seconds(at));
+        new NodeReport(PlacementTest.id(node), TERM, incarnation, number, List.of(), List.of()), placement.map(), seconds(at));
   }
 
   private List<MarkNode> due(int at) {

@@ -36,6 +36,7 @@ class NodeChoiceTest {
   private final MemoryRows rows = new MemoryRows();
   private final Placement placement = new Placement(_ -> {});
   private final Set<UUID> silent = new TreeSet<>();
+  private final Map<UUID, List<UUID>> unreached = new TreeMap<>();
   private Duration calm = LEASE;
   private RangeDescriptor range = PlacementTest.range();
   private int leader;
@@ -97,6 +98,60 @@ class NodeChoiceTest {
     assertThat(NodeChoice.balance(map(), observation(), OperationSettings.defaults())).isEmpty();
   }
 
+  @Test
+  void theLeadershipGoesToTheVoterThatReachesTheMostNodes() {
+    cluster(Map.of(1, "", 2, "", 3, ""), 1, 2, 3);
+    assertThat(towardsReach()).isEmpty();
+
+    unreached.put(id(1), List.of(id(2)));
+    assertThat(towardsReach()).as("one side's word is enough").containsExactly(new TransferLeadership(range.id(), id(3)));
+    leader = 2;
+    assertThat(towardsReach()).containsExactly(new TransferLeadership(range.id(), id(3)));
+    leader = 3;
+    assertThat(towardsReach()).isEmpty();
+  }
+
+  @Test
+  void whatNoNodeReachesMovesNothing() {
+    cluster(Map.of(1, "", 2, "", 3, ""), 1, 2, 3);
+    unreached.put(id(1), List.of(id(3)));
+    unreached.put(id(2), List.of(id(3)));
+
+    assertThat(towardsReach()).isEmpty();
+    silent.add(id(3));
+    assertThat(towardsReach()).isEmpty();
+    unreached.put(id(3), List.of(id(1), id(2)));
+    assertThat(towardsReach()).as("nor does the word of a node that is silent itself").isEmpty();
+  }
+
+  @Test
+  void theLeadershipDoesNotMoveToASilentNodeOrSoonAfterAChange() {
+    cluster(Map.of(1, "", 2, "", 3, ""), 1, 2, 3);
+    unreached.put(id(1), List.of(id(2)));
+
+    calm = LEASE.dividedBy(2).minusMillis(1);
+    assertThat(towardsReach()).isEmpty();
+    calm = LEASE.dividedBy(2);
+    assertThat(towardsReach()).hasSize(1);
+    silent.add(id(3));
+    assertThat(towardsReach()).isEmpty();
+  }
+
+  @Test
+  void noPreferenceTakesTheLeadershipBackToANodeThatReachesFewer() {
+    cluster(Map.of(1, "", 2, "", 4, ""), 1, 2, 4);
+    unreached.put(id(4), List.of(id(2)));
+
+    assertThat(towardsReach()).isEmpty();
+    assertThat(NodeChoice.balance(map(), observation(), OperationSettings.defaults())).isEmpty();
+    unreached.clear();
+    assertThat(NodeChoice.balance(map(), observation(), OperationSettings.defaults())).contains(new TransferLeadership(range.id(), id(4)));
+  }
+
+  private List<TransferLeadership> towardsReach() {
+    return NodeChoice.towardsReach(map(), observation(), OperationSettings.defaults());
+  }
+
   /** The first voter leads. */
   private void cluster(Map<Integer, String> zones, int... voters) {
     apply(new FoundCluster(new UUID(7, 7)));
@@ -128,7 +183,7 @@ class NodeChoiceTest {
       boolean leads = node.equals(id(leader));
       var followers = leads ? range.peers().stream().filter(peer -> !peer.equals(node)).map(peer -> new Follower(peer, 0)).toList() : List.<Follower>of();
       var replica = new Replica(range, 9, NodeReport.ORIGINAL, Phase.RUNNING, leads, 1, 9, true, followers, Load.NONE);
-      reports.put(node, new NodeReport(node, 1, 1, 1, range.has(node) ? List.of(replica) : List.of()));
+      reports.put(node, new NodeReport(node, 1, 1, 1, range.has(node) ? List.of(replica) : List.of(), unreached.getOrDefault(node, List.of())));
       silences.put(node, silent.contains(node) ? LEASE : Duration.ZERO);
     }
     return new ClusterObservation(reports, silences, new TreeMap<>(), calm, LEASE);

@@ -560,7 +560,7 @@ class OperationsTest {
   private ClusterObservation observation() {
     var reports = new TreeMap<UUID, NodeReport>();
     var silences = new TreeMap<UUID, Duration>();
-    replicas.forEach((node, of) -> reports.put(PlacementTest.id(node), new NodeReport(PlacementTest.id(node), 1, 1, 1, of)));
+    replicas.forEach((node, of) -> reports.put(PlacementTest.id(node), new NodeReport(PlacementTest.id(node), 1, 1, 1, of, List.of())));
     for (var node : placement.map().nodes().keySet()) silences.put(node, silent.getOrDefault(node(node), Duration.ZERO));
     return new ClusterObservation(reports, silences, new TreeMap<>(ages), calm, LEASE);
   }
