@@ -34,8 +34,8 @@ import org.slf4j.LoggerFactory;
 final class PeerConnections {
   /*
    * A peer is silent when it has not answered a leader here for SILENT_NANOS, or when a group has had no leader for so
-   * long: then all of its peers are, since it is unknown which of them are not reached. Connections to silent peers are
-   * replaced, and attempts of others that have failed are repeated.
+   * long: then all of its peers are, since it is unknown which of them are not reached. A new leader is given that time,
+   * too: Ratis begins with a long silence of each follower. Connections to silent peers are replaced, and attempts of others that have failed are repeated.
    *
    * Owner: the maintenance thread.
    * Bounds: one attempt a second for each unreachable peer, one new connection in SILENT_NANOS for each silent one; peers that
@@ -101,6 +101,7 @@ final class PeerConnections {
     var group = division.getGroup().getGroupId();
     if (info.isLeader()) {
       leaderless.remove(group);
+      if (TimeUnit.MILLISECONDS.toNanos(info.getRoleInfoProto().getRoleElapsedTimeMs()) < SILENT_NANOS) return List.of();
       return info.getRoleInfoProto().getLeaderInfo().getFollowerInfoList().stream()
           .filter(follower -> follower.getLastRpcElapsedTimeMs() >= TimeUnit.NANOSECONDS.toMillis(SILENT_NANOS))
           .map(follower -> RaftPeerId.valueOf(follower.getId().getId()))

@@ -49,6 +49,7 @@ public final class RaftNode {
   private final ClusterSettings cluster;
   private final @Nullable PeerTls tls;
   private final @Nullable PeerConnections connections; // null without peers
+  private final @Nullable LostAnswers lost; // null without peers
   private final ClientId clientId = ClientId.randomId();
   private final AtomicLong calls = new AtomicLong();
 
@@ -61,12 +62,14 @@ public final class RaftNode {
       PeerCallsOnly peerCalls,
       ClusterSettings cluster,
       @Nullable PeerTls tls,
-      @Nullable PeerConnections connections) {
+      @Nullable PeerConnections connections,
+      @Nullable LostAnswers lost) {
     this.server = server;
     this.peerCalls = peerCalls;
     this.cluster = cluster;
     this.tls = tls;
     this.connections = connections;
+    this.lost = lost;
   }
 
   public static RaftNode build(
@@ -89,8 +92,8 @@ public final class RaftNode {
             .setOption(RaftStorage.StartupOption.RECOVER)
             .build();
     callers.serve(server);
-    var connections = settings.cluster().hasPeers() ? new PeerConnections(server) : null;
-    return new RaftNode(server, peerCalls, settings.cluster(), tls, connections);
+    boolean peers = settings.cluster().hasPeers();
+    return new RaftNode(server, peerCalls, settings.cluster(), tls, peers ? new PeerConnections(server) : null, peers ? new LostAnswers(server) : null);
   }
 
   public RaftServer server() {
@@ -104,11 +107,15 @@ public final class RaftNode {
     tls.refresh();
   }
 
-  /** Tries to connect to peers that cannot be reached, and replaces connections that carry nothing; called once a second. */
+  /**
+   * Tries to connect to peers that cannot be reached, replaces connections that carry nothing, and sends entries again whose answers were lost; called once a
+   * second.
+   */
   public void reconnect(long nowNanos) {
-    if (connections == null) return;
+    if (connections == null || lost == null) return;
     try {
       connections.retry(nowNanos);
+      lost.look(nowNanos);
     } catch (IOException | RuntimeException e) { // a group, or the server, is being closed
       log.debug("Peers are not tried again this time", e);
     }

@@ -191,18 +191,29 @@ public final class Trio implements AutoCloseable {
   }
 
   public static Trio start(Path directory, UnaryOperator<ClusterSettings> cluster, UnaryOperator<StoreSettings> store) {
-    var trio = new Trio(directory, cluster, store);
-    for (int i = 0; i < 3; i++) trio.newNode().openStore();
+    var trio = unstarted(directory, cluster, store);
     try {
-      var members = trio.members();
-      for (var node : trio.nodes) node.declare(members);
-      var starts = trio.nodes.stream().map(node -> CompletableFuture.runAsync(() -> node.store().start(DEADLINE), Thread::startVirtualThread));
-      CompletableFuture.allOf(starts.toArray(CompletableFuture<?>[]::new)).join();
+      trio.startAll();
       return trio;
     } catch (RuntimeException e) {
       trio.close();
       throw e;
     }
+  }
+
+  /** Three nodes, whose ports are known. */
+  static Trio unstarted(Path directory, UnaryOperator<ClusterSettings> cluster, UnaryOperator<StoreSettings> store) {
+    var trio = new Trio(directory, cluster, store);
+    for (int i = 0; i < 3; i++) trio.newNode();
+    return trio;
+  }
+
+  void startAll() {
+    nodes.forEach(Node::openStore);
+    var members = members();
+    for (var node : nodes) node.declare(members);
+    var starts = nodes.stream().map(node -> CompletableFuture.runAsync(() -> node.store().start(DEADLINE), Thread::startVirtualThread));
+    CompletableFuture.allOf(starts.toArray(CompletableFuture<?>[]::new)).join();
   }
 
   /** Adds a node with an empty directory. */

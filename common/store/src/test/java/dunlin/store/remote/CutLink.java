@@ -6,25 +6,45 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 
-/** A proxy to a port of this machine that can be cut: bytes are then lost, and neither side notices. */
-final class CutLink implements AutoCloseable {
+/** A proxy to a port of this machine that can be cut: bytes are then lost, and neither side notices. It can lose the answers alone. */
+public final class CutLink implements AutoCloseable {
   private final ServerSocket here = new ServerSocket(0, 16, InetAddress.getLoopbackAddress());
   private final Set<Socket> open = ConcurrentHashMap.newKeySet();
   private final int to;
+  private final AtomicLong carried = new AtomicLong();
   private volatile boolean cut;
+  private volatile boolean answersLost;
 
-  CutLink(int to) throws IOException {
+  public CutLink(int to) throws IOException {
     this.to = to;
     Thread.startVirtualThread(this::accept);
   }
 
-  int port() {
+  public int port() {
     return here.getLocalPort();
   }
 
   void cut() {
     cut = true;
+  }
+
+  /** Loses what comes back, until {@link #breakConnections}. */
+  public void loseAnswers() {
+    answersLost = true;
+  }
+
+  /** Bytes that have been carried to the port. */
+  public long carried() {
+    return carried.get();
+  }
+
+  /** Closes all connections; later ones lose nothing. */
+  public void breakConnections() throws IOException {
+    answersLost = false;
+    for (var socket : open) socket.close();
+    open.clear();
   }
 
   private void accept() {
@@ -34,19 +54,22 @@ final class CutLink implements AutoCloseable {
         var onward = new Socket(InetAddress.getLoopbackAddress(), to);
         open.add(from);
         open.add(onward);
-        Thread.startVirtualThread(() -> carry(from, onward));
-        Thread.startVirtualThread(() -> carry(onward, from));
+        Thread.startVirtualThread(() -> carry(from, onward, true));
+        Thread.startVirtualThread(() -> carry(onward, from, false));
       }
     } catch (IOException _) {
       // closed
     }
   }
 
-  private void carry(Socket from, Socket onward) {
+  private void carry(Socket from, Socket onward, boolean there) {
     var bytes = new byte[8192];
     try {
-      for (int read; (read = from.getInputStream().read(bytes)) >= 0; )
-        if (!cut) onward.getOutputStream().write(bytes, 0, read);
+      for (int read; (read = from.getInputStream().read(bytes)) >= 0; ) {
+        if (cut || (answersLost && !there)) continue;
+        onward.getOutputStream().write(bytes, 0, read);
+        if (there) carried.addAndGet(read);
+      }
       if (!cut) onward.shutdownOutput();
     } catch (IOException _) {
       // closed by one of them
