@@ -23,10 +23,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** The data of a broker that ran alone becomes that of the first node of a cluster, which grows to three. */
-@Isolated // whole nodes, whose leases run out when too much else is busy
 class FormClusterIT {
   private static final Duration LONG = Duration.ofMinutes(2);
   private static final int NO_SUBSCRIBERS = 0x10;

@@ -38,10 +38,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** Three brokers with the same seeds are one: a client may connect to any of them. */
-@Isolated // whole nodes, whose leases run out when too much else is busy
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class BrokerClusterIT {
   private static final int NODES = 3;

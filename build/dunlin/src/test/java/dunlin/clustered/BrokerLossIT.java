@@ -20,10 +20,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** Three brokers of one cluster, each a process of its own, of which one after the other is killed and started again. */
-@Isolated // whole nodes, whose leases run out when too much else is busy
 class BrokerLossIT {
   private static final int NODES = 3;
   private static final int MESSAGES = 20;

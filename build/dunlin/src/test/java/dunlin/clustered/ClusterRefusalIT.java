@@ -22,10 +22,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** Brokers that do not fit into a cluster end with one sentence; the cluster's broker logs it, too, where it is asked, and goes on. */
-@Isolated // whole nodes, whose leases run out when too much else is busy
 class ClusterRefusalIT {
   private static final Duration LONG = Duration.ofMinutes(2);
 

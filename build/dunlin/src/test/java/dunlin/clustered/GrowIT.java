@@ -21,10 +21,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** A cluster of one broker grows to three and to five while clients publish, by the commands of docs/running.md; then the first broker is killed. */
-@Isolated // whole nodes, whose leases run out when too much else is busy
 class GrowIT {
   private static final Duration LONG = Duration.ofMinutes(2);
   private static final String END = "end";

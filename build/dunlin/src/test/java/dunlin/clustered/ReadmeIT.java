@@ -8,10 +8,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** The commands of the README's "Run a cluster". */
-@Isolated // whole nodes, whose leases run out when too much else is busy
 class ReadmeIT {
   private static final Duration LONG = Duration.ofMinutes(2);
 

@@ -23,10 +23,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** One broker of separate services: three stores, two dist workers and two frontends, each a process of its own. */
-@Isolated // whole nodes, whose leases run out when too much else is busy
 class RolesIT {
   private static final int STORES = 3;
   private static final List<String> ROLES = List.of("store,retain,inbox", "store,retain,inbox", "store,retain,inbox", "dist", "dist", "frontend", "frontend");

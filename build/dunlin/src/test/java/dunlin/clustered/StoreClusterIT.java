@@ -32,10 +32,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** Shipped store nodes, each a process of its own: they found a cluster, are operated by JMX, and survive the loss of one. They keep replicas of the tiers' ranges, too. */
-@Isolated // whole nodes, whose leases run out when too much else is busy
 class StoreClusterIT {
   private static final Duration LONG = Duration.ofMinutes(6);
   private static final String META = "meta";

@@ -26,10 +26,8 @@ import javax.management.JMX;
 import javax.management.ObjectName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** Store nodes embedded in one JVM, with TLS between them. */
-@Isolated // whole nodes, whose leases run out when too much else is busy
 class StoreNodeIT {
   private static final Duration LONG = Duration.ofMinutes(6);
 

@@ -58,14 +58,12 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 /** Which clients are accepted and which refused: with a password, with SCRAM-SHA-256, with an authenticator of the application. */
-@Isolated // reads the log of the process
 class AuthenticationIT {
   private static final int USER_AND_PASSWORD = 0xC0;
 

@@ -26,11 +26,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.slf4j.LoggerFactory;
 
 /** Connections in the log: each one if an operator wants it, and always those refused before MQTT. */
-@Isolated // reads the log of the process
 class ConnectionEventsIT {
   private static final Duration LIMIT = Duration.ofSeconds(20);
   private static final Pattern UNTOLD = Pattern.compile("untold=(\\d+)");

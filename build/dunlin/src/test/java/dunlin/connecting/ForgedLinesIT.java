@@ -21,13 +21,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 /** Nothing that a client or its proxy sends can forge a line of the log or move a cursor: all their texts are quoted. */
-@Isolated // reads the log of the process
 class ForgedLinesIT {
   private static final String FORGED = "\r\nevent=forged client=\"admin\"\u001b[2J";
   private static final Pattern CONTROL = Pattern.compile("\\p{Cntrl}");

@@ -32,14 +32,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.slf4j.LoggerFactory;
 
 /** Every violation gives one count, one event and the reason code that MQTT defines for it, whichever part detects it. */
-@Isolated // reads the log of the process
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ViolationsIT {
   private static final byte[] NONE = RawClient.noProperties();

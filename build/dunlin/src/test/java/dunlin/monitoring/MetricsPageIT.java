@@ -31,11 +31,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /** Every metric of a broker alone and of one in a cluster keeps Prometheus' conventions, and is in docs/metrics.md. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-@Isolated // starts a node of a cluster, whose lease runs out when too much else is busy
 class MetricsPageIT {
   private static final Set<String> LABELS =
       Set.of("node", "le", "quantile", "hop", "reason", "type", "listener", "range", "limit", "kind", "budget", "result", "version", "java", "part", "side", "outcome");

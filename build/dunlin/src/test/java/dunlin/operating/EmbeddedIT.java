@@ -39,11 +39,9 @@ import javax.management.openmbean.TabularData;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.slf4j.LoggerFactory;
 
 /** Nodes inside an application: independent of each other, and without a trace once closed. */
-@Isolated // counts the threads and beans of the process, and reads its log
 class EmbeddedIT {
   @TempDir Path directory;
 
