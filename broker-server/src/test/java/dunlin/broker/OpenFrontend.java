@@ -40,6 +40,7 @@ import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.retain.RetainClient;
 import dunlin.runtime.DropEvents;
+import dunlin.runtime.Secret;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
@@ -130,7 +131,7 @@ public final class OpenFrontend implements AutoCloseable {
             new FrontendSettings.Lanes(lanes, LANE_MESSAGES, 1_000, WIDE),
             GROUP_WAITS);
     var anybody = 
-        new AuthenticationSettings(true, "*", "", "", JwtSettings.defaults(), Duration.ZERO, "", "", Duration.ofSeconds(5), 2, 100, 0); // independent of a PROXY header
+        new AuthenticationSettings(true, "*", "", "", JwtSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 2, 100, 0); // independent of a PROXY header
     authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), InstantSource.system(), meters);
     frontend = new Frontend(settings, budget, authentication, new FrontendIdentity("node", 7), InstantSource.system(), meters, drops, noListener());
     frontend.open(new Tiers(dist, retain, sessions, alone));

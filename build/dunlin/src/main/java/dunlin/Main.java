@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The broker as a process: settings from {@code -Ddunlin.*}, the environment and a file; runs until SIGTERM. */
@@ -21,6 +22,7 @@ final class Main {
    * Exit codes: 143 stopped by SIGTERM, as for any JVM; 1 could not start, one sentence on standard error says why; 2 a
    * store failed while the node ran: it must not continue with a dead log.
    */
+  private static final Logger log = LoggerFactory.getLogger(Main.class);
   private static final int CANNOT_START = 1;
   private static final int STORE_FAILED = 2;
 
@@ -38,12 +40,15 @@ final class Main {
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(started.get()), "dunlin-stop"));
     try {
       Settings settings = Settings.ofProcess(NodeSettings.ALL);
+      for (String key : settings.secretsInArguments()) {
+        log.warn("{} is a secret in the arguments of this process, where other users of the machine can read it: give it as file:PATH or env:NAME", key);
+      }
       started.set(Node.startProcess(settings, failure -> storeFailed(failure, err)));
     } catch (SettingException | StoreException | ListenerException e) {
       err.println("dunlin: " + e.getMessage());
       Runtime.getRuntime().halt(CANNOT_START);
     } catch (RuntimeException | Error e) { // a bug: the stack trace is needed, and no thread may keep the process alive
-      LoggerFactory.getLogger(Main.class).error("the node did not start", e);
+      log.error("the node did not start", e);
       err.println("dunlin: cannot start: " + e);
       Runtime.getRuntime().halt(CANNOT_START);
     }

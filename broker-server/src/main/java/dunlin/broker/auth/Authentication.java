@@ -211,7 +211,7 @@ public final class Authentication implements AutoCloseable {
     AuthenticationProvider provider = settings.provider().isEmpty() ? null : provider(settings.provider());
     JwtAuthenticator tokens = null;
     try {
-      if (provider != null) all.add(provider.open(settings.providerOptions()));
+      if (provider != null) all.add(provider.open(settings.providerOptions().value()));
       if (settings.jwt().enabled()) {
         tokens = JwtAuthenticator.open(settings.jwt(), wall, meters);
         all.add(new Authenticators(Optional.empty(), List.of(tokens)));

@@ -1,6 +1,7 @@
 package dunlin.broker.auth;
 
 import dunlin.broker.jwt.JwtSettings;
+import dunlin.runtime.Secret;
 import dunlin.runtime.Setting;
 import dunlin.runtime.Settings;
 import java.nio.file.Path;
@@ -33,7 +34,7 @@ public record AuthenticationSettings(
     JwtSettings jwt,
     Duration passwordCache,
     String provider,
-    String providerOptions,
+    Secret providerOptions,
     Duration timeout,
     int threads,
     int queueMax,
@@ -71,8 +72,8 @@ public record AuthenticationSettings(
       Setting.text(
           "dunlin.auth.provider", "", "Name or class name of the dunlin.broker.auth.AuthenticationProvider that authenticates clients. It must be on the"
               + " class path.");
-  private static final Setting<String> PROVIDER_OPTIONS =
-      Setting.text("dunlin.auth.provider-options", "", "Options for the authentication provider, in the provider's own format.").secret();
+  private static final Setting<Secret> PROVIDER_OPTIONS =
+      Setting.secret("dunlin.auth.provider-options", "Options for the authentication provider, in the provider's own format.");
   private static final Setting<Duration> TIMEOUT =
       Setting.duration(
           "dunlin.auth.timeout", Duration.ofSeconds(5), Duration.ofMillis(100), Duration.ofMinutes(5),
@@ -118,7 +119,7 @@ public record AuthenticationSettings(
   /** The default: no client has to authenticate, so none is accepted from other machines. */
   public static AuthenticationSettings defaults() {
     return new AuthenticationSettings(
-        false, CLIENT_IDS.defaultValue(), "", "", JwtSettings.defaults(), PASSWORD_CACHE.defaultValue(), "", "", TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(),
+        false, CLIENT_IDS.defaultValue(), "", "", JwtSettings.defaults(), PASSWORD_CACHE.defaultValue(), "", Secret.none(), TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(),
         FAILURES_MAX.defaultValue());
   }
 }

@@ -4,6 +4,7 @@ import dunlin.broker.codec.ProtocolVersion;
 import dunlin.broker.listen.ListenerSettings.ClientAuth;
 import dunlin.broker.listen.ListenerSettings.Identity;
 import dunlin.broker.listen.ListenerSettings.TlsVersion;
+import dunlin.runtime.Secret;
 import dunlin.runtime.Setting;
 import dunlin.runtime.Settings;
 import java.nio.file.Path;
@@ -77,8 +78,8 @@ public final class ListenerKeys {
       Setting.path(ROOT + "tls.key", NONE, "PEM file with the private key of the server certificate, in PKCS#8, PKCS#1 or SEC 1 format. Reloaded"
           + " when it changes.")
           .defaultMeans(ON_REQUEST);
-  private static final Setting<String> TLS_KEY_PASSWORD =
-      Setting.text(ROOT + "tls.key-password", "", "Password of the private key, if it is encrypted (PKCS#8).").secret();
+  private static final Setting<Secret> TLS_KEY_PASSWORD =
+      Setting.secret(ROOT + "tls.key-password", "Password of the private key, if it is encrypted (PKCS#8). As file:PATH, read again with the key.");
   private static final Setting<Path> TLS_CLIENT_CA =
       Setting.path(ROOT + "tls.client-ca", NONE, "PEM file with the root certificates that client certificates are verified against. Reloaded when"
           + " it changes.")

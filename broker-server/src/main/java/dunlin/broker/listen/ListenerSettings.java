@@ -1,6 +1,7 @@
 package dunlin.broker.listen;
 
 import dunlin.broker.codec.ProtocolVersion;
+import dunlin.runtime.Secret;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -127,7 +128,7 @@ public record ListenerSettings(
   public record Tls(
       Optional<Path> certificate,
       Optional<Path> key,
-      String keyPassword,
+      Secret keyPassword,
       Optional<Path> clientCa,
       ClientAuth clientAuth,
       Identity identity,
@@ -143,7 +144,7 @@ public record ListenerSettings(
     /** No TLS. */
     public static Tls none() {
       return new Tls(
-          Optional.empty(), Optional.empty(), "", Optional.empty(), ClientAuth.NONE, Identity.NONE, Set.of(TlsVersion.values()), List.of(),
+          Optional.empty(), Optional.empty(), Secret.none(), Optional.empty(), ClientAuth.NONE, Identity.NONE, Set.of(TlsVersion.values()), List.of(),
           Duration.ofSeconds(10));
     }
 

@@ -1,6 +1,8 @@
 package dunlin.broker.listen;
 
 import dunlin.runtime.LogText;
+import dunlin.runtime.Secret;
+import dunlin.runtime.SettingException;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -70,10 +72,11 @@ final class TlsContext implements AutoCloseable {
 
   private volatile InUse inUse;
 
-  /** The bytes of the files. */
-  private record Content(byte[] certificate, byte[] key, byte[] clientCa) {
+  /** The bytes of the files, and the password of the key. */
+  private record Content(byte[] certificate, byte[] key, String password, byte[] clientCa) {
     boolean same(Content other) {
-      return Arrays.equals(certificate, other.certificate)
+      return password.equals(other.password)
+          && Arrays.equals(certificate, other.certificate)
           && Arrays.equals(key, other.key)
           && Arrays.equals(clientCa, other.clientCa);
     }
@@ -176,7 +179,16 @@ final class TlsContext implements AutoCloseable {
     return new Content(
         read(settings, "tls.certificate", tls.certificate()),
         read(settings, "tls.key", tls.key()),
+        password(tls.keyPassword()),
         asks ? read(settings, "tls.client-ca", tls.clientCa()) : new byte[0]);
+  }
+
+  private static String password(Secret secret) {
+    try {
+      return secret.value();
+    } catch (SettingException e) {
+      throw new ListenerException(e.getMessage(), e);
+    }
   }
 
   private static byte[] read(ListenerSettings settings, String key, Optional<Path> file) {
@@ -201,7 +213,7 @@ final class TlsContext implements AutoCloseable {
     List<X509Certificate> chain = certificates(settings, "tls.certificate", tls.certificate(), content.certificate());
     PrivateKey key;
     try {
-      key = PemFiles.key(content.key(), tls.keyPassword(), chain.getFirst());
+      key = PemFiles.key(content.key(), content.password(), chain.getFirst());
     } catch (GeneralSecurityException | IOException e) {
       throw unusable(settings, "tls.key", tls.key().orElseThrow(), e);
     }

@@ -13,6 +13,7 @@ import dunlin.broker.codec.PacketEncoder;
 import dunlin.broker.codec.ProtocolVersion;
 import dunlin.broker.jwt.JwtSettings;
 import dunlin.model.ReasonCode;
+import dunlin.runtime.Secret;
 import dunlin.runtime.SettingException;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetSocketAddress;
@@ -271,14 +272,14 @@ class AuthenticationTest {
   }
 
   private Authentication open(boolean anonymous, Authenticators authenticators) {
-    var settings = new AuthenticationSettings(anonymous, "*", "", "", JwtSettings.defaults(), Duration.ZERO, "", "", Duration.ofSeconds(5), 1, 10, 10);
+    var settings = new AuthenticationSettings(anonymous, "*", "", "", JwtSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 1, 10, 10);
     Authentication authentication = Authentication.open(settings, authenticators, InstantSource.system(), new SimpleMeterRegistry());
     opened.add(authentication);
     return authentication;
   }
 
   private static AuthenticationSettings settings(String provider, String options) {
-    return new AuthenticationSettings(false, "*", "", "", JwtSettings.defaults(), Duration.ZERO, provider, options, Duration.ofSeconds(5), 1, 10, 10);
+    return new AuthenticationSettings(false, "*", "", "", JwtSettings.defaults(), Duration.ZERO, provider, Secret.of(options), Duration.ofSeconds(5), 1, 10, 10);
   }
 
   private static void assertRefused(Way way, ReasonCode reason) {

@@ -28,7 +28,6 @@ public final class Setting<T> {
   private final String sentence;
   private final T defaultValue;
   private final String defaultText;
-  private final boolean secret;
   private final SettingValue<T> value;
   private final @Nullable Derived<?, T> derived;
   private final Set<String> standingNames;
@@ -41,7 +40,7 @@ public final class Setting<T> {
   }
 
   private Setting(String key, String type, String bounds, String sentence, T defaultValue, SettingValue<T> value) {
-    this(new SettingKey(key), type, bounds, sentence, defaultValue, value.write(defaultValue), false, value, null, Set.of());
+    this(new SettingKey(key), type, bounds, sentence, defaultValue, value.write(defaultValue), value, null, Set.of());
     try {
       value.check(defaultValue);
     } catch (IllegalArgumentException outOfBounds) {
@@ -56,7 +55,6 @@ public final class Setting<T> {
       String sentence,
       T defaultValue,
       String defaultText,
-      boolean secret,
       SettingValue<T> value,
       @Nullable Derived<?, T> derived,
       Set<String> standingNames) {
@@ -66,7 +64,6 @@ public final class Setting<T> {
     this.sentence = sentence;
     this.defaultValue = defaultValue;
     this.defaultText = defaultText;
-    this.secret = secret;
     this.value = value;
     this.derived = derived;
     this.standingNames = standingNames;
@@ -104,6 +101,11 @@ public final class Setting<T> {
   public static Setting<String> text(String key, String defaultValue, String sentence) {
     return new Setting<>(
         key, "text", "", sentence, defaultValue, SettingValue.of(Function.identity(), Function.identity()));
+  }
+
+  /** A secret, in place or as {@code file:PATH} or {@code env:NAME}; not set by default. It is not shown in messages or JMX. */
+  public static Setting<Secret> secret(String key, String sentence) {
+    return new Setting<>(key, "secret", "", sentence, Secret.none(), new SettingValue<>(Secret::read, Secret::toString, _ -> {}));
   }
 
   /** A length of time such as {@code 500ms}, {@code 5s}, {@code 2h} or {@code 7d} between two bounds, both inclusive. */
@@ -188,26 +190,21 @@ public final class Setting<T> {
             }));
   }
 
-  /** The same setting with a secret value, which is not shown in messages or JMX. */
-  public Setting<T> secret() {
-    return new Setting<>(key, type, bounds, sentence, defaultValue, defaultText, true, value, derived, standingNames);
-  }
-
   /** The same setting with a description of its default for the reference page, since the default depends on the machine. */
   public Setting<T> defaultMeans(String words) {
-    return new Setting<>(key, type, bounds, sentence, defaultValue, words, secret, value, derived, standingNames);
+    return new Setting<>(key, type, bounds, sentence, defaultValue, words, value, derived, standingNames);
   }
 
   /** The same setting of a family with a default derived from another setting's value for the same name. */
   public <S> Setting<T> defaultFrom(Setting<S> other, Function<S, T> rule, String words) {
     if (!isFamily() || !key.sameFamily(other.key)) throw new IllegalArgumentException(key + " is of another family");
-    return new Setting<>(key, type, bounds, sentence, defaultValue, words, secret, value, new Derived<>(other, rule), standingNames);
+    return new Setting<>(key, type, bounds, sentence, defaultValue, words, value, new Derived<>(other, rule), standingNames);
   }
 
   /** The same setting of a family, with a name that always exists. */
   public Setting<T> withName(String name) {
     if (!isFamily()) throw new IllegalArgumentException(key + " has no names");
-    return new Setting<>(key, type, bounds, sentence, defaultValue, defaultText, secret, value, derived, Set.of(name));
+    return new Setting<>(key, type, bounds, sentence, defaultValue, defaultText, value, derived, Set.of(name));
   }
 
   Set<String> standingNames() {
@@ -269,12 +266,11 @@ public final class Setting<T> {
       value.check(read);
       return read;
     } catch (IllegalArgumentException wrong) {
-      String shown = secret ? "(secret)" : '"' + LogText.escaped(raw.text()) + '"';
       String expected = bounds.isEmpty() ? type : type + " (" + bounds + ")";
-      // No cause for a secret: it may quote the value.
-      String sentence =
-          "%s is %s by %s, but must be of type %s%s.".formatted(raw.key(), shown, raw.origin(), expected, example());
-      throw secret ? new SettingException(sentence) : new SettingException(sentence, wrong);
+      throw new SettingException(
+          "%s is \"%s\" by %s, but must be of type %s%s."
+              .formatted(raw.key(), LogText.escaped(raw.text()), raw.origin(), expected, example()),
+          wrong);
     }
   }
 
@@ -298,7 +294,7 @@ public final class Setting<T> {
 
   /** The value as operators see it. */
   String show(T effective) {
-    return secret ? "********" : value.write(effective);
+    return value.write(effective);
   }
 
   @Override

@@ -31,9 +31,17 @@ final class SettingFile {
       Config config = ConfigFactory.parseFile(file.toFile(), options).resolve();
       return values(config, file);
     } catch (ConfigException failure) {
-      String reason = LogText.escaped(String.valueOf(failure.getMessage()));
-      throw new SettingException("The configuration file %s does not parse: %s".formatted(file, reason), failure);
+      throw doesNotParse(file, failure);
     }
+  }
+
+  /** The place, but not the words of the parser: they quote the file, which may have secrets. */
+  private static SettingException doesNotParse(Path file, ConfigException failure) {
+    ConfigOrigin origin = failure.origin();
+    String place = origin == null ? file.toString() : where(origin, file);
+    String kind =
+        failure instanceof ConfigException.UnresolvedSubstitution ? "a substitution ${...} has no value" : "it is not valid HOCON or properties syntax";
+    return new SettingException("The configuration file %s does not parse: %s (%s).".formatted(file, kind, place));
   }
 
   private static List<RawSetting> values(Config config, Path file) {

@@ -11,6 +11,8 @@ import java.util.regex.Pattern;
 
 /** A source of settings. It returns every {@code dunlin.*} key that it has, known or not. */
 public final class SettingSource {
+  static final String SYSTEM_PROPERTY = "system property";
+
   private static final String ROOT = "dunlin.";
   private static final String ENVIRONMENT_ROOT = "DUNLIN_";
 
@@ -52,7 +54,7 @@ public final class SettingSource {
       if (key.startsWith(ROOT_WITHOUT_ITS_FIRST_LETTER)) {
         throw new SettingException("Unknown system property -D%s; did you mean -Dd%1$s?".formatted(LogText.escaped(key)));
       }
-      if (key.startsWith(ROOT)) values.add(RawSetting.ofText(key, properties.getProperty(key), "system property"));
+      if (key.startsWith(ROOT)) values.add(RawSetting.ofText(key, properties.getProperty(key), SYSTEM_PROPERTY));
     }
     return new SettingSource(values);
   }

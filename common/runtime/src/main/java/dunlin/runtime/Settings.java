@@ -82,6 +82,7 @@ public final class Settings {
       }
       readAll(fromFile, byKey, values, origins, wrong);
     }
+    checkSecrets(values, wrong);
     return new Settings(byKey, values, origins);
   }
 
@@ -188,6 +189,18 @@ public final class Settings {
     return Collections.unmodifiableSortedMap(sources);
   }
 
+  /**
+   * The keys of secrets that stand in the arguments of this process, where other users of the machine can read them:
+   * system properties with a secret in place.
+   */
+  public NavigableSet<String> secretsInArguments() {
+    NavigableSet<String> keys = new TreeSet<>();
+    given.forEach((key, value) -> {
+      if (value instanceof Secret secret && secret.isHere() && SettingSource.SYSTEM_PROPERTY.equals(origins.get(key))) keys.add(key);
+    });
+    return keys;
+  }
+
   private <T> String show(Setting<T> setting) {
     return setting.show(get(setting));
   }
@@ -215,6 +228,19 @@ public final class Settings {
         if (values.putIfAbsent(raw.key(), value) == null) origins.put(raw.key(), raw.origin());
       } catch (SettingException problem) {
         wrong.found(raw.key(), problem);
+      }
+    }
+  }
+
+  /** Reads the secrets in force once: a file that is missing is found now, not when the secret is needed. */
+  private static void checkSecrets(Map<String, Object> values, Wrong wrong) {
+    for (String key : new TreeSet<>(values.keySet())) {
+      if (!(values.get(key) instanceof Secret secret)) continue;
+      try {
+        secret.value();
+      } catch (SettingException problem) {
+        values.remove(key);
+        wrong.found(key, problem);
       }
     }
   }

@@ -27,6 +27,9 @@ public final class SettingsReference {
       Durations need a unit: `500ms`, `5s`, `10m`, `2h`, `7d`. Sizes may have one: `65536`, `64KiB`, `1MiB`, `2GiB`.
       A relative path in a configuration file is relative to the directory of that file, otherwise to the directory where Dunlin was started.
       Lists are separated by commas. Where a key has `<name>`, you choose the name: 1 to 32 of a to z, 0 to 9 and dashes.
+      A secret is written in place, or as `file:PATH`, the file that has it (a line end behind it does not count, 64 KiB at most), or as `env:NAME`,
+      the environment variable that has it; `text:` in front of a secret says that it is in place, whatever it begins with. Secrets are shown nowhere;
+      of `file:` and `env:` the path and the name are. Other users of the machine can read a secret in place behind `-D`; the log warns of that.
       The effective values are shown by JMX in `dunlin:type=Settings,node=<id>`.
 
       `DUNLIN_JVM_OPTS` (flags for the JVM), `DUNLIN_BENCH_JVM_OPTS` (for that of `bin/dunlin bench`), `DUNLIN_JAVA_HOME`

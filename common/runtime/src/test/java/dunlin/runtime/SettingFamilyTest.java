@@ -35,7 +35,7 @@ class SettingFamilyTest {
   private static final Setting<Kind> KIND = Setting.choice("dunlin.doors.*.kind", Kind.PLAIN, "What it is.").withName("front");
   private static final Setting<Integer> PORT =
       Setting.integer("dunlin.doors.*.port", 0, 0, 65_535, "Where it is.").defaultFrom(KIND, kind -> kind.port, "1883 or 8883");
-  private static final Setting<String> KEY = Setting.text("dunlin.doors.*.lock.key", "", "What opens it.").secret();
+  private static final Setting<Secret> KEY = Setting.secret("dunlin.doors.*.lock.key", "What opens it.");
   private static final Setting<Boolean> BELL = Setting.flag("dunlin.bells.*.loud", true, "Of another family.");
   private static final Setting<String> HOUSE = Setting.text("dunlin.house", "", "One for all.");
   private static final List<Setting<?>> ALL = List.of(KIND, PORT, KEY, BELL, HOUSE);
@@ -51,7 +51,7 @@ class SettingFamilyTest {
     assertThat(settings.isSet(PORT, "front")).isTrue();
     assertThat(settings.get(PORT, "back-2")).isEqualTo(1883);
     assertThat(settings.isSet(PORT, "back-2")).isFalse();
-    assertThat(settings.get(KEY, "back-2")).isEqualTo("x");
+    assertThat(settings.get(KEY, "back-2").value()).isEqualTo("x");
     assertThat(settings.names(BELL)).isEmpty();
   }
 
@@ -84,7 +84,7 @@ class SettingFamilyTest {
 
     assertThat(settings.get(PORT, "side-door")).isEqualTo(2);
     assertThat(settings.get(PORT, "hall")).isEqualTo(3);
-    assertThat(settings.get(KEY, "hall")).isEqualTo("k");
+    assertThat(settings.get(KEY, "hall").value()).isEqualTo("k");
     assertThat(PORT.environmentName()).isEqualTo("DUNLIN_DOORS__<NAME>__PORT");
   }
 

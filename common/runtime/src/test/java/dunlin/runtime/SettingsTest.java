@@ -9,7 +9,6 @@ import static dunlin.runtime.TestSettings.PACKET;
 import static dunlin.runtime.TestSettings.PORT;
 import static dunlin.runtime.TestSettings.QUEUE;
 import static dunlin.runtime.TestSettings.ROLES;
-import static dunlin.runtime.TestSettings.SECRET;
 import static dunlin.runtime.TestSettings.SEEDS;
 import static dunlin.runtime.TestSettings.WAIT;
 import static dunlin.runtime.TestSettings.WHEN_FULL;
@@ -298,20 +297,6 @@ class SettingsTest {
     assertThatThrownBy(() -> load(scalar)).isInstanceOf(SettingException.class);
     Path itself = file("itself.conf", "dunlin.config = other.conf");
     assertThatThrownBy(() -> load(itself)).isInstanceOf(SettingException.class).hasMessageContaining("itself");
-  }
-
-  @Test
-  void aSecretIsShownNowhere() {
-    String secret = "correct horse";
-    Settings settings = load("dunlin.cluster.secret", secret);
-
-    assertThat(settings.get(SECRET)).isEqualTo(secret);
-    assertThat(settings.effective()).containsEntry("dunlin.cluster.secret", "********");
-    Setting<Integer> pin = Setting.integer("dunlin.pin", 0, 0, 9999, "A number to keep.").secret();
-    assertThatThrownBy(() -> Settings.load(List.of(pin), properties("dunlin.pin", "12345")))
-        .hasNoCause()
-        .message()
-        .doesNotContain("12345");
   }
 
   @Test

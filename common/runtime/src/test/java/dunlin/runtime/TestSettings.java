@@ -31,7 +31,7 @@ public final class TestSettings {
   public static final Setting<List<String>> SEEDS = Setting.textList("dunlin.cluster.seeds", List.of(), "Other nodes.");
   public static final Setting<Set<WhenFull>> ROLES =
       Setting.choices("dunlin.roles", WhenFull.class, EnumSet.allOf(WhenFull.class), "What runs here.");
-  public static final Setting<String> SECRET = Setting.text("dunlin.cluster.secret", "", "What nodes share.").secret();
+  public static final Setting<Secret> SECRET = Setting.secret("dunlin.cluster.secret", "What nodes share.");
   public static final Setting<Integer> LANES =
       Setting.integer("dunlin.lanes", Runtime.getRuntime().availableProcessors(), 1, 1_024, "How many lanes.")
           .defaultMeans("the number of processors");
