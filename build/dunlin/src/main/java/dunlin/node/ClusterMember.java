@@ -37,7 +37,10 @@ final class ClusterMember {
   ClusterMember(Foundation node) {
     this.node = node;
     tls = ServiceTls.of(ClusterKeys.read(node.settings()).security()).orElse(null);
-    if (tls != null) node.everySeconds(Foundation.RELOAD_SECONDS, tls::refresh);
+    if (tls != null) {
+      tls.show(node.meters());
+      node.everySeconds(Foundation.RELOAD_SECONDS, tls::refresh);
+    }
   }
 
   /** Null when nodes call each other without TLS. */

@@ -8,9 +8,15 @@ import io.grpc.ServerCredentials;
 import io.grpc.TlsChannelCredentials;
 import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.InternalNettyServerCredentials;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContextBuilder;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.Optional;
+import java.util.function.ToDoubleFunction;
 import javax.net.ssl.SSLException;
 
 /**
@@ -31,6 +37,22 @@ public final class ServiceTls {
       case PeerSecurity.Plaintext _ -> Optional.empty();
       case PeerSecurity.MutualTls files -> Optional.of(new ServiceTls(files));
     };
+  }
+
+  /** Registers how long the certificates are valid, and how often their files were read again. */
+  public void show(MeterRegistry meters) {
+    Gauge.builder("dunlin.cluster.tls.certificate-seconds", files, each -> Duration.between(Instant.now(), each.expiry()).toSeconds())
+        .description("Seconds until the first of the certificates between nodes expires: the node's own or that of an authority")
+        .register(meters);
+    reloads(meters, "ok", PeerTls::reloads);
+    reloads(meters, "failed", PeerTls::failedReloads);
+  }
+
+  private void reloads(MeterRegistry meters, String result, ToDoubleFunction<PeerTls> count) {
+    FunctionCounter.builder("dunlin.cluster.tls.reloads", files, count)
+        .description("Times that the certificate files between nodes had changed and were read again")
+        .tag("result", result)
+        .register(meters);
   }
 
   /** Reloads the files, for new connections. Blocks on the disk. */

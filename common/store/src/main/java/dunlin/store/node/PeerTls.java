@@ -17,10 +17,14 @@ import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.security.spec.PKCS8EncodedKeySpec;
+import java.time.Instant;
 import java.util.Base64;
+import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import javax.net.ssl.KeyManager;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.TrustManager;
@@ -47,13 +51,18 @@ public final class PeerTls {
   private final SwappableTls.Keys keys;
   private final SwappableTls.Trust trust;
 
+  private final LongAdder reloads = new LongAdder();
+  private final LongAdder failedReloads = new LongAdder();
+  private volatile Instant expiry;
+
   private Content content; // used by the refreshing thread only
   private String refused = ""; // likewise
 
   /** The contents of the three files, compared to detect a change: mounted files may change without a new modification time. */
   private record Content(String key, String certificates, String authority) {}
 
-  private record Managers(X509ExtendedKeyManager keys, X509ExtendedTrustManager trust) {}
+  /** @param expiry that of the certificate that expires first */
+  private record Managers(X509ExtendedKeyManager keys, X509ExtendedTrustManager trust, Instant expiry) {}
 
   /** @throws StoreException naming the file that cannot be used */
   public PeerTls(PeerSecurity.MutualTls files) {
@@ -62,6 +71,7 @@ public final class PeerTls {
     var first = managers(content);
     keys = new SwappableTls.Keys(first.keys);
     trust = new SwappableTls.Trust(first.trust);
+    expiry = first.expiry;
   }
 
   GrpcTlsConfig config() {
@@ -78,6 +88,21 @@ public final class PeerTls {
     return trust;
   }
 
+  /** When the first of the certificates in use expires: the node's own, those sent with it, and the authorities'. */
+  public Instant expiry() {
+    return expiry;
+  }
+
+  /** How often changed files were taken. */
+  public long reloads() {
+    return reloads.sum();
+  }
+
+  /** How often the files could not be used; a problem counts once. */
+  public long failedReloads() {
+    return failedReloads.sum();
+  }
+
   /** Reloads the files; existing connections stay. */
   public void refresh() {
     try {
@@ -86,11 +111,15 @@ public final class PeerTls {
       var managers = managers(next);
       keys.replace(managers.keys);
       trust.replace(managers.trust);
+      expiry = managers.expiry;
+      reloads.increment();
       content = next;
       refused = "";
       log.info("The TLS between nodes has new files: {}", files);
     } catch (StoreException e) {
-      if (!refused.equals(e.getMessage())) log.error("The previous certificate files remain in use: {}", e.getMessage(), e);
+      if (refused.equals(e.getMessage())) return;
+      failedReloads.increment();
+      log.error("The previous certificate files remain in use: {}", e.getMessage(), e);
       refused = String.valueOf(e.getMessage());
     }
   }
@@ -105,7 +134,9 @@ public final class PeerTls {
     var key = key(from.key, files.key(), chain.getFirst());
     var authorities = certificates(from.authority, files.authority(), "authority");
     try {
-      return new Managers((X509ExtendedKeyManager) keyManager(key, chain), (X509ExtendedTrustManager) trustManager(authorities));
+      Instant first =
+          Stream.concat(chain.stream(), authorities.stream()).map(each -> each.getNotAfter().toInstant()).min(Comparator.naturalOrder()).orElseThrow();
+      return new Managers((X509ExtendedKeyManager) keyManager(key, chain), (X509ExtendedTrustManager) trustManager(authorities), first);
     } catch (GeneralSecurityException | IOException | ClassCastException e) {
       throw new StoreException("the TLS between nodes cannot be set up: " + e.getMessage(), e);
     }

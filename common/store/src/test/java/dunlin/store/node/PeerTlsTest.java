@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.time.Instant;
 import java.util.function.UnaryOperator;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
@@ -87,7 +88,11 @@ class PeerTlsTest {
     assertThat(subject(tls)).isEqualTo("CN=next");
     Files.delete(files.key());
     tls.refresh();
+    tls.refresh();
     assertThat(subject(tls)).isEqualTo("CN=next");
+    assertThat(tls.reloads()).isEqualTo(1);
+    assertThat(tls.failedReloads()).as("each problem once").isEqualTo(2);
+    assertThat(tls.expiry()).isAfter(Instant.now());
   }
 
   private static String subject(PeerTls tls) {
