@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
  * The client that rules are applied to.
  *
  * @param user its user name, empty for a client without one
- * @param attributes what else is known of it, by the names that rules use: {@code cert.cn}, {@code cert.o} and
- *     {@code cert.ou} of its certificate, {@code token.} and the name of a claim of its token
+ * @param attributes what else is known of it, by the names that rules use: {@code cert.cn}, {@code cert.dns}
+ *     and others of its certificate, {@code token.} and the name of a claim of its token
  * @param connected whether its attributes are known. For a will that is sent after the connection has ended they are
  *     not: then a rule that allows is taken to match any value of them, because it matched at CONNECT, and a rule that
  *     denies to match none

@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
  */
 public record TopicPattern(String text, List<Level> levels) {
   static final int LEVELS_MAX = 128;
-  private static final String ATTRIBUTES = "cert.cn, cert.o, cert.ou or token.CLAIM";
+  private static final String ATTRIBUTES = "cert.cn, cert.o, cert.ou, cert.dns, cert.uri, cert.email, cert.serial or token.CLAIM";
   private static final Pattern OF_TOKEN = Pattern.compile("%\\{token\\.[A-Za-z0-9_-]{1,64}}");
 
   /** One level of a pattern. */
@@ -101,7 +101,7 @@ public record TopicPattern(String text, List<Level> levels) {
       case "%c" -> Subject.CLIENT_ID;
       case "%u" -> Subject.USER;
       case "%tenant" -> Subject.TENANT;
-      case "%{cert.cn}", "%{cert.o}", "%{cert.ou}" -> level.substring(2, level.length() - 1);
+      case "%{cert.cn}", "%{cert.o}", "%{cert.ou}", "%{cert.dns}", "%{cert.uri}", "%{cert.email}", "%{cert.serial}" -> level.substring(2, level.length() - 1);
       default -> {
         if (OF_TOKEN.matcher(level).matches()) yield level.substring(2, level.length() - 1);
         throw new InvalidException(

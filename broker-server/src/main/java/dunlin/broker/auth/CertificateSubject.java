@@ -1,6 +1,8 @@
 package dunlin.broker.auth;
 
+import java.security.cert.CertificateParsingException;
 import java.security.cert.X509Certificate;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -10,8 +12,14 @@ import javax.naming.InvalidNameException;
 import javax.naming.ldap.LdapName;
 import javax.naming.ldap.Rdn;
 
-/** What the subject of a client's certificate says. */
+/** What a client's certificate says of its holder. */
 public final class CertificateSubject {
+  /** Types of subject alternative names; RFC 5280, section 4.2.1.6. */
+  public static final int EMAIL = 1;
+
+  public static final int DNS = 2;
+  public static final int URI = 6;
+
   private static final List<String> ATTRIBUTES = List.of("CN", "O", "OU");
 
   private CertificateSubject() {}
@@ -30,12 +38,32 @@ public final class CertificateSubject {
     return Optional.empty();
   }
 
+  /** The first subject alternative name of a type; empty if there is none. */
+  public static Optional<String> alternativeName(X509Certificate certificate, int type) {
+    Collection<List<?>> names;
+    try {
+      names = certificate.getSubjectAlternativeNames();
+    } catch (CertificateParsingException _) {
+      return Optional.empty();
+    }
+    if (names == null) return Optional.empty();
+    for (List<?> name : names) {
+      if (name.get(0).equals(type) && name.get(1) instanceof String text) return Optional.of(text);
+    }
+    return Optional.empty();
+  }
+
   /** The attributes of a client for access rules, by their names there: those of its certificate, if it has one. */
   static Map<String, String> attributesOf(Peer peer) {
     if (peer.certificates().isEmpty()) return Map.of();
+    X509Certificate certificate = peer.certificates().getFirst();
     Map<String, String> attributes = new HashMap<>();
+    attributes.put("cert.serial", certificate.getSerialNumber().toString(16));
+    alternativeName(certificate, DNS).ifPresent(value -> attributes.put("cert.dns", value));
+    alternativeName(certificate, URI).ifPresent(value -> attributes.put("cert.uri", value));
+    alternativeName(certificate, EMAIL).ifPresent(value -> attributes.put("cert.email", value));
     for (String type : ATTRIBUTES) {
-      value(peer.certificates().getFirst(), type).ifPresent(value -> attributes.put("cert." + type.toLowerCase(Locale.ROOT), value));
+      value(certificate, type).ifPresent(value -> attributes.put("cert." + type.toLowerCase(Locale.ROOT), value));
     }
     return attributes;
   }

@@ -716,8 +716,8 @@ final class Connection extends KeepAliveWheel.Watched
    */
   @Override
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
-    if (event != ChannelInputShutdownEvent.INSTANCE) return;
-    input.end();
+    if (event == ChannelInputShutdownEvent.INSTANCE) input.end();
+    else if (Listener.isRevocation(event)) fail(ReasonCode.NOT_AUTHORIZED, "the client's certificate is revoked");
   }
 
   @Override

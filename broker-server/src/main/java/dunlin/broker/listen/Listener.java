@@ -208,11 +208,17 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
     if (address == null) address = all.unixAddress(settings.address().path()); // clients of Unix domain sockets have no name
     if (tls == null) return Peer.at(address, settings.name());
     List<X509Certificate> certificates = certificatesOf(connection);
-    ListenerSettings.Identity identity = settings.tls().identity();
+    ListenerSettings.Identity identity = settings.tls().clients().identity();
     Optional<String> name = certificates.isEmpty() ? Optional.empty() : TlsIdentity.nameOf(certificates.getFirst(), identity);
     Optional<String> none = Optional.empty();
     return new Peer(
         address, settings.name(), true, certificates, identity.userName() ? name : none, identity.userName() ? none : name);
+  }
+
+  /** Notes a connection after its TLS handshake; false if its client's certificate is revoked. */
+  boolean admitCertified(Channel connection) {
+    RevocationWatch revocations = tls == null ? null : tls.revocations();
+    return revocations == null || revocations.admit(connection, certificatesOf(connection));
   }
 
   private static List<X509Certificate> certificatesOf(Channel connection) {
@@ -225,9 +231,14 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
     }
   }
 
+  /** Whether an event in a connection's pipeline says that its client's certificate was revoked. */
+  public static boolean isRevocation(Object event) {
+    return event.equals(RevocationWatch.REVOKED);
+  }
+
   /** Whether client certificates determine a name. */
   public boolean takesNames() {
-    return settings.tls().identity() != ListenerSettings.Identity.NONE;
+    return settings.tls().clients().identity() != ListenerSettings.Identity.NONE;
   }
 
   /**

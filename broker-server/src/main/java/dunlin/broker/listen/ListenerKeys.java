@@ -3,6 +3,7 @@ package dunlin.broker.listen;
 import dunlin.broker.codec.ProtocolVersion;
 import dunlin.broker.listen.ListenerSettings.ClientAuth;
 import dunlin.broker.listen.ListenerSettings.Identity;
+import dunlin.broker.listen.ListenerSettings.TlsCurve;
 import dunlin.broker.listen.ListenerSettings.TlsVersion;
 import dunlin.runtime.Secret;
 import dunlin.runtime.Setting;
@@ -80,9 +81,19 @@ public final class ListenerKeys {
           .defaultMeans(ON_REQUEST);
   private static final Setting<Secret> TLS_KEY_PASSWORD =
       Setting.secret(ROOT + "tls.key-password", "Password of the private key, if it is encrypted (PKCS#8). As file:PATH, read again with the key.");
+  private static final Setting<Path> TLS_KEY_STORE =
+      Setting.path(ROOT + "tls.key-store", NONE, "File in PKCS#12 format with the server certificate, its intermediate certificates and the private key,"
+          + " in place of tls.certificate and tls.key. Reloaded when it changes.")
+          .defaultMeans(ON_REQUEST);
+  private static final Setting<Secret> TLS_KEY_STORE_PASSWORD =
+      Setting.secret(ROOT + "tls.key-store-password", "Password of the key store and of its key. As file:PATH, read again with the key store.");
   private static final Setting<Path> TLS_CLIENT_CA =
       Setting.path(ROOT + "tls.client-ca", NONE, "PEM file with the root certificates that client certificates are verified against. Reloaded when"
           + " it changes.")
+          .defaultMeans(ON_REQUEST);
+  private static final Setting<Path> TLS_CLIENT_CRL =
+      Setting.path(ROOT + "tls.client-crl", NONE, "File with certificate revocation lists, in PEM format or a single one in DER, of authorities in"
+          + " tls.client-ca. Clients with a revoked certificate are refused, and disconnected when the file changes.")
           .defaultMeans(ON_REQUEST);
   private static final Setting<ClientAuth> TLS_CLIENT_AUTH =
       Setting.choice(ROOT + "tls.client-auth", ClientAuth.NONE, "Whether clients are asked for a certificate: none asks for none, optional"
@@ -90,9 +101,9 @@ public final class ListenerKeys {
   private static final Setting<Identity> TLS_IDENTITY =
       Setting.choice(
           ROOT + "tls.identity", Identity.NONE,
-          "What the client certificate determines, the user name or the client identifier, and from which name: the common name, or the subject"
+          "What the client certificate determines, the user name or the client identifier, and from which name: the common name, the subject"
               + " alternative name"
-              + " (the first DNS name, else the first URI, else the first e-mail address).");
+              + " (the first DNS name, else the first URI, else the first e-mail address), or the whole subject as in RFC 2253.");
   private static final Setting<Set<TlsVersion>> TLS_PROTOCOLS =
       Setting.choices(ROOT + "tls.protocols", TlsVersion.class, EnumSet.allOf(TlsVersion.class), "TLS versions that the listener accepts.");
   private static final Setting<List<String>> TLS_CIPHER_SUITES =
@@ -101,6 +112,11 @@ public final class ListenerKeys {
           "Cipher suites of TLS 1.2 that the listener accepts, by their names in the TLS standards, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."
               + " Without a value, those that are forward-secret and authenticate what they encrypt: ECDHE with AES-GCM or ChaCha20-Poly1305. TLS 1.3 has"
               + " suites of its own, which are all accepted.");
+  private static final Setting<Set<TlsCurve>> TLS_CURVES =
+      Setting.choices(
+          ROOT + "tls.curves", TlsCurve.class, EnumSet.allOf(TlsCurve.class),
+          "Curves, and the hybrid group of curve and ML-KEM, that the listener accepts for the exchange of keys. Of all of them, those that the platform"
+              + " has are used.");
   private static final Setting<Duration> TLS_HANDSHAKE_TIMEOUT =
       Setting.duration(
           ROOT + "tls.handshake-timeout", Duration.ofSeconds(10), Duration.ofMillis(100), Duration.ofMinutes(5),
@@ -120,7 +136,8 @@ public final class ListenerKeys {
       List.of(
           IO_TRANSPORT, OUTBOUND_MAX, TYPE, ENABLED, HOST, PORT, PATH, VERSIONS, BACKLOG, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX,
           CONNECT_RATE, CONNECT_BURST, PACKET_MAX, PROXY_PROTOCOL, PROXY_PROTOCOL_FROM, ORIGINS, TLS_CERTIFICATE, TLS_KEY, TLS_KEY_PASSWORD,
-          TLS_CLIENT_CA, TLS_CLIENT_AUTH, TLS_IDENTITY, TLS_PROTOCOLS, TLS_CIPHER_SUITES, TLS_HANDSHAKE_TIMEOUT);
+          TLS_KEY_STORE, TLS_KEY_STORE_PASSWORD, TLS_CLIENT_CA, TLS_CLIENT_CRL, TLS_CLIENT_AUTH, TLS_IDENTITY, TLS_PROTOCOLS, TLS_CIPHER_SUITES,
+          TLS_CURVES, TLS_HANDSHAKE_TIMEOUT);
 
   /** Whether a connection begins with a PROXY header. */
   enum ProxyProtocol {
@@ -168,14 +185,14 @@ public final class ListenerKeys {
         new ListenerSettings.Proxy(settings.get(PROXY_PROTOCOL, name) == ProxyProtocol.REQUIRED, settings.get(PROXY_PROTOCOL_FROM, name)),
         settings.get(ORIGINS, name),
         new ListenerSettings.Tls(
-            file(settings, TLS_CERTIFICATE, name),
-            file(settings, TLS_KEY, name),
-            settings.get(TLS_KEY_PASSWORD, name),
-            file(settings, TLS_CLIENT_CA, name),
-            settings.get(TLS_CLIENT_AUTH, name),
-            settings.get(TLS_IDENTITY, name),
-            settings.get(TLS_PROTOCOLS, name),
-            settings.get(TLS_CIPHER_SUITES, name),
+            new ListenerSettings.TlsKeys(
+                file(settings, TLS_CERTIFICATE, name), file(settings, TLS_KEY, name), settings.get(TLS_KEY_PASSWORD, name),
+                file(settings, TLS_KEY_STORE, name), settings.get(TLS_KEY_STORE_PASSWORD, name)),
+            new ListenerSettings.TlsClients(
+                settings.get(TLS_CLIENT_AUTH, name), settings.get(TLS_IDENTITY, name),
+                file(settings, TLS_CLIENT_CA, name), file(settings, TLS_CLIENT_CRL, name)),
+            new ListenerSettings.TlsProtocols(
+                settings.get(TLS_PROTOCOLS, name), settings.get(TLS_CIPHER_SUITES, name), settings.get(TLS_CURVES, name)),
             settings.get(TLS_HANDSHAKE_TIMEOUT, name)));
   }
 

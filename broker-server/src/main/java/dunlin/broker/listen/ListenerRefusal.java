@@ -20,6 +20,8 @@ enum ListenerRefusal {
   PROXY_HEADER,
   /** The TLS handshake failed or took too long. */
   TLS_HANDSHAKE,
+  /** The client's certificate, or one that it depends on, is revoked. */
+  CERTIFICATE_REVOKED,
   /** The HTTP request does not open a WebSocket. */
   HTTP_REQUEST,
   /** A WebSocket frame violates the protocol or has text. */

@@ -79,22 +79,19 @@ public record ListenerSettings(
   }
 
   /**
-   * What a client's certificate determines, and by which name: the subject's common name, or the first alternative
-   * name.
+   * What a client's certificate determines, and by which name: the subject's common name, the first alternative name, or
+   * the whole subject.
    */
   public enum Identity {
     NONE,
     CN_USER_NAME,
     CN_CLIENT_ID,
     SAN_USER_NAME,
-    SAN_CLIENT_ID;
-
-    boolean commonName() {
-      return this == CN_USER_NAME || this == CN_CLIENT_ID;
-    }
+    SAN_CLIENT_ID,
+    SUBJECT_USER_NAME;
 
     boolean userName() {
-      return this == CN_USER_NAME || this == SAN_USER_NAME;
+      return this == CN_USER_NAME || this == SAN_USER_NAME || this == SUBJECT_USER_NAME;
     }
   }
 
@@ -115,42 +112,71 @@ public record ListenerSettings(
     }
   }
 
-  /**
-   * The TLS settings of a listener.
-   *
-   * @param certificate PEM file with the certificate, followed by its intermediate certificates
-   * @param key PEM file with its private key
-   * @param keyPassword password of an encrypted key; empty for a key without password
-   * @param clientCa PEM file with the root certificates for client certificates
-   * @param cipherSuites cipher suites by their standard names; empty for {@link TlsContext#SUITES}
-   * @param handshakeTimeout how long a handshake may take
-   */
-  public record Tls(
-      Optional<Path> certificate,
-      Optional<Path> key,
-      Secret keyPassword,
-      Optional<Path> clientCa,
-      ClientAuth clientAuth,
-      Identity identity,
-      Set<TlsVersion> versions,
-      List<String> cipherSuites,
-      Duration handshakeTimeout) {
+  /** Curves and other groups for the exchange of keys, with their usual names, in the order in which a server prefers them. */
+  public enum TlsCurve {
+    HYBRID("X25519MLKEM768"),
+    X25519("x25519"),
+    SECP256R1("secp256r1"),
+    SECP384R1("secp384r1"),
+    SECP521R1("secp521r1");
 
-    public Tls {
-      versions = Set.copyOf(versions);
-      cipherSuites = List.copyOf(cipherSuites);
-    }
+    private final String spelled;
 
-    /** No TLS. */
-    public static Tls none() {
-      return new Tls(
-          Optional.empty(), Optional.empty(), Secret.none(), Optional.empty(), ClientAuth.NONE, Identity.NONE, Set.of(TlsVersion.values()), List.of(),
-          Duration.ofSeconds(10));
+    TlsCurve(String spelled) {
+      this.spelled = spelled;
     }
 
     @Override
     public String toString() {
-      return "Tls[" + certificate.map(Path::toString).orElse("") + ", clients " + clientAuth + ", " + identity + "]";
+      return spelled;
+    }
+  }
+
+  /**
+   * The TLS settings of a listener.
+   *
+   * @param handshakeTimeout how long a handshake may take
+   */
+  public record Tls(TlsKeys keys, TlsClients clients, TlsProtocols protocols, Duration handshakeTimeout) {
+    /** No TLS. */
+    public static Tls none() {
+      return new Tls(
+          new TlsKeys(Optional.empty(), Optional.empty(), Secret.none(), Optional.empty(), Secret.none()),
+          new TlsClients(ClientAuth.NONE, Identity.NONE, Optional.empty(), Optional.empty()),
+          new TlsProtocols(Set.of(TlsVersion.values()), List.of(), Set.of(TlsCurve.values())),
+          Duration.ofSeconds(10));
+    }
+  }
+
+  /**
+   * The certificate of a listener and its key: in two PEM files, or in a key store.
+   *
+   * @param certificate PEM file with the certificate, followed by its intermediate certificates
+   * @param key PEM file with its private key
+   * @param keyPassword password of an encrypted key; empty for a key without password
+   * @param store file in PKCS#12 with the certificate, its intermediate certificates and the key
+   * @param storePassword password of the key store; empty for none
+   */
+  public record TlsKeys(Optional<Path> certificate, Optional<Path> key, Secret keyPassword, Optional<Path> store, Secret storePassword) {}
+
+  /**
+   * What a listener does with certificates of clients.
+   *
+   * @param authorities PEM file with the root certificates for client certificates
+   * @param revoked file with certificate revocation lists
+   */
+  public record TlsClients(ClientAuth auth, Identity identity, Optional<Path> authorities, Optional<Path> revoked) {}
+
+  /**
+   * What a listener accepts of TLS.
+   *
+   * @param cipherSuites cipher suites by their standard names; empty for {@link TlsProfile#SUITES}
+   */
+  public record TlsProtocols(Set<TlsVersion> versions, List<String> cipherSuites, Set<TlsCurve> curves) {
+    public TlsProtocols {
+      versions = Set.copyOf(versions);
+      cipherSuites = List.copyOf(cipherSuites);
+      curves = Set.copyOf(curves);
     }
   }
 

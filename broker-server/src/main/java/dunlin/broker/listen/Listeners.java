@@ -167,10 +167,19 @@ public final class Listeners implements AutoCloseable {
   }
 
   private static void checkTls(ListenerSettings one) {
-    if (one.tls().clientAuth() == ListenerSettings.ClientAuth.NONE
-        && one.tls().identity() != ListenerSettings.Identity.NONE) {
+    ListenerSettings.TlsKeys keys = one.tls().keys();
+    if (keys.store().isPresent() && (keys.certificate().isPresent() || keys.key().isPresent())) {
+      throw new ListenerException(
+          "%s has certificate and key, so %s and %s must not be set".formatted(one.key("tls.key-store"), one.key("tls.certificate"), one.key("tls.key")));
+    }
+    ListenerSettings.TlsClients clients = one.tls().clients();
+    if (clients.auth() != ListenerSettings.ClientAuth.NONE) return;
+    if (clients.identity() != ListenerSettings.Identity.NONE) {
       throw new ListenerException(
           one.key("tls.identity") + " takes a name from clients' certificates, but " + one.key("tls.client-auth") + " asks for none");
+    }
+    if (clients.revoked().isPresent()) {
+      throw new ListenerException(one.key("tls.client-crl") + " is about clients' certificates, but " + one.key("tls.client-auth") + " asks for none");
     }
   }
 
@@ -194,7 +203,7 @@ public final class Listeners implements AutoCloseable {
     } catch (UnknownHostException e) {
       throw new ListenerException("cannot listen on " + where(one) + " (" + one.key("host") + "): unknown host", e);
     }
-    boolean certified = one.type().encrypted() && one.tls().clientAuth() == ListenerSettings.ClientAuth.REQUIRED;
+    boolean certified = one.type().encrypted() && one.tls().clients().auth() == ListenerSettings.ClientAuth.REQUIRED;
     if (!address.isLoopbackAddress() && !mayListenAnywhere && !certified) {
       throw new ListenerException(
           "will not listen on " + where(one) + " (" + one.key("host") + "): it is not a loopback address and everybody could"
@@ -321,7 +330,7 @@ public final class Listeners implements AutoCloseable {
     for (Listener listener : all) listener.flush();
   }
 
-  /** Reloads changed certificates. */
+  /** Reloads changed certificates and revocation lists. */
   public void reloadCertificates() {
     for (Listener listener : all) {
       TlsContext tls = listener.tls();

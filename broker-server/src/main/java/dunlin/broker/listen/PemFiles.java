@@ -124,7 +124,8 @@ final class PemFiles {
     return out.toByteArray();
   }
 
-  private static void checkPair(PrivateKey key, PublicKey pair) throws GeneralSecurityException {
+  /** Refuses a key that does not belong to a public key. */
+  static void checkPair(PrivateKey key, PublicKey pair) throws GeneralSecurityException {
     String algorithm =
         switch (pair.getAlgorithm()) {
           case "RSA" -> "SHA256withRSA";

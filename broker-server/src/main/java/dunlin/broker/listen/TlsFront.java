@@ -6,7 +6,7 @@ import io.netty.handler.codec.DecoderException;
 import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import java.nio.channels.ClosedChannelException;
 
-/** Counts and logs a failed TLS handshake, and removes itself after a successful one. */
+/** Counts and logs a failed TLS handshake or a revoked certificate, and removes itself after a successful handshake. */
 final class TlsFront extends ChannelInboundHandlerAdapter {
   private final Listener listener;
 
@@ -17,8 +17,13 @@ final class TlsFront extends ChannelInboundHandlerAdapter {
   @Override
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
     if (event instanceof SslHandshakeCompletionEvent handshake) {
-      if (handshake.isSuccess()) {
+      if (handshake.isSuccess() && listener.admitCertified(ctx.channel())) {
         ctx.pipeline().remove(this);
+      } else if (handshake.isSuccess()) {
+        // Here, not while certificates are verified, which a resumed session leaves out.
+        listener.refused(ListenerRefusal.CERTIFICATE_REVOKED, ctx.channel(), "the client's certificate is revoked");
+        ctx.close();
+        return;
       } else if (!(handshake.cause() instanceof ClosedChannelException)) { // a client that has disconnected has not failed
         listener.refused(ListenerRefusal.TLS_HANDSHAKE, ctx.channel(), String.valueOf(handshake.cause().getMessage()));
         ctx.close();

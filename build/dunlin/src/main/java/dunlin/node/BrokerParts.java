@@ -226,6 +226,6 @@ final class BrokerParts {
     opened.showListeners(node.metrics().beans());
     node.metrics().beans().register("Publishing", opened.publishing());
     node.metrics().beans().register("Clients", opened.clients());
-    node.everySeconds(Foundation.RELOAD_SECONDS, opened::reloadCertificates);
+    node.everySeconds(1, opened::reloadCertificates);
   }
 }

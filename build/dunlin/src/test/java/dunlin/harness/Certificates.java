@@ -73,6 +73,39 @@ public final class Certificates {
     return sign(subject, "CN=root", rsa(), false, concatenated(names), Duration.ofDays(9));
   }
 
+  /** A revocation list of this authority, in PEM, of now and for the next days; critical adds an extension that says it is not the whole list. */
+  public String revocationList(Duration begins, boolean critical, Issued... revoked) {
+    Instant now = Instant.now().plus(begins);
+    byte[][] entries = Arrays.stream(revoked).map(each -> sequence(number(each.certificate().getSerialNumber()), time(now))).toArray(byte[][]::new);
+    byte[] extension = sequence(oid(0x55, 0x1D, 0x1C), tagged(0x01, new byte[] {-1}), tagged(0x04, sequence()));
+    byte[] toSign =
+        sequence(
+            number(BigInteger.ONE),
+            algorithm(),
+            new X500Principal("CN=root").getEncoded(),
+            time(now),
+            time(now.plus(Duration.ofDays(3))),
+            revoked.length == 0 ? new byte[0] : sequence(entries),
+            critical ? tagged(0xA0, sequence(extension)) : new byte[0]);
+    return pem("X509 CRL", signed(toSign));
+  }
+
+  /** A key store in PKCS#12. */
+  public static byte[] keyStore(String password, Issued... issued) {
+    try {
+      KeyStore store = KeyStore.getInstance("PKCS12");
+      store.load(null, null);
+      for (int i = 0; i < issued.length; i++) {
+        store.setKeyEntry("key-" + i, issued[i].keys().getPrivate(), password.toCharArray(), new X509Certificate[] {issued[i].certificate()});
+      }
+      var out = new ByteArrayOutputStream();
+      store.store(out, password.toCharArray());
+      return out.toByteArray();
+    } catch (GeneralSecurityException | IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
   public static byte[] name(int type, String text) {
     return tagged(type, ascii(text));
   }
@@ -152,7 +185,6 @@ public final class Certificates {
 
   private Issued sign(String subject, String issuer, KeyPair keys, boolean authority, byte[] names, Duration valid) {
     try {
-      byte[] algorithm = sequence(SHA256_WITH_RSA, new byte[] {0x05, 0x00});
       Instant now = Instant.now();
       byte[] extensions = new byte[0];
       if (authority) extensions = sequence(BASIC_CONSTRAINTS, tagged(0x01, new byte[] {-1}), tagged(0x04, sequence(tagged(0x01, new byte[] {-1}))));
@@ -160,22 +192,38 @@ public final class Certificates {
       byte[] toSign =
           sequence(
               tagged(0xA0, new byte[] {0x02, 0x01, 0x02}),
-              tagged(0x02, BigInteger.valueOf(SERIALS.incrementAndGet()).toByteArray()),
-              algorithm,
+              number(BigInteger.valueOf(SERIALS.incrementAndGet())),
+              algorithm(),
               new X500Principal(issuer).getEncoded(),
               sequence(time(now.minusSeconds(3_600)), time(now.plus(valid))),
               new X500Principal(subject).getEncoded(),
               keys.getPublic().getEncoded(),
               extensions.length == 0 ? extensions : tagged(0xA3, sequence(extensions)));
-      Signature signature = Signature.getInstance("SHA256withRSA");
-      signature.initSign(rootKeys.getPrivate());
-      signature.update(toSign);
-      byte[] der = sequence(toSign, algorithm, tagged(0x03, concatenated(new byte[1], signature.sign())));
-      var certificate = CertificateFactory.getInstance("X.509").generateCertificate(new ByteArrayInputStream(der));
+      var certificate = CertificateFactory.getInstance("X.509").generateCertificate(new ByteArrayInputStream(signed(toSign)));
       return new Issued((X509Certificate) certificate, keys);
     } catch (GeneralSecurityException e) {
       throw new AssertionError(e);
     }
+  }
+
+  /** The bytes with the authority's signature behind them. */
+  private byte[] signed(byte[] toSign) {
+    try {
+      Signature signature = Signature.getInstance("SHA256withRSA");
+      signature.initSign(rootKeys.getPrivate());
+      signature.update(toSign);
+      return sequence(toSign, algorithm(), tagged(0x03, concatenated(new byte[1], signature.sign())));
+    } catch (GeneralSecurityException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static byte[] algorithm() {
+    return sequence(SHA256_WITH_RSA, new byte[] {0x05, 0x00});
+  }
+
+  private static byte[] number(BigInteger number) {
+    return tagged(0x02, number.toByteArray());
   }
 
   private static byte[] time(Instant time) {

@@ -21,6 +21,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -75,7 +76,8 @@ class MetricsPageIT {
 
   /** A broker with all kinds of listeners and files that have metrics, after clients of all kinds and one that breaks the protocol. */
   private static String alone(Path directory) throws Exception {
-    var server = new Certificates().server();
+    var authority = new Certificates();
+    var server = authority.server();
     Path passwords = directory.resolve("passwords");
     PasswordFile.put(passwords, "user-of-the-test", "secret".getBytes(StandardCharsets.UTF_8), 4_096);
     try (var node =
@@ -96,6 +98,9 @@ class MetricsPageIT {
             .set("dunlin.listeners.secure.port", "0")
             .set("dunlin.listeners.secure.tls.certificate", Files.writeString(directory.resolve("server.pem"), server.certificatePem()).toString())
             .set("dunlin.listeners.secure.tls.key", Files.writeString(directory.resolve("server.key"), server.keyPem()).toString())
+            .set("dunlin.listeners.secure.tls.client-auth", "optional")
+            .set("dunlin.listeners.secure.tls.client-ca", Files.writeString(directory.resolve("ca.pem"), authority.rootPem()).toString())
+            .set("dunlin.listeners.secure.tls.client-crl", Files.writeString(directory.resolve("crl.pem"), authority.revocationList(Duration.ofHours(-1), false)).toString())
             .connectionListener(_ -> {})
             .build()) {
       for (var kind : ClientKind.values()) {
@@ -117,6 +122,8 @@ class MetricsPageIT {
 
   private static String ofACluster(Path directory) throws Exception {
     int service = FreePort.any();
+    var authority = new Certificates();
+    var own = authority.server();
     try (var node =
         Dunlin.builder()
             .tcpPort(0)
@@ -127,6 +134,9 @@ class MetricsPageIT {
             .set("dunlin.cluster.service-port", String.valueOf(service))
             .set("dunlin.dist.deliver-workers", "2") // also on a machine of few cores
             .set("dunlin.cluster.port", String.valueOf(FreePort.any()))
+            .set("dunlin.cluster.tls.certificate", Files.writeString(directory.resolve("node.pem"), own.certificatePem()).toString())
+            .set("dunlin.cluster.tls.key", Files.writeString(directory.resolve("node.key"), own.keyPem()).toString())
+            .set("dunlin.cluster.tls.ca", Files.writeString(directory.resolve("nodes-ca.pem"), authority.rootPem()).toString())
             .build()) {
       try (var client = RawClient.connected(node.tcpPort(), RawClient.Connect.of("raw-client-of-the-test"))) {
         client.subscribe("topic/of/the/test", 1);
