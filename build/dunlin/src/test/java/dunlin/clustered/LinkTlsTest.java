@@ -1,6 +1,7 @@
 package dunlin.clustered;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import ch.qos.logback.classic.Logger;
@@ -11,6 +12,8 @@ import dunlin.harness.Certificates;
 import dunlin.links.LinkDialler;
 import dunlin.links.LinkPeer;
 import dunlin.links.LinkService;
+import dunlin.links.QuestionCalls;
+import dunlin.links.QuestionService;
 import dunlin.store.grpc.ServiceTls;
 import dunlin.store.raft.RangeStore;
 import dunlin.store.remote.RangeService;
@@ -56,6 +59,8 @@ class LinkTlsTest {
   private final List<String> callers = new CopyOnWriteArrayList<>();
   private final LinkService links =
       new LinkService(THERE, node -> Optional.ofNullable(Map.of(HERE, "here.example", OTHER, "other.example").get(node)), meters);
+  private final QuestionService questions =
+      new QuestionService(THERE, node -> Optional.ofNullable(Map.of(HERE, "here.example", OTHER, "other.example").get(node)), question -> question, meters);
   private RangeStore store;
   private RangeService service;
 
@@ -65,7 +70,7 @@ class LinkTlsTest {
     var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     service =
         RangeService.start(
-            address, THERE, _ -> Optional.empty(), store, null, List.of(links), RangeServiceSettings.defaults(), tls("there", "localhost"), meters,
+            address, THERE, _ -> Optional.empty(), store, null, List.of(links, questions), RangeServiceSettings.defaults(), tls("there", "localhost"), meters,
             System::nanoTime);
     LinkAcceptor.Factory accepting =
         (link, _) -> {
@@ -117,6 +122,20 @@ class LinkTlsTest {
     var peer = new LinkPeer(THERE, host, service.port());
     var _ = thread.submit(() -> dialler.dial(() -> Optional.of(peer), "lane", new byte[0], thread, hears)).get();
     return hears;
+  }
+
+  @Test
+  void aQuestionIsAnsweredForTheNodeWhoseCertificateItsCallerHas() throws IOException {
+    byte[] question = "who?".getBytes(StandardCharsets.UTF_8);
+    Duration deadline = Duration.ofSeconds(30);
+    var there = new LinkPeer(THERE, "localhost", service.port());
+    try (var own = new QuestionCalls(HERE, tls("here", "here.example"), meters);
+        var stolen = new QuestionCalls(OTHER, tls("here", "here.example"), meters);
+        var plain = new QuestionCalls(HERE, null, meters)) {
+      assertThat(own.ask(there, question, deadline)).isEqualTo(question);
+      assertThatThrownBy(() -> stolen.ask(there, question, deadline)).isInstanceOf(IOException.class).hasMessageContaining("the caller's certificate names neither");
+      assertThatThrownBy(() -> plain.ask(there, question, deadline)).isInstanceOf(IOException.class);
+    }
   }
 
   @Test

@@ -7,11 +7,9 @@ import dunlin.transport.link.Link;
 import dunlin.transport.link.Pipe;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
-import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Status;
-import io.grpc.netty.NettyChannelBuilder;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -62,9 +60,7 @@ public final class LinkDialler implements AutoCloseable {
   /** All links are refused for the same reason, so one line in this time says it. */
   private static final Duration REFUSAL_PERIOD = Duration.ofSeconds(10);
 
-  private static final long KEEP_ALIVE_SECONDS = 10;
   private static final long CLOSE_SECONDS = 5;
-  private static final int HTTP_WINDOW_BYTES = 1 << 20;
 
   private final UUID node;
   private final Link.Settings settings;
@@ -258,18 +254,6 @@ public final class LinkDialler implements AutoCloseable {
     }
   }
 
-  private ManagedChannel connect(LinkPeer to) {
-    var credentials = tls == null ? InsecureChannelCredentials.create() : tls.client();
-    return NettyChannelBuilder.forAddress(to.host(), to.port(), credentials)
-        .directExecutor()
-        .disableRetry()
-        .maxInboundMessageSize(LinkWire.FRAME_BYTES_MAX)
-        .flowControlWindow(HTTP_WINDOW_BYTES)
-        .keepAliveTime(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
-        .keepAliveTimeout(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
-        .build();
-  }
-
   /** One stream, on a connection of its own. Only the link's thread sends and closes, since gRPC requires a single thread. */
   private final class DialledPipe extends ClientCall.Listener<byte[]> implements Dialled {
     private final DialledLink of;
@@ -281,12 +265,9 @@ public final class LinkDialler implements AutoCloseable {
     private DialledPipe(DialledLink of, LinkPeer peer, String name) {
       this.of = of;
       this.peer = peer;
-      channel = connect(peer);
+      channel = LinkWire.connect(peer, tls);
       call = channel.newCall(LinkWire.PIPE, CallOptions.DEFAULT);
-      var headers = new Metadata();
-      headers.put(LinkWire.VERSION_KEY, LinkWire.VERSION);
-      headers.put(LinkWire.NODE_KEY, peer.node().toString());
-      headers.put(LinkWire.FROM_KEY, node.toString());
+      var headers = LinkWire.headers(node, peer.node());
       headers.put(LinkWire.NAME_KEY, name);
       call.start(this, headers);
       call.request(LinkWire.FRAMES_AHEAD);

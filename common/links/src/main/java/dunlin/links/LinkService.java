@@ -1,16 +1,12 @@
 package dunlin.links;
 
-import dunlin.runtime.LineLimit;
-import dunlin.store.grpc.CallerProof;
 import dunlin.store.grpc.PeerService;
 import dunlin.transport.link.LinkAcceptor;
 import dunlin.transport.link.Pipe;
-import io.grpc.Grpc;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
-import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.Map;
@@ -24,7 +20,6 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -48,12 +43,10 @@ public final class LinkService implements PeerService, AutoCloseable {
   private static final Status STOPS = Status.UNAVAILABLE.withDescription("the process is stopping");
 
   private final UUID node;
-  private final Function<UUID, Optional<String>> hosts;
+  private final Callers callers;
   private final Map<String, Accepting> byName = new ConcurrentHashMap<>();
   private final AtomicInteger streams = new AtomicInteger();
   private final AtomicInteger local = new AtomicInteger();
-  private final Counter refused;
-  private final LineLimit refusalLines = new LineLimit(1, System::nanoTime);
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-links").factory());
 
   private record Accepting(LinkAcceptor acceptor, Executor owner) {
@@ -80,8 +73,7 @@ public final class LinkService implements PeerService, AutoCloseable {
    */
   public LinkService(UUID node, Function<UUID, Optional<String>> hosts, MeterRegistry meters) {
     this.node = node;
-    this.hosts = hosts;
-    refused = Counter.builder("dunlin.links.refused").description("Streams from other processes that were refused").register(meters);
+    callers = new Callers("link", node, hosts, meters);
     Gauge.builder("dunlin.links.accepted", streams, AtomicInteger::get).description("Open streams from other processes").register(meters);
     Gauge.builder("dunlin.links.local", local, AtomicInteger::get).description("Open streams between the tiers of this node").register(meters);
     Gauge.builder("dunlin.links.unconfirmed", byName, all -> all.values().stream().mapToLong(each -> each.acceptor.unconfirmedBytes()).sum())
@@ -131,26 +123,16 @@ public final class LinkService implements PeerService, AutoCloseable {
   }
 
   private ServerCall.Listener<byte[]> begin(ServerCall<byte[], byte[]> call, Metadata headers) {
-    String version = headers.get(LinkWire.VERSION_KEY);
-    String to = headers.get(LinkWire.NODE_KEY);
+    var wrong = callers.wrong(call, headers);
+    if (wrong != null) return callers.refuse(call, wrong);
     String name = headers.get(LinkWire.NAME_KEY);
     var accepting = name == null ? null : byName.get(name);
-    if (!LinkWire.VERSION.equals(version)) {
-      return refuse(call, Status.FAILED_PRECONDITION, "links of version %s are not known here, only of version %s".formatted(version, LinkWire.VERSION));
-    }
-    if (!node.toString().equals(to)) return refuse(call, Status.FAILED_PRECONDITION, "this is node %s, not %s".formatted(node, to));
-    if (accepting == null) return refuse(call, Status.UNAVAILABLE, "node %s accepts no links named %s".formatted(node, name));
-    UUID caller = uuid(headers.get(LinkWire.FROM_KEY));
-    var host = caller == null ? Optional.<String>empty() : hosts.apply(caller);
-    if (caller == null || host.isEmpty()) return refuse(call, Status.UNAVAILABLE, "node %s knows no node %s".formatted(node, caller));
-    if (!CallerProof.of(call).test(caller, host.get())) {
-      return refuse(call, Status.PERMISSION_DENIED, "the caller's certificate names neither node %s nor its host, %s".formatted(caller, host.get()));
-    }
+    if (accepting == null) return callers.refuse(call, Status.UNAVAILABLE.withDescription("node %s accepts no links named %s".formatted(node, name)));
     if (streams.incrementAndGet() > STREAMS_MAX) {
       streams.decrementAndGet();
-      return refuse(call, Status.RESOURCE_EXHAUSTED, "node %s has %d streams already".formatted(node, STREAMS_MAX));
+      return callers.refuse(call, Status.RESOURCE_EXHAUSTED.withDescription("node %s has %d streams already".formatted(node, STREAMS_MAX)));
     }
-    var pipe = new AcceptedPipe(accepting, caller.toString(), call);
+    var pipe = new AcceptedPipe(accepting, Callers.of(headers), call);
     pipe.begin();
     return pipe;
   }
@@ -169,24 +151,6 @@ public final class LinkService implements PeerService, AutoCloseable {
     if (pipe.hand(() -> accepting.acceptor().connected(pipe))) return true;
     local.decrementAndGet();
     return false;
-  }
-
-  private static @Nullable UUID uuid(@Nullable String text) {
-    try {
-      return text == null ? null : UUID.fromString(text);
-    } catch (IllegalArgumentException e) {
-      return null;
-    }
-  }
-
-  private ServerCall.Listener<byte[]> refuse(ServerCall<byte[], byte[]> call, Status status, String why) {
-    refused.increment();
-    var from = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
-    // This node does not lead yet, or does not know the caller yet. The caller tries again.
-    if (status.getCode() == Status.Code.UNAVAILABLE) LOG.debug("A link from {} is refused for now: {}", from, why);
-    else if (refusalLines.admits()) LOG.warn("A link from {} is refused: {}; {} more refusals were not logged", from, why, refusalLines.leftOut());
-    call.close(status.withDescription(why), new Metadata());
-    return new ServerCall.Listener<>() {};
   }
 
   /** One stream of this process. */

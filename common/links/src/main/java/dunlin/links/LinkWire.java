@@ -1,10 +1,17 @@
 package dunlin.links;
 
 import dunlin.store.grpc.RawBytes;
+import dunlin.store.grpc.ServiceTls;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
+import io.grpc.netty.NettyChannelBuilder;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
-/** The method of the service, and the headers of a stream. */
+/** The methods of the services, and the headers of their calls. */
 final class LinkWire {
   /** The version of the links' contents. Both sides must have the same. */
   static final String VERSION = "1";
@@ -14,6 +21,17 @@ final class LinkWire {
       MethodDescriptor.<byte[], byte[]>newBuilder()
           .setType(MethodDescriptor.MethodType.BIDI_STREAMING)
           .setFullMethodName(MethodDescriptor.generateFullMethodName(SERVICE, "Pipe"))
+          .setRequestMarshaller(new RawBytes())
+          .setResponseMarshaller(new RawBytes())
+          .build();
+
+  /** A question and its answer. */
+  static final String QUESTIONS = "dunlin.links.Questions";
+
+  static final MethodDescriptor<byte[], byte[]> ASK =
+      MethodDescriptor.<byte[], byte[]>newBuilder()
+          .setType(MethodDescriptor.MethodType.UNARY)
+          .setFullMethodName(MethodDescriptor.generateFullMethodName(QUESTIONS, "Ask"))
           .setRequestMarshaller(new RawBytes())
           .setResponseMarshaller(new RawBytes())
           .build();
@@ -35,7 +53,37 @@ final class LinkWire {
   /** The most frames of a stream that may wait for the link's thread. */
   static final int FRAMES_AHEAD = 8;
 
+  private static final long KEEP_ALIVE_SECONDS = 10;
+  private static final int HTTP_WINDOW_BYTES = 1 << 20;
+
   private LinkWire() {}
+
+  /**
+   * The headers of a call.
+   *
+   * @param from the id of the calling node
+   * @param to the id of the called node
+   */
+  static Metadata headers(UUID from, UUID to) {
+    var headers = new Metadata();
+    headers.put(VERSION_KEY, VERSION);
+    headers.put(NODE_KEY, to.toString());
+    headers.put(FROM_KEY, from.toString());
+    return headers;
+  }
+
+  /** @param tls null for a connection without TLS */
+  static ManagedChannel connect(LinkPeer to, @Nullable ServiceTls tls) {
+    var credentials = tls == null ? InsecureChannelCredentials.create() : tls.client();
+    return NettyChannelBuilder.forAddress(to.host(), to.port(), credentials)
+        .directExecutor()
+        .disableRetry()
+        .maxInboundMessageSize(FRAME_BYTES_MAX)
+        .flowControlWindow(HTTP_WINDOW_BYTES)
+        .keepAliveTime(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
+        .keepAliveTimeout(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
+        .build();
+  }
 
   private static Metadata.Key<String> key(String name) {
     return Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER);
