@@ -26,6 +26,18 @@ public enum ClientFigure {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
+  /** How much of it a client has. */
+  public long of(ClientsMXBean.ClientRow client) {
+    return switch (this) {
+      case QUEUED -> client.queued();
+      case QUEUED_BYTES -> client.queuedBytes();
+      case IN_FLIGHT -> client.inFlight();
+      case RECEIVING -> client.receiving();
+      case SOCKET_BYTES -> client.socketBytes();
+      case SUBSCRIPTIONS -> client.subscriptions();
+    };
+  }
+
   /** @throws IllegalArgumentException when there is none of this label */
   public static ClientFigure of(String label) {
     return Arrays.stream(values())

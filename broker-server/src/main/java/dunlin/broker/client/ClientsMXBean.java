@@ -11,6 +11,7 @@ import java.util.List;
 @Description("The clients that are connected to this node")
 public interface ClientsMXBean {
   /**
+   * @param node the id of the node that it is connected to
    * @param user empty for a client without a user name
    * @param address the client's, also behind a proxy that transmits it
    * @param protocol version of MQTT: 3.1, 3.1.1 or 5.0
@@ -19,13 +20,15 @@ public interface ClientsMXBean {
    * @param inFlight messages of QoS 1 and 2 that were sent to it and are not acknowledged
    * @param queued messages of QoS 1 and 2 that wait on this node; more may wait in the inbox of a durable session
    * @param queuedBytes bytes of these messages
+   * @param receiving its publishes of QoS 1 and 2 that are not answered
    * @param socketBytes bytes that wait for its socket
    */
   record ClientRow(
-      String tenant, String clientId, String user, String address, String listener, String protocol, String connectedSince, boolean durable,
-      int subscriptions, int inFlight, int queued, long queuedBytes, long socketBytes) {}
+      String node, String tenant, String clientId, String user, String address, String listener, String protocol, String connectedSince, boolean durable,
+      int subscriptions, int inFlight, int receiving, int queued, long queuedBytes, long socketBytes) {}
 
   /**
+   * @param node the id of the node that it is connected to
    * @param certificate the subject of its certificate; empty without one
    * @param keepAliveSeconds as granted; 0 for none
    * @param silentMillis time since the last byte from it, in steps of a tenth of a second; 0 without keep alive, when it is not noted
@@ -38,7 +41,7 @@ public interface ClientsMXBean {
    * @param held why it is not read from at the moment; empty when it is read from
    */
   record ClientDetails(
-      String tenant, String clientId, String user, String address, String listener, boolean tls, String certificate, String protocol,
+      String node, String tenant, String clientId, String user, String address, String listener, boolean tls, String certificate, String protocol,
       String connectedSince, int keepAliveSeconds, long silentMillis, boolean durable, long sessionExpirySeconds, boolean will, int subscriptions,
       int receiveMaximum, int inFlight, int queued, long queuedBytes, long memoryBytes, long socketBytes, int receiving, int unreleased,
       List<String> held) {

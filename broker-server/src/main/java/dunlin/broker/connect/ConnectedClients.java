@@ -97,7 +97,7 @@ public final class ConnectedClients implements ClientsMXBean {
                       boolean chosen = clientId.startsWith(prefix) && clientId.compareTo(behind) > 0 && session.publisher().tenant().equals(tenant);
                       return chosen && (user.isEmpty() || user.equals(connection.user())) ? note(connection, 0) : Optional.empty();
                     }));
-        page.addAll(question.read(found, ConnectedClients::row));
+        page.addAll(question.read(found, this::row));
         // A page that is not full is the last one for its caller, so what has disconnected in between is made up for.
         if (found.size() < wanted || page.size() == max) return page;
         last = found.getLast().clientId();
@@ -117,7 +117,7 @@ public final class ConnectedClients implements ClientsMXBean {
                 long value = figure.applyAsLong(connection);
                 return value == 0 ? Optional.empty() : note(connection, value);
               });
-      return question.read(question.find(most), ConnectedClients::row);
+      return question.read(question.find(most), this::row);
     }
   }
 
@@ -135,7 +135,7 @@ public final class ConnectedClients implements ClientsMXBean {
   @Override
   public List<ClientDetails> get(String tenant, String clientId) {
     try (Question question = new Question()) {
-      return question.read(question.find(named(tenant, clientId)), ConnectedClients::details);
+      return question.read(question.find(named(tenant, clientId)), this::details);
     }
   }
 
@@ -254,23 +254,23 @@ public final class ConnectedClients implements ClientsMXBean {
     return connection.live() && connection.hasSession();
   }
 
-  private static ClientRow row(Connection connection) {
+  private ClientRow row(Connection connection) {
     LiveSession session = sessionOf(connection);
     SessionFigures figures = session.figures();
     Peer peer = connection.peer();
     return new ClientRow(
-        session.publisher().tenant(), session.clientId(), connection.user(), shown(peer.address()), peer.listener(), session.version().toString(),
-        since(connection), session.durable(), figures.subscriptions(), figures.inFlight(), figures.queued(), figures.queuedBytes(),
-        connection.waitingBytes());
+        reception.nodeId(), session.publisher().tenant(), session.clientId(), connection.user(), shown(peer.address()), peer.listener(), session.version().toString(),
+        since(connection), session.durable(), figures.subscriptions(), figures.inFlight(), figures.receiving(), figures.queued(),
+        figures.queuedBytes(), connection.waitingBytes());
   }
 
-  private static ClientDetails details(Connection connection) {
+  private ClientDetails details(Connection connection) {
     LiveSession session = sessionOf(connection);
     SessionFigures figures = session.figures();
     Peer peer = connection.peer();
     List<X509Certificate> certificates = peer.certificates();
     return new ClientDetails(
-        session.publisher().tenant(), session.clientId(), connection.user(), shown(peer.address()), peer.listener(), peer.encrypted(),
+        reception.nodeId(), session.publisher().tenant(), session.clientId(), connection.user(), shown(peer.address()), peer.listener(), peer.encrypted(),
         certificates.isEmpty() ? "" : certificates.getFirst().getSubjectX500Principal().getName(), session.version().toString(), since(connection),
         (int) (connection.silenceMaxMillis() / KEEP_ALIVE_MILLIS), connection.home().keepAlive().silentMillis(connection), session.durable(),
         connection.sessionExpirySeconds(), connection.hasWill(), figures.subscriptions(), figures.receiveMaximum(), figures.inFlight(), figures.queued(),
