@@ -10,6 +10,7 @@ import dunlin.admin.api.Endpoint;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.api.Parameter.Place;
 import dunlin.admin.api.Role;
+import dunlin.admin.peers.PeerBeans;
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.runtime.Deadlines;
 import dunlin.runtime.Deadlines.Deadline;
@@ -61,9 +62,9 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
   private final Counter busy;
 
   /** @param deadlines the caller closes them, after this */
-  public AdminApi(NodeBeans beans, AdminTokens tokens, String version, MeterRegistry registry, Deadlines deadlines) {
+  public AdminApi(NodeBeans beans, PeerBeans peers, AdminTokens tokens, String version, MeterRegistry registry, Deadlines deadlines) {
     this.tokens = tokens;
-    this.operations = new AdminOperations(beans, registry);
+    this.operations = new AdminOperations(beans, peers, registry);
     this.version = version;
     this.answered = counter(registry, "answered");
     this.refused = counter(registry, "refused");

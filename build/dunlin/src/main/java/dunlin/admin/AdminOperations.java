@@ -9,7 +9,6 @@ import dunlin.admin.api.ApiAnswers.LoggerRow;
 import dunlin.admin.api.ApiAnswers.Published;
 import dunlin.admin.api.ApiAnswers.ReplicaRow;
 import dunlin.admin.api.ApiAnswers.SettingRow;
-import dunlin.admin.api.ApiAnswers.SharedGroup;
 import dunlin.admin.api.ApiAnswers.Status;
 import dunlin.admin.api.Endpoint;
 import dunlin.admin.api.Endpoint.Page;
@@ -18,7 +17,14 @@ import dunlin.admin.api.Role;
 import dunlin.admin.doctor.DoctorMXBean;
 import dunlin.admin.doctor.DoctorMXBean.Finding;
 import dunlin.admin.explain.ExplanationMXBean;
-import dunlin.admin.explain.Leaders;
+import dunlin.admin.peers.AllNodes;
+import dunlin.admin.peers.AllNodesMXBean;
+import dunlin.admin.peers.AllNodesMXBean.ClientPage;
+import dunlin.admin.peers.AllNodesMXBean.GroupPage;
+import dunlin.admin.peers.AllNodesMXBean.NodeHealth;
+import dunlin.admin.peers.AllNodesMXBean.SharedGroup;
+import dunlin.admin.peers.NodeMXBean;
+import dunlin.admin.peers.PeerBeans;
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.FrontendMXBean;
 import dunlin.broker.MessageWatch;
@@ -27,7 +33,6 @@ import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
-import dunlin.broker.client.ClientsMXBean.GroupOfClients;
 import dunlin.broker.listen.ListenerMXBean;
 import dunlin.cluster.ClusterMXBean;
 import dunlin.cluster.ClusterMXBean.NodeRow;
@@ -38,7 +43,6 @@ import dunlin.dist.RoutesMXBean;
 import dunlin.dist.RoutesMXBean.RouteRow;
 import dunlin.dist.route.RouteReplica;
 import dunlin.inbox.SessionFigure;
-import dunlin.inbox.SessionsMXBean.GroupOfSessions;
 import dunlin.inbox.SessionsMXBean.MessagePage;
 import dunlin.inbox.SessionsMXBean.SessionRow;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
@@ -50,6 +54,7 @@ import dunlin.runtime.metrics.NodeBeans;
 import dunlin.runtime.metrics.SettingsMXBean;
 import dunlin.store.raft.RangeMXBean;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.Comparator;
@@ -59,7 +64,6 @@ import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -78,6 +82,7 @@ final class AdminOperations {
   private static final int WATCH_SECONDS = 10;
 
   private final NodeBeans beans;
+  private final PeerBeans peers;
   private final MeterRegistry registry;
   private final Map<Endpoint, Action> actions = new HashMap<>();
 
@@ -89,8 +94,9 @@ final class AdminOperations {
     Object act(Arguments given, Role role);
   }
 
-  AdminOperations(NodeBeans beans, MeterRegistry registry) {
+  AdminOperations(NodeBeans beans, PeerBeans peers, MeterRegistry registry) {
     this.beans = beans;
+    this.peers = peers;
     this.registry = registry;
     node();
     clients();
@@ -102,7 +108,7 @@ final class AdminOperations {
         Endpoints.ROUTES,
         given ->
             full(
-                bean(RoutesMXBean.class).match(given.text("tenant"), given.text("topic"), Cursor.read(given), given.number("limit")), RouteRow::place,
+                routes().match(given.text("tenant"), given.text("topic"), Cursor.read(given), given.number("limit")), RouteRow::place,
                 given));
     on(Endpoints.EXPLAIN, this::explain);
     cluster();
@@ -127,6 +133,8 @@ final class AdminOperations {
       throw Problem.invalid(sentence(refused));
     } catch (IllegalStateException refused) {
       throw new Problem(409, sentence(refused));
+    } catch (UncheckedIOException silent) {
+      throw new Problem(503, sentence(silent));
     }
   }
 
@@ -246,35 +254,39 @@ final class AdminOperations {
   private void clients() {
     on(
         Endpoints.CLIENTS,
-        given ->
-            full(
-                bean(ClientsMXBean.class)
-                    .list(given.text("tenant"), given.text("prefix"), given.text("user"), Cursor.read(given), given.number("limit")),
-                ClientRow::clientId, given));
+        given -> {
+          ClientPage page =
+              nodes().clients(given.text("tenant"), given.text("prefix"), given.text("user"), Cursor.read(given), given.number("limit"));
+          return full(page.clients(), ClientRow::clientId, given, page.unanswered());
+        });
     on(Endpoints.CLIENT_DETAILS, given -> client(given).orElseThrow(() -> notConnected(given)));
     on(
         Endpoints.CLIENT_SUBSCRIPTIONS,
         given -> {
-          List<SubscriptionRow> rows =
-              bean(ClientsMXBean.class).subscriptions(given.text("tenant"), given.text("clientId"), Cursor.read(given), given.number("limit"));
+          List<SubscriptionRow> rows = nodes().subscriptions(given.text("tenant"), given.text("clientId"), Cursor.read(given), given.number("limit"));
           if (rows.isEmpty() && client(given).isEmpty()) throw notConnected(given);
           return full(rows, SubscriptionRow::filter, given);
         });
     on(
         Endpoints.DISCONNECT_CLIENT,
         given -> {
-          if (bean(ClientsMXBean.class).disconnect(given.text("tenant"), given.text("clientId"))) return Done.DONE;
+          if (nodes().disconnect(given.text("tenant"), given.text("clientId"))) return Done.DONE;
           throw notConnected(given);
         });
-    on(Endpoints.TOP_CLIENTS, given -> new Page(bean(ClientsMXBean.class).top(ClientFigure.of(given.text("by")), given.number("limit")), ""));
+    on(
+        Endpoints.TOP_CLIENTS,
+        given -> {
+          ClientPage page = nodes().top(ClientFigure.of(given.text("by")), given.number("limit"));
+          return new Page(page.clients(), "", page.unanswered());
+        });
   }
 
   private Optional<ClientDetails> client(Arguments given) {
-    return bean(ClientsMXBean.class).get(given.text("tenant"), given.text("clientId")).stream().findFirst();
+    return nodes().client(given.text("tenant"), given.text("clientId")).stream().findFirst();
   }
 
   private static Problem notConnected(Arguments given) {
-    return new Problem(404, "No client of the tenant " + given.text("tenant") + " with this client identifier is connected to this node.");
+    return new Problem(404, "No client of the tenant " + given.text("tenant") + " with this client identifier is connected.");
   }
 
   private void sessions() {
@@ -282,24 +294,24 @@ final class AdminOperations {
         Endpoints.SESSIONS,
         given ->
             full(
-                bean(SessionsMXBean.class).list(given.text("tenant"), given.text("prefix"), Cursor.read(given), given.number("limit")),
+                allSessions().list(given.text("tenant"), given.text("prefix"), Cursor.read(given), given.number("limit")),
                 SessionRow::clientId, given));
     on(Endpoints.SESSION, given -> session(given).orElseThrow(() -> noSession(given)));
     on(
         Endpoints.DISCONNECT,
         given -> {
-          if (bean(SessionsMXBean.class).disconnect(given.text("tenant"), given.text("clientId"))) return Done.DONE;
+          if (allSessions().disconnect(given.text("tenant"), given.text("clientId"))) return Done.DONE;
           throw session(given).isPresent() ? new Problem(409, "The client is not connected.") : noSession(given);
         });
     on(
         Endpoints.DELETE_SESSION,
         given -> {
-          if (bean(SessionsMXBean.class).deleteOne(given.text("tenant"), given.text("clientId"))) return Done.DONE;
+          if (allSessions().deleteOne(given.text("tenant"), given.text("clientId"))) return Done.DONE;
           throw noSession(given);
         });
     on(
         Endpoints.DELETE_SESSIONS,
-        given -> new Deleted(bean(SessionsMXBean.class).delete(given.text("tenant"), given.text("prefix"), given.number("max"))));
+        given -> new Deleted(allSessions().delete(given.text("tenant"), given.text("prefix"), given.number("max"))));
   }
 
   private void sessionContents() {
@@ -307,7 +319,7 @@ final class AdminOperations {
         Endpoints.SESSION_SUBSCRIPTIONS,
         given -> {
           List<SubscriptionRow> rows =
-              bean(SessionsMXBean.class).subscriptions(given.text("tenant"), given.text("clientId"), Cursor.read(given), given.number("limit"));
+              allSessions().subscriptions(given.text("tenant"), given.text("clientId"), Cursor.read(given), given.number("limit"));
           if (rows.isEmpty() && session(given).isEmpty()) throw noSession(given);
           return full(rows, SubscriptionRow::filter, given);
         });
@@ -315,23 +327,23 @@ final class AdminOperations {
         Endpoints.SESSION_MESSAGES,
         given -> {
           MessagePage page =
-              bean(SessionsMXBean.class).messages(given.text("tenant"), given.text("clientId"), Cursor.readNumber(given), given.number("limit"));
+              allSessions().messages(given.text("tenant"), given.text("clientId"), Cursor.readNumber(given), given.number("limit"));
           if (page.messages().isEmpty() && session(given).isEmpty()) throw noSession(given);
           return new Page(page.messages(), page.next() == MessagePage.END ? "" : Cursor.after(Long.toString(page.next())));
         });
     on(
         Endpoints.SESSION_MESSAGE,
         given ->
-            bean(SessionsMXBean.class).message(given.text("tenant"), given.text("clientId"), given.longNumber("sequence")).stream()
+            allSessions().message(given.text("tenant"), given.text("clientId"), given.longNumber("sequence")).stream()
                 .findFirst()
                 .orElseThrow(() -> new Problem(404, "The session has no such message in its inbox, or there is no such session.")));
-    on(Endpoints.TOP_SESSIONS, given -> new Page(bean(SessionsMXBean.class).top(SessionFigure.of(given.text("by")), given.number("limit")), ""));
+    on(Endpoints.TOP_SESSIONS, given -> new Page(allSessions().top(SessionFigure.of(given.text("by")), given.number("limit")), ""));
   }
 
   /** The first of all sessions with this prefix is the one whose client identifier it is, if there is one. */
   private Optional<SessionRow> session(Arguments given) {
     String clientId = given.text("clientId");
-    return bean(SessionsMXBean.class).list(given.text("tenant"), clientId, "", 1).stream().filter(row -> row.clientId().equals(clientId)).findFirst();
+    return allSessions().list(given.text("tenant"), clientId, "", 1).stream().filter(row -> row.clientId().equals(clientId)).findFirst();
   }
 
   private static Problem noSession(Arguments given) {
@@ -343,43 +355,26 @@ final class AdminOperations {
         Endpoints.RETAINED,
         given ->
             full(
-                bean(RetainedMessagesMXBean.class).list(given.text("tenant"), given.text("prefix"), Cursor.read(given), given.number("limit")),
+                retainedMessages().list(given.text("tenant"), given.text("prefix"), Cursor.read(given), given.number("limit")),
                 RetainedRow::topic, given));
     on(
         Endpoints.RETAINED_MESSAGE,
         given ->
-            bean(RetainedMessagesMXBean.class).get(given.text("tenant"), given.text("topic")).stream().findFirst().orElseThrow(AdminOperations::notRetained));
+            retainedMessages().get(given.text("tenant"), given.text("topic")).stream().findFirst().orElseThrow(AdminOperations::notRetained));
     on(
         Endpoints.DELETE_RETAINED_MESSAGE,
         given -> {
-          if (bean(RetainedMessagesMXBean.class).deleteOne(given.text("tenant"), given.text("topic"))) return Done.DONE;
+          if (retainedMessages().deleteOne(given.text("tenant"), given.text("topic"))) return Done.DONE;
           throw notRetained();
         });
     on(
         Endpoints.DELETE_RETAINED,
-        given -> new Deleted(bean(RetainedMessagesMXBean.class).delete(given.text("tenant"), given.text("prefix"), given.number("max"))));
+        given -> new Deleted(retainedMessages().delete(given.text("tenant"), given.text("prefix"), given.number("max"))));
   }
 
-  /** Each of the two beans has the first groups of the page that it knows, so the first ones of both are among them. */
   private Page groups(Arguments given) {
-    String tenant = given.text("tenant");
-    String after = Cursor.read(given);
-    int limit = given.number("limit");
-    Optional<SessionsMXBean> led = beans.find(SessionsMXBean.class);
-    Map<String, SharedGroup> groups = new TreeMap<>();
-    int none = led.isPresent() ? 0 : -1;
-    for (GroupOfClients each : beans.find(ClientsMXBean.class).map(bean -> bean.groups(tenant, after, limit)).orElseGet(List::of)) {
-      groups.put(each.filter(), new SharedGroup(each.filter(), each.members(), each.stalled(), none, none, none, none));
-    }
-    for (GroupOfSessions each : led.map(bean -> bean.groups(tenant, after, limit)).orElseGet(List::of)) {
-      groups.compute(
-          each.filter(),
-          (filter, beside) ->
-              new SharedGroup(
-                  filter, beside == null ? 0 : beside.clients(), beside != null && beside.stalled(), each.members(), each.connected(), each.messages(),
-                  each.bytes()));
-    }
-    return full(groups.values().stream().limit(limit).toList(), SharedGroup::filter, given);
+    GroupPage page = nodes().groups(given.text("tenant"), Cursor.read(given), given.number("limit"));
+    return full(page.groups(), SharedGroup::filter, given, page.unanswered());
   }
 
   private ExplanationMXBean.Explanation explain(Arguments given) {
@@ -405,6 +400,7 @@ final class AdminOperations {
               cluster.getRanges().size(), cluster.getOperations().size());
         });
     on(Endpoints.CLUSTER_NODES, given -> page(bean(ClusterMXBean.class).getNodes(), NodeRow::id, given));
+    on(Endpoints.CLUSTER_HEALTH, given -> page(nodes().health(), NodeHealth::node, given));
     on(Endpoints.CLUSTER_RANGES, given -> page(bean(ClusterMXBean.class).getRanges(), RangeRow::id, given));
     on(Endpoints.CLUSTER_OPERATIONS, given -> page(bean(ClusterMXBean.class).getOperations(), OperationRow::id, given));
     change(Endpoints.ADD_REPLICA, (cluster, given) -> cluster.addReplica(given.text("range"), given.text("node")));
@@ -466,13 +462,32 @@ final class AdminOperations {
     return beans.find(shape).orElseThrow(() -> missing(shape));
   }
 
+  /** The clients of all nodes, as soon as this one serves clients or belongs to a cluster. */
+  private AllNodesMXBean nodes() {
+    if (beans.find(ClientsMXBean.class).isEmpty() && beans.find(ClusterMXBean.class).isEmpty()) throw missing(ClientsMXBean.class);
+    return bean(AllNodesMXBean.class);
+  }
+
+  private SessionsMXBean allSessions() {
+    return led(SessionsMXBean.class, SessionReplica.KIND, AllNodes.SESSIONS);
+  }
+
+  private RetainedMessagesMXBean retainedMessages() {
+    return led(RetainedMessagesMXBean.class, RetainReplica.KIND, "The retained messages");
+  }
+
+  private RoutesMXBean routes() {
+    return led(RoutesMXBean.class, RouteReplica.KIND, "The routes");
+  }
+
+  /** @throws Problem when this node neither leads them nor belongs to a cluster */
+  private <T> T led(Class<T> shape, String kind, String what) {
+    return peers.led(shape, kind, what).orElseThrow(() -> missing(shape));
+  }
+
   private Problem missing(Class<?> shape) {
     if (shape == ClusterMXBean.class) return new Problem(409, "This node belongs to no cluster.");
     boolean started = beans.find(NodeMXBean.class).map(node -> node.getUnready().isEmpty()).orElse(false);
-    Optional<ClusterMXBean> cluster = beans.find(ClusterMXBean.class);
-    if (cluster.isPresent() && shape == SessionsMXBean.class) return new Problem(409, Leaders.elsewhere(cluster.get(), SessionReplica.KIND, "The sessions"));
-    if (cluster.isPresent() && shape == RetainedMessagesMXBean.class) return new Problem(409, Leaders.elsewhere(cluster.get(), RetainReplica.KIND, "The retained messages"));
-    if (cluster.isPresent() && shape == RoutesMXBean.class) return new Problem(409, Leaders.elsewhere(cluster.get(), RouteReplica.KIND, "The routes"));
     return started ? new Problem(409, "This node serves no clients.") : new Problem(503, "The node is starting, or it serves no clients.");
   }
 
@@ -490,6 +505,10 @@ final class AdminOperations {
 
   /** A page that a bean has cut. One that is full may have another behind it. */
   private static <T extends Record> Page full(List<T> rows, Function<T, String> name, Arguments given) {
-    return new Page(rows, rows.size() < given.number("limit") ? "" : Cursor.after(name.apply(rows.getLast())));
+    return full(rows, name, given, List.of());
+  }
+
+  private static <T extends Record> Page full(List<T> rows, Function<T, String> name, Arguments given, List<String> unanswered) {
+    return new Page(rows, rows.size() < given.number("limit") ? "" : Cursor.after(name.apply(rows.getLast())), unanswered);
   }
 }

@@ -123,9 +123,12 @@ final class OpenApi {
     items.add("items", row);
     JsonObject members = named("items", items);
     members.add("next", object("type", "string"));
+    JsonObject unanswered = object("type", "array");
+    unanswered.add("items", object("type", "string"));
+    members.add("unanswered", unanswered);
     JsonObject page = object("type", "object");
     page.add("properties", members);
-    page.add("required", texts(List.of("items", "next")));
+    page.add("required", texts(List.of("items", "next", "unanswered")));
     return page;
   }
 

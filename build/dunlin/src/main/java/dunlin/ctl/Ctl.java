@@ -16,12 +16,15 @@ import java.lang.reflect.RecordComponent;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
@@ -278,9 +281,24 @@ public final class Ctl {
     return items.getAsJsonArray();
   }
 
+  /** The nodes whose rows are missing. */
+  private static List<String> unanswered(JsonObject page) {
+    JsonElement sentences = page.get("unanswered");
+    return sentences == null ? List.of() : sentences.getAsJsonArray().asList().stream().map(JsonElement::getAsString).toList();
+  }
+
+  private void warn(Collection<String> unanswered) {
+    for (String sentence : unanswered) err.println("dunlinctl: " + sentence + "; its rows are missing");
+  }
+
   /** Follows the cursors of a listing up to the limit. */
   private JsonArray list(ApiClient client, Endpoint endpoint, Map<String, String> values) throws IOException, ApiClient.RefusedException {
-    if (!endpoint.paged()) return items(client.call(endpoint, values));
+    if (!endpoint.paged()) {
+      JsonObject only = client.call(endpoint, values);
+      warn(unanswered(only));
+      return items(only);
+    }
+    Set<String> missing = new LinkedHashSet<>();
     int wanted = Integer.parseInt(values.getOrDefault(Endpoints.LIMIT, Integer.toString(ROWS)));
     long pageMax = endpoint.parameters().stream().filter(each -> each.name().equals(Endpoints.LIMIT)).mapToLong(Parameter::max).findFirst().orElse(1);
     JsonArray rows = new JsonArray();
@@ -291,9 +309,11 @@ public final class Ctl {
       JsonElement cursor = page.get("next");
       if (cursor == null) throw new IOException("the answer is not a page of a listing");
       rows.addAll(items(page));
+      missing.addAll(unanswered(page));
       next = cursor.getAsString();
       values.put(Endpoints.CURSOR, next);
     } while (!next.isEmpty() && rows.size() < wanted);
+    warn(missing);
     if (!next.isEmpty()) err.println("dunlinctl: there may be more than " + wanted + " rows; --limit shows more");
     return rows;
   }

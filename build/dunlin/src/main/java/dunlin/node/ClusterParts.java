@@ -1,14 +1,18 @@
 package dunlin.node;
 
+import dunlin.admin.peers.PeerAnswers;
 import dunlin.broker.Frontend;
 import dunlin.broker.loop.Tiers;
 import dunlin.cluster.Cluster;
 import dunlin.dist.deliver.DeliverSettings;
 import dunlin.links.LinkDialler;
 import dunlin.links.LinkService;
+import dunlin.links.QuestionCalls;
+import dunlin.links.QuestionService;
 import dunlin.retain.RetainClient;
 import dunlin.tiers.ClusterTiers;
 import dunlin.transport.link.Link;
+import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
@@ -47,8 +51,13 @@ final class ClusterParts {
                     broker.frontend(), links, dials, node.embedding().surroundings(), node.meters(), node.metrics().beans(), broker.clock(), node.housekeeping(),
                     node.settings().get(ClusterKeys.HEARTBEAT), broker.routesAnnounced()),
                 broker.dist(), DeliverSettings.from(node.settings()), broker.inbox(), broker.retain()));
-    cluster = member.join(ClusterKeys.member(node.settings()), tiers.kinds(roles.kinds()), List.of(links));
+    QuestionService questions = new QuestionService(self, member::host, new PeerAnswers(node.metrics().beans())::answer, node.meters());
+    QuestionCalls asked = node.opening(new QuestionCalls(self, member.tls(), node.meters()));
+    cluster = member.join(ClusterKeys.member(node.settings()), tiers.kinds(roles.kinds()), List.of(links, questions));
     tiers.in(cluster);
+    node.askBy(
+        (to, question, deadline) ->
+            asked.ask(tiers.peer(to).orElseThrow(() -> new IOException("has no address that this node knows")), question, deadline));
   }
 
   /**

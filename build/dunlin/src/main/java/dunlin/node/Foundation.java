@@ -5,11 +5,14 @@ import static java.util.Objects.requireNonNull;
 import dunlin.admin.AdminApi;
 import dunlin.admin.AdminTokens;
 import dunlin.admin.LogbackLevels;
-import dunlin.admin.NodeBean;
 import dunlin.admin.PageFiles;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.doctor.Doctor;
 import dunlin.admin.explain.Explainer;
+import dunlin.admin.peers.AllNodes;
+import dunlin.admin.peers.NodeBean;
+import dunlin.admin.peers.PeerBeans;
+import dunlin.admin.peers.PeerCalls;
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.runtime.AdminServer;
 import dunlin.runtime.Deadlines;
@@ -76,6 +79,7 @@ final class Foundation implements AutoCloseable {
   private @Nullable AdminServer admin;
   private @Nullable AdminApi api;
   private @Nullable AdminServer health;
+  private @Nullable PeerBeans peers;
 
   /** @param ownsProcess whether the process runs only this node, so that the process's meters are this node's */
   Foundation(Settings settings, boolean ownsProcess, Embedding embedding) {
@@ -268,12 +272,15 @@ final class Foundation implements AutoCloseable {
     beans.register("Node", new NodeBean(id(), Node.VERSION, probes::unhealthy, probes::unready));
     if (ownsProcess) LogbackLevels.find().ifPresent(levels -> beans.register("Logging", levels));
     beans.register("Doctor", new Doctor(beans, dataDirectory(), diskFreeMin(), probes::unready));
-    beans.register("Explanation", new Explainer(beans, id()));
+    PeerBeans others = new PeerBeans(beans, id());
+    peers = others;
+    beans.register("AllNodes", new AllNodes(beans, others));
+    beans.register("Explanation", new Explainer(beans, others));
     if (settings.get(NodeSettings.ADMIN_PORT) < 0) return;
     String tokenFile = settings.get(NodeSettings.ADMIN_TOKEN_FILE);
     AdminTokens tokens = AdminTokens.open(tokenFile.isEmpty() ? null : Path.of(tokenFile));
     Deadlines deadlines = opening(new Deadlines("dunlin-admin-deadlines"));
-    AdminApi made = opening(new AdminApi(beans, tokens, Node.VERSION, meters, deadlines));
+    AdminApi made = opening(new AdminApi(beans, others, tokens, Node.VERSION, meters, deadlines));
     AdminServer opened = openAdminPort(probes);
     opened.serve(Endpoints.PREFIX, made);
     opened.serveOthers(new PageFiles(deadlines));
@@ -287,6 +294,11 @@ final class Foundation implements AutoCloseable {
 
   private long diskFreeMin() {
     return StoreSettings.from(settings, ClusterKeys.read(settings)).disk().freeMin();
+  }
+
+  /** Lets operators ask for what other nodes have, once this one belongs to a cluster. */
+  void askBy(PeerCalls carrier) {
+    requireNonNull(peers).askBy(carrier);
   }
 
   /** Lets operators watch messages by the admin API, if there is one. */

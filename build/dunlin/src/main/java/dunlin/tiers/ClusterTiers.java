@@ -21,6 +21,7 @@ import dunlin.inbox.remote.RemoteInbox;
 import dunlin.inbox.remote.SessionLinks;
 import dunlin.inbox.server.SessionReplica;
 import dunlin.links.LinkDialler;
+import dunlin.links.LinkPeer;
 import dunlin.links.LinkService;
 import dunlin.model.ShardId;
 import dunlin.retain.RetainClient;
@@ -44,6 +45,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
@@ -284,6 +286,11 @@ public final class ClusterTiers implements AutoCloseable {
     var _ = routesOfClients.begin();
     var _ = routesOfSessions.begin();
     var _ = retained.begin();
+  }
+
+  /** Where a node answers; empty while that is unknown. Any thread, once this belongs to a cluster. */
+  public Optional<LinkPeer> peer(UUID node) {
+    return dialler.peer(node);
   }
 
   /** Which tier's leader this node's frontend does not reach; empty when it reaches all. Any thread. */

@@ -6,9 +6,11 @@ import static org.awaitility.Awaitility.await;
 import dunlin.harness.ApiCalls;
 import dunlin.harness.ApiCalls.Answer;
 import dunlin.harness.BrokerProcess;
+import dunlin.harness.Dunlinctl;
 import dunlin.harness.FreePort;
 import dunlin.harness.RawClient;
 import dunlin.harness.RawClient.Connect;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,9 +21,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The admin API of the brokers of a cluster: each shows the cluster, and says who leads what it does not lead itself. */
+/** The admin API of the brokers of a cluster: each shows the cluster, and answers for what the other nodes have. */
 class AdminApiClusterIT {
   private static final int NODES = 3;
+  private static final int ADMINISTRATIVE_ACTION = 0x98;
   private static final Duration LONG = Duration.ofMinutes(3);
 
   @TempDir Path directory;
@@ -36,13 +39,13 @@ class AdminApiClusterIT {
   }
 
   @Test
-  void eachNodeShowsTheClusterAndNamesTheLeader() {
+  void eachNodeAnswersForTheWholeCluster() throws Exception {
     int[] ports = IntStream.generate(FreePort::any).limit(2 * NODES).toArray();
     String seeds = IntStream.range(0, NODES).mapToObj(node -> "127.0.0.1:" + ports[node]).collect(Collectors.joining(","));
     for (int node = 0; node < NODES; node++) {
       processes.add(
           BrokerProcess.launchMember(
-              directory.resolve("node" + node), ports[node], ports[NODES + node], seeds, "dunlin.cluster.bootstrap-expect=" + NODES));
+              directory.resolve("node" + node), ports[node], ports[NODES + node], seeds, "dunlin.cluster.bootstrap-expect=" + NODES, "dunlin.cluster.down-after=60s"));
     }
     for (BrokerProcess process : processes) process.awaitStarted(LONG);
     for (int node = 0; node < NODES; node++) apis.add(ApiCalls.of(directory.resolve("node" + node)));
@@ -55,73 +58,115 @@ class AdminApiClusterIT {
       assertThat(wrong.status()).isEqualTo(400);
       assertThat(wrong.member("detail")).startsWith("There is no range");
     }
-    for (String path : List.of("/sessions", "/retained", "/routes?topic=a")) {
-      await(path)
-          .atMost(LONG)
-          .untilAsserted(
-              () -> {
-                List<Integer> leaders = IntStream.range(0, NODES).filter(node -> apis.get(node).get(path).status() == 200).boxed().toList();
-                assertThat(leaders).hasSize(1);
-                String leader = apis.get(leaders.getFirst()).get("/cluster").member("node");
-                for (int node = 0; node < NODES; node++) {
-                  if (node == leaders.getFirst()) continue;
-                  Answer elsewhere = apis.get(node).get(path);
-                  assertThat(elsewhere.status()).isEqualTo(409);
-                  assertThat(elsewhere.member("detail")).contains("are led by another node: ask node " + leader + " at 127.0.0.1");
-                }
-              });
-    }
-    eachNodeExplainsWhatItKnows();
-  }
-
-  private void eachNodeExplainsWhatItKnows() {
     List<RawClient> clients = new ArrayList<>();
     try {
       for (int node = 0; node < NODES; node++) {
-        RawClient client = RawClient.connected(processes.get(node).port(), Connect.of("meter-" + node));
+        RawClient client = RawClient.connected(processes.get(node).port(), Connect.of("meter-" + node).clean().expiry(0));
         clients.add(client);
         client.subscribe("a", 1);
+        client.subscribe("$share/g/shared", 1);
       }
-      await("while leaders may still move").atMost(LONG).untilAsserted(this::explanationsNameTheNodesToAsk);
+      try (RawClient absent = RawClient.connected(processes.getFirst().port(), Connect.of("van-1"))) {
+        absent.subscribe("vans", 1);
+        absent.disconnect();
+      }
+      assertThat(clients.getFirst().publishAndWait("vans", "waits")).isZero();
+      assertThat(clients.getFirst().publishAndWait("kept", "kept", true)).isLessThan(0x80);
+      await("while leaders may still move").atMost(LONG).untilAsserted(this::eachNodeAnswersForAll);
+      aClientIsDisconnectedFromAnyNode(clients.get(2));
+      aNodeThatStandsStillIsNamed();
     } finally {
       clients.forEach(RawClient::close);
     }
   }
 
-  private void explanationsNameTheNodesToAsk() {
-    int sessions = leader("/sessions");
-    int routes = leader("/routes?topic=a");
-    int other = (sessions + 1) % NODES;
-    Answer there = apis.get(other).get("/explain?client=meter-" + other + "&topic=a");
-    assertThat(there.member("conclusion")).isEqualTo("not known on this node");
-    assertThat(there.text())
-        .contains("The client meter-" + other + " has subscribed to a with QoS 1.")
-        .contains("The sessions are led by another node: ask node " + id(sessions));
-    if (other != routes) assertThat(there.text()).contains("The routes are led by another node: ask node " + id(routes));
-    Answer nothing = apis.get(other).get("/explain?client=meter-" + other + "&topic=unmatched");
-    assertThat(nothing.member("conclusion")).as("what stops a message is certain without the other nodes").isEqualTo("not delivered");
+  private void eachNodeAnswersForAll() {
+    List<String> ids = apis.stream().map(api -> api.get("/cluster").member("node")).toList();
+    for (ApiCalls api : apis) {
+      assertThat(api.get("/cluster/health").members("node")).containsExactlyInAnyOrderElementsOf(ids);
+      assertThat(api.get("/cluster/health").members("readiness")).containsOnly("ready");
 
-    Answer atLeader = apis.get(sessions).get("/explain?client=meter-" + other + "&topic=a");
-    assertThat(atLeader.member("conclusion")).isEqualTo("not known on this node");
-    assertThat(atLeader.text())
-        .contains("The client meter-" + other + " has subscribed to a with QoS 1.")
-        .contains("The client meter-" + other + " is connected to node " + id(other) + ": ask that node what waits for it.")
-        .contains("The inbox of the session holds 0 messages");
+      assertThat(api.get("/clients").members("clientId")).containsExactly("meter-0", "meter-1", "meter-2");
+      assertThat(api.get("/clients").members("node")).isEqualTo(ids);
+      assertThat(api.get("/clients").json().getAsJsonArray("unanswered")).isEmpty();
+      assertThat(pages(api, "/clients?limit=1")).as("the cursor goes on over nodes").containsExactly("meter-0", "meter-1", "meter-2");
+      assertThat(api.get("/top/clients?by=subscriptions").members("clientId")).containsExactly("meter-0", "meter-1", "meter-2");
+      for (int node = 0; node < NODES; node++) {
+        assertThat(api.get("/clients/meter-" + node).member("node")).isEqualTo(ids.get(node));
+        assertThat(api.get("/clients/meter-" + node + "/subscriptions").members("filter")).containsExactly("$share/g/shared", "a");
+        Answer explained = api.get("/explain?client=meter-" + node + "&topic=a&publisher=meter-" + (node + 1) % NODES);
+        assertThat(explained.member("conclusion")).as(explained.text()).isEqualTo("delivered now");
+        assertThat(api.get("/explain?client=meter-" + node + "&topic=shared").member("conclusion")).isEqualTo("one member of its group gets it");
+      }
+      assertThat(api.get("/clients/never").status()).isEqualTo(404);
+      assertThat(api.get("/explain?client=never&topic=a").status()).isEqualTo(404);
 
-    Answer elsewhere = apis.get(other).get("/explain?client=meter-" + sessions + "&topic=a");
-    assertThat(elsewhere.member("conclusion")).isEqualTo("not known on this node");
-    assertThat(elsewhere.member("reason"))
-        .contains("is not connected to this node. The sessions are led by another node: ask node " + id(sessions) + " at 127.0.0.1");
-    assertThat(apis.get(sessions).get("/explain?client=never&topic=a").status()).as("the leader knows all sessions").isEqualTo(404);
+      assertThat(api.get("/sessions?prefix=van").members("clientId")).containsExactly("van-1");
+      assertThat(api.get("/sessions/van-1").member("connected")).isEqualTo("false");
+      assertThat(api.get("/sessions/van-1/subscriptions").members("filter")).containsExactly("vans");
+      assertThat(api.get("/sessions/van-1/messages").members("topic")).containsExactly("vans");
+      assertThat(api.get("/explain?client=van-1&topic=vans").member("conclusion")).isEqualTo("stored until the client is back");
+      assertThat(api.get("/retained").members("topic")).containsExactly("kept");
+      assertThat(api.get("/routes?topic=a").members("shard")).containsExactlyInAnyOrderElementsOf(ids);
+      assertThat(api.get("/routes?topic=%23").status()).as("what the other node refuses").isEqualTo(400);
+      assertThat(api.get("/groups").members("filter")).containsExactly("$share/g/shared");
+      assertThat(api.get("/groups").members("clients")).containsExactly("3");
+      assertThat(api.get("/groups").members("sessions")).containsExactly("0");
+    }
   }
 
-  private int leader(String path) {
-    List<Integer> leaders = IntStream.range(0, NODES).filter(node -> apis.get(node).get(path).status() == 200).boxed().toList();
-    assertThat(leaders).as(path).hasSize(1);
-    return leaders.getFirst();
+  private static List<String> pages(ApiCalls api, String path) {
+    List<String> clients = new ArrayList<>();
+    String next = "";
+    do {
+      Answer page = api.get(path + "&cursor=" + next);
+      clients.addAll(page.members("clientId"));
+      next = page.member("next");
+    } while (!next.isEmpty());
+    return clients;
   }
 
-  private String id(int node) {
-    return apis.get(node).get("/cluster").member("node");
+  private void aClientIsDisconnectedFromAnyNode(RawClient client) {
+    assertThat(apis.getFirst().delete("/clients/meter-2").status()).isEqualTo(200);
+    assertThat(client.expect(RawClient.DISCONNECT).reason()).isEqualTo(ADMINISTRATIVE_ACTION);
+    for (ApiCalls api : apis) await().atMost(LONG).until(() -> api.get("/clients/meter-2").status() == 404);
+    assertThat(apis.getFirst().delete("/clients/meter-2").status()).isEqualTo(404);
+  }
+
+  /** A node that leads nothing, so that only what it has itself is missing. */
+  private void aNodeThatStandsStillIsNamed() throws IOException, InterruptedException {
+    int still = notLeading();
+    String id = apis.get(still).get("/cluster").member("node");
+    ApiCalls api = apis.get((still + 1) % NODES);
+    signal(still, "STOP");
+    try {
+      Answer page = api.get("/clients");
+      assertThat(page.status()).isEqualTo(200);
+      assertThat(page.json().getAsJsonArray("unanswered").toString()).contains("node " + id + " at 127.0.0.1 did not answer within 2 s");
+      assertThat(page.members("node")).doesNotContain(id);
+      Dunlinctl listed = Dunlinctl.run(directory, directory.resolve("node" + (still + 1) % NODES), "clients", "list");
+      assertThat(listed.code()).as(listed.err()).isZero();
+      assertThat(listed.err()).contains("node " + id + " at 127.0.0.1 did not answer within 2 s; its rows are missing");
+      Answer health = api.get("/cluster/health");
+      assertThat(health.members("health")).hasSize(NODES).contains("alive").anyMatch(text -> text.contains(id + " at 127.0.0.1 did not answer within 2 s"));
+      Answer one = api.get("/clients/never");
+      assertThat(one.status()).as("it may be connected to the node that does not answer").isEqualTo(503);
+      assertThat(one.member("detail")).contains("did not answer within 2 s");
+    } finally {
+      signal(still, "CONT");
+    }
+  }
+
+  private int notLeading() {
+    List<String> leaders = apis.getFirst().get("/cluster/ranges").members("leader");
+    for (int node = 0; node < NODES; node++) {
+      if (!leaders.contains(apis.get(node).get("/cluster").member("node"))) return node;
+    }
+    return NODES - 1; // what it leads does not answer either, and is not asked for
+  }
+
+  private void signal(int node, String signal) throws IOException, InterruptedException {
+    int exit = new ProcessBuilder("kill", "-" + signal, Long.toString(processes.get(node).pid())).inheritIO().start().waitFor();
+    assertThat(exit).isZero();
   }
 }

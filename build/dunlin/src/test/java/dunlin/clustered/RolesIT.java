@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.TestBroker;
+import dunlin.harness.ApiCalls;
 import dunlin.harness.BrokerProcess;
 import dunlin.harness.FreePort;
 import dunlin.harness.MovingClient;
@@ -104,6 +105,7 @@ class RolesIT {
       var published = new ArrayList<String>();
       var received = new LinkedHashSet<String>();
 
+      eachRoleAnswersForTheWholeCluster();
       int sessions = leader("a store leads the sessions", each -> each.hasBean("Sessions"), Set.of(0, 1, 2));
       for (int lost : List.of(worker, sessions, STORES + 2)) {
         for (int i = 0; i < MESSAGES; i++) {
@@ -122,6 +124,25 @@ class RolesIT {
       subscriber.close();
       publisher.close();
       assertThat(willing).isNotNull();
+    }
+  }
+
+  /** A store and a dist worker have no clients, and a frontend leads nothing. */
+  private void eachRoleAnswersForTheWholeCluster() {
+    for (int node : List.of(0, STORES, STORES + 2, STORES + 3)) {
+      try (var api = ApiCalls.of(data(node))) {
+        await(ROLES.get(node))
+            .atMost(LONG)
+            .untilAsserted(
+                () -> {
+                  assertThat(api.get("/clients").members("clientId")).containsExactly("subscriber", "willing");
+                  assertThat(api.get("/clients/willing").member("clientId")).isEqualTo("willing");
+                  assertThat(api.get("/sessions/subscriber/subscriptions").members("filter")).containsExactly("t", "wills");
+                  assertThat(api.get("/routes?topic=t").members("destination")).containsExactly("inbox");
+                  assertThat(api.get("/explain?client=subscriber&topic=t").member("conclusion")).isEqualTo("delivered now");
+                  assertThat(api.get("/cluster/health").members("health")).hasSize(ROLES.size()).containsOnly("alive");
+                });
+      }
     }
   }
 

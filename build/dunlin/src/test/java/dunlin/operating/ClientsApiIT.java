@@ -5,6 +5,9 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.TestBroker;
 import dunlin.broker.auth.PasswordFile;
+import dunlin.admin.peers.AllNodesMXBean;
+import dunlin.admin.peers.AllNodesMXBean.ClientPage;
+import dunlin.admin.peers.AllNodesMXBean.NodeHealth;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
@@ -87,6 +90,10 @@ class ClientsApiIT {
 
       assertThat(bean().list("default", "", "", "", 10)).extracting(ClientRow::clientId).containsExactly("meter-1", "meter-2", "meter-3", "van-1");
       assertThat(bean().list("default", "", "", "", 10)).extracting(ClientRow::address).isEqualTo(api.get("/clients").members("address"));
+      ClientPage all = broker.bean("AllNodes", AllNodesMXBean.class).clients("default", "", "", "", 10);
+      assertThat(all.clients()).isEqualTo(bean().list("default", "", "", "", 10));
+      assertThat(all.unanswered()).isEmpty();
+      assertThat(broker.bean("AllNodes", AllNodesMXBean.class).health()).extracting(NodeHealth::readiness).containsExactly("ready");
     }
     await().atMost(TestBroker.SOON).until(() -> api.get("/clients").members("clientId").isEmpty());
   }

@@ -3,46 +3,28 @@ package dunlin.operating;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.gson.JsonParser;
+import dunlin.harness.Dunlinctl;
 import dunlin.harness.BrokerProcess;
 import dunlin.harness.RawClient;
 import dunlin.harness.RawClient.Connect;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code bin/dunlinctl} of the distribution against a broker in a process of its own. */
 class DunlinctlIT {
-  private static final Path HOME = Path.of(System.getProperty("dist.directory"));
   private static final Path PAGE = Path.of("../../docs/admin-api.md");
   private static final String COMMAND = "    bin/dunlinctl ";
   private static final String[] SETTINGS = {"dunlin.store.fsync=false", "dunlin.admin.port=0"};
 
   @TempDir private Path directory;
 
-  private record Ended(int code, String out, String err) {}
-
-  private Ended ctl(Path data, String... arguments) throws IOException, InterruptedException {
-    List<String> command = new ArrayList<>(List.of(HOME.resolve("bin/dunlinctl").toString()));
-    command.addAll(List.of(arguments));
-    Path out = Files.createTempFile(directory, "out", "");
-    Path err = Files.createTempFile(directory, "err", "");
-    ProcessBuilder builder = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
-    builder.environment().put("DUNLIN_JAVA_HOME", System.getProperty("java.home"));
-    builder.environment().put("DUNLINCTL_ACCESS", data.resolve("admin-access").toString());
-    Process process = builder.start();
-    try {
-      assertThat(process.waitFor(90, TimeUnit.SECONDS)).as("it ends").isTrue();
-    } finally {
-      process.destroyForcibly();
-    }
-    return new Ended(process.exitValue(), Files.readString(out, StandardCharsets.UTF_8), Files.readString(err, StandardCharsets.UTF_8));
+  private Dunlinctl ctl(Path data, String... arguments) throws IOException, InterruptedException {
+    return Dunlinctl.run(directory, data, arguments);
   }
 
   @Test
@@ -57,7 +39,7 @@ class DunlinctlIT {
       RawClient.connected(broker.port(), Connect.of("meter-2")).disconnectAfter(absent -> absent.subscribe("for/meter-2", 1));
       other.publishAndWait("for/meter-2", "waits");
       for (String command : commands) {
-        Ended ended = ctl(data, command.split(" +", -1));
+        Dunlinctl ended = ctl(data, command.split(" +", -1));
 
         if (command.equals("doctor")) assertThat(ended.code()).as("as this machine is").isIn(0, 4);
         else assertThat(ended.code()).as("%s: %s", command, ended.err()).isZero();
@@ -87,7 +69,7 @@ class DunlinctlIT {
     Path data = directory.resolve("data");
     try (var broker = BrokerProcess.start(data, SETTINGS)) {
       assertThat(broker.adminPort()).isPositive();
-      Ended none = ctl(data, "sessions", "get", "none");
+      Dunlinctl none = ctl(data, "sessions", "get", "none");
       assertThat(none.code()).isEqualTo(1);
       assertThat(none.err()).contains("has no session of this client identifier");
       assertThat(ctl(data, "cluster", "nodes").err()).contains("belongs to no cluster");
@@ -101,7 +83,7 @@ class DunlinctlIT {
     Path data = directory.resolve("data");
     try (var broker = BrokerProcess.start(data, SETTINGS);
         var _ = RawClient.connected(broker.port(), Connect.of("turn\u202Earound"))) {
-      Ended listed = ctl(data, "sessions", "list");
+      Dunlinctl listed = ctl(data, "sessions", "list");
       assertThat(listed.out()).contains("turn\\u202earound").doesNotContain("\u202E");
       assertThat(Arrays.stream(listed.out().split("\n", -1)).filter(line -> line.contains("turn"))).hasSize(1);
     }

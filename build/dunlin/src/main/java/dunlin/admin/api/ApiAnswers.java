@@ -83,20 +83,6 @@ public final class ApiAnswers {
    */
   public record ReplicaRow(String name, String role, String leader, long term, long committed, long applied, long applyLag, long logBytes, int queued) {}
 
-  /**
-   * A shared subscription.
-   *
-   * @param filter with $share or $oshare and the name of the group
-   * @param clients members that are connected to this node and whose sessions end with their connections
-   * @param stalled whether none of these has taken a message since one of QoS 0 waited in vain
-   * @param sessions durable members; -1 when another node leads the sessions
-   * @param sessionsConnected those that are connected; -1 when another node leads the sessions
-   * @param messages that wait for durable members; -1 when another node leads the sessions, and for an ordered group, in which they wait for
-   *     each member apart
-   * @param bytes of these messages, or -1 as well
-   */
-  public record SharedGroup(String filter, int clients, boolean stalled, int sessions, int sessionsConnected, int messages, long bytes) {}
-
   /** @param mapVersion of the newest map of the cluster that this node has */
   public record ClusterView(String node, String cluster, boolean connected, long mapVersion, int nodes, int ranges, int operations) {}
 

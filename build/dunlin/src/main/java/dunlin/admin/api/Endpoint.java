@@ -64,10 +64,17 @@ public record Endpoint(
    * A page of a listing, of records.
    *
    * @param next the cursor of the next page; empty on the last one
+   * @param unanswered a sentence for each node of the cluster that was asked and has not answered, so that its rows are missing
    */
-  public record Page(List<?> items, String next) {
+  public record Page(List<?> items, String next, List<String> unanswered) {
     public Page {
       items = List.copyOf(items);
+      unanswered = List.copyOf(unanswered);
+    }
+
+    /** A page for which no other node was asked. */
+    public Page(List<?> items, String next) {
+      this(items, next, List.of());
     }
   }
 }

@@ -11,13 +11,14 @@ import dunlin.admin.api.ApiAnswers.Published;
 import dunlin.admin.api.ApiAnswers.ReplicaRow;
 import dunlin.admin.api.ApiAnswers.SeenMessage;
 import dunlin.admin.api.ApiAnswers.SettingRow;
-import dunlin.admin.api.ApiAnswers.SharedGroup;
 import dunlin.admin.api.ApiAnswers.Status;
 import dunlin.admin.api.Endpoint.Form;
 import dunlin.admin.api.Endpoint.Method;
 import dunlin.admin.api.Parameter.Place;
 import dunlin.admin.doctor.DoctorMXBean.Finding;
 import dunlin.admin.explain.ExplanationMXBean.Explanation;
+import dunlin.admin.peers.AllNodesMXBean.NodeHealth;
+import dunlin.admin.peers.AllNodesMXBean.SharedGroup;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
@@ -100,21 +101,21 @@ public final class Endpoints {
 
   public static final Endpoint CLIENTS =
       listing(
-          "clients list", "/clients", ROWS_MAX, "Lists the clients that are connected to this node, in the order of their client identifiers", ClientRow.class,
+          "clients list", "/clients", ROWS_MAX, "Lists the connected clients of all nodes, in the order of their client identifiers", ClientRow.class,
           TENANT, PREFIX_OF_NAMES, Parameter.optional(Place.QUERY, "user", "User name of the clients; none for all"));
   public static final Endpoint CLIENT_DETAILS =
-      one("clients get", Method.GET, "/clients/{clientId}", Role.VIEWER, "Shows a client that is connected to this node", ClientDetails.class, CLIENT, TENANT);
+      one("clients get", Method.GET, "/clients/{clientId}", Role.VIEWER, "Shows a connected client, whichever node it is connected to", ClientDetails.class, CLIENT, TENANT);
   public static final Endpoint CLIENT_SUBSCRIPTIONS =
       listing(
-          "clients subscriptions", "/clients/{clientId}/subscriptions", ROWS_MAX, "Lists the subscriptions of a client that is connected to this node",
+          "clients subscriptions", "/clients/{clientId}/subscriptions", ROWS_MAX, "Lists the subscriptions of a connected client, whichever node it is connected to",
           SubscriptionRow.class, CLIENT, TENANT);
   public static final Endpoint DISCONNECT_CLIENT =
       one(
           "clients disconnect", Method.DELETE, "/clients/{clientId}", Role.OPERATOR,
-          "Disconnects a client of this node with 0x98; a durable session stays until it expires, and its will is published", Done.class, CLIENT, TENANT);
+          "Disconnects a client with 0x98, whichever node it is connected to; a durable session stays until it expires, and its will is published", Done.class, CLIENT, TENANT);
   public static final Endpoint TOP_CLIENTS =
       top(
-          "clients top", "/top/clients", "Lists the clients of this node, of all tenants, that have most of something", ClientRow.class,
+          "clients top", "/top/clients", "Lists the clients of all nodes and tenants that have most of something", ClientRow.class,
           Parameter.choice(Place.QUERY, "by", ClientFigure.LABELS, ClientFigure.QUEUED.label(), "What they are compared by"));
 
   public static final Endpoint SESSIONS =
@@ -168,7 +169,7 @@ public final class Endpoints {
 
   public static final Endpoint GROUPS =
       listing(
-          "groups", "/groups", ROWS_MAX, "Lists the shared subscriptions with members that are connected to this node, or that are sessions which it leads",
+          "groups", "/groups", ROWS_MAX, "Lists the shared subscriptions with their members on all nodes, and with durable members",
           SharedGroup.class, TENANT);
 
   public static final Endpoint EXPLAIN =
@@ -200,6 +201,8 @@ public final class Endpoints {
 
   public static final Endpoint CLUSTER = one("cluster status", Method.GET, "/cluster", Role.VIEWER, "Shows this node's view of the cluster", ClusterView.class);
   public static final Endpoint CLUSTER_NODES = listing("cluster nodes", "/cluster/nodes", ROWS_MAX, "Lists the nodes of the cluster", NodeRow.class);
+  public static final Endpoint CLUSTER_HEALTH =
+      listing("cluster health", "/cluster/health", ROWS_MAX, "Asks each node how it is, and why it is not ready or healthy", NodeHealth.class);
   public static final Endpoint CLUSTER_RANGES =
       listing("cluster ranges", "/cluster/ranges", ROWS_MAX, "Lists the ranges of the cluster and where their replicas are", RangeRow.class);
   public static final Endpoint CLUSTER_OPERATIONS =
@@ -246,7 +249,7 @@ public final class Endpoints {
   public static final List<Endpoint> ALL =
       List.of(
           STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, DOCTOR, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
-          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, EXPLAIN, PUBLISH, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_RANGES,
+          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, EXPLAIN, PUBLISH, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
           WATCH_OVERVIEW, WATCH_MESSAGES);
 

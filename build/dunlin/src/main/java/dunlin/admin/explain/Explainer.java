@@ -1,42 +1,46 @@
 package dunlin.admin.explain;
 
+import dunlin.admin.peers.PeerBeans;
+import dunlin.admin.peers.PeerBeans.Gathered;
 import dunlin.broker.client.ClientsMXBean;
 import dunlin.broker.client.ClientsMXBean.ClientOutlook;
-import dunlin.cluster.ClusterMXBean;
 import dunlin.dist.RoutesMXBean;
+import dunlin.dist.route.RouteReplica;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.SessionsMXBean.SessionOutlook;
+import dunlin.inbox.server.SessionReplica;
 import dunlin.runtime.metrics.NodeBeans;
 import dunlin.runtime.metrics.SettingsMXBean;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
+import java.util.function.Function;
 
-/** Explains by the beans of the node. */
+/** Explains by the beans of the node, and of those that have what it does not have. */
 public final class Explainer implements ExplanationMXBean {
   /*
    * Owner: any thread that may block; keeps nothing.
    * Bounds: one client, one session with its subscriptions, one page of routes.
-   * Failure: what the beans throw.
+   * Failure: what the beans of this node throw. What another node has and does not say in time is an unknown step, which names it.
    */
   private static final int TOPIC_MAX = 65_535;
 
   private final NodeBeans beans;
-  private final String node;
+  private final PeerBeans peers;
 
-  /** @param node the id of this node, by which routes name it */
-  public Explainer(NodeBeans beans, String node) {
+  public Explainer(NodeBeans beans, PeerBeans peers) {
     this.beans = beans;
-    this.node = node;
+    this.peers = peers;
   }
 
   /**
    * {@inheritDoc}
    *
    * @throws IllegalArgumentException when there can be no such message
-   * @throws NoSuchElementException when there is certainly no such client: it is not connected here, and this node leads the sessions and has
-   *     none of it
+   * @throws NoSuchElementException when there is certainly no such client: it is not connected here, and the leader of the sessions has none of
+   *     it
    * @throws IllegalStateException when the node cannot say anything now
    */
   @Override
@@ -44,19 +48,45 @@ public final class Explainer implements ExplanationMXBean {
     check(topic);
     if (clientId.isEmpty()) throw new IllegalArgumentException("a client identifier has at least one character");
     if (qos < 0 || qos > 2) throw new IllegalArgumentException("QoS is 0, 1 or 2, not " + qos);
-    Optional<ClientsMXBean> clients = beans.find(ClientsMXBean.class);
-    Optional<SessionsMXBean> sessions = beans.find(SessionsMXBean.class);
-    Optional<ClusterMXBean> cluster = beans.find(ClusterMXBean.class);
-    if (clients.isEmpty() && sessions.isEmpty() && cluster.isEmpty()) throw new IllegalStateException("the node is starting, or it serves no clients");
-    Optional<ClientOutlook> online = clients.flatMap(bean -> bean.outlook(tenant, clientId, publisher, topic, qos, retain).stream().findFirst());
-    Optional<SessionOutlook> stored = sessions.flatMap(bean -> bean.outlook(tenant, clientId, topic).stream().findFirst());
-    if (online.isEmpty() && stored.isEmpty() && sessions.isPresent()) {
+    Optional<SessionsMXBean> sessions = peers.led(SessionsMXBean.class, SessionReplica.KIND, "The sessions");
+    if (sessions.isEmpty() && beans.find(ClientsMXBean.class).isEmpty()) throw new IllegalStateException("the node is starting, or it serves no clients");
+    Tried<List<SessionOutlook>> stored =
+        sessions.map(bean -> Tried.of(() -> bean.outlook(tenant, clientId, topic))).orElseGet(() -> Tried.failed("the sessions are not served yet, since the node is starting"));
+    Optional<SessionOutlook> session = stored.answer().flatMap(found -> found.stream().findFirst());
+    Home home = home(bean -> bean.outlook(tenant, clientId, publisher, topic, qos, retain), session, stored.answer().isPresent());
+    if (home.online().isEmpty() && session.isEmpty() && stored.answer().isPresent()) {
       throw new NoSuchElementException(
           "The client is not connected, and the tenant %s has no session of it: it has ended, or there was never one.".formatted(tenant));
     }
     Map<String, String> settings = beans.find(SettingsMXBean.class).map(SettingsMXBean::getEffective).orElseGet(Map::of);
-    Walk.Known known = new Walk.Known(node, clients, sessions, beans.find(RoutesMXBean.class), cluster, settings);
-    return new Walk(known, new Walk.Asked(tenant, clientId, topic, publisher, qos, retain), online, stored).explain();
+    Walk.Known known = new Walk.Known(peers, home.node(), home.silence(), stored.why(), sessions, peers.led(RoutesMXBean.class, RouteReplica.KIND, "The routes"), settings);
+    return new Walk(known, new Walk.Asked(tenant, clientId, topic, publisher, qos, retain), home.online(), session).explain();
+  }
+
+  /**
+   * The node that the client is connected to.
+   *
+   * @param node this one when it is not connected, or not known to be
+   * @param silence why a node has not said whether it is; else empty
+   */
+  private record Home(String node, Optional<ClientOutlook> online, String silence) {}
+
+  /** This node is asked first, then the one that the session names; all of them when the session is not known. */
+  private Home home(Function<ClientsMXBean, List<ClientOutlook>> question, Optional<SessionOutlook> session, boolean sessionsKnown) {
+    Optional<ClientOutlook> here = beans.find(ClientsMXBean.class).flatMap(bean -> question.apply(bean).stream().findFirst());
+    if (here.isPresent()) return new Home(peers.node(), here, "");
+    if (!sessionsKnown) {
+      Gathered<List<ClientOutlook>> all = peers.ofFrontends(ClientsMXBean.class, question);
+      return all.answers().entrySet().stream()
+          .filter(each -> !each.getValue().isEmpty())
+          .findFirst()
+          .map(each -> new Home(each.getKey(), Optional.of(each.getValue().getFirst()), ""))
+          .orElseGet(() -> new Home(peers.node(), Optional.empty(), String.join("; ", all.unanswered())));
+    }
+    String there = session.map(SessionOutlook::node).orElse("");
+    if (there.isEmpty() || there.equals(peers.node())) return new Home(peers.node(), Optional.empty(), "");
+    Tried<List<ClientOutlook>> asked = Tried.of(() -> peers.at(there, ClientsMXBean.class).map(question).orElseGet(List::of));
+    return new Home(there, asked.answer().flatMap(found -> found.stream().findFirst()), asked.why());
   }
 
   private static void check(String topic) {

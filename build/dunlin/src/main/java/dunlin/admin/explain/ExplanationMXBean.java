@@ -6,7 +6,7 @@ import java.util.List;
 /** Why a client gets a message or not, by JMX: {@code dunlin:type=Explanation,node=<id>}. */
 @Description("Explains what would happen to a message for a client")
 public interface ExplanationMXBean {
-  /** Outcomes of a step: the message goes on; it ends here; it depends on what this node does not know. */
+  /** Outcomes of a step: the message goes on; it ends here; it depends on what a node has that did not answer. */
   String PASSES = "passes";
   String STOPS = "stops";
   String UNKNOWN = "unknown";
@@ -22,7 +22,7 @@ public interface ExplanationMXBean {
 
   /**
    * @param conclusion what would happen: delivered now, waits until the client takes it, stored until the client is back, one member of its
-   *     group gets it, withheld, dropped, not delivered, or not known on this node
+   *     group gets it, withheld, dropped, not delivered, or not known
    * @param reason the sentence of the step that decides
    * @param steps in the order of a message's way, up to the one that stops it
    */

@@ -2,18 +2,17 @@ package dunlin.admin.explain;
 
 import dunlin.admin.explain.ExplanationMXBean.Explanation;
 import dunlin.admin.explain.ExplanationMXBean.Step;
+import dunlin.admin.peers.PeerBeans;
+import dunlin.admin.peers.PeerBeans.Gathered;
 import dunlin.broker.client.ClientsMXBean;
 import dunlin.broker.client.ClientsMXBean.ClientOutlook;
 import dunlin.broker.client.ClientsMXBean.Permission;
-import dunlin.cluster.ClusterMXBean;
 import dunlin.dist.RoutesMXBean;
 import dunlin.dist.RoutesMXBean.RouteRow;
-import dunlin.dist.route.RouteReplica;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.SessionsMXBean.GroupOfSessions;
 import dunlin.inbox.SessionsMXBean.SessionOutlook;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
-import dunlin.inbox.server.SessionReplica;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -41,7 +40,7 @@ final class Walk {
   private static final String WITHHELD = "withheld";
   private static final String DROPPED = "dropped";
   private static final String NOT_DELIVERED = "not delivered";
-  private static final String NOT_KNOWN = "not known on this node";
+  private static final String NOT_KNOWN = "not known";
 
   private final Known known;
   private final Asked asked;
@@ -60,16 +59,19 @@ final class Walk {
   private String conclusion = "";
   private String reason = "";
 
-  /** What this node has. */
+  /**
+   * What the nodes have.
+   *
+   * @param home the node that the client is connected to; the one that is asked when it is not connected
+   * @param silence why a node has not said whether the client is connected to it; else empty
+   * @param sessionsSilence why the session is not known; else empty
+   */
   record Known(
-      String node, Optional<ClientsMXBean> clients, Optional<SessionsMXBean> sessions, Optional<RoutesMXBean> routes, Optional<ClusterMXBean> cluster,
+      PeerBeans peers, String home, String silence, String sessionsSilence, Optional<SessionsMXBean> sessions, Optional<RoutesMXBean> routes,
       Map<String, String> settings) {
-    String elsewhere(String kind, String what) {
-      return cluster.map(present -> Leaders.elsewhere(present, kind, what)).orElse(what + " are not served yet, since the node is starting.");
-    }
-
     boolean withoutRules() {
-      return clients.map(bean -> !bean.isRuled()).orElse(false);
+      Gathered<Boolean> ruled = peers.ofFrontends(ClientsMXBean.class, ClientsMXBean::isRuled);
+      return !ruled.answers().isEmpty() && ruled.unanswered().isEmpty() && !ruled.answers().containsValue(true);
     }
   }
 
@@ -117,16 +119,18 @@ final class Walk {
   private boolean publisherRules() {
     String step = "publisher-rules";
     if (asked.publisher.isEmpty()) return passes(step, "No client is named as the publisher, and access rules do not bind the application.");
-    Permission permission =
-        known
-            .clients
-            .flatMap(bean -> bean.mayPublish(asked.tenant, asked.publisher, asked.topic, asked.qos, asked.retain).stream().findFirst())
-            .orElse(null);
+    Gathered<List<Permission>> permissions =
+        known.peers.ofFrontends(
+            ClientsMXBean.class, bean -> bean.mayPublish(asked.tenant, asked.publisher, asked.topic, asked.qos, asked.retain));
+    Permission permission = permissions.answers().values().stream().flatMap(List::stream).findFirst().orElse(null);
     if (permission == null && known.withoutRules()) return passes(step, "%s", withoutRules(asked.publisher));
-    if (permission == null) {
+    if (permission == null && !permissions.unanswered().isEmpty()) {
       return unknown(
-          step, "The publisher %s is not connected to this node, so the access rules for it are not known here: ask the node that it is connected to.",
-          asked.publisher);
+          step, "The publisher %s is not connected to a node that has answered, so the access rules for it are not known: %s.", asked.publisher,
+          String.join("; ", permissions.unanswered()));
+    }
+    if (permission == null) {
+      return unknown(step, "The publisher %s is not connected, so the access rules for it are not known.", asked.publisher);
     }
     if (!permission.ruled()) return passes(step, "There are no access rules for the publisher %s.", asked.publisher);
     if (permission.allowed()) return passes(step, "The rule %s allows %s to publish it.", permission.rule(), asked.publisher);
@@ -149,13 +153,11 @@ final class Walk {
 
   private boolean session() {
     if (online == null && stored == null) {
-      unknown(
-          "session", "The client %s is not connected to this node. %s", asked.clientId,
-          known.elsewhere(SessionReplica.KIND, "The sessions"));
+      unknown("session", "The client %s is not connected to a node that has answered: %s.", asked.clientId, either(known.silence, known.sessionsSilence));
       return false;
     }
-    if (online == null && stored != null && stored.node().equals(known.node)) {
-      unknown("session", "The connection of %s to this node is just beginning or ending; ask again soon.", asked.clientId);
+    if (online == null && stored != null && !stored.node().isEmpty() && known.silence.isEmpty()) {
+      unknown("session", "The connection of %s to node %s is just beginning or ending; ask again soon.", asked.clientId, stored.node());
       return false;
     }
     if (!durable()) return passes("session", "The session of %s ends with its connection.", asked.clientId);
@@ -176,7 +178,7 @@ final class Walk {
     } else {
       SessionOutlook session = Objects.requireNonNull(stored);
       if (!durable() && !session.node().isEmpty()) {
-        unknown(step, "The subscriptions of %s are at the node that it is connected to: ask node %s.", asked.clientId, session.node());
+        unknown(step, "The subscriptions of %s are at the node that it is connected to: %s.", asked.clientId, known.silence);
         return false;
       }
       count = session.subscriptions();
@@ -216,15 +218,17 @@ final class Walk {
   }
 
   private boolean routes() {
-    List<RouteRow> rows = known.routes.map(bean -> bean.match(asked.tenant, asked.topic, "", ROUTES_MAX)).orElse(null);
-    if (rows == null) return unknown("routes", "%s", known.elsewhere(RouteReplica.KIND, "The routes"));
+    Tried<List<RouteRow>> tried =
+        known.routes.map(bean -> Tried.of(() -> bean.match(asked.tenant, asked.topic, "", ROUTES_MAX))).orElseGet(() -> Tried.failed("this node has none yet"));
+    if (tried.answer().isEmpty()) return unknown("routes", "The routes are not known: %s.", tried.why());
+    List<RouteRow> rows = tried.answer().get();
     List<String> filters = taken.stream().map(SubscriptionRow::filter).toList();
     boolean routed =
         rows.stream()
             .anyMatch(
                 row ->
                     filters.contains(row.filter())
-                        && (durable() ? row.destination().equals("inbox") : row.destination().equals("frontend") && row.shard().equals(known.node)));
+                        && (durable() ? row.destination().equals("inbox") : row.destination().equals("frontend") && row.shard().equals(known.home)));
     boolean full = rows.size() == ROUTES_MAX;
     if (routed) return passes("routes", "The topic has %s%s, and one leads to the client.", full ? "at least " : "", some(rows.size(), "route"));
     if (full) return unknown("routes", "The topic has more than %,d routes, which were not all looked through.", rows.size());
@@ -248,26 +252,22 @@ final class Walk {
 
   // -------------------------------------------------------------------------------------------------------------------- the group
 
-  private record Members(int here, int durable, boolean all) {
+  private record Members(int clients, int durable, boolean all) {
     int count() {
-      return here + durable;
+      return clients + durable;
     }
   }
 
   private Members members(String filter) {
-    int here = known.clients.map(bean -> bean.members(asked.tenant, filter)).orElse(0);
-    int durable = known.sessions.map(bean -> bean.group(asked.tenant, filter).stream().mapToInt(GroupOfSessions::members).sum()).orElse(0);
-    boolean others =
-        known
-            .routes
-            .map(bean -> bean.match(asked.tenant, asked.topic, "", ROUTES_MAX))
-            .map(
-                rows ->
-                    rows.size() == ROUTES_MAX
-                        || rows.stream()
-                            .anyMatch(row -> row.filter().equals(filter) && row.destination().equals("frontend") && !row.shard().equals(known.node)))
-            .orElse(true);
-    return new Members(here, durable, known.sessions.isPresent() && !others);
+    Gathered<Integer> clients = known.peers.ofFrontends(ClientsMXBean.class, bean -> bean.members(asked.tenant, filter));
+    Tried<List<GroupOfSessions>> durable = groups(filter);
+    return new Members(
+        clients.answers().values().stream().mapToInt(Integer::intValue).sum(),
+        durable.answer().orElseGet(List::of).stream().mapToInt(GroupOfSessions::members).sum(), clients.unanswered().isEmpty() && durable.answer().isPresent());
+  }
+
+  private Tried<List<GroupOfSessions>> groups(String filter) {
+    return known.sessions.map(bean -> Tried.of(() -> bean.group(asked.tenant, filter))).orElseGet(() -> Tried.failed("the sessions are not served yet"));
   }
 
   private boolean group() {
@@ -291,10 +291,10 @@ final class Walk {
 
   private boolean connection() {
     String step = "connection";
-    if (online != null) return passes(step, "The client %s is connected to this node.", asked.clientId);
+    if (online != null) return passes(step, "The client %s is connected to %s.", asked.clientId, known.home.equals(known.peers.node()) ? "this node" : "node " + known.home);
     SessionOutlook session = Objects.requireNonNull(stored);
     if (!session.node().isEmpty()) {
-      return unknown(step, "The client %s is connected to node %s: ask that node what waits for it.", asked.clientId, session.node());
+      return unknown(step, "What waits for %s is at the node that it is connected to: %s.", asked.clientId, known.silence);
     }
     if (!durable()) return stops(step, NOT_DELIVERED, "The client %s is not connected, and its session ends with its connection.", asked.clientId);
     if (storedQos() == 0) return stops(step, DROPPED, "The client %s is not connected, and a message of QoS 0 is not stored for it.", asked.clientId);
@@ -308,13 +308,15 @@ final class Walk {
 
   private boolean inbox() {
     if (!durable() || storedQos() == 0) return true;
-    if (stored == null) return unknown("inbox", "%s", known.elsewhere(SessionReplica.KIND, "The sessions"));
+    if (stored == null) return unknown("inbox", "The session is not known: %s.", known.sessionsSilence);
     String whose = "The inbox of the session";
     long messages = stored.messages();
     long bytes = stored.bytes();
     if (shared && stored.node().isEmpty()) {
       whose = "The inbox of the group";
-      List<GroupOfSessions> groups = known.sessions.map(bean -> bean.group(asked.tenant, taken.getFirst().filter())).orElseGet(List::of);
+      Tried<List<GroupOfSessions>> tried = groups(taken.getFirst().filter());
+      if (tried.answer().isEmpty()) return unknown("inbox", "The group is not known: %s.", tried.why());
+      List<GroupOfSessions> groups = tried.answer().get();
       messages = groups.stream().mapToLong(GroupOfSessions::messages).sum();
       bytes = groups.stream().mapToLong(GroupOfSessions::bytes).sum();
       if (messages < 0) return unknown("inbox", "What waits for each member of an ordered group is not shown.");
@@ -358,6 +360,10 @@ final class Walk {
   }
 
   // ------------------------------------------------------------------------------------------------------------------------ notes
+
+  private static String either(String one, String other) {
+    return one.isEmpty() ? other : one;
+  }
 
   private static String some(long count, String what) {
     return String.format(Locale.ROOT, count == 1 ? "%,d %s" : "%,d %ss", count, what);

@@ -1,10 +1,10 @@
-package dunlin.admin;
+package dunlin.admin.peers;
 
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
-/** ApiAnswers as the probes do. */
+/** Answers as the probes do. */
 public final class NodeBean implements NodeMXBean {
   /*
    * Owner: any thread. It is made when the admin port is opened, early in a start.

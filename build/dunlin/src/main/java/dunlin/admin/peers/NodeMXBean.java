@@ -1,4 +1,4 @@
-package dunlin.admin;
+package dunlin.admin.peers;
 
 import dunlin.runtime.metrics.Description;
 

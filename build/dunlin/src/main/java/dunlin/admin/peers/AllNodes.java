@@ -1,0 +1,158 @@
+package dunlin.admin.peers;
+
+import dunlin.admin.peers.PeerBeans.Gathered;
+import dunlin.broker.client.ClientFigure;
+import dunlin.broker.client.ClientsMXBean;
+import dunlin.broker.client.ClientsMXBean.ClientDetails;
+import dunlin.broker.client.ClientsMXBean.ClientRow;
+import dunlin.broker.client.ClientsMXBean.GroupOfClients;
+import dunlin.cluster.ClusterMXBean;
+import dunlin.cluster.ClusterMXBean.NodeRow;
+import dunlin.inbox.SessionsMXBean;
+import dunlin.inbox.SessionsMXBean.GroupOfSessions;
+import dunlin.inbox.SessionsMXBean.SubscriptionRow;
+import dunlin.inbox.server.SessionReplica;
+import dunlin.runtime.metrics.NodeBeans;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.function.Predicate;
+
+/** Puts the answers of all nodes together. */
+public final class AllNodes implements AllNodesMXBean {
+  /*
+   * Owner: any thread that may block; keeps nothing.
+   * Bounds: each node answers with the first rows of the page, so the first ones of all nodes are among these, and a page costs as many rows of each node.
+   * Failure: PeerBeans. A question about one client that no node has, while some did not answer, is unanswered.
+   */
+  /** What {@link PeerBeans#led} says of the sessions. */
+  public static final String SESSIONS = "The sessions";
+
+  private static final String ALIVE = "alive";
+  private static final String READY = "ready";
+  private static final Comparator<ClientRow> BY_NAME = Comparator.comparing(ClientRow::clientId).thenComparing(ClientRow::node);
+
+  private final NodeBeans beans;
+  private final PeerBeans peers;
+
+  public AllNodes(NodeBeans beans, PeerBeans peers) {
+    this.beans = beans;
+    this.peers = peers;
+  }
+
+  @Override
+  public ClientPage clients(String tenant, String prefix, String user, String after, int max) {
+    return first(peers.ofFrontends(ClientsMXBean.class, bean -> bean.list(tenant, prefix, user, after, max)), BY_NAME, max);
+  }
+
+  @Override
+  public ClientPage top(ClientFigure by, int max) {
+    return first(peers.ofFrontends(ClientsMXBean.class, bean -> bean.top(by, max)), Comparator.<ClientRow>comparingLong(by::of).reversed().thenComparing(BY_NAME), max);
+  }
+
+  private static ClientPage first(Gathered<List<ClientRow>> gathered, Comparator<ClientRow> order, int max) {
+    return new ClientPage(gathered.answers().values().stream().flatMap(List::stream).sorted(order).limit(max).toList(), gathered.unanswered());
+  }
+
+  @Override
+  public List<ClientDetails> client(String tenant, String clientId) {
+    return ofOne(bean -> bean.get(tenant, clientId));
+  }
+
+  @Override
+  public List<SubscriptionRow> subscriptions(String tenant, String clientId, String after, int max) {
+    List<ClientDetails> connected = client(tenant, clientId);
+    if (connected.isEmpty()) return List.of();
+    return peers.at(connected.getFirst().node(), ClientsMXBean.class).map(bean -> bean.subscriptions(tenant, clientId, after, max)).orElseGet(List::of);
+  }
+
+  @Override
+  public boolean disconnect(String tenant, String clientId) {
+    return !ofOne(bean -> bean.disconnect(tenant, clientId) ? List.of(true) : List.of()).isEmpty();
+  }
+
+  /** What the node says that a client is connected to; this one is asked before the others. */
+  private <R> List<R> ofOne(Function<ClientsMXBean, List<R>> question) {
+    Optional<List<R>> own = peers.at(peers.node(), ClientsMXBean.class).map(question).filter(found -> !found.isEmpty());
+    if (own.isPresent()) return own.get();
+    Gathered<List<R>> gathered = peers.ofOtherFrontends(ClientsMXBean.class, question);
+    List<R> found = gathered.answers().values().stream().flatMap(List::stream).toList();
+    if (found.isEmpty() && !gathered.unanswered().isEmpty()) {
+      String sentence = "the client is not connected to a node that has answered; " + String.join("; ", gathered.unanswered());
+      throw new UncheckedIOException(sentence, new IOException(sentence));
+    }
+    return found;
+  }
+
+  @Override
+  public GroupPage groups(String tenant, String after, int max) {
+    Gathered<List<GroupOfClients>> gathered = peers.ofFrontends(ClientsMXBean.class, bean -> bean.groups(tenant, after, max));
+    List<String> unanswered = new ArrayList<>(gathered.unanswered());
+    Optional<List<GroupOfSessions>> durable = durable(tenant, after, max, unanswered);
+    int none = durable.isPresent() ? 0 : -1;
+    Map<String, SharedGroup> groups = new TreeMap<>();
+    for (List<GroupOfClients> ofNode : gathered.answers().values()) {
+      for (GroupOfClients each : ofNode) {
+        groups.merge(
+            each.filter(), new SharedGroup(each.filter(), each.members(), each.stalled(), none, none, none, none),
+            (one, other) -> new SharedGroup(one.filter(), one.clients() + other.clients(), one.stalled() || other.stalled(), none, none, none, none));
+      }
+    }
+    for (GroupOfSessions each : durable.orElseGet(List::of)) {
+      groups.compute(
+          each.filter(),
+          (filter, beside) ->
+              new SharedGroup(
+                  filter, beside == null ? 0 : beside.clients(), beside != null && beside.stalled(), each.members(), each.connected(), each.messages(),
+                  each.bytes()));
+    }
+    return new GroupPage(groups.values().stream().limit(max).toList(), unanswered);
+  }
+
+  /** Empty when the leader of the sessions does not answer, and before there is one. */
+  private Optional<List<GroupOfSessions>> durable(String tenant, String after, int max, List<String> unanswered) {
+    try {
+      return peers.led(SessionsMXBean.class, SessionReplica.KIND, SESSIONS).map(bean -> bean.groups(tenant, after, max));
+    } catch (UncheckedIOException silent) {
+      unanswered.add(String.valueOf(silent.getMessage()));
+      return Optional.empty();
+    }
+  }
+
+  /** What a node says of itself. */
+  private record Said(String unhealthy, String unready, String version, long uptimeSeconds) {
+    static Said by(NodeMXBean node) {
+      return new Said(node.getUnhealthy(), node.getUnready(), node.getVersion(), node.getUptimeSeconds());
+    }
+  }
+
+  @Override
+  public List<NodeHealth> health() {
+    Predicate<NodeRow> member = row -> !row.state().equals("LEFT");
+    List<NodeRow> nodes = beans.find(ClusterMXBean.class).map(ClusterMXBean::getNodes).orElseGet(List::of).stream().filter(member).toList();
+    Gathered<Said> gathered = peers.ofAll(NodeMXBean.class, member, Said::by);
+    if (nodes.isEmpty()) return gathered.answers().entrySet().stream().map(each -> health(each.getKey(), "", "JOINED", each.getValue())).toList();
+    return nodes.stream()
+        .map(
+            row -> {
+              Said said = gathered.answers().get(row.id());
+              if (said != null) return health(row.id(), row.host(), row.state(), said);
+              String why = gathered.unanswered().stream().filter(sentence -> sentence.contains(row.id())).findFirst().orElse("it has not answered");
+              return new NodeHealth(row.id(), row.host(), row.state(), false, why, false, why, "", 0);
+            })
+        .toList();
+  }
+
+  private static NodeHealth health(String node, String host, String state, Said said) {
+    boolean healthy = said.unhealthy().isEmpty();
+    boolean ready = said.unready().isEmpty();
+    return new NodeHealth(
+        node, host, state, healthy, healthy ? ALIVE : said.unhealthy(), ready, ready ? READY : said.unready(), said.version(), said.uptimeSeconds());
+  }
+}

@@ -1,0 +1,89 @@
+package dunlin.admin.peers;
+
+import dunlin.broker.client.ClientFigure;
+import dunlin.broker.client.ClientsMXBean.ClientDetails;
+import dunlin.broker.client.ClientsMXBean.ClientRow;
+import dunlin.inbox.SessionsMXBean.SubscriptionRow;
+import dunlin.runtime.metrics.Description;
+import java.util.List;
+
+/**
+ * The clients of all nodes of the cluster, and how the nodes are, from any of them by JMX: {@code dunlin:type=AllNodes,node=<id>}. It asks the other nodes, each of
+ * which has 2 s to answer.
+ */
+@Description("The clients of all nodes of the cluster, and how the nodes are; the other nodes are asked, and have 2 s to answer")
+public interface AllNodesMXBean {
+  /** @param unanswered a sentence for each node that has not answered, whose clients are missing */
+  record ClientPage(List<ClientRow> clients, List<String> unanswered) {
+    public ClientPage {
+      clients = List.copyOf(clients);
+      unanswered = List.copyOf(unanswered);
+    }
+  }
+
+  /**
+   * A shared subscription.
+   *
+   * @param filter with $share or $oshare and the name of the group
+   * @param clients members of all nodes whose sessions end with their connections
+   * @param stalled whether on one of the nodes none of these has taken a message since one of QoS 0 waited in vain
+   * @param sessions durable members; -1 when the leader of the sessions has not answered
+   * @param sessionsConnected those that are connected; -1 as well
+   * @param messages that wait for durable members; -1 as well, and for an ordered group, in which they wait for each member apart
+   * @param bytes of these messages, or -1 as well
+   */
+  record SharedGroup(String filter, int clients, boolean stalled, int sessions, int sessionsConnected, int messages, long bytes) {}
+
+  /** @param unanswered a sentence for each node that has not answered, whose members are missing */
+  record GroupPage(List<SharedGroup> groups, List<String> unanswered) {
+    public GroupPage {
+      groups = List.copyOf(groups);
+      unanswered = List.copyOf(unanswered);
+    }
+  }
+
+  /**
+   * How a node is.
+   *
+   * @param state of the node in the cluster: JOINED, SUSPECT, DOWN, DRAINING or LEFT; JOINED for a node without a cluster
+   * @param health {@code alive}, why the process should be restarted, or that it has not answered
+   * @param readiness {@code ready}, why no clients should be sent to it, or that it has not answered
+   */
+  record NodeHealth(String node, String host, String state, boolean healthy, String health, boolean ready, String readiness, String version, long uptimeSeconds) {}
+
+  @Description("Lists the connected clients of all nodes in the order of their client identifiers")
+  ClientPage clients(
+      @Description("Tenant of the clients: default, unless an authenticator assigns another one") String tenant,
+      @Description("Prefix of the client identifiers; empty for all") String prefix,
+      @Description("User name of the clients; empty for all") String user,
+      @Description("The last client identifier of the previous page; empty for the first page") String after,
+      @Description("Maximum number of clients in the answer: 1 to 1000") int max);
+
+  @Description("Lists the connected clients of all nodes and tenants with the most of something, those with most first; clients with none of it are left out")
+  ClientPage top(
+      @Description("What they are compared by") ClientFigure by, @Description("Maximum number of clients in the answer: 1 to 100") int max);
+
+  @Description("Shows one connected client, wherever it is connected; empty when it is not connected")
+  List<ClientDetails> client(@Description("Tenant of the client") String tenant, @Description("Its client identifier") String clientId);
+
+  @Description("Lists the subscriptions of a connected client in the order of their topic filters; empty when it is not connected")
+  List<SubscriptionRow> subscriptions(
+      @Description("Tenant of the client") String tenant,
+      @Description("Its client identifier") String clientId,
+      @Description("The last topic filter of the previous page; empty for the first page") String after,
+      @Description("Maximum number of subscriptions in the answer: 1 to 1000") int max);
+
+  @Description(
+      "Disconnects a client with 0x98, wherever it is connected. Its will is published, and a durable session stays until it expires. Answers whether the client"
+          + " was connected")
+  boolean disconnect(@Description("Tenant of the client") String tenant, @Description("Its client identifier") String clientId);
+
+  @Description("Lists the shared subscriptions with members on any node, and with durable members, by their topic filters")
+  GroupPage groups(
+      @Description("Tenant of the clients") String tenant,
+      @Description("The last topic filter of the previous page; empty for the first page") String after,
+      @Description("Maximum number of groups in the answer: 1 to 1000") int max);
+
+  @Description("Says how each node of the cluster is, and why it is not ready or healthy")
+  List<NodeHealth> health();
+}

@@ -1,0 +1,253 @@
+package dunlin.admin.peers;
+
+import dunlin.cluster.ClusterMXBean;
+import dunlin.cluster.ClusterMXBean.NodeRow;
+import dunlin.cluster.ClusterMXBean.RangeRow;
+import dunlin.runtime.metrics.NodeBeans;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SequencedMap;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The beans of all nodes of the cluster, seen from one of them. What a bean of another node is asked goes there. When no answer comes, that is an {@link
+ * UncheckedIOException} with a sentence that names the node.
+ */
+public final class PeerBeans {
+  /*
+   * Owner: any thread that may block; keeps nothing.
+   * Bounds: AT_A_TIME nodes are asked at a time for one answer, and all of them within ALL_SECONDS. An answer has the bytes that QuestionService allows; what
+   * a caller puts together from all nodes is bounded by its own question, such as the rows of a page.
+   * Failure: a node that does not answer within DEADLINE is named. Deletions of many rows take longer and have DELETION: what was begun goes on behind it.
+   */
+  private static final Logger log = LoggerFactory.getLogger(PeerBeans.class);
+  private static final Duration DEADLINE = Duration.ofSeconds(2);
+  private static final Duration DELETION = Duration.ofSeconds(60);
+  private static final int AT_A_TIME = 8;
+  private static final int ALL_SECONDS = 10;
+  private static final String FRONTEND = "frontend";
+  private static final Set<String> GONE = Set.of("DOWN", "LEFT");
+
+  private final NodeBeans beans;
+  private final String node;
+
+  private volatile @Nullable PeerCalls calls; // set once the node belongs to a cluster
+
+  /** @param node the id of this node */
+  public PeerBeans(NodeBeans beans, String node) {
+    this.beans = beans;
+    this.node = node;
+  }
+
+  /** Sets what carries questions to other nodes. */
+  public void askBy(PeerCalls carrier) {
+    calls = carrier;
+  }
+
+  /** The id of this node. */
+  public String node() {
+    return node;
+  }
+
+  /**
+   * Answers of some nodes.
+   *
+   * @param answers by the ids of the nodes that have answered, this one first
+   * @param unanswered a sentence for each node that has not
+   */
+  public record Gathered<R>(SequencedMap<String, R> answers, List<String> unanswered) {
+    public Gathered {
+      unanswered = List.copyOf(unanswered);
+    }
+  }
+
+  /** Another node has no such bean now. */
+  private static final class AbsentException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+  }
+
+  /**
+   * The bean of the node that leads the ranges of a kind, whichever that is.
+   *
+   * @param what they hold, as the beginning of a sentence in the plural
+   * @return empty when this node leads none, and belongs to no cluster
+   */
+  public <T> Optional<T> led(Class<T> shape, String kind, String what) {
+    Optional<T> own = beans.find(shape);
+    if (own.isPresent() || beans.find(ClusterMXBean.class).isEmpty()) return own;
+    return Optional.of(proxy(shape, (method, arguments) -> askLeader(shape, kind, what, method, arguments)));
+  }
+
+  private Object askLeader(Class<?> shape, String kind, String what, Method method, Object[] arguments) {
+    for (String candidate : candidates(kind)) {
+      try {
+        return ask(candidate, shape, method, arguments);
+      } catch (AbsentException elsewhere) {
+        log.debug("Node {} does not lead {} any more, or not yet", candidate, kind, elsewhere); // and has done nothing
+      }
+    }
+    throw unanswered(what + " have no leader that this node knows; ask again soon");
+  }
+
+  /** The node that leads by the last heartbeat, and behind it those that could since. */
+  private Set<String> candidates(String kind) {
+    Set<String> candidates = new LinkedHashSet<>();
+    List<RangeRow> ranges = beans.find(ClusterMXBean.class).map(ClusterMXBean::getRanges).orElseGet(List::of).stream().filter(range -> range.kind().equals(kind)).toList();
+    for (RangeRow range : ranges) if (!range.leader().isEmpty()) candidates.add(range.leader());
+    for (RangeRow range : ranges) candidates.addAll(range.voters());
+    return candidates;
+  }
+
+  /** The bean of a node; empty when it is this one and it has none now. */
+  public <T> Optional<T> at(String of, Class<T> shape) {
+    if (of.equals(node)) return beans.find(shape);
+    return Optional.of(
+        proxy(
+            shape,
+            (method, arguments) -> {
+              try {
+                return ask(of, shape, method, arguments);
+              } catch (AbsentException starting) {
+                throw unanswered(named(of) + " serves no clients, or not yet");
+              }
+            }));
+  }
+
+  /** Asks the beans of all nodes that clients may be connected to. Those that serve no clients yet have no answer. */
+  public <T, R> Gathered<R> ofFrontends(Class<T> shape, Function<T, R> question) {
+    return ofAll(shape, PeerBeans::isFrontend, question);
+  }
+
+  /** The same without this node. */
+  <T, R> Gathered<R> ofOtherFrontends(Class<T> shape, Function<T, R> question) {
+    return ofOthers(shape, PeerBeans::isFrontend, question);
+  }
+
+  private static boolean isFrontend(NodeRow row) {
+    return row.roles().contains(FRONTEND) && !GONE.contains(row.state());
+  }
+
+  /** Asks the beans of some nodes. */
+  <T, R> Gathered<R> ofAll(Class<T> shape, Predicate<NodeRow> which, Function<T, R> question) {
+    SequencedMap<String, R> answers = new LinkedHashMap<>();
+    beans.find(shape).ifPresent(own -> answers.put(node, question.apply(own)));
+    Gathered<R> others = ofOthers(shape, which, question);
+    answers.putAll(others.answers());
+    return new Gathered<>(answers, others.unanswered());
+  }
+
+  private <T, R> Gathered<R> ofOthers(Class<T> shape, Predicate<NodeRow> which, Function<T, R> question) {
+    SequencedMap<String, R> answers = new LinkedHashMap<>();
+    List<NodeRow> others =
+        beans.find(ClusterMXBean.class).map(ClusterMXBean::getNodes).orElseGet(List::of).stream().filter(which.and(row -> !row.id().equals(node))).toList();
+    List<String> unanswered = new ArrayList<>();
+    List<Callable<R>> questions = new ArrayList<>();
+    for (NodeRow other : others) questions.add(() -> question.apply(proxy(shape, (method, arguments) -> ask(other.id(), shape, method, arguments))));
+    try (var asking = Executors.newFixedThreadPool(AT_A_TIME, Thread.ofVirtual().name("dunlin-admin-peers").factory())) {
+      List<Future<R>> asked = asking.invokeAll(questions, ALL_SECONDS, TimeUnit.SECONDS);
+      for (int i = 0; i < asked.size(); i++) note(others.get(i).id(), asked.get(i), answers, unanswered);
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+      throw unanswered("the other nodes were not waited for any longer");
+    }
+    return new Gathered<>(answers, unanswered);
+  }
+
+  private <R> void note(String of, Future<R> asked, Map<String, R> answers, List<String> unanswered) throws InterruptedException {
+    try {
+      answers.put(of, asked.get());
+    } catch (CancellationException late) {
+      unanswered.add("%s was not waited for: all nodes have %d s together".formatted(named(of), ALL_SECONDS));
+    } catch (ExecutionException failure) {
+      switch (failure.getCause()) {
+        case AbsentException _ -> {}
+        case UncheckedIOException silent -> unanswered.add(String.valueOf(silent.getMessage()));
+        case IllegalStateException refused -> unanswered.add(named(of) + " cannot answer: " + refused.getMessage());
+        case RuntimeException wrong -> throw wrong;
+        case null, default -> throw new IllegalStateException(failure);
+      }
+    }
+  }
+
+  private String named(String of) {
+    String host =
+        beans.find(ClusterMXBean.class).map(ClusterMXBean::getNodes).orElseGet(List::of).stream()
+            .filter(row -> row.id().equals(of))
+            .map(row -> " at " + row.host())
+            .findFirst()
+            .orElse("");
+    return "node " + of + host;
+  }
+
+  private static UncheckedIOException unanswered(String sentence) {
+    return new UncheckedIOException(sentence, new IOException(sentence));
+  }
+
+  private Object ask(String of, Class<?> shape, Method method, Object[] arguments) {
+    if (of.equals(node)) return askHere(shape, method, arguments);
+    PeerCalls carrier = calls;
+    if (carrier == null) throw unanswered(named(of) + " was not asked, since this node is starting");
+    BeanQuestion.Answer answer;
+    try {
+      byte[] question = BeanQuestion.question(shape, method, arguments);
+      answer = BeanQuestion.answer(carrier.ask(UUID.fromString(of), question, method.getName().equals("delete") ? DELETION : DEADLINE));
+    } catch (IOException failure) {
+      throw new UncheckedIOException(named(of) + " " + failure.getMessage(), failure);
+    }
+    return switch (answer) {
+      case BeanQuestion.Answer.Value(var value) -> BeanQuestion.value(method, value);
+      case BeanQuestion.Answer.Absent() -> throw new AbsentException();
+      case BeanQuestion.Answer.WrongArgument(var sentence) -> throw new IllegalArgumentException(sentence);
+      case BeanQuestion.Answer.WrongState(var sentence) -> throw new IllegalStateException(sentence);
+    };
+  }
+
+  private Object askHere(Class<?> shape, Method method, Object[] arguments) {
+    Object own = beans.find(shape).orElse(null);
+    if (own == null) throw new AbsentException();
+    try {
+      return method.invoke(own, arguments);
+    } catch (InvocationTargetException thrown) {
+      if (thrown.getCause() instanceof RuntimeException refused) throw refused;
+      throw new IllegalStateException(thrown);
+    } catch (IllegalAccessException impossible) {
+      throw new IllegalStateException("the operations of MXBeans are public", impossible);
+    }
+  }
+
+  private interface Asking {
+    Object ask(Method method, Object[] arguments);
+  }
+
+  private static <T> T proxy(Class<T> shape, Asking asking) {
+    InvocationHandler handler =
+        (_, method, arguments) ->
+            method.getDeclaringClass() == Object.class
+                ? method.invoke(shape, arguments)
+                : asking.ask(method, arguments == null ? new Object[0] : arguments);
+    return shape.cast(Proxy.newProxyInstance(shape.getClassLoader(), new Class<?>[] {shape}, handler));
+  }
+}

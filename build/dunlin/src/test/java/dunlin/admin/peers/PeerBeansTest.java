@@ -1,0 +1,101 @@
+package dunlin.admin.peers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dunlin.runtime.metrics.NodeBeans;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A bean of another node, as it is seen through a question and its answer as bytes. */
+class PeerBeansTest {
+  private static final String OTHER = UUID.randomUUID().toString();
+
+  private final NodeBeans here = new NodeBeans("here");
+  private final NodeBeans there = new NodeBeans("there");
+  private final PeerBeans peers = new PeerBeans(here, UUID.randomUUID().toString());
+  private final PeerAnswers answers = new PeerAnswers(there);
+
+  @AfterEach
+  void close() {
+    here.close();
+    there.close();
+  }
+
+  private NodeMXBean other() {
+    return peers.at(OTHER, NodeMXBean.class).orElseThrow();
+  }
+
+  private void reached() {
+    peers.askBy((node, question, _) -> node.toString().equals(OTHER) ? answers.answer(question) : new byte[0]);
+  }
+
+  @Test
+  void anOperationIsThatOfTheOtherNode() {
+    there.register("Node", new NodeBean("the other \" one\u0001", "1", () -> Optional.of("it is ill"), Optional::empty));
+    reached();
+
+    assertThat(other().getId()).isEqualTo("the other \" one\u0001");
+    assertThat(other().getUnhealthy()).isEqualTo("it is ill");
+    assertThat(other().getUptimeSeconds()).isNotNegative();
+    assertThat(other()).hasToString(NodeMXBean.class.toString()).isNotEqualTo(other());
+  }
+
+  @Test
+  void whatTheOtherBeanRefusesIsRefusedHere() {
+    reached();
+    there.register(
+        "Node",
+        new NodeBean(
+            "id", "1",
+            () -> {
+              throw new IllegalArgumentException("not so");
+            },
+            () -> {
+              throw new IllegalStateException("not now");
+            }));
+
+    assertThatIllegalArgumentException().isThrownBy(() -> other().getUnhealthy()).withMessage("not so");
+    assertThatIllegalStateException().isThrownBy(() -> other().getUnready()).withMessage("not now");
+  }
+
+  @Test
+  void aNodeWithoutAnAnswerIsNamed() {
+    assertThatThrownBy(() -> other().getId()).isInstanceOf(UncheckedIOException.class).hasMessageContaining("node " + OTHER + " was not asked");
+    peers.askBy(
+        (_, _, deadline) -> {
+          throw new IOException("did not answer within " + deadline.toSeconds() + " s");
+        });
+    assertThatThrownBy(() -> other().getId()).isInstanceOf(UncheckedIOException.class).hasMessage("node " + OTHER + " did not answer within 2 s");
+    reached();
+    assertThatThrownBy(() -> other().getId()).isInstanceOf(UncheckedIOException.class).hasMessageContaining("serves no clients, or not yet");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {
+    "", "no json", "[]", "{}", "{\"bean\":\"NodeMXBean\"}", "{\"bean\":{},\"operation\":\"getId\",\"arguments\":[]}",
+    "{\"bean\":\"NodeMXBean\",\"operation\":\"getId\",\"arguments\":{}}", "{\"bean\":\"NodeMXBean\",\"operation\":\"getId\",\"arguments\":[1]}",
+    "{\"bean\":\"NodeMXBean\",\"operation\":\"exit\",\"arguments\":[]}", "{\"bean\":\"ClusterMXBean\",\"operation\":\"getNode\",\"arguments\":[]}",
+    "{\"bean\":\"SettingsMXBean\",\"operation\":\"getEffective\",\"arguments\":[]}"
+  })
+  void whatIsNoQuestionToABeanThatMayBeAskedIsRefused(String question) {
+    there.register("Node", new NodeBean("id", "1", Optional::empty, Optional::empty));
+
+    assertThatIllegalArgumentException().isThrownBy(() -> answers.answer(question.getBytes(StandardCharsets.UTF_8)));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "no json", "[]", "{}"})
+  void whatIsNoAnswerIsRefused(String answer) {
+    assertThatIllegalArgumentException().isThrownBy(() -> BeanQuestion.answer(answer.getBytes(StandardCharsets.UTF_8)));
+  }
+}
