@@ -31,7 +31,7 @@ public final class AclFile {
   /*
    * Owner: stateless.
    * Bounds: SIZE_MAX bytes, RULES_MAX rules, LEVELS_MAX levels of a pattern. Of one client, whose rules stay with its connection:
-   * CLIENT_RULES_MAX rules with CLIENT_LEVELS_MAX levels in all.
+   * CLIENT_RULES_MAX rules with CLIENT_LEVELS_MAX levels in all. Of a role ROLE_RULES_MAX rules with ROLE_LEVELS_MAX levels.
    * Failure: whatever is wrong makes the whole file invalid; the message names line and column. So is a file without a
    * rule: it is more likely damaged than meant.
    */
@@ -39,6 +39,8 @@ public final class AclFile {
   private static final int RULES_MAX = 100_000;
   private static final int CLIENT_RULES_MAX = 64;
   private static final int CLIENT_LEVELS_MAX = 512;
+  private static final int ROLE_RULES_MAX = 256;
+  private static final int ROLE_LEVELS_MAX = 2_048;
 
   private final String name;
   private final RuleSet rules = new RuleSet();
@@ -76,7 +78,20 @@ public final class AclFile {
    * @throws MalformedException whose line is the place of the rule, from 1
    */
   public static List<AccessRule> ofClient(String name, List<String> texts) {
-    if (texts.size() > CLIENT_RULES_MAX) throw new MalformedException(CLIENT_RULES_MAX + 1, 1, "more than " + CLIENT_RULES_MAX + " rules");
+    return withoutWho(name, texts, CLIENT_RULES_MAX, CLIENT_LEVELS_MAX);
+  }
+
+  /**
+   * Reads rules of a role, which look like those of one client.
+   *
+   * @throws MalformedException whose line is the place of the rule, from 1
+   */
+  public static List<AccessRule> ofRole(String name, List<String> texts) {
+    return withoutWho("role " + name, texts, ROLE_RULES_MAX, ROLE_LEVELS_MAX);
+  }
+
+  private static List<AccessRule> withoutWho(String name, List<String> texts, int rulesMax, int levelsMax) {
+    if (texts.size() > rulesMax) throw new MalformedException(rulesMax + 1, 1, "more than " + rulesMax + " rules");
     List<AccessRule> rules = new ArrayList<>(texts.size());
     int levels = 0;
     for (String text : texts) {
@@ -85,7 +100,7 @@ public final class AclFile {
       if (!words.word.equals("allow") && !words.word.equals("deny")) throw words.wrong("expected allow or deny");
       AccessRule rule = rule(name, words, words.word.equals("allow"));
       levels += rule.topics().levels().size();
-      if (levels > CLIENT_LEVELS_MAX) throw words.wrong("more than " + CLIENT_LEVELS_MAX + " levels in all rules");
+      if (levels > levelsMax) throw words.wrong("more than " + levelsMax + " levels in all rules");
       rules.add(rule);
     }
     return rules;

@@ -2,10 +2,8 @@ package dunlin.broker.access;
 
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 
 /** All rules of one source with whom they are about, and the groups of users; makes the policy of a client. */
 public final class RuleSet {
@@ -27,24 +25,41 @@ public final class RuleSet {
     record Group(String name) implements Who {}
   }
 
-  /** The rules about some clients, and the placeholders in them. */
-  private static final class Section {
-    final RuleTrie rules = new RuleTrie();
-    final Set<String> placeholders = new HashSet<>(1);
-  }
-
-  private final Section everyone = new Section();
-  private final Section anonymous = new Section();
-  private final Map<String, Section> users = new HashMap<>();
-  private final Map<String, Section> groups = new HashMap<>();
+  private final RuleSection everyone;
+  private final RuleSection anonymous;
+  private final Map<String, RuleSection> users;
+  private final Map<String, RuleSection> groups;
 
   /** The groups of each user. */
-  private final Map<String, List<String>> memberships = new HashMap<>();
+  private final Map<String, List<String>> memberships;
 
+  private final RoleRules roles;
   private int size;
 
   /** No rules. */
-  public RuleSet() {}
+  public RuleSet() {
+    everyone = new RuleSection();
+    anonymous = new RuleSection();
+    users = new HashMap<>();
+    groups = new HashMap<>();
+    memberships = new HashMap<>();
+    roles = RoleRules.none();
+  }
+
+  private RuleSet(RuleSet first, RoleRules roles) {
+    everyone = first.everyone;
+    anonymous = first.anonymous;
+    users = first.users;
+    groups = first.groups;
+    memberships = first.memberships;
+    size = first.size;
+    this.roles = roles;
+  }
+
+  /** These rules, and behind them those of roles, instead of the roles that it has now. No rule may be added any more. */
+  public RuleSet with(RoleRules behind) {
+    return new RuleSet(this, behind);
+  }
 
   void addMember(String group, String user) {
     List<String> all = memberships.computeIfAbsent(user, _ -> new ArrayList<>(1));
@@ -53,20 +68,17 @@ public final class RuleSet {
 
   /** Adds a rule behind all others. */
   void add(Who who, AccessRule rule) {
-    Section section =
+    RuleSection section =
         switch (who) {
           case Who.Everyone _ -> everyone;
           case Who.Anonymous _ -> anonymous;
-          case Who.User(var name) -> users.computeIfAbsent(name, _ -> new Section());
-          case Who.Group(var name) -> groups.computeIfAbsent(name, _ -> new Section());
+          case Who.User(var name) -> users.computeIfAbsent(name, _ -> new RuleSection());
+          case Who.Group(var name) -> groups.computeIfAbsent(name, _ -> new RuleSection());
         };
-    section.rules.add(size++, rule);
-    for (TopicPattern.Level level : rule.topics().levels()) {
-      if (level instanceof TopicPattern.Level.Placeholder(var name)) section.placeholders.add(name);
-    }
+    section.add(size++, rule);
   }
 
-  /** The number of rules. */
+  /** The number of rules, without those of roles. */
   public int size() {
     return size;
   }
@@ -88,16 +100,17 @@ public final class RuleSet {
     if (subject.user().isEmpty()) {
       include(anonymous, subject, tries, values);
     } else {
-      Section named = users.get(subject.user());
+      RuleSection named = users.get(subject.user());
       if (named != null) include(named, subject, tries, values);
       for (String group : memberships.getOrDefault(subject.user(), List.of())) {
-        Section section = groups.get(group);
+        RuleSection section = groups.get(group);
         if (section != null) include(section, subject, tries, values);
       }
+      for (RuleSection section : roles.of(subject.user())) include(section, subject, tries, values);
     }
     if (own.isEmpty()) return new Policy(tries, values, 0);
     RuleTrie trie = new RuleTrie();
-    int place = size;
+    int place = roles.end();
     int levels = 0;
     for (AccessRule rule : own) {
       trie.add(place++, rule);
@@ -108,8 +121,8 @@ public final class RuleSet {
     return new Policy(tries, values, levels);
   }
 
-  private static void include(Section section, Subject subject, List<RuleTrie> tries, Map<String, String> values) {
-    tries.add(section.rules);
-    for (String placeholder : section.placeholders) Policy.put(values, subject, placeholder);
+  private static void include(RuleSection section, Subject subject, List<RuleTrie> tries, Map<String, String> values) {
+    tries.add(section.rules());
+    for (String placeholder : section.placeholders()) Policy.put(values, subject, placeholder);
   }
 }

@@ -2,10 +2,15 @@ package dunlin.broker.auth;
 
 import dunlin.broker.auth.AuthenticationProvider.Authenticators;
 import dunlin.broker.auth.Authenticator.Credentials;
+import dunlin.broker.auth.Authenticator.Decision;
 import dunlin.broker.codec.Packet;
 import dunlin.broker.limit.AddressCounts;
 import dunlin.broker.limit.FailureLimit;
 import dunlin.broker.limit.FairLines;
+import dunlin.broker.users.AccessCopy;
+import dunlin.broker.users.AccessEntry;
+import dunlin.broker.users.BanKind;
+import dunlin.broker.users.Directory;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.EventLine;
 import dunlin.runtime.LineLimit;
@@ -90,7 +95,8 @@ public final class Authentication implements AutoCloseable {
   private final AuthenticationSettings settings;
   private final ClientIds clientIds;
   private final @Nullable AuthenticationProvider provider;
-  private final @Nullable FileAuthenticator file;
+  private final @Nullable PasswordAuthenticator passwords;
+  private final @Nullable AccessCopy users;
   private final @Nullable JwtAuthenticator tokens;
   private final InstantSource wall;
   private final Authorization authorization;
@@ -102,11 +108,13 @@ public final class Authentication implements AutoCloseable {
   private final Map<Result, Counter> decisions = new EnumMap<>(Result.class);
   private final FairLines<AuthenticationCall<?>> waiting;
   private final ThreadPoolExecutor executor;
+  private final Counter bansRefused;
 
   private Authentication(
       AuthenticationSettings settings,
       @Nullable AuthenticationProvider provider,
-      @Nullable FileAuthenticator file,
+      @Nullable PasswordAuthenticator passwords,
+      @Nullable AccessCopy users,
       @Nullable JwtAuthenticator tokens,
       List<Authenticators> all,
       InstantSource wall,
@@ -114,12 +122,14 @@ public final class Authentication implements AutoCloseable {
     this.settings = settings;
     this.clientIds = ClientIds.of(settings.clientIds());
     this.provider = provider;
-    this.file = file;
+    this.passwords = passwords;
+    this.users = users;
     this.tokens = tokens;
     this.wall = wall;
     this.authorization =
         Authorization.open(
             settings.aclFile(),
+            users != null,
             !settings.jwt().meaning().rules().isEmpty(),
             all.stream().flatMap(each -> each.authorizer().stream()).toList(),
             meters);
@@ -142,6 +152,14 @@ public final class Authentication implements AutoCloseable {
             });
     executor.allowCoreThreadTimeOut(true);
     register(meters);
+    bansRefused =
+        Counter.builder("dunlin.auth.bans.refused").description("Clients that were refused or disconnected because they are banned").register(meters);
+    if (users != null) users.onChange(this::replace);
+  }
+
+  private void replace(Directory directory) {
+    if (passwords != null) passwords.replace(directory);
+    authorization.replace(directory.rules());
   }
 
   private void register(MeterRegistry meters) {
@@ -172,7 +190,7 @@ public final class Authentication implements AutoCloseable {
    */
   public static void check(AuthenticationSettings settings) {
     ClientIds.of(settings.clientIds());
-    if (!settings.passwordFile().isEmpty()) FileAuthenticator.check(settings.passwordFile());
+    if (!settings.passwordFile().isEmpty()) PasswordAuthenticator.check(settings.passwordFile());
     JwtAuthenticator.check(settings.jwt());
     Authorization.check(settings.aclFile());
   }
@@ -190,6 +208,7 @@ public final class Authentication implements AutoCloseable {
   public static boolean mayListenAnywhere(AuthenticationSettings settings, Authenticators embedded) {
     return settings.anonymous()
         || !settings.passwordFile().isEmpty()
+        || settings.users().enabled()
         || settings.jwt().enabled()
         || !settings.provider().isEmpty()
         || embedded.passwords().isPresent()
@@ -206,8 +225,10 @@ public final class Authentication implements AutoCloseable {
   public static Authentication open(AuthenticationSettings settings, Authenticators embedded, InstantSource wall, MeterRegistry meters) {
     List<Authenticators> all = new ArrayList<>();
     all.add(embedded);
-    FileAuthenticator file = settings.passwordFile().isEmpty() ? null : FileAuthenticator.open(settings.passwordFile(), settings.passwordCache(), meters);
-    if (file != null) all.add(new Authenticators(Optional.of(file), List.of(file)));
+    AccessCopy users = settings.users().enabled() ? new AccessCopy(meters) : null;
+    PasswordAuthenticator passwords =
+        users == null && settings.passwordFile().isEmpty() ? null : PasswordAuthenticator.open(settings.passwordFile(), settings.passwordCache(), meters);
+    if (passwords != null) all.add(new Authenticators(Optional.of(passwords), List.of(passwords)));
     AuthenticationProvider provider = settings.provider().isEmpty() ? null : provider(settings.provider());
     JwtAuthenticator tokens = null;
     try {
@@ -216,7 +237,7 @@ public final class Authentication implements AutoCloseable {
         tokens = JwtAuthenticator.open(settings.jwt(), wall, meters);
         all.add(new Authenticators(Optional.empty(), List.of(tokens)));
       }
-      return new Authentication(settings, provider, file, tokens, all, wall, meters);
+      return new Authentication(settings, provider, passwords, users, tokens, all, wall, meters);
     } catch (RuntimeException e) {
       if (provider != null) provider.close();
       if (tokens != null) tokens.close();
@@ -254,8 +275,8 @@ public final class Authentication implements AutoCloseable {
       if (each.passwords().isEmpty()) continue;
       if (only != null) {
         throw new SettingException(
-            "dunlin.auth: only one authenticator for passwords is allowed, but several of dunlin.auth.password-file,"
-              + " dunlin.auth.provider and the embedding application have one");
+            "dunlin.auth: only one authenticator for passwords is allowed, but several of dunlin.auth.password-file or"
+              + " dunlin.auth.users.enabled, dunlin.auth.provider and the embedding application have one");
       }
       only = each.passwords().get();
     }
@@ -286,13 +307,56 @@ public final class Authentication implements AutoCloseable {
 
   /** Reloads changed files of passwords and keys, and fetches keys. Must be called about once a second; throws nothing. */
   public void refresh() {
-    if (file != null) file.refresh();
+    if (passwords != null) passwords.refresh();
     if (tokens != null) tokens.refresh();
   }
 
-  /** Reloads changed access rules. Must be called some times a second; throws nothing. */
+  /** Reloads changed access rules, and asks for changed users, roles and bans. Must be called some times a second; throws nothing. */
   public void refreshRules() {
     authorization.refresh();
+    if (users != null) users.refresh();
+  }
+
+  /** This node's copy of users, roles and bans; empty if clients are not judged by them. */
+  public Optional<AccessCopy> users() {
+    return Optional.ofNullable(users);
+  }
+
+  /** In which version of the users a client's user was created; 0 if there is none of this name. */
+  public long since(String user) {
+    return users == null || user.isEmpty() ? 0 : users.directory().since(user);
+  }
+
+  /**
+   * Why a client may not connect, before it is authenticated.
+   *
+   * @param user that the client says it is
+   */
+  public Optional<Decision.Refused> turnedAway(Peer peer, String clientId, String user) {
+    if (users == null) return Optional.empty();
+    if (!users.isComplete()) return Optional.of(new Decision.Refused(ReasonCode.SERVER_UNAVAILABLE, "this node does not know its users and bans yet"));
+    return banned(users.directory(), peer, clientId, user);
+  }
+
+  /**
+   * Why an authenticated client may not connect or stay.
+   *
+   * @param since what {@link #since} has said of the user when the client connected
+   */
+  public Optional<Decision.Refused> turnedAway(Peer peer, String clientId, String user, long since) {
+    if (users == null) return Optional.empty();
+    Directory directory = users.directory();
+    if (since != 0 && directory.since(user) != since) return Optional.of(new Decision.Refused(ReasonCode.NOT_AUTHORIZED, "the user was deleted"));
+    AccessEntry.User known = user.isEmpty() ? null : directory.user(user);
+    if (known != null && !known.enabled()) return Optional.of(new Decision.Refused(ReasonCode.NOT_AUTHORIZED, "the user is disabled"));
+    return banned(directory, peer, clientId, user);
+  }
+
+  private Optional<Decision.Refused> banned(Directory directory, Peer peer, String clientId, String user) {
+    Optional<AccessEntry.Ban> ban = directory.ban(clientId, user, peer.address(), wall.millis());
+    if (ban.isEmpty()) return Optional.empty();
+    bansRefused.increment();
+    return Optional.of(new Decision.Refused(ReasonCode.BANNED, "banned by its " + BanKind.of(ban.get()).word()));
   }
 
   /** What says what clients may do; null if they may do everything. */
@@ -372,7 +436,7 @@ public final class Authentication implements AutoCloseable {
    * have reached their limit.
    */
   public Optional<Identity> known(Authenticator asked, Credentials credentials) {
-    return file != null && asked.equals(file) ? file.known(credentials) : Optional.empty();
+    return passwords != null && asked.equals(passwords) ? passwords.known(credentials) : Optional.empty();
   }
 
   /** Runs a call on one of the threads when it is the turn of its address. A client that finds no room is refused. */
@@ -422,9 +486,9 @@ public final class Authentication implements AutoCloseable {
         .write();
   }
 
-  /** Whether the client has failed, and not the server. */
+  /** Whether the client has failed to authenticate, and not the server. */
   private static boolean isOfClient(ReasonCode reason) {
-    return reason != ReasonCode.SERVER_UNAVAILABLE && reason != ReasonCode.SERVER_BUSY;
+    return reason != ReasonCode.SERVER_UNAVAILABLE && reason != ReasonCode.SERVER_BUSY && reason != ReasonCode.BANNED;
   }
 
   @Override

@@ -1,6 +1,7 @@
 package dunlin.broker.auth;
 
 import dunlin.broker.jwt.JwtSettings;
+import dunlin.broker.users.UsersSettings;
 import dunlin.runtime.Secret;
 import dunlin.runtime.Setting;
 import dunlin.runtime.Settings;
@@ -16,8 +17,9 @@ import java.util.stream.Stream;
  * @param clientIds template of the client identifiers that a user may have, {@code *} for any
  * @param passwordFile the password file, empty for none
  * @param aclFile the file of access rules, empty for none
+ * @param users users, roles and bans that change while the broker runs
  * @param jwt tokens
- * @param passwordCache how long a correct password of the file is recognized without its verifier; zero for not at all
+ * @param passwordCache how long a correct password is recognized without its verifier; zero for not at all
  * @param provider name or class name of an {@link AuthenticationProvider}, empty for none
  * @param providerOptions options for the provider, in its own format
  * @param timeout how long an authenticator may take for one answer, including the time in the queue
@@ -31,6 +33,7 @@ public record AuthenticationSettings(
     String clientIds,
     String passwordFile,
     String aclFile,
+    UsersSettings users,
     JwtSettings jwt,
     Duration passwordCache,
     String provider,
@@ -66,8 +69,8 @@ public record AuthenticationSettings(
   private static final Setting<Duration> PASSWORD_CACHE =
       Setting.duration(
           "dunlin.auth.password-cache", Duration.ofMinutes(5), Duration.ZERO, Duration.ofHours(1),
-          "How long a correct password of the password file is recognized by a keyed hash in memory, so that the client need not wait for the"
-              + " verifier again. A changed password file ends it at once. 0 turns it off.");
+          "How long a correct password is recognized by a keyed hash in memory, so that the client need not wait for the"
+              + " verifier again. A change of the password file, or of the user, ends it at once. 0 turns it off.");
   private static final Setting<String> PROVIDER =
       Setting.text(
           "dunlin.auth.provider", "", "Name or class name of the dunlin.broker.auth.AuthenticationProvider that authenticates clients. It must be on the"
@@ -92,12 +95,13 @@ public record AuthenticationSettings(
               + " rest of the"
               + " minute. 0 means no limit.");
 
-  /** The settings that this class reads, and those of tokens. */
+  /** The settings that this class reads, those of users and those of tokens. */
   public static final List<Setting<?>> ALL =
-      Stream.concat(
-              Stream.<Setting<?>>of(
-                  ANONYMOUS, CLIENT_IDS, PASSWORD_FILE, ACL_FILE, PASSWORD_CACHE, PROVIDER, PROVIDER_OPTIONS, TIMEOUT, THREADS, QUEUE_MAX, FAILURES_MAX),
-              JwtSettings.ALL.stream())
+      Stream.of(
+              List.of(ANONYMOUS, CLIENT_IDS, PASSWORD_FILE, ACL_FILE, PASSWORD_CACHE, PROVIDER, PROVIDER_OPTIONS, TIMEOUT, THREADS, QUEUE_MAX, FAILURES_MAX),
+              UsersSettings.ALL,
+              JwtSettings.ALL)
+          .<Setting<?>>flatMap(List::stream)
           .toList();
 
   public static AuthenticationSettings from(Settings settings) {
@@ -106,6 +110,7 @@ public record AuthenticationSettings(
         settings.get(CLIENT_IDS),
         settings.get(PASSWORD_FILE).toString(),
         settings.get(ACL_FILE).toString(),
+        UsersSettings.from(settings),
         JwtSettings.from(settings),
         settings.get(PASSWORD_CACHE),
         settings.get(PROVIDER),
@@ -119,7 +124,7 @@ public record AuthenticationSettings(
   /** The default: no client has to authenticate, so none is accepted from other machines. */
   public static AuthenticationSettings defaults() {
     return new AuthenticationSettings(
-        false, CLIENT_IDS.defaultValue(), "", "", JwtSettings.defaults(), PASSWORD_CACHE.defaultValue(), "", Secret.none(), TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(),
+        false, CLIENT_IDS.defaultValue(), "", "", UsersSettings.none(), JwtSettings.defaults(), PASSWORD_CACHE.defaultValue(), "", Secret.none(), TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(),
         FAILURES_MAX.defaultValue());
   }
 }

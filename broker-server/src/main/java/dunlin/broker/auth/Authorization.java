@@ -4,6 +4,7 @@ import dunlin.broker.access.AccessAction;
 import dunlin.broker.access.AccessRule;
 import dunlin.broker.access.AclFile;
 import dunlin.broker.access.Grant;
+import dunlin.broker.access.RoleRules;
 import dunlin.broker.access.RuleSet;
 import dunlin.broker.access.Subject;
 import dunlin.broker.access.Verdicts;
@@ -22,13 +23,13 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the policies of clients come from: the file of rules and behind it the rules of a client's own {@link Claims}, or an
- * {@link Authorizer} of the application. Without any of these, clients may do everything within their tenant.
+ * Where the policies of clients come from: the file of rules, behind it the rules of the user's roles, and behind these the rules of a client's
+ * own {@link Claims}, or an {@link Authorizer} of the application. Without any of these, clients may do everything within their tenant.
  */
 public final class Authorization {
   /*
    * Owner: one thread calls refresh(); any thread calls the rest.
-   * Bounds: those of AclFile and of Verdicts.
+   * Bounds: those of AclFile, of the directory of users and of Verdicts.
    * Failure: see FollowedFile. There is always a set of rules: if the file becomes invalid or disappears, the last one
    * stays. An Authorizer that fails is a client that is refused; see Admission.
    */
@@ -43,13 +44,19 @@ public final class Authorization {
   private final @Nullable FollowedFile file;
   private final boolean ofTokens;
 
-  /** Replaced as a whole by refresh(). */
+  private final boolean ofUsers;
+
+  /** Those of the file and of roles; replaced as a whole by refresh() and replace(), under the lock. */
   private volatile RuleSet rules = new RuleSet();
+
+  private final Object lock = new Object();
+  private RoleRules roles = RoleRules.none(); // guarded by the lock
 
   private volatile Runnable changed = () -> {};
 
-  private Authorization(String file, boolean ofTokens, @Nullable Authorizer authorizer, MeterRegistry meters) {
+  private Authorization(String file, boolean ofUsers, boolean ofTokens, @Nullable Authorizer authorizer, MeterRegistry meters) {
     this.authorizer = authorizer;
+    this.ofUsers = ofUsers;
     this.ofTokens = ofTokens;
     this.file = file.isEmpty() ? null : FollowedFile.open(KEY, file, "rules", this::load, RELOADS, meters);
     Gauge.builder("dunlin.auth.verdicts", verdicts, Verdicts::size)
@@ -70,26 +77,29 @@ public final class Authorization {
    * Opens the file of rules, or takes the authorizer of the application.
    *
    * @param file empty for none
+   * @param ofUsers whether users have roles with rules
    * @param ofTokens whether tokens bring rules
    * @throws SettingException if the file cannot be read or is invalid, or if there are several sources
    */
-  static Authorization open(String file, boolean ofTokens, List<Authorizer> authorizers, MeterRegistry meters) {
-    if (authorizers.size() + (file.isEmpty() && !ofTokens ? 0 : 1) > 1) {
+  static Authorization open(String file, boolean ofUsers, boolean ofTokens, List<Authorizer> authorizers, MeterRegistry meters) {
+    if (authorizers.size() + (file.isEmpty() && !ofTokens && !ofUsers ? 0 : 1) > 1) {
       throw new SettingException(
-          "dunlin.auth: only one source of access rules is allowed, but several of dunlin.auth.acl-file or dunlin.auth.jwt.acl-claim, dunlin.auth.provider and"
-              + " the embedding application have one");
+          "dunlin.auth: only one source of access rules is allowed, but several of dunlin.auth.acl-file, dunlin.auth.users.enabled or dunlin.auth.jwt.acl-claim,"
+              + " dunlin.auth.provider and the embedding application have one");
     }
-    return new Authorization(file, ofTokens, authorizers.isEmpty() ? null : authorizers.getFirst(), meters);
+    return new Authorization(file, ofUsers, ofTokens, authorizers.isEmpty() ? null : authorizers.getFirst(), meters);
   }
 
   /** Whether there are rules for all clients, so that one without rules of its own may do nothing. */
   boolean exists() {
-    return file != null || ofTokens || authorizer != null;
+    return file != null || ofUsers || ofTokens || authorizer != null;
   }
 
   private int load(Path path) throws IOException {
     RuleSet read = read(path);
-    rules = read;
+    synchronized (lock) {
+      rules = read.with(roles);
+    }
     return read.size();
   }
 
@@ -101,7 +111,7 @@ public final class Authorization {
     }
   }
 
-  /** Sets what is run after the rules have changed, on the thread that calls {@link #refresh}. */
+  /** Sets what is run after the rules have changed, on the thread that calls {@link #refresh} or replaces roles. */
   public void onChange(Runnable task) {
     changed = task;
   }
@@ -109,6 +119,15 @@ public final class Authorization {
   /** Reads a changed file again. Must be called some times a second; throws nothing. */
   void refresh() {
     if (file != null && file.refresh()) changed.run();
+  }
+
+  /** Replaces the rules of roles, and the roles of users. */
+  void replace(RoleRules ofRoles) {
+    synchronized (lock) {
+      roles = ofRoles;
+      rules = rules.with(ofRoles);
+    }
+    changed.run();
   }
 
   /** The client that rules are applied to. */

@@ -1,5 +1,7 @@
 package dunlin.broker.auth;
 
+import dunlin.broker.password.SaslPrep;
+import dunlin.broker.password.ScramVerifier;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

@@ -4,6 +4,8 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.Ticker;
 import dunlin.broker.auth.Authenticator.Credentials;
+import dunlin.broker.auth.ScramExchange.User;
+import dunlin.broker.password.ScramVerifier;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
@@ -22,20 +24,16 @@ final class RememberedPasswords {
    * Owner: any thread, including event loops: a lookup costs one hash over at most LENGTH_MAX bytes.
    * Bounds: ENTRIES_MAX entries of some 150 bytes, each for a limited time; entries that are not used are evicted
    * first. Credentials longer than LENGTH_MAX are not remembered.
-   * Failure: a password that was evicted is verified again. An entry is valid only for the users of one read of the
-   * file.
+   * Failure: a password that was evicted is verified again.
    */
   static final int ENTRIES_MAX = 32_768;
   private static final int LENGTH_MAX = 1_024;
   private static final int KEY_BYTES = 32;
 
   private final byte[] key = new byte[KEY_BYTES];
-  private final @Nullable Cache<Fingerprint, Entry> entries;
+  private final @Nullable Cache<Fingerprint, User> entries;
 
   private record Fingerprint(long first, long second, long third, long fourth) {}
-
-  /** @param reading the number of the read of the file that it is valid for */
-  private record Entry(long reading, Identity identity) {}
 
   /** @param time how long a password is remembered, zero for not at all */
   RememberedPasswords(Duration time, Ticker ticker) {
@@ -46,18 +44,17 @@ final class RememberedPasswords {
             : Caffeine.newBuilder().maximumSize(ENTRIES_MAX).expireAfterWrite(time).ticker(ticker).executor(Runnable::run).build();
   }
 
-  /** The identity that was verified with the same user name and password, for the users of a read of the file. */
-  Optional<Identity> find(long reading, Credentials credentials) {
+  /** The user that was verified with the same user name and password. The caller has to look whether there still is this user, with this verifier. */
+  Optional<User> find(Credentials credentials) {
     if (entries == null) return Optional.empty();
     Fingerprint fingerprint = fingerprint(credentials);
-    Entry entry = fingerprint == null ? null : entries.getIfPresent(fingerprint);
-    return entry == null || entry.reading != reading ? Optional.empty() : Optional.of(entry.identity);
+    return fingerprint == null ? Optional.empty() : Optional.ofNullable(entries.getIfPresent(fingerprint));
   }
 
-  void add(long reading, Credentials credentials, Identity identity) {
+  void add(Credentials credentials, User user) {
     if (entries == null) return;
     Fingerprint fingerprint = fingerprint(credentials);
-    if (fingerprint != null) entries.put(fingerprint, new Entry(reading, identity));
+    if (fingerprint != null) entries.put(fingerprint, user);
   }
 
   /** Forgets all entries, because the file has changed. */

@@ -2,6 +2,8 @@ package dunlin.broker.auth;
 
 import dunlin.broker.auth.EnhancedAuthenticator.Exchange;
 import dunlin.broker.auth.EnhancedAuthenticator.Step;
+import dunlin.broker.password.SaslPrep;
+import dunlin.broker.password.ScramVerifier;
 import dunlin.model.ReasonCode;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;

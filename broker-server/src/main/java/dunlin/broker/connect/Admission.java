@@ -21,6 +21,8 @@ import dunlin.broker.codec.Will;
 import dunlin.broker.meter.Denials;
 import dunlin.broker.session.LiveSession;
 import dunlin.broker.session.SessionAccess;
+import dunlin.broker.users.AccessCopy;
+import dunlin.broker.users.Directory;
 import dunlin.model.ReasonCode;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.util.Arrays;
@@ -72,6 +74,10 @@ final class Admission {
   private @Nullable Exchange exchange;
 
   private @Nullable ScheduledFuture<?> deadline;
+
+  /** The users as they were before the client was authenticated, until the decision. */
+  private @Nullable Directory begun;
+
   private int rounds;
   private boolean undecided = true;
 
@@ -97,6 +103,12 @@ final class Admission {
   }
 
   void start() {
+    begun = authentication.users().map(AccessCopy::directory).orElse(null);
+    var away = authentication.turnedAway(credentials.peer(), credentials.clientId(), credentials.userName().orElse(""));
+    if (away.isPresent()) {
+      refused(away.get().reason(), away.get().explanation());
+      return;
+    }
     var way = authentication.wayOf(credentials.peer(), Objects.requireNonNull(packet), connection.isLocal());
     if (!(way instanceof Authentication.Way.Known) && authentication.failures().exceeded(credentials.peer().address())) {
       unanswered(Authentication.Result.LIMITED);
@@ -238,6 +250,15 @@ final class Admission {
 
   private void accepted(Identity who, Claims claims, byte[] data) {
     Packet.Connect connecting = packet;
+    String named = connecting == null ? Objects.requireNonNull(connection.session()).clientId() : clientId(connecting.clientId());
+    // A user that was deleted while its password was verified had been there when that began.
+    long before = begun == null ? 0 : begun.since(who.user());
+    long since = before != 0 ? before : authentication.since(who.user());
+    var away = authentication.turnedAway(credentials.peer(), named, who.user(), since);
+    if (away.isPresent()) {
+      refused(away.get().reason(), away.get().explanation());
+      return;
+    }
     String certified = Authentication.certifiedUser(credentials.peer());
     if (!certified.isEmpty() && !certified.equals(who.user())) {
       refused(ReasonCode.NOT_AUTHORIZED, "the certificate belongs to another user");
@@ -246,6 +267,7 @@ final class Admission {
       // identifier is accepted.
       refused(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "this user may not have this client identifier (dunlin.auth.client-ids)");
     } else if (connecting != null) {
+      connection.userSince(since);
       authorize(connecting, new Admitted(who, clientId(who, connecting.clientId()), data.length == 0 ? null : data, claims, null));
     } else if (!who.equals(identity)) {
       refused(ReasonCode.NOT_AUTHORIZED, "re-authenticated as another user");
@@ -322,8 +344,13 @@ final class Admission {
   /** An empty client identifier lets the certificate choose, and otherwise the server. */
   private boolean mayHave(Identity who, String asked) {
     ClientIds ids = authentication.clientIds();
-    String clientId = asked.isEmpty() ? credentials.peer().clientId().orElse("") : asked;
+    String clientId = clientId(asked);
     return clientId.isEmpty() ? ids.assign(who.user()).isPresent() : ids.allows(who.user(), clientId);
+  }
+
+  /** The client identifier of CONNECT, else that of the certificate, else empty. */
+  private String clientId(String asked) {
+    return asked.isEmpty() ? credentials.peer().clientId().orElse("") : asked;
   }
 
   private void refused(ReasonCode reason, String explanation) {
@@ -361,6 +388,7 @@ final class Admission {
 
   private void finish(Authentication.Result result) {
     undecided = false;
+    begun = null;
     authentication.decided(result);
     credentials.password().ifPresent(bytes -> Arrays.fill(bytes, (byte) 0));
     credentials =

@@ -1,6 +1,7 @@
 package dunlin.broker.connect;
 
 import dunlin.broker.auth.Peer;
+import dunlin.broker.auth.Refusal;
 import dunlin.broker.codec.InboundPublish;
 import dunlin.broker.codec.Limit;
 import dunlin.broker.codec.MalformedPacketException;
@@ -106,6 +107,7 @@ final class Connection extends KeepAliveWheel.Watched
 
   /** For operators: who the client is, since when, and whether it has left a will. */
   private String user = "";
+  private long userSince;
 
   private long connectedAtMillis;
   private boolean will;
@@ -406,6 +408,21 @@ final class Connection extends KeepAliveWheel.Watched
     else fail(ReasonCode.NOT_AUTHORIZED, explanation);
   }
 
+  /** In which version of the users its user was created, as {@link dunlin.broker.auth.Authentication#since} says. */
+  void userSince(long version) {
+    userSince = version;
+  }
+
+  /** Ends the connection if its client is banned by now, or its user was deleted or disabled. */
+  void checkUser() {
+    LiveSession live = session;
+    if (live == null || state != State.LIVE) return;
+    home.reception()
+        .authentication()
+        .turnedAway(peer(), live.clientId(), user, userSince)
+        .ifPresent(away -> fail(away.reason() == ReasonCode.BANNED ? ReasonCode.ADMINISTRATIVE_ACTION : Refusal.inDisconnect(away.reason()), away.explanation()));
+  }
+
   /** Called when the session tier has made this connection the session's owner. */
   void opened(Opening opened, LiveSession live) {
     session = live;
@@ -430,6 +447,7 @@ final class Connection extends KeepAliveWheel.Watched
     writer.useAliases(opened.aliases());
     home.keepAlive().watch(this, opened.keepAliveSeconds() * 1_500L);
     writer.writePacket(opened.connack());
+    checkUser(); // something may have changed since the client was authenticated
     if (state != State.LIVE) return;
     resume(Hold.OPENING);
     if (behindAtOpening) live.inbox().behind();

@@ -112,7 +112,7 @@ public final class LoopConnections implements Loop.Resident {
     giveUpUnsettled(System.nanoTime());
   }
 
-  /** Ends subscriptions that access rules do not allow any more, some sessions at a time. */
+  /** Ends connections of clients that may not be connected any more, and subscriptions that access rules do not allow any more, some sessions at a time. */
   void checkAccess() {
     checkAccess(connections.copy(), 0);
   }
@@ -121,7 +121,9 @@ public final class LoopConnections implements Loop.Resident {
     int end = Math.min(all.length, from + ACCESS_CHECKS_A_ROUND);
     for (int i = from; i < end; i++) {
       Connection each = all[i];
-      LiveSession session = each == null ? null : each.session();
+      if (each == null) continue;
+      loop.runSafely(each::checkUser);
+      LiveSession session = each.session();
       if (session != null) loop.runSafely(session::checkAccess);
     }
     if (end < all.length) loop.afterSockets(() -> checkAccess(all, end));

@@ -12,6 +12,7 @@ import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.PacketEncoder;
 import dunlin.broker.codec.ProtocolVersion;
 import dunlin.broker.jwt.JwtSettings;
+import dunlin.broker.users.UsersSettings;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.Secret;
 import dunlin.runtime.SettingException;
@@ -272,14 +273,14 @@ class AuthenticationTest {
   }
 
   private Authentication open(boolean anonymous, Authenticators authenticators) {
-    var settings = new AuthenticationSettings(anonymous, "*", "", "", JwtSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 1, 10, 10);
+    var settings = new AuthenticationSettings(anonymous, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 1, 10, 10);
     Authentication authentication = Authentication.open(settings, authenticators, InstantSource.system(), new SimpleMeterRegistry());
     opened.add(authentication);
     return authentication;
   }
 
   private static AuthenticationSettings settings(String provider, String options) {
-    return new AuthenticationSettings(false, "*", "", "", JwtSettings.defaults(), Duration.ZERO, provider, Secret.of(options), Duration.ofSeconds(5), 1, 10, 10);
+    return new AuthenticationSettings(false, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), Duration.ZERO, provider, Secret.of(options), Duration.ofSeconds(5), 1, 10, 10);
   }
 
   private static void assertRefused(Way way, ReasonCode reason) {

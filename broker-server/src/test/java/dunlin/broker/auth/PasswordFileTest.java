@@ -7,6 +7,7 @@ import dunlin.broker.auth.Authenticator.Credentials;
 import dunlin.broker.auth.Authenticator.Decision;
 import dunlin.broker.auth.EnhancedAuthenticator.Step;
 import dunlin.broker.codec.ProtocolVersion;
+import dunlin.broker.password.ScramVerifier;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.SettingException;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -186,7 +187,7 @@ class PasswordFileTest {
     Files.createDirectory(file);
     assertThatThrownBy(this::open).isInstanceOf(SettingException.class).hasMessageContaining(file.toString());
     Path binary = Files.write(directory.resolve("binary"), new byte[] {(byte) 0xFF, 1, 2});
-    assertThatThrownBy(() -> FileAuthenticator.open(binary.toString(), Duration.ofMinutes(5), new SimpleMeterRegistry())).hasMessageContaining("not UTF-8");
+    assertThatThrownBy(() -> PasswordAuthenticator.open(binary.toString(), Duration.ofMinutes(5), new SimpleMeterRegistry())).hasMessageContaining("not UTF-8");
   }
 
   @Test
@@ -205,7 +206,7 @@ class PasswordFileTest {
   @Test
   void onlyTheRightPasswordIsAccepted() throws IOException {
     put("alice", "one");
-    FileAuthenticator users = open();
+    PasswordAuthenticator users = open();
 
     assertThat(decision(users, "alice", "one")).isEqualTo(new Decision.Accepted(Identity.of("alice")));
     var refused = new Decision.Refused(ReasonCode.BAD_USER_NAME_OR_PASSWORD, "bad user name or password");
@@ -250,7 +251,7 @@ class PasswordFileTest {
   @Test
   void aChangedFileIsReloadedOnceItNoLongerChanges() throws IOException {
     put("alice", "one");
-    FileAuthenticator users = open();
+    PasswordAuthenticator users = open();
 
     put("alice", "two");
     put("bob", "three");
@@ -266,7 +267,7 @@ class PasswordFileTest {
   @Test
   void aPasswordThatWasRightIsKnownAgainUntilTheFileChanges() throws IOException {
     put("alice", "one");
-    FileAuthenticator users = open();
+    PasswordAuthenticator users = open();
     byte[] password = utf8("one");
     assertThat(users.known(shown("alice", password))).isEmpty();
     assertThat(decision(users, "alice", "two")).isInstanceOf(Decision.Refused.class);
@@ -288,7 +289,7 @@ class PasswordFileTest {
     PasswordFile.put(other, "alice", utf8("two"), 4_096);
     Files.setLastModifiedTime(other, Files.getLastModifiedTime(file));
     Path link = Files.createSymbolicLink(directory.resolve("link"), file);
-    FileAuthenticator users = FileAuthenticator.open(link.toString(), Duration.ofMinutes(5), new SimpleMeterRegistry());
+    PasswordAuthenticator users = PasswordAuthenticator.open(link.toString(), Duration.ofMinutes(5), new SimpleMeterRegistry());
 
     Files.delete(link);
     Files.createSymbolicLink(link, other);
@@ -304,7 +305,7 @@ class PasswordFileTest {
     put("alice", "one");
     byte[] good = Files.readAllBytes(file);
     var meters = new SimpleMeterRegistry();
-    FileAuthenticator users = FileAuthenticator.open(file.toString(), Duration.ofMinutes(5), meters);
+    PasswordAuthenticator users = PasswordAuthenticator.open(file.toString(), Duration.ofMinutes(5), meters);
 
     change("alice:nonsense\n");
     refreshTwice(users);
@@ -333,7 +334,7 @@ class PasswordFileTest {
     Files.setLastModifiedTime(file, FileTime.from(Instant.ofEpochSecond(1_000_000 + second)));
   }
 
-  private static void refreshTwice(FileAuthenticator users) {
+  private static void refreshTwice(PasswordAuthenticator users) {
     users.refresh();
     users.refresh();
   }
@@ -350,11 +351,11 @@ class PasswordFileTest {
     return Objects.requireNonNull(PasswordFile.read(file).users().get(user));
   }
 
-  private FileAuthenticator open() {
-    return FileAuthenticator.open(file.toString(), Duration.ofMinutes(5), new SimpleMeterRegistry());
+  private PasswordAuthenticator open() {
+    return PasswordAuthenticator.open(file.toString(), Duration.ofMinutes(5), new SimpleMeterRegistry());
   }
 
-  private static Decision decision(FileAuthenticator users, @Nullable String name, @Nullable String password) {
+  private static Decision decision(PasswordAuthenticator users, @Nullable String name, @Nullable String password) {
     return users.authenticate(credentials(name, password)).toCompletableFuture().join();
   }
 
@@ -374,7 +375,7 @@ class PasswordFileTest {
   }
 
   /** The server's answer to the first message, without the nonce. */
-  private static String serverFirst(FileAuthenticator users, String name) {
+  private static String serverFirst(PasswordAuthenticator users, String name) {
     var exchange = users.begin(credentials(null, null));
     Step step = exchange.next(utf8("n,,n=" + name + ",r=nonce")).toCompletableFuture().join();
     if (!(step instanceof Step.Continue(var data))) throw new AssertionError(step);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dunlin.broker.auth.EnhancedAuthenticator.Step;
 import dunlin.broker.auth.ScramExchange.User;
+import dunlin.broker.password.ScramVerifier;
 import dunlin.model.ReasonCode;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;

@@ -14,6 +14,10 @@ import dunlin.broker.limit.MemoryKeys;
 import dunlin.broker.limit.NodeBudget;
 import dunlin.broker.listen.ListenerKeys;
 import dunlin.broker.loop.FrontendSettings;
+import dunlin.broker.users.AccessBean;
+import dunlin.broker.users.AccessClient;
+import dunlin.broker.users.AccessCopy;
+import dunlin.broker.users.UsersSettings;
 import dunlin.cluster.Cluster;
 import dunlin.dist.DistClient;
 import dunlin.dist.DistSettings;
@@ -69,6 +73,7 @@ final class BrokerParts {
   private final DistSettings dist;
   private final InboxSettings inbox;
   private final RetainSettings retain;
+  private @Nullable AccessCopy copy;
   private volatile @Nullable Frontend frontend;
 
   /**
@@ -118,6 +123,7 @@ final class BrokerParts {
               "No authentication is configured: anyone who reaches a listener can connect with any client identifier and {}",
               authentication.authorization() == null ? "use all topics" : "do what the access rules allow it");
     }
+    copy = authentication.users().orElse(null);
     node.everySeconds(1, authentication::refresh);
     if (authentication.authorization() != null) node.everyMillis(RULES_MILLIS, authentication::refreshRules);
     DropEvents drops = node.opening(new DropEvents(node.name()));
@@ -170,6 +176,20 @@ final class BrokerParts {
 
   TierClock clock() {
     return clock;
+  }
+
+  /** Whether there are users, roles and bans, and their bounds. */
+  UsersSettings users() {
+    return authenticationSettings.users();
+  }
+
+  /** Lets this node follow users, roles and bans, and operators change them, if there are any. */
+  void serveUsers(AccessClient access) {
+    AccessCopy followed = copy;
+    if (followed == null) return;
+    followed.from(access);
+    followed.refresh();
+    node.metrics().beans().register("Access", new AccessBean(access, followed, wall, node.name()));
   }
 
   /** Counts the routes that this node's session tier has announced. */

@@ -4,10 +4,12 @@ import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.Frontend;
 import dunlin.broker.SysTopics;
 import dunlin.broker.loop.Tiers;
+import dunlin.broker.users.AccessServer;
 import dunlin.dist.DistClient;
 import dunlin.dist.DistWorker;
 import dunlin.inbox.server.InboxServer;
 import dunlin.retain.RetainServer;
+import dunlin.store.RangeId;
 import dunlin.store.raft.RangeStore;
 import dunlin.tiers.DistRoutes;
 import dunlin.tiers.InboxDelivery;
@@ -33,6 +35,7 @@ final class LoneBroker {
             store, parts.inbox(), new DistRoutes(connections.routesOfSessions(dist), parts.routesAnnounced()), frontend.wills(), parts.clock(),
             node.meters());
     RetainServer retain = RetainServer.on(store, parts.retain(), node.meters(), parts.clock(), node.housekeeping());
+    Optional<AccessServer> access = access(node, parts);
     dist.attachFrontend(node.id(), connections.onLoops(frontend, frontend.delivery()));
     dist.attachInboxShards(connections.onShards(new InboxDelivery(inbox)));
     SysTopics sys = parts.sysTopics();
@@ -53,7 +56,17 @@ final class LoneBroker {
     node.metrics().beans().register("Sessions", inbox.operations());
     node.metrics().beans().register("RetainedMessages", retain.operations());
     node.metrics().beans().register("Routes", dist.operations());
+    access.ifPresent(served -> parts.serveUsers(node.opening(served)));
+    access.ifPresent(AccessServer::start);
     parts.listen();
     return new Broker(frontend, subscriptions, Optional.of(inbox.operations()));
+  }
+
+  /** The range of users, if there are any, or if there were: a store knows all ranges that are in its directory. */
+  private static Optional<AccessServer> access(Foundation node, BrokerParts parts) {
+    boolean stored = node.store().stored().contains(RangeId.firstOf(AccessServer.KIND).uuid());
+    if (!parts.users().enabled() && !stored) return Optional.empty();
+    // By the clock of the wall, as bans are judged and made.
+    return Optional.of(AccessServer.on(node.store(), parts.users().bounds(), node.embedding().surroundings().wallClock(), node.housekeeping()));
   }
 }

@@ -89,6 +89,7 @@ class MetricsPageIT {
             .set("dunlin.store.fsync", "false")
             .set("dunlin.auth.password-file", passwords.toString())
             .set("dunlin.auth.acl-file", Files.writeString(directory.resolve("acl"), "allow everyone all #\n").toString())
+            .set("dunlin.auth.users.enabled", "true")
             .set("dunlin.auth.anonymous", "true")
             .set("dunlin.auth.jwt.algorithms", "rs256,hs256")
             .set("dunlin.auth.jwt.secret-file", Files.writeString(directory.resolve("secret"), "x".repeat(32)).toString())

@@ -1,4 +1,4 @@
-package dunlin.broker.auth;
+package dunlin.broker.password;
 
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
@@ -17,11 +17,11 @@ import javax.crypto.spec.SecretKeySpec;
  * @param storedKey proves that a client knows the password
  * @param serverKey proves to the client that the server knows this verifier
  */
-record ScramVerifier(int iterations, byte[] salt, byte[] storedKey, byte[] serverKey) {
-  static final String METHOD = "SCRAM-SHA-256";
+public record ScramVerifier(int iterations, byte[] salt, byte[] storedKey, byte[] serverKey) {
+  public static final String METHOD = "SCRAM-SHA-256";
 
   /** The minimum by RFC 7677, section 4. */
-  static final int ITERATIONS_MIN = 4_096;
+  public static final int ITERATIONS_MIN = 4_096;
 
   /** Bounds the time for one client to about a second, whatever a file says. */
   static final int ITERATIONS_MAX = 1_000_000;
@@ -32,7 +32,7 @@ record ScramVerifier(int iterations, byte[] salt, byte[] storedKey, byte[] serve
   private static final Pattern TEXT =
       Pattern.compile(METHOD + "\\$([0-9]{1,7}):([A-Za-z0-9+/=]{1,88})\\$([A-Za-z0-9+/=]{44}):([A-Za-z0-9+/=]{44})");
 
-  ScramVerifier {
+  public ScramVerifier {
     if (iterations < ITERATIONS_MIN || iterations > ITERATIONS_MAX) {
       throw new IllegalArgumentException("iterations %d, not %d to %d".formatted(iterations, ITERATIONS_MIN, ITERATIONS_MAX));
     }
@@ -47,7 +47,7 @@ record ScramVerifier(int iterations, byte[] salt, byte[] storedKey, byte[] serve
    *
    * @param password prepared, not empty
    */
-  static ScramVerifier of(byte[] password, int iterations, byte[] salt) {
+  public static ScramVerifier of(byte[] password, int iterations, byte[] salt) {
     byte[] salted = salted(password, iterations, salt);
     byte[] stored = hash(hmac(salted, ascii("Client Key")));
     byte[] server = hmac(salted, ascii("Server Key"));
@@ -60,7 +60,7 @@ record ScramVerifier(int iterations, byte[] salt, byte[] storedKey, byte[] serve
    *
    * @throws IllegalArgumentException if the text is invalid; the message does not quote it
    */
-  static ScramVerifier parse(String text) {
+  public static ScramVerifier parse(String text) {
     Matcher matcher = TEXT.matcher(text);
     if (!matcher.matches()) {
       throw new IllegalArgumentException("not of the form " + METHOD + "$<iterations>:<salt>$<StoredKey>:<ServerKey>");
@@ -78,19 +78,19 @@ record ScramVerifier(int iterations, byte[] salt, byte[] storedKey, byte[] serve
   }
 
   /** The text form, which other servers and tools use too. */
-  String text() {
+  public String text() {
     Base64.Encoder base64 = Base64.getEncoder();
     return METHOD + '$' + iterations + ':' + base64.encodeToString(salt)
         + '$' + base64.encodeToString(storedKey) + ':' + base64.encodeToString(serverKey);
   }
 
   /** Whether this is the password; it must be prepared and not empty. Costs as many hashes as there are iterations. */
-  boolean matches(byte[] password) {
+  public boolean matches(byte[] password) {
     return MessageDigest.isEqual(of(password, iterations, salt).storedKey, storedKey);
   }
 
   /** Whether the proof was computed from the password, in an exchange with these messages. */
-  boolean proves(byte[] proof, byte[] messages) {
+  public boolean proves(byte[] proof, byte[] messages) {
     if (proof.length != KEY_BYTES) return false;
     byte[] clientKey = hmac(storedKey, messages);
     for (int i = 0; i < clientKey.length; i++) clientKey[i] ^= proof[i];
@@ -98,7 +98,7 @@ record ScramVerifier(int iterations, byte[] salt, byte[] storedKey, byte[] serve
   }
 
   /** The signature that proves to the client that the server knows this verifier. */
-  byte[] serverSignature(byte[] messages) {
+  public byte[] serverSignature(byte[] messages) {
     return hmac(serverKey, messages);
   }
 
@@ -129,7 +129,7 @@ record ScramVerifier(int iterations, byte[] salt, byte[] storedKey, byte[] serve
     }
   }
 
-  static byte[] hmac(byte[] key, byte[] data) {
+  public static byte[] hmac(byte[] key, byte[] data) {
     try {
       return mac(key).doFinal(data);
     } catch (GeneralSecurityException e) {

@@ -1,4 +1,4 @@
-package dunlin.broker.auth;
+package dunlin.broker.password;
 
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
@@ -9,11 +9,11 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /** Normalizes user names and passwords for comparison: SASLprep, RFC 4013. */
-final class SaslPrep {
+public final class SaslPrep {
   private SaslPrep() {}
 
   /** The normalized text; empty if nothing remains of it, or if it has characters that are not allowed. */
-  static Optional<String> prepare(String text) {
+  public static Optional<String> prepare(String text) {
     StringBuilder mapped = new StringBuilder(text.length());
     text.codePoints().filter(c -> isSpace(c) || !isMappedToNothing(c)).forEach(c -> mapped.appendCodePoint(isSpace(c) ? ' ' : c));
     String normal = Normalizer.normalize(mapped, Normalizer.Form.NFKC);
@@ -27,7 +27,7 @@ final class SaslPrep {
    * The same for a password in UTF-8. A password of printable ASCII characters, as most are, is returned unchanged,
    * without a copy as a String that would stay in memory.
    */
-  static Optional<byte[]> prepare(byte[] password) {
+  public static Optional<byte[]> prepare(byte[] password) {
     boolean plain = password.length > 0;
     for (byte b : password) plain &= b >= 0x20 && b < 0x7F;
     if (plain) return Optional.of(password);

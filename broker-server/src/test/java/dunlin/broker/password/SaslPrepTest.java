@@ -1,4 +1,4 @@
-package dunlin.broker.auth;
+package dunlin.broker.password;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

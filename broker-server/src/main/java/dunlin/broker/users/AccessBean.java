@@ -1,0 +1,297 @@
+package dunlin.broker.users;
+
+import dunlin.broker.access.AclFile;
+import dunlin.broker.limit.AddressRange;
+import dunlin.broker.password.SaslPrep;
+import dunlin.broker.password.ScramVerifier;
+import dunlin.broker.users.AccessEntry.Ban;
+import dunlin.broker.users.AccessEntry.RowKey;
+import dunlin.broker.users.AccessEntry.Kind;
+import dunlin.broker.users.AccessEntry.Role;
+import dunlin.broker.users.AccessEntry.User;
+import dunlin.runtime.EventLine;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.TreeSet;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BiFunction;
+import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+
+/** Checks what operators ask for, and makes their changes. */
+public final class AccessBean implements AccessMXBean {
+  /*
+   * Owner: any thread that may block.
+   * Bounds: the limits of names, roles and rules below; those of the range beyond them.
+   * Failure: wrong input is an IllegalArgumentException, a row that is missing a NoSuchElementException, and all else that is refused an IllegalStateException. A change that is
+   *   not answered within PATIENCE_SECONDS may still be made.
+   */
+  private static final Logger events = LoggerFactory.getLogger("dunlin.events");
+  private static final int PAGE_MAX = 1_000;
+  private static final int PATIENCE_SECONDS = 10;
+  private static final int NAME_BYTES_MAX = 255;
+  private static final int CLIENT_ID_MAX = 65_535;
+  private static final int REASON_MAX = 256;
+  private static final int ROLES_MAX = 16;
+  private static final int RULES_BYTES_MAX = 64 << 10;
+  private static final int PASSWORD_MAX = 1_024;
+  private static final int SALT_BYTES = 16;
+  private static final long SECONDS_MAX = TimeUnit.DAYS.toSeconds(36_500);
+  private static final Pattern ROLE_NAME = Pattern.compile("[A-Za-z0-9._-]{1,64}");
+
+  private final AccessClient client;
+  private final AccessCopy copy;
+  private final InstantSource clock;
+  private final String node;
+  private final SecureRandom random = new SecureRandom();
+
+  /** @param node its name, for events */
+  public AccessBean(AccessClient client, AccessCopy copy, InstantSource clock, String node) {
+    this.client = client;
+    this.copy = copy;
+    this.clock = clock;
+    this.node = node;
+  }
+
+  @Override
+  public long getVersion() {
+    return copy.directory().version();
+  }
+
+  @Override
+  public boolean isComplete() {
+    return copy.isComplete();
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------------ users
+
+  @Override
+  public List<UserRow> users(String after, int max) {
+    return list(Kind.USER, after, max, (_, row) -> shown(row));
+  }
+
+  @Override
+  public List<UserRow> user(String name) {
+    return copy.directory().row(new RowKey(Kind.USER, name)).map(AccessBean::shown).stream().toList();
+  }
+
+  private static UserRow shown(AccessRow row) {
+    var user = (User) row.entry();
+    return new UserRow(user.name(), !user.verifier().isEmpty(), String.join(",", user.roles()), user.enabled(), row.version());
+  }
+
+  @Override
+  public long putUser(String name, String password, String roles, boolean enabled, long version) {
+    String checked = userName(name);
+    var named = new TreeSet<String>();
+    for (String role : roles.split("[,\\s]+", -1)) if (!role.isEmpty()) named.add(roleName(role));
+    if (named.size() > ROLES_MAX) throw new IllegalArgumentException("a user has at most " + ROLES_MAX + " roles, not " + named.size());
+    var user = new User(checked, password.isEmpty() ? "" : verifier(password), List.copyOf(named), enabled);
+    return put(user, password.isEmpty(), version);
+  }
+
+  private static String userName(String name) {
+    String prepared = SaslPrep.prepare(name).orElseThrow(() -> new IllegalArgumentException("the user name is empty or has characters that are not allowed in one"));
+    if (prepared.getBytes(StandardCharsets.UTF_8).length > NAME_BYTES_MAX) {
+      throw new IllegalArgumentException("the user name has more than " + NAME_BYTES_MAX + " bytes");
+    }
+    return prepared;
+  }
+
+  private String verifier(String password) {
+    if (password.length() > PASSWORD_MAX) throw new IllegalArgumentException("the password has more than " + PASSWORD_MAX + " characters");
+    byte[] prepared =
+        SaslPrep.prepare(password.getBytes(StandardCharsets.UTF_8))
+            .orElseThrow(() -> new IllegalArgumentException("the password has characters that are not allowed in one"));
+    byte[] salt = new byte[SALT_BYTES];
+    random.nextBytes(salt);
+    try {
+      return ScramVerifier.of(prepared, ScramVerifier.ITERATIONS_MIN, salt).text();
+    } finally {
+      Arrays.fill(prepared, (byte) 0);
+    }
+  }
+
+  @Override
+  public long deleteUser(String name, long version) {
+    return delete(new RowKey(Kind.USER, name), version);
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------------ roles
+
+  @Override
+  public List<RoleRow> roles(String after, int max) {
+    return list(Kind.ROLE, after, max, AccessBean::shown);
+  }
+
+  @Override
+  public List<RoleRow> role(String name) {
+    var directory = copy.directory();
+    return directory.row(new RowKey(Kind.ROLE, name)).map(row -> shown(directory, row)).stream().toList();
+  }
+
+  private static RoleRow shown(Directory directory, AccessRow row) {
+    var role = (Role) row.entry();
+    return new RoleRow(role.name(), String.join("\n", role.rules()), directory.users(role.name()), row.version());
+  }
+
+  @Override
+  public long putRole(String name, String rules, long version) {
+    String checked = roleName(name);
+    if (rules.length() > RULES_BYTES_MAX) throw new IllegalArgumentException("the rules have more than " + RULES_BYTES_MAX + " characters");
+    List<String> lines = rules.lines().map(String::strip).filter(line -> !line.isEmpty()).toList();
+    if (lines.isEmpty()) throw new IllegalArgumentException("a role has at least one rule");
+    try {
+      AclFile.ofRole(checked, lines);
+    } catch (AclFile.MalformedException e) {
+      throw new IllegalArgumentException(e.getMessage(), e);
+    }
+    return put(new Role(checked, lines), false, version);
+  }
+
+  private static String roleName(String name) {
+    if (!ROLE_NAME.matcher(name).matches()) {
+      throw new IllegalArgumentException("the name of a role has 1 to 64 letters, digits, dots, dashes and underscores");
+    }
+    return name;
+  }
+
+  @Override
+  public long deleteRole(String name, long version) {
+    return delete(new RowKey(Kind.ROLE, name), version);
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------------- bans
+
+  @Override
+  public List<BanRow> bans(BanKind kind, String after, int max) {
+    return list(kind.kind(), after, max, (_, row) -> shown(kind, row));
+  }
+
+  @Override
+  public List<BanRow> ban(BanKind kind, String value) {
+    return copy.directory().row(new RowKey(kind.kind(), value(kind, value))).map(row -> shown(kind, row)).stream().toList();
+  }
+
+  private static BanRow shown(BanKind kind, AccessRow row) {
+    var ban = (Ban) row.entry();
+    return new BanRow(kind, ban.value(), ban.until() == 0 ? "" : Instant.ofEpochMilli(ban.until()).toString(), ban.reason(), row.version());
+  }
+
+  @Override
+  public long putBan(BanKind kind, String value, long seconds, String reason, long version) {
+    if (seconds < 0 || seconds > SECONDS_MAX) throw new IllegalArgumentException("a ban lasts 1 to %d seconds, or 0 for no end".formatted(SECONDS_MAX));
+    if (reason.length() > REASON_MAX) throw new IllegalArgumentException("the reason has more than " + REASON_MAX + " characters");
+    long until = seconds == 0 ? 0 : clock.millis() + TimeUnit.SECONDS.toMillis(seconds);
+    return put(new Ban(kind.kind(), value(kind, value), until, reason), false, version);
+  }
+
+  /** One value in one form, so that a ban is found again by any form of its address. */
+  private static String value(BanKind kind, String value) {
+    if (kind == BanKind.USER) return userName(value);
+    if (kind == BanKind.ADDRESS) return network(value);
+    if (value.isEmpty() || value.length() > CLIENT_ID_MAX || value.indexOf(0) >= 0) {
+      throw new IllegalArgumentException("a client identifier has 1 to %d characters".formatted(CLIENT_ID_MAX));
+    }
+    return value;
+  }
+
+  private static String network(String value) {
+    var range = AddressRange.parse(value).orElseThrow(() -> new IllegalArgumentException("neither an address nor a network such as 192.0.2.0/24"));
+    byte[] first = Bans.firstBits(range.address(), range.bits());
+    try {
+      String host = InetAddress.getByAddress(first).getHostAddress();
+      String text = range.bits() == 8 * first.length ? host : host + '/' + range.bits();
+      if (AddressRange.parse(text).isEmpty()) throw new IllegalArgumentException("write a network of IPv4 addresses as 192.0.2.0/24");
+      return text;
+    } catch (UnknownHostException e) {
+      throw new IllegalStateException("an address of " + first.length + " bytes", e);
+    }
+  }
+
+  @Override
+  public long deleteBan(BanKind kind, String value, long version) {
+    return delete(new RowKey(kind.kind(), value(kind, value)), version);
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------ all of them
+
+  private <T> List<T> list(Kind kind, String after, int max, BiFunction<Directory, AccessRow, T> shown) {
+    if (max < 1 || max > PAGE_MAX) throw new IllegalArgumentException("max is %d; it must be from 1 to %d".formatted(max, PAGE_MAX));
+    var directory = copy.directory();
+    List<T> page = new ArrayList<>();
+    for (var each : directory.behind(new RowKey(kind, after)).entrySet()) {
+      if (each.getKey().kind() != kind || page.size() == max) break;
+      page.add(shown.apply(directory, each.getValue()));
+    }
+    return page;
+  }
+
+  private long put(AccessEntry entry, boolean keepsVerifier, long version) {
+    return change("put", entry.key(), new AccessCommand.Put(UsersSettings.none().bounds(), expected(version), entry, keepsVerifier, new byte[0]));
+  }
+
+  private long delete(RowKey key, long version) {
+    return change("delete", key, new AccessCommand.Delete(expected(version), key));
+  }
+
+  private static long expected(long version) {
+    if (version < AccessCommand.ANY) throw new IllegalArgumentException("a version is -1 for any, 0 for none, or one that was shown");
+    return version;
+  }
+
+  private long change(String action, RowKey key, AccessCommand command) {
+    var result = await(command);
+    return switch (result) {
+      case AccessResult.Done(var version) -> {
+        copy.refresh();
+        EventLine.of(events, Level.INFO, "access-changed")
+            .text("node", node)
+            .word("action", action)
+            .word("kind", label(key.kind()))
+            .text("name", key.name())
+            .number("version", version)
+            .write();
+        yield version;
+      }
+      case AccessResult.Refused(var why, var sentence) ->
+          throw why == AccessResult.Why.MISSING ? new NoSuchElementException(sentence) : new IllegalStateException(sentence);
+    };
+  }
+
+  private static String label(Kind kind) {
+    return switch (kind) {
+      case USER -> "user";
+      case ROLE -> "role";
+      case BANNED_CLIENT -> "client-ban";
+      case BANNED_USER -> "user-ban";
+      case BANNED_ADDRESS -> "address-ban";
+    };
+  }
+
+  private AccessResult await(AccessCommand command) {
+    try {
+      return client.change(command).get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    } catch (ExecutionException e) {
+      Throwable cause = e.getCause() == null ? e : e.getCause();
+      throw new IllegalStateException("the change was not made, or it is not known whether it was: " + cause.getMessage(), cause);
+    } catch (TimeoutException e) {
+      throw new IllegalStateException("it is not known whether the change was made: there is no answer after " + PATIENCE_SECONDS + " s", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted", e);
+    }
+  }
+}

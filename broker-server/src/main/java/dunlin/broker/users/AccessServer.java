@@ -1,0 +1,109 @@
+package dunlin.broker.users;
+
+import dunlin.store.Completion;
+import dunlin.store.Range;
+import dunlin.store.StoreException;
+import dunlin.store.raft.RangeStore;
+import java.security.SecureRandom;
+import java.time.InstantSource;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/** The range of users, roles and bans on the node that leads it. */
+public final class AccessServer implements AccessClient, AutoCloseable {
+  /*
+   * Owner: any thread; start() and close() are called by the same one.
+   * Bounds: the queue of the range. A page has PAGE_BYTES, and at most one row more. One sweep at a time.
+   * Full: a change fails with a StoreException.
+   * Failure: a sweep that fails is made again SWEEP_SECONDS later. A ban that has ended does nothing while it waits for the sweep.
+   */
+  /** The kind of this range. */
+  public static final String KIND = "access";
+
+  private static final int PAGE_BYTES = 256 << 10;
+  private static final int SWEEP_SECONDS = 10;
+  private static final int SECRET_BYTES = 32;
+
+  private final Range<AccessCommand, AccessResult> range;
+  private final AccessRange rows;
+  private final AccessBounds bounds;
+  private final InstantSource clock;
+  private final ScheduledExecutorService timer;
+  private final SecureRandom random = new SecureRandom();
+  private final AtomicBoolean sweeping = new AtomicBoolean();
+  private @Nullable ScheduledFuture<?> sweeps;
+
+  private AccessServer(Range<AccessCommand, AccessResult> range, AccessRange rows, AccessBounds bounds, InstantSource clock, ScheduledExecutorService timer) {
+    this.range = range;
+    this.rows = rows;
+    this.bounds = bounds;
+    this.clock = clock;
+    this.timer = timer;
+  }
+
+  /** Declares the range in a store, before its start. */
+  public static AccessServer on(RangeStore store, AccessBounds bounds, InstantSource clock, ScheduledExecutorService timer) {
+    var rows = new AccessRange();
+    return new AccessServer(store.range(KIND, new AccessCodec(), rows), rows, bounds, clock, timer);
+  }
+
+  /** Begins to remove bans that have ended. */
+  public void start() {
+    sweeps = timer.scheduleWithFixedDelay(this::sweep, SWEEP_SECONDS, SWEEP_SECONDS, TimeUnit.SECONDS);
+  }
+
+  private void sweep() {
+    var ended = rows.ended(clock.millis());
+    if (ended.isEmpty() || !sweeping.compareAndSet(false, true)) return;
+    var _ = propose(new AccessCommand.Sweep(clock.millis(), ended)).whenComplete((_, _) -> sweeping.set(false));
+  }
+
+  @Override
+  public CompletableFuture<AccessResult> change(AccessCommand command) {
+    return switch (command) {
+      case AccessCommand.Put put -> propose(new AccessCommand.Put(bounds, put.expected(), put.entry(), put.keepsVerifier(), secret()));
+      case AccessCommand.Delete delete -> propose(delete);
+      case AccessCommand.Sweep _ -> CompletableFuture.failedFuture(new StoreException("only the leader sweeps"));
+    };
+  }
+
+  private byte[] secret() {
+    byte[] secret = new byte[SECRET_BYTES];
+    random.nextBytes(secret);
+    return secret;
+  }
+
+  private CompletableFuture<AccessResult> propose(AccessCommand command) {
+    var answer = new CompletableFuture<AccessResult>();
+    boolean taken =
+        range.propose(
+            command,
+            new Completion<>() {
+              @Override
+              public void done(AccessResult result) {
+                answer.complete(result);
+              }
+
+              @Override
+              public void failed(StoreException failure) {
+                answer.completeExceptionally(failure);
+              }
+            });
+    if (!taken) answer.completeExceptionally(new StoreException("too many changes of users, roles and bans are waiting"));
+    return answer;
+  }
+
+  @Override
+  public CompletableFuture<AccessPage> changes(long base, long since) {
+    return CompletableFuture.completedFuture(rows.changes(base, since, PAGE_BYTES));
+  }
+
+  @Override
+  public void close() {
+    if (sweeps != null) sweeps.cancel(false);
+  }
+}
