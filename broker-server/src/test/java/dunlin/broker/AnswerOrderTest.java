@@ -128,9 +128,9 @@ class AnswerOrderTest {
       var session = new SessionRef(request.tenant(), request.clientId(), 1);
       if (pushingTo != null) {
         elsewhere(() -> pushingTo.push(request.connection(), message(1)));
-        return CompletableFuture.completedFuture(new Connected(session, true, List.of(), 1, 1, new int[0], null));
+        return CompletableFuture.completedFuture(new Connected(session, true, List.of(), 1, 1, new int[0], List.of(), null));
       }
-      return CompletableFuture.completedFuture(new Connected(session, true, List.of(), 1, 3, new int[0], null));
+      return CompletableFuture.completedFuture(new Connected(session, true, List.of(), 1, 3, new int[0], List.of(), null));
     }
 
     @Override
@@ -200,6 +200,11 @@ class AnswerOrderTest {
 
     @Override
     public CompletableFuture<Void> released(SessionRef session, int packetId) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<Void> delivered(SessionRef session, List<Integer> packetIds) {
       throw new UnsupportedOperationException();
     }
   }

@@ -31,6 +31,7 @@ import dunlin.dist.route.RoutePage;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.InboxClient;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
@@ -45,6 +46,7 @@ import dunlin.runtime.Secret;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
+import dunlin.transport.Terms;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandler;
@@ -221,7 +223,7 @@ public final class OpenFrontend implements AutoCloseable {
           connection.writer().version(ProtocolVersion.MQTT_5);
           var connected =
               new InboxClient.Connected(
-                  new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), false, List.of(), 1, 1, new int[0], null);
+                  new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), false, List.of(), 1, 1, new int[0], List.of(), null);
           return new LiveSession(connection, connections(loop).sessions(), durable, 1, connected, null);
         });
   }
@@ -233,7 +235,7 @@ public final class OpenFrontend implements AutoCloseable {
         () -> {
           var connected =
               new InboxClient.Connected(
-                  new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), false, List.of(), 1, 1, new int[0], null);
+                  new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), false, List.of(), 1, 1, new int[0], List.of(), null);
           return new LiveSession(connection(loop), connections(loop).sessions(), false, 1, connected, null);
         });
   }
@@ -303,6 +305,11 @@ public final class OpenFrontend implements AutoCloseable {
     public record Published(Publication message, @Nullable Acknowledgement acknowledgement) {
       public String text() {
         return new String(message.payload(), StandardCharsets.UTF_8);
+      }
+
+      public Terms terms() {
+        if (acknowledgement == null) throw new AssertionError("it has no terms");
+        return acknowledgement.terms();
       }
 
       public void answer(ReasonCode reason) {
@@ -426,6 +433,9 @@ public final class OpenFrontend implements AutoCloseable {
     /** Whether disconnects are refused. */
     public volatile boolean refusesDisconnects;
 
+    /** Packet identifiers of exchanges that were said to be delivered. */
+    public final List<Integer> delivered = Collections.synchronizedList(new ArrayList<>());
+
     public final List<CompletableFuture<Void>> releases = Collections.synchronizedList(new ArrayList<>());
 
     /** Reads of inboxes, in order. */
@@ -453,6 +463,9 @@ public final class OpenFrontend implements AutoCloseable {
     /** Packet identifiers of the exchanges that the next connect resumes; null if it begins a session. */
     public volatile int @Nullable [] resumed;
 
+    /** Those of them whose messages may not be delivered. */
+    public volatile List<OpenExchange> open = List.of();
+
     @Override
     public CompletableFuture<Statistics> statistics() {
       return CompletableFuture.completedFuture(Statistics.NONE);
@@ -469,7 +482,7 @@ public final class OpenFrontend implements AutoCloseable {
       var session = new SessionRef(request.tenant(), request.clientId(), connects.size());
       int[] received = resumed;
       var displaced = received == null ? null : connects.get(connects.size() - 2).connection();
-      var connected = new Connected(session, received != null, List.of(), 1, 1, received == null ? new int[0] : received, displaced);
+      var connected = new Connected(session, received != null, List.of(), 1, 1, received == null ? new int[0] : received, open, displaced);
       return connectGate.thenApply(_ -> connected);
     }
 
@@ -535,6 +548,12 @@ public final class OpenFrontend implements AutoCloseable {
       var released = new CompletableFuture<Void>();
       releases.add(released);
       return released;
+    }
+
+    @Override
+    public CompletableFuture<Void> delivered(SessionRef session, List<Integer> packetIds) {
+      delivered.addAll(packetIds);
+      return CompletableFuture.completedFuture(null);
     }
 
     @Override

@@ -231,9 +231,9 @@ public final class WiredTiers implements TierConnections {
 
   @Override
   public Deliveries onLoops(Frontend frontend, Delivery delivery) {
+    var repetitions = new Repetitions();
     return (lane, thread) -> {
       var loop = frontend.onLane(lane);
-      var repetitions = new Repetitions();
       var wire = wire(thread, loop, (link, _) -> new ReceivingStream(link, loop, new RemoteDeliveries(delivery, repetitions)));
       return new RemoteDelivery(wire::dial, thread, System::nanoTime, null, new UnacknowledgedDrops());
     };

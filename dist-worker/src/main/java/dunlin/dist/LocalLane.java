@@ -93,6 +93,9 @@ final class LocalLane implements Lane {
   /** Inbox shards that get the message for a group which the record of its exchange does not include. */
   private final List<Route> moved = new ArrayList<>();
 
+  /** What was picked for groups of a message that has an origin. */
+  private final List<Long> picks = new ArrayList<>();
+
   private Publisher publisher = new Publisher("", "");
 
   /** Of the message that is being appended; null with QoS 0, which no frontend returns. */
@@ -133,6 +136,7 @@ final class LocalLane implements Lane {
       for (MatchedRoutes of : matched) of.clear();
       atFrontends.clear();
       moved.clear();
+      picks.clear();
       acknowledging = null;
       unknown = false;
       appending = false;
@@ -249,11 +253,13 @@ final class LocalLane implements Lane {
       acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
       return;
     }
-    boolean holds = !atFrontends.isEmpty() || !moved.isEmpty();
-    RecordedDelivery held = holds ? new RecordedDelivery(message, feedback, acknowledgement, thread, threads) : null;
+    boolean holds = !atFrontends.isEmpty() || !moved.isEmpty() || !picks.isEmpty();
+    var terms = acknowledgement.terms();
+    if (origin != null && !picks.isEmpty()) terms = terms.from(origin.withPicked(picks));
+    RecordedDelivery held = holds ? new RecordedDelivery(message, terms, feedback, acknowledgement, thread, threads) : null;
     for (int i = 0; i < matched.length; i++) {
       if (i == recorder || matched[i].size() == 0) continue;
-      if (held == null) held = new RecordedDelivery(message, feedback, acknowledgement, thread, threads);
+      if (held == null) held = new RecordedDelivery(message, terms, feedback, acknowledgement, thread, threads);
       var delivery = deliveries[i];
       var routes = matched[i].copy();
       held.hold((to, back, answer) -> delivery.deliver(to, routes, back, answer));
@@ -311,7 +317,9 @@ final class LocalLane implements Lane {
           moved.add(picked);
           continue;
         }
-        acknowledging.picked(GroupPick.numberOf(picked));
+        long number = GroupPick.numberOf(picked);
+        acknowledging.picked(number);
+        picks.add(number);
       }
       if (returns && acknowledging != null && isAtFrontend(picked)) atFrontends.add(new AtFrontend(shards, group.ordered(), picked));
       else add(picked);

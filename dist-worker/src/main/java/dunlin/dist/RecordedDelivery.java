@@ -31,6 +31,7 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
    * exchange that a limit keeps from a durable session is still delivered to the others.
    */
   private final Publication message;
+  private final Terms terms;
   private final @Nullable Feedback feedback;
   private final Acknowledgement acknowledgement;
   private final Executor thread;
@@ -48,11 +49,13 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   }
 
   /**
+   * @param terms for the recorder: it is told what was picked for groups, for a repetition by the client's next connection
    * @param acknowledgement expects one answer from this object, beside those of the destinations
    */
   RecordedDelivery(
-      Publication message, @Nullable Feedback feedback, Acknowledgement acknowledgement, Executor thread, DeliveryThreads.OfLane threads) {
+      Publication message, Terms terms, @Nullable Feedback feedback, Acknowledgement acknowledgement, Executor thread, DeliveryThreads.OfLane threads) {
     this.message = message;
+    this.terms = terms;
     this.feedback = feedback;
     this.acknowledgement = acknowledgement;
     this.thread = thread;
@@ -65,7 +68,7 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
 
   @Override
   public Terms terms() {
-    return acknowledgement.terms();
+    return terms;
   }
 
   @Override

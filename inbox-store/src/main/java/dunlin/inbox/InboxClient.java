@@ -101,6 +101,14 @@ public interface InboxClient {
   CompletableFuture<Void> released(SessionRef session, int packetId);
 
   /**
+   * Records that connected sessions have the messages of exchanges that this connection, or an earlier one, has recorded; the session may have a later owner.
+   * Without it, a PUBLISH that the client repeats over its next connection is delivered to them again, and their frontends have to recognise it.
+   *
+   * @param packetIds those of the exchanges, which the client has not released
+   */
+  CompletableFuture<Void> delivered(SessionRef session, List<Integer> packetIds);
+
+  /**
    * Reads the unacknowledged messages from a sequence on, in order.
    *
    * @param messagesMax maximum number of messages, at least 1
@@ -166,6 +174,7 @@ public interface InboxClient {
    * @param firstUnacknowledged where to {@link #fetch} from: no waiting message has a lower sequence; equal to
    *     {@code nextSequence} if no message waits
    * @param receivedPacketIds packet identifiers of QoS 2 messages that the client published and has not released
+   * @param openExchanges those of them whose messages connected sessions may not have; none in a broker that runs alone
    * @param displaced the connection that this one has taken the place of, also with Clean Start; null without one
    */
   record Connected(
@@ -175,6 +184,7 @@ public interface InboxClient {
       long firstUnacknowledged,
       long nextSequence,
       int[] receivedPacketIds,
+      List<OpenExchange> openExchanges,
       @Nullable ConnectionId displaced) {}
 
   record Subscription(TopicFilter filter, SubscriptionOptions options) {}

@@ -7,6 +7,7 @@ import dunlin.broker.loop.FrontendSettings;
 import dunlin.broker.loop.Loop;
 import dunlin.broker.loop.ServersTopics;
 import dunlin.broker.meter.Denials;
+import dunlin.inbox.OpenExchange;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
@@ -14,6 +15,7 @@ import dunlin.runtime.DropReason;
 import dunlin.transport.Feedback;
 import dunlin.transport.Terms;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -80,24 +82,33 @@ public final class InboundPublishes implements Feedback {
    */
   private @Nullable ReasonCode failure;
 
-  InboundPublishes(LiveSession session, int receiveMaximum, int[] receivedPacketIds) {
+  /**
+   * @param receivedPacketIds of QoS 2 exchanges that were recorded before this connection
+   * @param openExchanges those of them whose messages are delivered again when the client repeats them
+   */
+  InboundPublishes(LiveSession session, int receiveMaximum, int[] receivedPacketIds, List<OpenExchange> openExchanges) {
     this.session = session;
     this.receiveMaximum = receiveMaximum;
     this.checkPayloadFormat = session.settings().features().payloadFormatCheck();
     this.inLine = !session.tiers().alone();
     this.terms = session.version().hasProperties() ? Terms.ANSWERED : Terms.disconnecting(session.fence());
     for (int packetId : receivedPacketIds) markReceived(packetId);
+    if (!openExchanges.isEmpty()) recorded().open(openExchanges);
   }
 
   public void publish(InboundPublish packet) {
     Loop loop = session.loop();
     QoS qos = packet.qos();
     if (failure != null && qos != QoS.AT_MOST_ONCE) return;
+    Terms.Origin before = null;
     if (qos == QoS.EXACTLY_ONCE && received.get(packet.packetId())) {
-      repeated(packet.packetId());
-      return;
+      if (recorded != null && !isDenied(packet)) before = recorded.reopen(packet.packetId());
+      if (before == null) {
+        repeated(packet.packetId());
+        return;
+      }
     }
-    if (qos != QoS.AT_MOST_ONCE && pendingQos1 + receivedCount >= receiveMaximum && session.version().hasProperties()) {
+    if (before == null && qos != QoS.AT_MOST_ONCE && pendingQos1 + receivedCount >= receiveMaximum && session.version().hasProperties()) {
       String explanation = Limit.RECEIVE_MAXIMUM.exceededBy("too many unacknowledged publishes", receiveMaximum);
       session.connection().violated(ReasonCode.RECEIVE_MAXIMUM_EXCEEDED, Limit.RECEIVE_MAXIMUM, explanation);
       return;
@@ -110,7 +121,7 @@ public final class InboundPublishes implements Feedback {
       refuse(packet, ReasonCode.PAYLOAD_FORMAT_INVALID, "the payload is declared as UTF-8 text but is not");
       return;
     }
-    if (isDenied(packet)) {
+    if (before == null && isDenied(packet)) {
       deny(packet);
       return;
     }
@@ -135,7 +146,7 @@ public final class InboundPublishes implements Feedback {
         loop.counts().publishes().delivered();
       }
     } else {
-      PendingPublish publish = new PendingPublish(session, terms, packet.packetId(), qos, message.body().length);
+      PendingPublish publish = new PendingPublish(session, before == null ? terms : terms.from(before), packet.packetId(), qos, message.body().length);
       if (qos == QoS.EXACTLY_ONCE) {
         markReceived(packet.packetId());
       } else {
@@ -146,7 +157,9 @@ public final class InboundPublishes implements Feedback {
       loop.window().take(publish.size());
       unanswered++;
       unansweredBytes += publish.size();
-      if (lined) {
+      if (before != null) {
+        line().passRetained(message, publish);
+      } else if (lined) {
         line().pass(message, publish);
       } else {
         if (message.retain()) {
@@ -278,8 +291,31 @@ public final class InboundPublishes implements Feedback {
     loop.window().give(1, publish.size());
     loop.counts().publishAnswered(publish.reason());
     if (publish.reason().isError() && !session.version().hasProperties() && failure == null) failure = publish.reason();
-    if (publish.qos() == QoS.EXACTLY_ONCE && session.durable() && recorded().mayHaveRecord(publish)) recorded().forget(publish);
+    boolean inExchange = publish.qos() == QoS.EXACTLY_ONCE && session.durable();
+    if (inExchange && session.ended() && !publish.reason().isError()) delivered(List.of(publish.packetId()));
+    if (inExchange && recorded().mayHaveRecord(publish)) recorded().forget(publish);
     else finished(publish);
+  }
+
+  /** Called when the connection has ended: whose messages were delivered must not be delivered again when the client repeats them. */
+  void end() {
+    if (!session.durable() || receivedCount == 0) return;
+    List<Integer> packetIds = new ArrayList<>();
+    received.stream().filter(this::isDelivered).forEach(packetIds::add);
+    delivered(packetIds);
+  }
+
+  private boolean isDelivered(int packetId) {
+    if (recorded != null && recorded.isOpen(packetId)) return false;
+    for (PendingPublish publish : pending) {
+      if (publish.packetId() == packetId && publish.qos() == QoS.EXACTLY_ONCE) return publish.finished() && !publish.reason().isError();
+    }
+    return true;
+  }
+
+  /** Tells the session tier; in a broker that runs alone, a crash ends those that have not got it. */
+  private void delivered(List<Integer> packetIds) {
+    if (!packetIds.isEmpty() && !session.tiers().alone()) recorded().delivered(packetIds);
   }
 
   /**

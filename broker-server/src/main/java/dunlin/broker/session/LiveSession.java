@@ -9,6 +9,7 @@ import dunlin.broker.loop.FrontendSettings;
 import dunlin.broker.loop.Loop;
 import dunlin.broker.loop.Tiers;
 import dunlin.inbox.InboxClient;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
@@ -84,7 +85,7 @@ public final class LiveSession implements Recipient {
     this.publisher = new Publisher(connected.session().tenant(), connected.session().clientId());
     this.epoch = connected.session().epoch();
     this.clientReceiveMaximum = clientReceiveMaximum;
-    if (connected.receivedPacketIds().length > 0) inbound = newInbound(connected.receivedPacketIds());
+    if (connected.receivedPacketIds().length > 0) inbound = newInbound(connected.receivedPacketIds(), connected.openExchanges());
     if (!connected.subscriptions().isEmpty()) subscriptions = new Subscriptions(this, connected.subscriptions());
     this.inbox =
         durable ? new InboxReader(this, outbound(), connected.firstUnacknowledged(), connected.nextSequence()) : null;
@@ -178,12 +179,12 @@ public final class LiveSession implements Recipient {
 
   public InboundPublishes inbound() {
     InboundPublishes present = inbound;
-    if (present == null) inbound = present = newInbound(NONE);
+    if (present == null) inbound = present = newInbound(NONE, List.of());
     return present;
   }
 
-  private InboundPublishes newInbound(int[] receivedPacketIds) {
-    return new InboundPublishes(this, settings().connections().receiveMaximum(), receivedPacketIds);
+  private InboundPublishes newInbound(int[] receivedPacketIds, List<OpenExchange> openExchanges) {
+    return new InboundPublishes(this, settings().connections().receiveMaximum(), receivedPacketIds, openExchanges);
   }
 
   public Outbound outbound() {
@@ -428,6 +429,7 @@ public final class LiveSession implements Recipient {
     updateLoad();
     if (subscriptions != null) subscriptions.end();
     if (inbox != null) inbox.flushAcknowledged();
+    if (inbound != null) inbound.end();
     if (outbound != null) outbound.end();
     home.messageMemory().forget(this);
     if (retained != null) retained.end();

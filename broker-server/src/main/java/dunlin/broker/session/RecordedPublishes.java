@@ -1,8 +1,10 @@
 package dunlin.broker.session;
 
 import dunlin.broker.loop.FrontendSettings;
+import dunlin.inbox.OpenExchange;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
+import dunlin.transport.Terms;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -26,6 +28,9 @@ public final class RecordedPublishes {
    *      tier).
    *   4. PUBREC is sent. A PUBREC with an error ends the exchange for the client, so the record is deleted before: the
    *      client may use the identifier for another message, which must not be taken for a repetition.
+   * In a cluster a broker may crash between 2 and 3, and connected sessions of other brokers live on. So the record says where the message is from (OpenExchange), until
+   * this connection has ended after 3 and has said so. A repeated PUBLISH of such an exchange goes the same way again: inboxes have its message by the record, and frontends
+   * recognise it by its origin.
    * A connection that takes over is not read from until the publishes of the old one are settled: a repeated PUBLISH is
    * answered at once if it is recorded, and later ones must not overtake it.
    *
@@ -37,8 +42,14 @@ public final class RecordedPublishes {
    */
   private static final int FOLLOW_MILLIS = 30_000;
 
+  /** Exchanges that one call names. */
+  private static final int DELIVERED_MAX = 1_000;
+
   private final LiveSession session;
   private final InboundPublishes inbound;
+
+  /** By packet identifier, where messages come from that were recorded before this connection and may not be delivered. */
+  private final Map<Integer, Terms.Origin> open = new HashMap<>(2);
 
   /** Packet identifiers whose release is not answered yet, and how many PUBRELs are to be answered with it. */
   private final Map<Integer, Integer> releasing = new HashMap<>(2);
@@ -54,6 +65,28 @@ public final class RecordedPublishes {
   }
 
   // ------------------------------------------------------------------------------------------------------------- QoS 2 exchanges
+
+  void open(List<OpenExchange> exchanges) {
+    for (OpenExchange each : exchanges) open.put(each.packetId(), each.origin());
+  }
+
+  /** Whether the message of an exchange may not be delivered, and the client has not repeated it. */
+  boolean isOpen(int packetId) {
+    return open.containsKey(packetId);
+  }
+
+  /** Where the message of an exchange is from, if it is to be delivered again; null otherwise, and from then on. */
+  Terms.@Nullable Origin reopen(int packetId) {
+    return open.remove(packetId);
+  }
+
+  /** Records that the messages of exchanges are delivered. */
+  void delivered(List<Integer> packetIds) {
+    for (int from = 0; from < packetIds.size(); from += DELIVERED_MAX) {
+      List<Integer> some = packetIds.subList(from, Math.min(from + DELIVERED_MAX, packetIds.size()));
+      var _ = session.tiers().inbox().delivered(session.ref(), some);
+    }
+  }
 
   /** Whether a publish of QoS 2 must be acknowledged with an error although its exchange is or may be recorded. */
   boolean mayHaveRecord(PendingPublish publish) {

@@ -66,6 +66,17 @@ public final class RetainLine {
     else enter(new Waiting(message, acknowledgement, NOTHING));
   }
 
+  /** The same for a message that was retained before, if it is to be. */
+  void passRetained(Publication message, Acknowledgement acknowledgement) {
+    if (waiting.isEmpty()) {
+      append(message, acknowledgement);
+      return;
+    }
+    var next = new Waiting(message, acknowledgement, NOTHING);
+    next.set = ReasonCode.SUCCESS;
+    wait(next);
+  }
+
   /**
    * Passes a message of QoS 0 on, now or in its turn, and counts it as delivered then.
    *
@@ -86,9 +97,13 @@ public final class RetainLine {
     return !message.retain() && waiting.isEmpty();
   }
 
-  private void enter(Waiting next) {
+  private void wait(Waiting next) {
     waiting.add(next);
     loop.meters().behindRetained(1);
+  }
+
+  private void enter(Waiting next) {
+    wait(next);
     if (next.message.retain()) loop.tiers().retain().set(next.message, reason -> loop.post(() -> set(next, reason)));
     else next.set = ReasonCode.SUCCESS;
   }

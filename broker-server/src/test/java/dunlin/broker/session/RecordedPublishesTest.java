@@ -7,7 +7,11 @@ import dunlin.broker.LoopClient;
 import dunlin.broker.OpenFrontend;
 import dunlin.broker.OpenFrontend.FakeDist.Published;
 import dunlin.broker.connect.ConnectionView;
+import dunlin.inbox.OpenExchange;
+import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
+import dunlin.transport.Terms;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -274,5 +278,74 @@ class RecordedPublishesTest {
           ConnectionView.giveUpUnsettled(broker.connections(0), nanos);
           return true;
         });
+  }
+
+  private static OpenExchange open(int packetId) {
+    return new OpenExchange(packetId, 1, Terms.Origin.fromRecord(9, packetId, List.of(4L)));
+  }
+
+  /** A frontend of several, whose session tier knows exchanges of packets 5 and 6, the latter perhaps not delivered. */
+  private static LoopClient resumed(OpenFrontend one) {
+    LoopClient.connected(one.frontend(), 0, 'p', 60).close();
+    await().until(() -> one.sessions.disconnected.size() == 1);
+    one.sessions.resumed = new int[] {5, 6};
+    one.sessions.open = List.of(open(6));
+    return LoopClient.connected(one.frontend(), 0, 'p', 60);
+  }
+
+  @Test
+  @Tag("MQTT-4.3.3-10")
+  void whatMayNotBeDeliveredIsHandedOnAgainWithItsFirstOriginAndNotRetainedAgain() {
+    try (var one = new OpenFrontend(1, false)) {
+      LoopClient next = resumed(one);
+      one.dist.answersLater = true;
+      next.send(publish(AGAIN, 5, "five") + publish(AGAIN | 1, 6, "six"));
+      next.hears("50020005");
+      assertThat(one.dist.published).extracting(Published::text).containsExactly("six");
+      assertThat(one.retain.answers).isEmpty();
+      var again = one.dist.published.getFirst();
+      assertThat(again.message().exchange()).isEqualTo(new Publication.Exchange(2, 6));
+      assertThat(again.terms().origin()).isEqualTo(open(6).origin());
+
+      next.send(publish(AGAIN | 1, 6, "six"));
+      next.hearsNothing();
+      again.answer(ReasonCode.SUCCESS);
+      next.hears("50020006" + "50020006");
+      next.send(publish(AGAIN, 6, "six"));
+      next.hears("50020006");
+      assertThat(one.dist.published).hasSize(1);
+
+      next.close();
+      await().until(() -> one.sessions.delivered.equals(List.of(5, 6)));
+    }
+  }
+
+  @Test
+  void whatTheClientHasNotRepeatedStaysOpen() {
+    try (var one = new OpenFrontend(1, false)) {
+      LoopClient next = resumed(one);
+      one.dist.answersLater = true;
+      next.send(publish(QOS_2, 7, "seven") + publish(QOS_2, 8, "eight"));
+      next.hearsNothing();
+      one.dist.published.get(1).answer(ReasonCode.SUCCESS);
+      next.hearsNothing();
+
+      next.close();
+      await().until(() -> one.sessions.delivered.equals(List.of(5, 8)));
+      one.dist.published.get(0).answer(ReasonCode.SUCCESS);
+      await().until(() -> one.sessions.delivered.equals(List.of(5, 8, 7)));
+    }
+  }
+
+  @Test
+  void aFrontendThatIsAloneNeedsNotSayWhatIsDelivered() {
+    broker.dist.publishAnswer = ReasonCode.SUCCESS;
+    client.send(publish(QOS_2, 7, "one"));
+    client.hears("50020007");
+
+    client.close();
+
+    await().until(() -> broker.sessions.disconnected.size() == 1);
+    assertThat(broker.sessions.delivered).isEmpty();
   }
 }

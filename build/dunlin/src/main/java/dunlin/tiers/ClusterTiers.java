@@ -261,12 +261,9 @@ public final class ClusterTiers implements AutoCloseable {
   }
 
   private void acceptLanes(IntFunction<String> name, Delivery delivery) {
+    var repetitions = new Repetitions();
     accepted.acceptLanes(
-        name, parts.frontend()::onLane,
-        (_, thread) -> {
-          var repetitions = new Repetitions();
-          return link -> new ReceivingStream(link, thread, new RemoteDeliveries(delivery, repetitions));
-        });
+        name, parts.frontend()::onLane, (_, thread) -> link -> new ReceivingStream(link, thread, new RemoteDeliveries(delivery, repetitions)));
   }
 
   /**

@@ -1,5 +1,6 @@
 package dunlin.transport;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -49,6 +50,23 @@ public record Terms(boolean toldOfDrops, boolean storesFirst, boolean publishedO
     /** The origin of a message that may have been delivered before. */
     public Origin asRepetition() {
       return new Origin(stream, number, settled, true, picked);
+    }
+
+    /** Of a message that a client has published again, as it was recorded when it came first. */
+    public static Origin fromRecord(long stream, long number, List<Long> picked) {
+      return new Origin(stream, number, 0, true, picked);
+    }
+
+    /** Whether a client has published the message again over another connection. What a lane sends again says what is settled, from 1 on. */
+    public boolean isFromRecord() {
+      return repeated && settled == 0;
+    }
+
+    /** The same with more picks, as far as there is room for them. */
+    public Origin withPicked(List<Long> more) {
+      var all = new ArrayList<>(picked);
+      more.stream().limit(PICKED_MAX - picked.size()).forEach(all::add);
+      return new Origin(stream, number, settled, repeated, all);
     }
 
     public Origin(long stream, long number, long settled, boolean repeated) {

@@ -50,7 +50,7 @@ public final class RemoteDeliveries implements ReceivingStream.Receiver {
    * To a frontend.
    *
    * @param delivery called on the lane's thread
-   * @param repetitions of all links of the lane
+   * @param repetitions of all lanes to these deliveries
    */
   public RemoteDeliveries(Delivery delivery, @Nullable Repetitions repetitions) {
     this.delivery = delivery;

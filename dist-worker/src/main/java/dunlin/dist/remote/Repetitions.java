@@ -9,35 +9,86 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Terms;
 import dunlin.transport.lane.ReceivingStream;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Delivers each message of a recorded QoS 2 exchange to a frontend's connected sessions once, whichever node led the routes when it
- * was sent first: a {@linkplain Terms.Origin repetition} gets the answer of the first.
+ * was sent first, and by whichever frontend it came: a {@linkplain Terms.Origin repetition} gets the answer of the first.
  */
 public final class Repetitions {
   /*
    * The session tier's log knows such a message again, a frontend's memory does: its connected sessions end with it.
    *
-   * Lane N of the publisher's frontend is lane N of every leader and lane N here. So what comes again comes on the same
-   * thread, and the links of a lane share this object.
+   * What a lane sends again has the number that it had on that lane. So has what a client publishes again over its next connection, when its exchange was
+   * recorded and it is unknown whether connected sessions have it; that may come by another lane. So all lanes share this object.
    *
    * In a cluster, a leader sends the frontend a message once for all plain routes, and once for each group that has been
    * picked here. These are told apart by the group.
    *
-   * Owner: the lane's thread. Answers come from any thread.
+   * Owner: any thread; each publishing lane has a lock, which is not held while a message is delivered. Answers come from any thread.
    * Bounds: of each publishing lane, the messages that it has not settled, which hold its credit: at most those between
-   * the oldest of them and the newest, each once for each of its groups. LANES_MAX lanes; then the one that was silent
-   * for longest is forgotten.
-   * Failure: a delivery that fails, or that was returned, leaves nothing: a repetition is delivered.
+   * the oldest of them and the newest, each once for each of its groups; and the KEPT that it has settled last, since the end of their publisher's frontend may keep its client
+   * from knowing. LANES_MAX lanes; then the one that was silent for longest is forgotten.
+   * Failure: a delivery that fails, or that was returned, leaves nothing: a repetition is delivered. So is one that comes when its first delivery is
+   * forgotten.
    */
   private static final int LANES_MAX = 1_024;
+  private static final int KEPT = 256;
 
-  private final LinkedHashMap<Long, TreeMap<Copy, First>> lanes = new LinkedHashMap<>(16, 0.75f, true);
+  private final ConcurrentHashMap<Long, Publishing> lanes = new ConcurrentHashMap<>();
+  private final AtomicLong uses = new AtomicLong();
+
+  /** What one publishing lane has sent. */
+  private static final class Publishing {
+    @GuardedBy("this")
+    private final TreeMap<Copy, First> unsettled = new TreeMap<>();
+
+    /** The oldest first. */
+    @GuardedBy("this")
+    private final LinkedHashMap<Copy, First> settled = new LinkedHashMap<>();
+
+    private volatile long used;
+
+    /** The first delivery of a copy; null when it is the first one, which is noted then. */
+    synchronized @Nullable First before(Copy copy, First now) {
+      var first = unsettled.get(copy);
+      if (first == null) first = settled.get(copy);
+      if (first != null && !first.isReturned()) return first;
+      settled.remove(copy);
+      unsettled.put(copy, now);
+      return null;
+    }
+
+    synchronized void remove(Copy copy, First failed) {
+      unsettled.remove(copy, failed);
+      settled.remove(copy, failed);
+    }
+
+    synchronized void settle(long below) {
+      var over = unsettled.headMap(new Copy(below, "")).entrySet().iterator();
+      while (over.hasNext()) {
+        var each = over.next();
+        settled.put(each.getKey(), each.getValue());
+        over.remove();
+      }
+      var oldest = settled.keySet().iterator();
+      while (settled.size() > KEPT) {
+        oldest.next();
+        oldest.remove();
+      }
+    }
+
+    synchronized int size() {
+      return unsettled.size() + settled.size();
+    }
+  }
 
   /**
    * A message for its plain routes here, or for a group.
@@ -104,29 +155,58 @@ public final class Repetitions {
     }
   }
 
+  /**
+   * The answer to what a client has published again: those who could take the message have it. With the error of the first delivery, a client of MQTT 3 would be
+   * disconnected and publish it again for ever.
+   */
+  private static final class Received extends Acknowledgement {
+    private final Acknowledgement receipt;
+
+    Received(Acknowledgement receipt) {
+      this.receipt = receipt;
+    }
+
+    @Override
+    public Terms terms() {
+      return receipt.terms();
+    }
+
+    @Override
+    protected void complete(ReasonCode ofTheFirst) {
+      receipt.answer(ReasonCode.SUCCESS);
+    }
+  }
+
   /** Delivers a message, unless it was delivered before. The receipt expects one answer from this. */
   void deliver(Delivery delivery, Publication message, Terms.Origin origin, MatchedRoutes routes, ReceivingStream.Receipt receipt) {
-    var lane = lanes.computeIfAbsent(origin.stream(), _ -> new TreeMap<>());
-    if (lanes.size() > LANES_MAX) lanes.remove(lanes.firstEntry().getKey());
-    lane.headMap(new Copy(origin.settled(), "")).clear();
+    var lane = lane(origin.stream());
+    lane.settle(origin.settled());
     var copy = Copy.of(origin.number(), routes);
-    var before = lane.get(copy);
-    if (before != null && !before.isReturned()) {
-      before.answerTo(receipt);
+    var first = new First(receipt);
+    var before = lane.before(copy, first);
+    if (before != null) {
+      before.answerTo(origin.isFromRecord() ? new Received(receipt) : receipt);
       return;
     }
-    var first = new First(receipt);
-    lane.put(copy, first);
     try {
       delivery.deliver(message, routes, receipt, first);
     } catch (RuntimeException e) {
-      lane.remove(copy);
+      lane.remove(copy, first);
       throw e;
     }
   }
 
+  private Publishing lane(long stream) {
+    var lane = lanes.computeIfAbsent(stream, _ -> new Publishing());
+    lane.used = uses.incrementAndGet();
+    if (lanes.size() > LANES_MAX) {
+      lanes.entrySet().stream().min(Comparator.comparingLong(each -> each.getValue().used)).ifPresent(oldest -> lanes.remove(oldest.getKey()));
+    }
+    return lane;
+  }
+
   /** The copies that may still be recognised. */
   int size() {
-    return lanes.values().stream().mapToInt(TreeMap::size).sum();
+    return lanes.values().stream().mapToInt(Publishing::size).sum();
   }
 }

@@ -219,15 +219,56 @@ class RemoteDeliveryTest {
     assertThat(frontend.delivered).containsExactly("a/b a/+=1 #=2", "a/b $share/g/a/b=3", "a/b $share/h/a/b=4");
     deliver(delivery, 2, 2, false);
     run();
-    assertThat(repetitions.size()).as("they are forgotten together").isEqualTo(1);
+    assertThat(repetitions.size()).as("those that are settled are kept for a while").isEqualTo(4);
   }
 
   @Test
-  void settledMessagesAreForgotten() {
-    for (int number = 1; number <= 100; number++) deliver(delivery, number, Math.max(1, number - 9), false);
+  void ofSettledMessagesTheLastAreKept() {
+    for (int number = 1; number <= 1_000; number++) {
+      deliver(delivery, number, Math.max(1, number - 9), false);
+      run();
+    }
+
+    assertThat(repetitions.size()).isEqualTo(10 + 256);
+    int before = frontend.delivered.size();
+    deliver(delivery, QoS.EXACTLY_ONCE, 3, fromRecord(735), route("a/+", 1));
+    deliver(delivery, QoS.EXACTLY_ONCE, 3, fromRecord(734), route("a/+", 1));
+    run();
+    assertThat(frontend.delivered).as("734 is forgotten").hasSize(before + 1);
+  }
+
+  /** The terms of a message of the lane 5 that its client publishes again, by another lane. */
+  private static Terms fromRecord(long number) {
+    return Terms.ANSWERED.from(Terms.Origin.fromRecord(5, number, List.of()));
+  }
+
+  @Test
+  void whatAClientPublishesAgainIsDeliveredIfItWasNot() {
+    var other = new RemoteDelivery(this::dial, tasks::add, () -> nanos, null, drops);
+    deliver(delivery, 1, 1, false);
     run();
 
-    assertThat(repetitions.size()).isEqualTo(10);
+    var again = deliver(other, QoS.EXACTLY_ONCE, 3, fromRecord(1), route("a/+", 1));
+    run();
+    assertThat(frontend.delivered).hasSize(1);
+    assertThat(again.reason).isEqualTo(ReasonCode.SUCCESS);
+    var lost = deliver(other, QoS.EXACTLY_ONCE, 3, fromRecord(2), route("a/+", 1));
+    run();
+    assertThat(frontend.delivered).hasSize(2);
+    assertThat(lost.reason).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void whatAClientPublishesAgainIsNotRefusedBecauseItWasBefore() {
+    frontend.reason = ReasonCode.QUOTA_EXCEEDED;
+    var first = deliver(delivery, 1, 1, false);
+    run();
+    var again = deliver(delivery, QoS.EXACTLY_ONCE, 3, fromRecord(1), route("a/+", 1));
+    run();
+
+    assertThat(first.reason).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
+    assertThat(again.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(frontend.delivered).hasSize(1);
   }
 
   @Test

@@ -3,6 +3,7 @@ package dunlin.inbox.range;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxDropReason;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.OverflowPolicy;
 import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.rows.GroupKey;
@@ -108,8 +109,8 @@ final class Appender {
     for (Target target : passing) pass(change, target, message);
     boolean everywhere = store(change, stored, message, encoded);
     if (exchange != null && publisher != null) {
-      publisher.addReceived(exchange.packetId());
-      change.out().put(SessionKeys.exchange(publisher.shard, publisher.key, exchange.packetId()), new byte[] {1});
+      var origin = command.origin();
+      SessionLife.received(change, publisher, exchange.packetId(), origin == null ? null : new OpenExchange(exchange.packetId(), exchange.epoch(), origin));
     }
     return rejects && !everywhere ? new Outcome.Full() : new Outcome.Done();
   }

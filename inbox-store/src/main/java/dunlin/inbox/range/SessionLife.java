@@ -3,6 +3,7 @@ package dunlin.inbox.range;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxDropReason;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.rows.GroupKey;
@@ -31,6 +32,11 @@ public final class SessionLife {
    * the log is applied, so if two users connect at the same time, one gets the client identifier and the other is
    * refused before anything changes.
    */
+  // The first byte of the row of an exchange.
+  private static final int CLOSED_EXCHANGE = 1;
+  private static final int OPEN_EXCHANGE = 2;
+
+  private static final byte[] CLOSED = {CLOSED_EXCHANGE};
   private static final int FORMAT = 2;
 
   private final RangeState state;
@@ -146,6 +152,7 @@ public final class SessionLife {
         first,
         next,
         received == null ? new int[0] : received.toArray(),
+        session.openExchanges(),
         displaced);
   }
 
@@ -266,6 +273,38 @@ public final class SessionLife {
     disconnect(change, session, true, session.expirySeconds(), session.nextSequence() - 1);
   }
 
+  /**
+   * Records an exchange.
+   *
+   * @param open null when all that was to be delivered is stored
+   */
+  static void received(Change change, SessionState session, int packetId, @Nullable OpenExchange open) {
+    session.addReceived(packetId);
+    if (open != null) session.open(open);
+    change.out().put(SessionKeys.exchange(session.shard, session.key, packetId), open == null ? CLOSED : row(open));
+  }
+
+  private static byte[] row(OpenExchange open) {
+    return FieldWriter.bytesOf(
+        out -> {
+          out.octet(OPEN_EXCHANGE);
+          out.number(open.epoch());
+          SessionFields.writeOrigin(out, open.origin());
+        });
+  }
+
+  /** Connected sessions have the messages of exchanges that a connection of this epoch, or an earlier one, has recorded. */
+  void delivered(Change change, SessionRef ref, List<Integer> packetIds) {
+    var session = state.sessions.get(SessionKey.of(ref));
+    if (session == null) return;
+    for (int packetId : packetIds) {
+      var open = session.openExchange(packetId);
+      if (open == null || open.epoch() > ref.epoch()) continue; // a later message with the same packet identifier
+      session.close(packetId);
+      change.out().put(SessionKeys.exchange(session.shard, session.key, packetId), CLOSED);
+    }
+  }
+
   Outcome released(Change change, SessionState session, int packetId) {
     session.removeReceived(packetId);
     change.out().delete(SessionKeys.exchange(session.shard, session.key, packetId));
@@ -339,7 +378,15 @@ public final class SessionLife {
         });
   }
 
-  static void restoreReceived(SessionState session, int packetId) {
+  static void restoreReceived(SessionState session, int packetId, byte[] value) {
     session.addReceived(packetId);
+    FieldReader.read(
+        value,
+        in -> {
+          int kind = in.octet();
+          if (kind == OPEN_EXCHANGE) session.open(new OpenExchange(packetId, in.number(), SessionFields.readOrigin(in)));
+          else if (kind != CLOSED_EXCHANGE) throw new IllegalStateException("an exchange of unknown kind " + kind);
+          return session;
+        });
   }
 }

@@ -16,6 +16,7 @@ import dunlin.inbox.rows.SessionCommand.Beside;
 import dunlin.inbox.rows.SessionCommand.Configure;
 import dunlin.inbox.rows.SessionCommand.Connect;
 import dunlin.inbox.rows.SessionCommand.ConnectionGone;
+import dunlin.inbox.rows.SessionCommand.Delivered;
 import dunlin.inbox.rows.SessionCommand.Disconnect;
 import dunlin.inbox.rows.SessionCommand.DrainGroup;
 import dunlin.inbox.rows.SessionCommand.EndGroup;
@@ -137,7 +138,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
     return switch (command) {
       case Connect(var now, _) -> now;
       case Disconnect(var now, _, _, _, _) -> now;
-      case Append(var now, _, _, _, _, _) -> now;
+      case Append(var now, _, _, _, _, _, _) -> now;
       case AppendOfExchange(_, _, var append) -> append.now();
       case AppendTo(var now, _, _, _, _) -> now;
       case AppendToGroup(var now, _, _) -> now;
@@ -150,7 +151,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
       case AcceptTransfer(var now, _, _, _) -> now;
       case EndTransfer(var now, _, _, _) -> now;
       case Beside beside -> now(beside.command());
-      case Configure _, Subscribe _, Unsubscribe _, Acknowledge _, Received _, Released _, WillPublished _ -> 0;
+      case Configure _, Subscribe _, Unsubscribe _, Acknowledge _, Received _, Released _, Delivered _, WillPublished _ -> 0;
       case ForgetExchange _, ForgetTransfer _, EndGroup _ -> 0;
     };
   }
@@ -193,6 +194,10 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
                 return DONE;
               });
       case Released(var ref, var packetId) -> owned(ref, session -> life.released(change, session, packetId));
+      case Delivered(var ref, var packetIds) -> {
+        life.delivered(change, ref, packetIds);
+        yield DONE;
+      }
       case WillPublished(var tenant, var clientId, var epoch) -> {
         wills.published(change, new SessionKey(tenant, clientId), epoch);
         yield DONE;

@@ -34,6 +34,8 @@ sealed interface InboxCall {
 
   record Released(SessionRef session, int packetId) implements Asking {}
 
+  record Delivered(SessionRef session, List<Integer> packetIds) implements Asking {}
+
   record Fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) implements Asking {}
 
   record Statistics() implements Asking {}

@@ -37,6 +37,7 @@ final class InboxCallCodec {
   private static final int MISSING = 13;
   private static final int HAS_SETTLED = 14;
   private static final int ARE_MISSING = 15;
+  private static final int DELIVERED = 16;
 
   private InboxCallCodec() {}
 
@@ -100,6 +101,11 @@ final class InboxCallCodec {
         writeSession(out, session);
         out.number(packetId);
       }
+      case InboxCall.Delivered(var session, var packetIds) -> {
+        out.octet(DELIVERED);
+        writeSession(out, session);
+        out.list(packetIds, (to, packetId) -> to.number(packetId));
+      }
       case InboxCall.Fetch(var session, var fromSequence, var messagesMax, var bytesMax) -> {
         out.octet(FETCH);
         writeSession(out, session);
@@ -141,6 +147,7 @@ final class InboxCallCodec {
       case APPEND_TO_GROUP -> new InboxCall.AppendToGroup(readFilter(in), readPublication(in));
       case RECEIVED -> new InboxCall.Received(readSession(in), in.number());
       case RELEASED -> new InboxCall.Released(readSession(in), readPacketId(in));
+      case DELIVERED -> new InboxCall.Delivered(readSession(in), in.list(SessionFields::readPacketId));
       case FETCH -> new InboxCall.Fetch(readSession(in), in.number(), readMessagesMax(in), in.count());
       case STATISTICS -> new InboxCall.Statistics();
       case ACKNOWLEDGE -> new InboxCall.Acknowledge(readSession(in), in.numbers());

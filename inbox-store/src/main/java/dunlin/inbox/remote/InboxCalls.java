@@ -155,6 +155,7 @@ public final class InboxCalls implements Link.Handler {
           answerOnce(number, AnswerForm.FLAG, () -> inbox.appendToGroup(group, message), () -> {});
       case InboxCall.Received(var session, var sequence) -> answer(number, AnswerForm.NOTHING, () -> inbox.received(session, sequence));
       case InboxCall.Released(var session, var packetId) -> answer(number, AnswerForm.NOTHING, () -> inbox.released(session, packetId));
+      case InboxCall.Delivered(var session, var packetIds) -> answer(number, AnswerForm.NOTHING, () -> inbox.delivered(session, packetIds));
       case InboxCall.Fetch(var session, var from, var messagesMax, var bytesMax) ->
           answer(number, AnswerForm.PAGE, () -> inbox.fetch(session, from, messagesMax, bytesMax));
       case InboxCall.Statistics() -> answerOnce(number, AnswerForm.STATISTICS, inbox::statistics, () -> {});

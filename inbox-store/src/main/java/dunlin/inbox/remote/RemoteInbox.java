@@ -358,6 +358,11 @@ public final class RemoteInbox implements InboxClient {
   }
 
   @Override
+  public CompletableFuture<Void> delivered(SessionRef session, List<Integer> packetIds) {
+    return call(session, new InboxCall.Delivered(session, packetIds), AnswerForm.NOTHING);
+  }
+
+  @Override
   public CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
     waitingAcks.mergeNoMore(session);
     return call(new InboxCall.Fetch(session, fromSequence, messagesMax, bytesMax), AnswerForm.PAGE, (long) bytesMax + bounds.messageMax(), true);

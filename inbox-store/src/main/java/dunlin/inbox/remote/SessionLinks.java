@@ -288,6 +288,11 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
   }
 
   @Override
+  public CompletableFuture<Void> delivered(SessionRef session, List<Integer> packetIds) {
+    return call(inbox -> inbox.delivered(session, packetIds));
+  }
+
+  @Override
   public CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
     return call(inbox -> inbox.fetch(session, fromSequence, messagesMax, bytesMax));
   }

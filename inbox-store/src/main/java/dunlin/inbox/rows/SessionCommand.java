@@ -7,6 +7,7 @@ import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
+import dunlin.transport.Terms;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +30,7 @@ public sealed interface SessionCommand {
    * Appends one message for all durable subscriptions that match it.
    *
    * @param exchange the QoS 2 exchange that is recorded in the same step, or null
+   * @param origin of the message of an exchange: by this, a repetition is recognised where the record does not help; null in a broker that runs alone
    * @param groups the shared subscriptions that this range was picked for
    * @param once whether the publisher does not repeat it when it is refused; a full inbox then refuses it only for
    *     itself
@@ -36,12 +38,18 @@ public sealed interface SessionCommand {
    *     refused as well; 0 for none
    */
   record Append(
-      long now, Publication message, Publication.@Nullable Exchange exchange, List<TopicFilter> groups, boolean once, long fence)
+      long now, Publication message, Publication.@Nullable Exchange exchange, Terms.@Nullable Origin origin, List<TopicFilter> groups, boolean once, long fence)
       implements SessionCommand {
     public static Append of(
-        long now, Publication message, Publication.@Nullable Exchange exchange, List<TopicFilter> groups, boolean once, long fence) {
+        long now,
+        Publication message,
+        Publication.@Nullable Exchange exchange,
+        Terms.@Nullable Origin origin,
+        List<TopicFilter> groups,
+        boolean once,
+        long fence) {
       if (exchange != null) checkPacketId(exchange.packetId());
-      return new Append(now, message, exchange, List.copyOf(groups), once, fence);
+      return new Append(now, message, exchange, exchange == null ? null : origin, List.copyOf(groups), once, fence);
     }
   }
 
@@ -92,6 +100,16 @@ public sealed interface SessionCommand {
   record Released(SessionRef session, int packetId) implements SessionCommand {
     public Released {
       checkPacketId(packetId);
+    }
+  }
+
+  /**
+   * Connected sessions have the messages of these exchanges, which a connection with this epoch, or an earlier one, has recorded. The session may have a later owner.
+   */
+  record Delivered(SessionRef session, List<Integer> packetIds) implements SessionCommand {
+    public Delivered {
+      packetIds = List.copyOf(packetIds);
+      packetIds.forEach(SessionCommand::checkPacketId);
     }
   }
 

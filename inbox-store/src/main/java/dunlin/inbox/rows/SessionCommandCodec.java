@@ -27,6 +27,7 @@ import dunlin.inbox.rows.SessionCommand.Beside;
 import dunlin.inbox.rows.SessionCommand.Configure;
 import dunlin.inbox.rows.SessionCommand.Connect;
 import dunlin.inbox.rows.SessionCommand.ConnectionGone;
+import dunlin.inbox.rows.SessionCommand.Delivered;
 import dunlin.inbox.rows.SessionCommand.Disconnect;
 import dunlin.inbox.rows.SessionCommand.DrainGroup;
 import dunlin.inbox.rows.SessionCommand.EndGroup;
@@ -79,10 +80,12 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int END_TRANSFER = 26;
   private static final int FORGET_TRANSFER = 27;
   private static final int END_GROUP = 28;
+  private static final int DELIVERED = 29;
 
   // Marks of a message that is appended.
   private static final int WITH_EXCHANGE = 1;
   private static final int REPETITION = 2;
+  private static final int WITH_ORIGIN = 4;
 
   @Override
   public CommandKind kind(SessionCommand command) {
@@ -90,7 +93,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case Append _, AppendOfExchange _, AppendTo _, AppendToGroup _, AcceptTransfer _ -> CommandKind.FLOW;
       case Configure _, Subscribe _ -> CommandKind.CALL;
       case Connect _, Disconnect _, Unsubscribe _ -> CommandKind.RELEASE;
-      case Acknowledge _, Received _, Released _, WillPublished _ -> CommandKind.RELEASE;
+      case Acknowledge _, Received _, Released _, Delivered _, WillPublished _ -> CommandKind.RELEASE;
       case Tick _, FrontendGone _, ConnectionGone _, Remove _, DrainGroup _, ForgetExchange _ -> CommandKind.RELEASE;
       case BeginTransfer _, EndTransfer _, ForgetTransfer _, EndGroup _ -> CommandKind.RELEASE;
       case Beside beside -> kind(beside.command());
@@ -196,6 +199,11 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         writeSession(out, session);
         out.number(packetId);
       }
+      case Delivered(var session, var packetIds) -> {
+        out.octet(DELIVERED);
+        writeSession(out, session);
+        out.list(packetIds, (to, packetId) -> to.number(packetId));
+      }
       case WillPublished(var tenant, var clientId, var epoch) -> {
         out.octet(WILL_PUBLISHED);
         out.text(tenant);
@@ -290,11 +298,13 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
     out.octet(fence != 0 ? APPEND_FENCED : append.once() ? APPEND_ONCE : APPEND);
     out.number(append.now());
     writePublication(out, append.message());
-    out.octet((exchange != null ? WITH_EXCHANGE : 0) | (append.message().isRepetition() ? REPETITION : 0));
+    var origin = append.origin();
+    out.octet((exchange != null ? WITH_EXCHANGE : 0) | (append.message().isRepetition() ? REPETITION : 0) | (origin != null ? WITH_ORIGIN : 0));
     if (exchange != null) {
       out.number(exchange.epoch());
       out.number(exchange.packetId());
     }
+    if (origin != null) SessionFields.writeOrigin(out, origin);
     out.number(append.groups().size());
     append.groups().forEach(group -> writeFilter(out, group));
     if (fence != 0) out.number(fence);
@@ -321,6 +331,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case ACKNOWLEDGE -> new Acknowledge(readSession(in), in.numbers(), in.flag());
       case RECEIVED -> new Received(readSession(in), in.number());
       case RELEASED -> new Released(readSession(in), readPacketId(in));
+      case DELIVERED -> new Delivered(readSession(in), in.list(SessionFields::readPacketId));
       case WILL_PUBLISHED -> new WillPublished(in.text(), in.text(), in.number());
       case TICK -> new Tick(in.number(), in.count(), in.count());
       case CONNECTION_GONE -> new ConnectionGone(in.number(), in.text(), in.text(), readConnection(in));
@@ -340,11 +351,13 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
     long now = in.number();
     var message = readPublication(in);
     int marks = in.octet();
-    if ((marks & ~(WITH_EXCHANGE | REPETITION)) != 0) throw new IllegalStateException("a message with marks " + marks);
+    boolean valid = (marks & ~(WITH_EXCHANGE | REPETITION | WITH_ORIGIN)) == 0 && ((marks & WITH_ORIGIN) == 0 || (marks & WITH_EXCHANGE) != 0);
+    if (!valid) throw new IllegalStateException("a message with marks " + marks);
     return new Append(
         now,
         (marks & REPETITION) != 0 ? message.asRepetition() : message,
         (marks & WITH_EXCHANGE) != 0 ? readExchange(in) : null,
+        (marks & WITH_ORIGIN) != 0 ? SessionFields.readOrigin(in) : null,
         in.list(SessionFields::readFilter),
         kind == APPEND_ONCE,
         kind == APPEND_FENCED ? readFence(in) : 0);

@@ -9,6 +9,7 @@ import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
+import dunlin.transport.Terms;
 
 /** Encodes the fields that session commands, session rows and the messages between processes have in common. */
 public final class SessionFields {
@@ -109,5 +110,21 @@ public final class SessionFields {
 
   public static ConnectionId readConnection(FieldReader in) {
     return new ConnectionId(in.text(), in.number(), in.number());
+  }
+
+  /** What a repetition of a message needs to know of its first delivery. */
+  public static void writeOrigin(FieldWriter out, Terms.Origin value) {
+    out.number(value.stream());
+    out.number(value.number());
+    out.list(value.picked(), FieldWriter::number);
+  }
+
+  /** The origin of a repetition. */
+  public static Terms.Origin readOrigin(FieldReader in) {
+    long stream = in.number();
+    long number = in.number();
+    var picked = in.list(FieldReader::number);
+    if (number < 0 || picked.size() > Terms.Origin.PICKED_MAX) throw new IllegalStateException("message " + number + " with " + picked.size() + " picks");
+    return Terms.Origin.fromRecord(stream, number, picked);
   }
 }

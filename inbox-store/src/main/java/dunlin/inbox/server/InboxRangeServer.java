@@ -483,6 +483,10 @@ final class InboxRangeServer {
     return proposals.run(session, new SessionCommand.Released(session, packetId));
   }
 
+  CompletableFuture<Void> delivered(SessionRef session, List<Integer> packetIds) {
+    return proposals.run(session, new SessionCommand.Delivered(session, packetIds));
+  }
+
   CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
     var page = new CompletableFuture<Page>();
     var present = logic.state().sessions.get(SessionKey.of(session));

@@ -506,6 +506,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return released;
   }
 
+  @Override
+  public CompletableFuture<Void> delivered(SessionRef session, List<Integer> packetIds) {
+    return of(session).delivered(session, packetIds);
+  }
+
   private void stuck(InboxRangeServer range, List<GroupKey> groups) {
     handOvers.note(range, groups);
   }

@@ -58,7 +58,7 @@ final class LoggedDelivery {
       Publication message, Publication.@Nullable Exchange exchange, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
     var terms = acknowledgement == null ? Terms.ANSWERED : acknowledgement.terms();
     boolean once = terms.publishedOnce();
-    return SessionCommand.Append.of(clock.millis(), message, exchange, groups, once, once ? 0 : terms.fence());
+    return SessionCommand.Append.of(clock.millis(), message, exchange, terms.origin(), groups, once, once ? 0 : terms.fence());
   }
 
   private void propose(SessionCommand command, long fence, @Nullable Acknowledgement acknowledgement, Runnable unknown) {

@@ -1,6 +1,7 @@
 package dunlin.inbox.state;
 
 import dunlin.inbox.ConnectionId;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.rows.PacketIds;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.ShardCounters;
@@ -62,6 +63,9 @@ public final class SessionState {
 
   public @Nullable PendingWill will;
   public @Nullable PacketIds receivedPacketIds;
+
+  /** Those of them whose messages connected sessions may not have; null for none. */
+  private @Nullable TreeMap<Integer, OpenExchange> openExchanges;
 
   public SessionState(SessionKey key, String user, long birth) {
     this.key = key;
@@ -209,6 +213,28 @@ public final class SessionState {
     if (receivedPacketIds == null) return;
     receivedPacketIds.remove(packetId);
     if (receivedPacketIds.isEmpty()) receivedPacketIds = null;
+    close(packetId);
+  }
+
+  /** The exchanges whose messages connected sessions may not have, by packet identifier. */
+  public List<OpenExchange> openExchanges() {
+    return openExchanges == null ? List.of() : List.copyOf(openExchanges.values());
+  }
+
+  public @Nullable OpenExchange openExchange(int packetId) {
+    return openExchanges == null ? null : openExchanges.get(packetId);
+  }
+
+  public void open(OpenExchange exchange) {
+    if (openExchanges == null) openExchanges = new TreeMap<>();
+    openExchanges.put(exchange.packetId(), exchange);
+  }
+
+  /** Connected sessions have the message of an exchange, or it has ended. */
+  public void close(int packetId) {
+    if (openExchanges == null) return;
+    openExchanges.remove(packetId);
+    if (openExchanges.isEmpty()) openExchanges = null;
   }
 
   public long birth() {

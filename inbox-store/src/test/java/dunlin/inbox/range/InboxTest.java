@@ -6,13 +6,16 @@ import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.InboxDropReason;
 import dunlin.inbox.InboxLimits;
 import dunlin.inbox.InboxSettings.Sums;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.OverflowPolicy;
+import dunlin.inbox.SessionRef;
 import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.state.Fences;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
+import dunlin.transport.Terms;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
@@ -257,6 +260,64 @@ final class InboxTest {
     h.publish(h.inExchange("p", "a", "2", again.session().epoch(), 5));
 
     assertThat(h.inbox(session)).containsExactly("1", "2");
+  }
+
+  private static Terms.Origin origin(long number) {
+    return new Terms.Origin(-7, number, 1, false, List.of(3L, -4L));
+  }
+
+  private static OpenExchange open(int packetId, long epoch, long number) {
+    return new OpenExchange(packetId, epoch, Terms.Origin.fromRecord(-7, number, List.of(3L, -4L)));
+  }
+
+  @Test
+  void anExchangeIsOpenUntilItsMessageIsDelivered() {
+    var publisher = h.connect("p").session();
+    h.publishFrom(origin(11), h.inExchange("p", "a", "1", publisher.epoch(), 5));
+    h.publishFrom(origin(12), h.inExchange("p", "a", "2", publisher.epoch(), 6));
+    h.publish(h.inExchange("p", "a", "3", publisher.epoch(), 7));
+
+    var next = h.connect("p");
+    assertThat(next.receivedPacketIds()).containsExactly(5, 6, 7);
+    assertThat(next.openExchanges()).containsExactly(open(5, publisher.epoch(), 11), open(6, publisher.epoch(), 12));
+    h.reopen();
+    h.apply(new SessionCommand.Delivered(publisher, List.of(5, 7, 9)));
+    assertThat(h.connect("p").openExchanges()).containsExactly(open(6, publisher.epoch(), 12));
+    h.reopen();
+    var last = h.connect("p");
+    assertThat(last.openExchanges()).containsExactly(open(6, publisher.epoch(), 12));
+    assertThat(last.receivedPacketIds()).containsExactly(5, 6, 7);
+    h.apply(new SessionCommand.Delivered(last.session(), List.of(6)));
+    assertThat(h.connect("p").openExchanges()).as("delivered when it was repeated").isEmpty();
+  }
+
+  @Test
+  void anExchangeIsNotDeliveredBecauseAnEarlierOneWithItsPacketIdentifierWas() {
+    var publisher = h.connect("p").session();
+    h.publishFrom(origin(11), h.inExchange("p", "a", "1", publisher.epoch(), 5));
+    var next = h.connect("p").session();
+    h.apply(new SessionCommand.Released(next, 5));
+    h.publishFrom(origin(12), h.inExchange("p", "a", "2", next.epoch(), 5));
+
+    h.apply(new SessionCommand.Delivered(publisher, List.of(5)));
+
+    assertThat(h.connect("p").openExchanges()).containsExactly(open(5, next.epoch(), 12));
+  }
+
+  @Test
+  void noExchangeIsOpenWhenItIsReleasedOrItsSessionEnds() {
+    var publisher = h.connect("p").session();
+    h.publishFrom(origin(11), h.inExchange("p", "a", "1", publisher.epoch(), 5));
+    h.apply(new SessionCommand.Released(publisher, 5));
+    assertThat(h.connect("p").openExchanges()).isEmpty();
+    var again = h.connect("p").session();
+    h.publishFrom(origin(12), h.inExchange("p", "a", "2", again.epoch(), 5));
+    h.connect("p", true, 3600, null);
+    h.reopen();
+    assertThat(h.connect("p").openExchanges()).isEmpty();
+    h.apply(new SessionCommand.Delivered(again, List.of(5)));
+    h.apply(new SessionCommand.Delivered(new SessionRef(again.tenant(), "nobody", 1), List.of(5)));
+    assertThat(h.connect("p").receivedPacketIds()).isEmpty();
   }
 
   @Test

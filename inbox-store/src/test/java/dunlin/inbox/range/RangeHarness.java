@@ -25,6 +25,7 @@ import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
+import dunlin.transport.Terms;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -185,19 +186,24 @@ public final class RangeHarness {
   public Outcome publish(Publication message, String... groups) {
     var picks = new ArrayList<TopicFilter>();
     for (String group : groups) picks.add(filter(group));
-    return apply(new SessionCommand.Append(now, message, message.exchange(), picks, false, 0));
+    return apply(new SessionCommand.Append(now, message, message.exchange(), null, picks, false, 0));
+  }
+
+  /** Publishes a message that has come by a lane between processes. */
+  Outcome publishFrom(Terms.Origin origin, Publication message) {
+    return apply(new SessionCommand.Append(now, message, message.exchange(), origin, List.of(), false, 0));
   }
 
   /** Publishes a message that is not repeated if it is refused. */
   Outcome publishOnce(Publication message, String... groups) {
     var picks = new ArrayList<TopicFilter>();
     for (String group : groups) picks.add(filter(group));
-    return apply(new SessionCommand.Append(now, message, message.exchange(), picks, true, 0));
+    return apply(new SessionCommand.Append(now, message, message.exchange(), null, picks, true, 0));
   }
 
   /** Publishes for a connection that is closed if the message is refused. */
   Outcome publishFenced(long fence, Publication message) {
-    return apply(new SessionCommand.Append(now, message, message.exchange(), List.of(), false, fence));
+    return apply(new SessionCommand.Append(now, message, message.exchange(), null, List.of(), false, fence));
   }
 
   Outcome acknowledge(SessionRef session, long... sequences) {

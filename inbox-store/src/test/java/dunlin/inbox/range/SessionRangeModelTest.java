@@ -224,7 +224,7 @@ final class SessionRangeModelTest {
     var exchange =
         random.nextInt(3) == 0 ? new Publication.Exchange(session.epoch(), 1 + random.nextInt(4)) : null;
     boolean once = exchange == null && random.nextInt(8) == 0;
-    return new SessionCommand.Append(h.now, message, exchange, groups, once, !once && random.nextInt(3) == 0 ? session.epoch() : 0);
+    return new SessionCommand.Append(h.now, message, exchange, null, groups, once, !once && random.nextInt(3) == 0 ? session.epoch() : 0);
   }
 
   private static TopicFilter filter(Random random) {

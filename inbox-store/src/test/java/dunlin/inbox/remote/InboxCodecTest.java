@@ -216,7 +216,7 @@ class InboxCodecTest {
     if (chance.nextInt(4) == 0) {
       byte[] other = new byte[chance.nextInt(40)];
       chance.nextBytes(other);
-      if (other.length > 0) other[0] = (byte) chance.nextInt(16);
+      if (other.length > 0) other[0] = (byte) chance.nextInt(17);
       return other;
     }
     for (int changes = 1 + chance.nextInt(3); changes > 0; changes--) whole[chance.nextInt(Math.min(whole.length, 300))] = (byte) chance.nextInt();

@@ -114,8 +114,8 @@ final class InboxRun implements InboxCalls.Tier, InboxClient, KeptConnections {
 
   void calls() {
     var session = new SessionRef("t", "c" + random.nextInt(SESSIONS), 1);
-    int kind = random.nextInt(14);
-    if (kind >= 11) {
+    int kind = random.nextInt(15);
+    if (kind >= 12) {
       long[] sequences = random.longs(random.nextInt(3), 1, 1_000).toArray();
       inbox.acknowledge(session, sequences);
       if (sequences.length > 0 && lost.isEmpty()) called.add(new InboxCall.Acknowledge(session, sequences));
@@ -151,6 +151,7 @@ final class InboxRun implements InboxCalls.Tier, InboxClient, KeptConnections {
       case InboxCall.AppendToGroup(var group, var message) -> inbox.appendToGroup(group, message);
       case InboxCall.Received(var session, var number) -> inbox.received(session, number);
       case InboxCall.Released(var session, var packetId) -> inbox.released(session, packetId);
+      case InboxCall.Delivered(var session, var packetIds) -> inbox.delivered(session, packetIds);
       case InboxCall.Fetch(var session, var from, var messagesMax, var bytesMax) -> inbox.fetch(session, from, messagesMax, bytesMax);
       case InboxCall.Statistics() -> inbox.statistics();
     };
@@ -292,6 +293,11 @@ final class InboxRun implements InboxCalls.Tier, InboxClient, KeptConnections {
   @Override
   public CompletableFuture<Void> released(SessionRef session, int packetId) {
     return done(new InboxCall.Released(session, packetId));
+  }
+
+  @Override
+  public CompletableFuture<Void> delivered(SessionRef session, List<Integer> packetIds) {
+    return done(new InboxCall.Delivered(session, packetIds));
   }
 
   @Override

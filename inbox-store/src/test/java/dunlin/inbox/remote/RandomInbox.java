@@ -10,6 +10,7 @@ import dunlin.inbox.InboxClient.Statistics;
 import dunlin.inbox.InboxClient.Subscription;
 import dunlin.inbox.InboxClient.Will;
 import dunlin.inbox.KeptConnections.Owner;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.OtherUserException;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.SessionRef;
@@ -21,6 +22,7 @@ import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
+import dunlin.transport.Terms;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,7 +33,7 @@ import java.util.function.Supplier;
 final class RandomInbox {
   private static final String[] TEXTS = {"", "a", "client", "tënant", "日本", "😀", "x".repeat(300)};
   private static final String[] FILTERS = {"a/b", "#", "+/x", "$share/g/a/#", "$oshare/group/+", "/", "ä"};
-  private static final int CALL_KINDS = 15;
+  private static final int CALL_KINDS = 16;
 
   private final Random random;
 
@@ -104,16 +106,16 @@ final class RandomInbox {
   InboxCall call(int kind) {
     var session = session();
     return switch (kind % CALL_KINDS) {
-      case 11 -> new InboxCall.Acknowledge(session, random.longs(random.nextInt(10), 0, 1_000).toArray());
-      case 12 -> new InboxCall.Missing(connection());
-      case 13 -> new InboxCall.HasSettled(number());
-      case 14 -> new InboxCall.AreMissing(number(), random.longs(random.nextInt(10), 0, 1_000).toArray());
+      case 12 -> new InboxCall.Acknowledge(session, random.longs(random.nextInt(10), 0, 1_000).toArray());
+      case 13 -> new InboxCall.Missing(connection());
+      case 14 -> new InboxCall.HasSettled(number());
+      case 15 -> new InboxCall.AreMissing(number(), random.longs(random.nextInt(10), 0, 1_000).toArray());
       default -> asking(kind, session, connection());
     };
   }
 
   InboxCall.Asking asking(int kind, SessionRef session, ConnectionId connection) {
-    return switch (kind % 11) {
+    return switch (kind % 12) {
       case 0 -> new InboxCall.Connect(connect(session, connection));
       case 1 -> new InboxCall.Subscribe(session, list(4, () -> new Subscription(filter(), options())));
       case 2 -> new InboxCall.Unsubscribe(session, list(4, this::filter));
@@ -123,7 +125,8 @@ final class RandomInbox {
       case 6 -> new InboxCall.AppendToGroup(filter(), publication());
       case 7 -> new InboxCall.Received(session, number());
       case 8 -> new InboxCall.Released(session, 1 + random.nextInt(65_535));
-      case 9 -> new InboxCall.Fetch(session, number(), 1 + random.nextInt(300), random.nextInt(1 << 20));
+      case 9 -> new InboxCall.Delivered(session, list(3, () -> 1 + random.nextInt(65_535)));
+      case 10 -> new InboxCall.Fetch(session, number(), 1 + random.nextInt(300), random.nextInt(1 << 20));
       default -> new InboxCall.Statistics();
     };
   }
@@ -131,7 +134,11 @@ final class RandomInbox {
   Connected connected() {
     return new Connected(
         session(), random.nextBoolean(), list(4, () -> new Subscription(filter(), options())), number(), number(),
-        random.ints(random.nextInt(4), 1, 65_536).toArray(), random.nextBoolean() ? connection() : null);
+        random.ints(random.nextInt(4), 1, 65_536).toArray(), list(3, this::openExchange), random.nextBoolean() ? connection() : null);
+  }
+
+  private OpenExchange openExchange() {
+    return new OpenExchange(1 + random.nextInt(65_535), number(), Terms.Origin.fromRecord(random.nextLong(), number() >>> 1, list(3, this::number)));
   }
 
   List<Boolean> flags() {

@@ -88,6 +88,11 @@ final class ScriptedInbox implements InboxClient {
   }
 
   @Override
+  public CompletableFuture<Void> delivered(SessionRef session, List<Integer> packetIds) {
+    return made(new InboxCall.Delivered(session, packetIds));
+  }
+
+  @Override
   public CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
     return made(new InboxCall.Fetch(session, fromSequence, messagesMax, bytesMax));
   }

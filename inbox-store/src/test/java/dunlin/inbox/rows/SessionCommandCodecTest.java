@@ -13,6 +13,7 @@ import dunlin.inbox.range.RangeHarness;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
+import dunlin.transport.Terms;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Random;
@@ -44,17 +45,19 @@ final class SessionCommandCodecTest {
         new SessionCommand.Unsubscribe(session, List.of(RangeHarness.filter("$share/g//"))),
         new SessionCommand.Disconnect(Long.MAX_VALUE, session, true, 10, 11),
         new SessionCommand.Append(
-            5, message, new Publication.Exchange(9, 65_535), List.of(RangeHarness.filter("$share/g/a")), false, 0),
-        new SessionCommand.Append(5, message, null, List.of(), true, 0),
-        new SessionCommand.Append(5, message.asRepetition(), null, List.of(), false, 0),
-        new SessionCommand.Append(5, message.asRepetition(), new Publication.Exchange(9, 1), List.of(), false, 0),
-        new SessionCommand.Append(5, message, new Publication.Exchange(9, 1), List.of(), false, Long.MIN_VALUE),
+            5, message, new Publication.Exchange(9, 65_535), new Terms.Origin(Long.MIN_VALUE, Long.MAX_VALUE, 0, true, List.of(-1L, 7L)), List.of(RangeHarness.filter("$share/g/a")), false, 0),
+        new SessionCommand.Append(5, message, null, null, List.of(), true, 0),
+        new SessionCommand.Append(5, message.asRepetition(), null, null, List.of(), false, 0),
+        new SessionCommand.Append(5, message.asRepetition(), new Publication.Exchange(9, 1), null, List.of(), false, 0),
+        new SessionCommand.Append(5, message, new Publication.Exchange(9, 1), null, List.of(), false, Long.MIN_VALUE),
         new SessionCommand.AppendTo(5, session, options, 17, List.of(message, message)),
         new SessionCommand.AppendToGroup(5, RangeHarness.filter("$share/g/a"), message),
         new SessionCommand.Acknowledge(session, new long[] {1, 2, 3, 1000, 7, Long.MAX_VALUE}, true),
         new SessionCommand.Acknowledge(session, new long[0], false),
         new SessionCommand.Received(session, 1L << 40),
         new SessionCommand.Released(session, 1),
+        new SessionCommand.Delivered(session, List.of(1, 65_535)),
+        new SessionCommand.Delivered(session, List.of()),
         new SessionCommand.WillPublished("t", "c", 3),
         new SessionCommand.Tick(1, 2, 3),
         new SessionCommand.FrontendGone(1, "node", 2, 3),
@@ -62,11 +65,11 @@ final class SessionCommandCodecTest {
         new SessionCommand.Remove(1, "t", "c"),
         new SessionCommand.DrainGroup(1, new GroupKey("t", RangeHarness.filter("$share/g/a")), 4),
         new SessionCommand.AppendOfExchange(
-            Long.MAX_VALUE, 65_535, new SessionCommand.Append(5, message, null, List.of(RangeHarness.filter("$share/g/a")), false, 7)),
+            Long.MAX_VALUE, 65_535, new SessionCommand.Append(5, message, null, null, List.of(RangeHarness.filter("$share/g/a")), false, 7)),
         new SessionCommand.ForgetExchange("t", "c", 9, 65_535),
         new SessionCommand.ForgetExchange("t", "c", 9, 0),
         new SessionCommand.Beside(1, 1L << 40, Long.MAX_VALUE, new SessionCommand.Remove(1, "t", "c")),
-        new SessionCommand.Beside(0, 0, 5, new SessionCommand.Append(5, message, null, List.of(), true, 0)));
+        new SessionCommand.Beside(0, 0, 5, new SessionCommand.Append(5, message, null, null, List.of(), true, 0)));
   }
 
   @ParameterizedTest
