@@ -162,10 +162,12 @@ class WithheldMessagesIT {
         seesTheOpenOneOnly(ruled, client, 1);
       }
       publishBoth(admin, 2, false);
+      long before = ruled.withheld();
       ruled.change(NONE);
       try (var client = ruled.durable("reader", "c")) {
         assertThat(client.sessionPresent()).isTrue();
-        await().atMost(TestBroker.SOON).until(() -> ruled.withheld() == 3);
+        // Both of them, and the open one from before if the client had no time to acknowledge it.
+        await().atMost(TestBroker.SOON).until(() -> ruled.withheld() >= before + 2);
         await().atMost(TestBroker.SOON).until(() -> ruled.broker().node().clients("c", "", 1).getFirst().subscriptions() == 0);
         assertThat(messages(client)).isEmpty();
       }
