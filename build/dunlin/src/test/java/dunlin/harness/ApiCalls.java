@@ -33,12 +33,18 @@ public final class ApiCalls implements AutoCloseable {
     }
 
     public String member(String name) {
-      return json().get(name).getAsString();
+      return present(name).getAsString();
+    }
+
+    private JsonElement present(String name) {
+      JsonElement member = json().get(name);
+      if (member == null) throw new AssertionError("no '" + name + "' in the answer " + status + ": " + text);
+      return member;
     }
 
     public List<String> members(String name) {
       List<String> values = new ArrayList<>();
-      for (JsonElement row : json().getAsJsonArray("items")) values.add(row.getAsJsonObject().get(name).getAsString());
+      for (JsonElement row : present("items").getAsJsonArray()) values.add(row.getAsJsonObject().get(name).getAsString());
       return values;
     }
   }
