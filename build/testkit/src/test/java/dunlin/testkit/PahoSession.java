@@ -21,6 +21,9 @@ import org.eclipse.paho.mqttv5.common.packet.MqttProperties;
 final class PahoSession implements AutoCloseable, MqttCallback {
   private static final int SECONDS = 30;
 
+  /** The reason code in CONNACK of a broker that cannot serve the client now. */
+  private static final int UNAVAILABLE = 0x88;
+
   private final MqttClient client;
   private final MqttConnectionOptions options = new MqttConnectionOptions();
   private final boolean sessionPresent;
@@ -34,7 +37,19 @@ final class PahoSession implements AutoCloseable, MqttCallback {
     options.setConnectionTimeout(SECONDS);
     options.setCleanStart(false);
     options.setSessionExpiryInterval(expirySeconds);
-    sessionPresent = client.connectWithResult(options).getSessionPresent();
+    sessionPresent = connectOnceServed();
+  }
+
+  /** Connects again while the broker says that it is unavailable, as in the moment in which the leadership of the sessions moves. */
+  private boolean connectOnceServed() throws MqttException {
+    long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
+    while (true) {
+      try {
+        return client.connectWithResult(options).getSessionPresent();
+      } catch (MqttException e) {
+        if (e.getReasonCode() != UNAVAILABLE || System.nanoTime() > until) throw e;
+      }
+    }
   }
 
   boolean sessionPresent() {
