@@ -84,21 +84,7 @@ public final class RetainRepair {
   /** Removes the message of a topic; returns whether there was one. */
   public boolean remove(String tenant, String topic) {
     var result = new CompletableFuture<RetainResult>();
-    boolean queued =
-        range.propose(
-            new RetainCommand.Clear(TopicKeys.of(tenant, topic)),
-            new Completion<>() {
-              @Override
-              public void done(RetainResult value) {
-                result.complete(value);
-              }
-
-              @Override
-              public void failed(StoreException failure) {
-                result.completeExceptionally(failure);
-              }
-            });
-    if (!queued) throw new StoreException("the queue of the range of retained messages is full");
+    if (!range.propose(new RetainCommand.Clear(TopicKeys.of(tenant, topic)), Completion.of(result))) throw new StoreException("the queue of the range of retained messages is full");
     return result.join() instanceof RetainResult.Removed(int messages) && messages > 0;
   }
 }

@@ -79,21 +79,7 @@ public final class AccessServer implements AccessClient, AutoCloseable {
 
   private CompletableFuture<AccessResult> propose(AccessCommand command) {
     var answer = new CompletableFuture<AccessResult>();
-    boolean taken =
-        range.propose(
-            command,
-            new Completion<>() {
-              @Override
-              public void done(AccessResult result) {
-                answer.complete(result);
-              }
-
-              @Override
-              public void failed(StoreException failure) {
-                answer.completeExceptionally(failure);
-              }
-            });
-    if (!taken) answer.completeExceptionally(new StoreException("too many changes of users, roles and bans are waiting"));
+    if (!range.propose(command, Completion.of(answer))) answer.completeExceptionally(new StoreException("too many changes of users, roles and bans are waiting"));
     return answer;
   }
 

@@ -106,21 +106,7 @@ final class MetaRange {
     var here = replica;
     if (here == null) throw new StoreException("this node has no replica of the meta range");
     var answer = new CompletableFuture<PlacementResult>();
-    boolean taken =
-        here.propose(
-            command,
-            new Completion<>() {
-              @Override
-              public void done(PlacementResult result) {
-                answer.complete(result);
-              }
-
-              @Override
-              public void failed(StoreException failure) {
-                answer.completeExceptionally(failure);
-              }
-            });
-    if (!taken) throw new StoreException("the meta range's queue is full");
+    if (!here.propose(command, Completion.of(answer))) throw new StoreException("the meta range's queue is full");
     try {
       return answer.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException e) {

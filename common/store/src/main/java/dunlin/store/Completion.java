@@ -1,5 +1,7 @@
 package dunlin.store;
 
+import java.util.concurrent.CompletableFuture;
+
 /**
  * Called once with the outcome of a proposed command. Success is reported on the range's applying thread; failure on a
  * thread of the store, or on the caller's own from inside {@link Range#propose} when the command is refused at once.
@@ -15,4 +17,19 @@ public interface Completion<R> {
    * unknown: it may or may not be applied.
    */
   void failed(StoreException failure);
+
+  /** Completes a future with the outcome. What depends on it runs on the thread that is called here, so it must be quick, too. */
+  static <R> Completion<R> of(CompletableFuture<R> outcome) {
+    return new Completion<>() {
+      @Override
+      public void done(R result) {
+        outcome.complete(result);
+      }
+
+      @Override
+      public void failed(StoreException failure) {
+        outcome.completeExceptionally(failure);
+      }
+    };
+  }
 }

@@ -112,21 +112,7 @@ public final class InboxRepair {
 
   private static SessionResult run(Part part, SessionCommand command, RemovedRoutes routes) {
     var result = new CompletableFuture<SessionResult>();
-    boolean queued =
-        part.range().propose(
-            command,
-            new Completion<>() {
-              @Override
-              public void done(SessionResult value) {
-                result.complete(value);
-              }
-
-              @Override
-              public void failed(StoreException failure) {
-                result.completeExceptionally(failure);
-              }
-            });
-    if (!queued) throw new StoreException("the queue of the session range is full");
+    if (!part.range().propose(command, Completion.of(result))) throw new StoreException("the queue of the session range is full");
     var done = answer(result);
     for (Effects.RouteChange change : List.copyOf(done.effects().routes()))
       if (!change.wanted()) routes.remove(change.route().shard(), change.route().tenant(), change.route().filter());
