@@ -48,7 +48,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
@@ -244,7 +243,7 @@ public final class Cluster implements AutoCloseable {
         new RangeLoads(threadName("loads"), self, replicas, settings.operations().splits(), settings.heartbeat());
     var reach =
         new NodeReach(
-            threadName("reach"), belongs.cluster(), calls, this::others, settings.heartbeat(), settings.lease().dividedBy(4), settings.lease().dividedBy(2));
+            threadName("reach"), belongs.cluster(), calls, () -> known.servicesBut(self), settings.heartbeat(), settings.lease().dividedBy(4), settings.lease().dividedBy(2));
     var reporter = new NodeReporter(self, incarnation, replicas, loads, reach);
     var heartbeat = new Heartbeat(threadName("heartbeat"), node, reporter, followedTerm, known, client, settings, meters);
     synchronized (this) {
@@ -256,16 +255,6 @@ public final class Cluster implements AutoCloseable {
       heartbeat.start();
     }
     log.info("Node {} belongs to cluster {}", self, belongs.cluster());
-  }
-
-  /** Where the other nodes of the cluster answer. */
-  private Map<UUID, NodeAddress> others() {
-    var addresses = new HashMap<UUID, NodeAddress>();
-    for (var other : known.map().nodes().values()) {
-      if (other.state() == ClusterNode.State.LEFT || other.id().equals(self)) continue;
-      known.service(other.id()).ifPresent(at -> addresses.put(other.id(), at));
-    }
-    return addresses;
   }
 
   /**

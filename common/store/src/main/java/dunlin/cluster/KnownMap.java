@@ -10,6 +10,7 @@ import dunlin.store.Member;
 import dunlin.store.StoreException;
 import dunlin.store.disk.DurableFile;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -97,6 +98,16 @@ final class KnownMap {
   /** Where a node's cluster service answers. */
   Optional<NodeAddress> service(UUID node) {
     return port(node, SERVICE);
+  }
+
+  /** Where the cluster services of all nodes but one answer, of those that belong to the cluster. */
+  Map<UUID, NodeAddress> servicesBut(UUID one) {
+    var addresses = new HashMap<UUID, NodeAddress>();
+    for (var node : map.nodes().values()) {
+      if (node.state() == ClusterNode.State.LEFT || node.id().equals(one)) continue;
+      service(node.id()).ifPresent(at -> addresses.put(node.id(), at));
+    }
+    return addresses;
   }
 
   /** Where a node's Raft answers. */
