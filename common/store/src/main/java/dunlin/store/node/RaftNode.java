@@ -13,6 +13,7 @@ import java.net.ServerSocket;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
@@ -48,8 +49,7 @@ public final class RaftNode {
   private final PeerCallsOnly peerCalls;
   private final ClusterSettings cluster;
   private final @Nullable PeerTls tls;
-  private final @Nullable PeerConnections connections; // null without peers
-  private final @Nullable LostAnswers lost; // null without peers
+  private final List<PeerDuty> duties;
   private final ClientId clientId = ClientId.randomId();
   private final AtomicLong calls = new AtomicLong();
 
@@ -57,19 +57,23 @@ public final class RaftNode {
 
   private long tlsReadNanos = System.nanoTime(); // used by the maintenance thread only
 
+  /** What is done about peers once a second; nothing without any. */
+  @FunctionalInterface
+  private interface PeerDuty {
+    void look(long nowNanos) throws IOException;
+  }
+
   private RaftNode(
       RaftServer server,
       PeerCallsOnly peerCalls,
       ClusterSettings cluster,
       @Nullable PeerTls tls,
-      @Nullable PeerConnections connections,
-      @Nullable LostAnswers lost) {
+      List<PeerDuty> duties) {
     this.server = server;
     this.peerCalls = peerCalls;
     this.cluster = cluster;
     this.tls = tls;
-    this.connections = connections;
-    this.lost = lost;
+    this.duties = duties;
   }
 
   public static RaftNode build(
@@ -92,8 +96,8 @@ public final class RaftNode {
             .setOption(RaftStorage.StartupOption.RECOVER)
             .build();
     callers.serve(server);
-    boolean peers = settings.cluster().hasPeers();
-    return new RaftNode(server, peerCalls, settings.cluster(), tls, peers ? new PeerConnections(server) : null, peers ? new LostAnswers(server) : null);
+    List<PeerDuty> duties = settings.cluster().hasPeers() ? List.of(new PeerConnections(server)::retry, new LostAnswers(server)::look) : List.of();
+    return new RaftNode(server, peerCalls, settings.cluster(), tls, duties);
   }
 
   public RaftServer server() {
@@ -112,12 +116,12 @@ public final class RaftNode {
    * second.
    */
   public void reconnect(long nowNanos) {
-    if (connections == null || lost == null) return;
-    try {
-      connections.retry(nowNanos);
-      lost.look(nowNanos);
-    } catch (IOException | RuntimeException e) { // a group, or the server, is being closed
-      log.debug("Peers are not tried again this time", e);
+    for (PeerDuty duty : duties) {
+      try {
+        duty.look(nowNanos);
+      } catch (IOException | RuntimeException e) { // a group, or the server, is being closed
+        log.debug("Peers are not tried again this time", e);
+      }
     }
   }
 
