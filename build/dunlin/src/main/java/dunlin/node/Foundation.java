@@ -274,7 +274,7 @@ final class Foundation implements AutoCloseable {
     beans.register("Doctor", new Doctor(beans, dataDirectory(), diskFreeMin(), probes::unready));
     PeerBeans others = new PeerBeans(beans, id());
     peers = others;
-    beans.register("AllNodes", new AllNodes(beans, others));
+    beans.register("AllNodes", new AllNodes(others));
     beans.register("Explanation", new Explainer(beans, others));
     if (settings.get(NodeSettings.ADMIN_PORT) < 0) return;
     String tokenFile = settings.get(NodeSettings.ADMIN_TOKEN_FILE);

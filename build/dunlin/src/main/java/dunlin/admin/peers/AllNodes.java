@@ -6,14 +6,11 @@ import dunlin.broker.client.ClientsMXBean;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
 import dunlin.broker.client.ClientsMXBean.GroupOfClients;
-import dunlin.cluster.ClusterMXBean;
 import dunlin.cluster.ClusterMXBean.NodeRow;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.SessionsMXBean.GroupOfSessions;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.inbox.server.SessionReplica;
-import dunlin.runtime.metrics.NodeBeans;
-import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -38,11 +35,9 @@ public final class AllNodes implements AllNodesMXBean {
   private static final String READY = "ready";
   private static final Comparator<ClientRow> BY_NAME = Comparator.comparing(ClientRow::clientId).thenComparing(ClientRow::node);
 
-  private final NodeBeans beans;
   private final PeerBeans peers;
 
-  public AllNodes(NodeBeans beans, PeerBeans peers) {
-    this.beans = beans;
+  public AllNodes(PeerBeans peers) {
     this.peers = peers;
   }
 
@@ -84,8 +79,7 @@ public final class AllNodes implements AllNodesMXBean {
     Gathered<List<R>> gathered = peers.ofOtherFrontends(ClientsMXBean.class, question);
     List<R> found = gathered.answers().values().stream().flatMap(List::stream).toList();
     if (found.isEmpty() && !gathered.unanswered().isEmpty()) {
-      String sentence = "the client is not connected to a node that has answered; " + String.join("; ", gathered.unanswered());
-      throw new UncheckedIOException(sentence, new IOException(sentence));
+      throw PeerBeans.unanswered("the client is not connected to a node that has answered; " + String.join("; ", gathered.unanswered()));
     }
     return found;
   }
@@ -135,7 +129,7 @@ public final class AllNodes implements AllNodesMXBean {
   @Override
   public List<NodeHealth> health() {
     Predicate<NodeRow> member = row -> !row.state().equals("LEFT");
-    List<NodeRow> nodes = beans.find(ClusterMXBean.class).map(ClusterMXBean::getNodes).orElseGet(List::of).stream().filter(member).toList();
+    List<NodeRow> nodes = peers.nodes().stream().filter(member).toList();
     Gathered<Said> gathered = peers.ofAll(NodeMXBean.class, member, Said::by);
     if (nodes.isEmpty()) return gathered.answers().entrySet().stream().map(each -> health(each.getKey(), "", "JOINED", each.getValue())).toList();
     return nodes.stream()
@@ -143,7 +137,7 @@ public final class AllNodes implements AllNodesMXBean {
             row -> {
               Said said = gathered.answers().get(row.id());
               if (said != null) return health(row.id(), row.host(), row.state(), said);
-              String why = gathered.unanswered().stream().filter(sentence -> sentence.contains(row.id())).findFirst().orElse("it has not answered");
+              String why = gathered.silent().getOrDefault(row.id(), "it has not answered");
               return new NodeHealth(row.id(), row.host(), row.state(), false, why, false, why, "", 0);
             })
         .toList();

@@ -76,11 +76,12 @@ public final class PeerBeans {
    * Answers of some nodes.
    *
    * @param answers by the ids of the nodes that have answered, this one first
-   * @param unanswered a sentence for each node that has not
+   * @param silent by the ids of those that have not, a sentence that says why
    */
-  public record Gathered<R>(SequencedMap<String, R> answers, List<String> unanswered) {
-    public Gathered {
-      unanswered = List.copyOf(unanswered);
+  public record Gathered<R>(SequencedMap<String, R> answers, SequencedMap<String, String> silent) {
+    /** A sentence for each node that has not answered. */
+    public List<String> unanswered() {
+      return List.copyOf(silent.values());
     }
   }
 
@@ -110,6 +111,11 @@ public final class PeerBeans {
       }
     }
     throw unanswered(what + " have no leader that this node knows; ask again soon");
+  }
+
+  /** The nodes of the cluster, this one too; none when it belongs to no cluster. */
+  List<NodeRow> nodes() {
+    return beans.find(ClusterMXBean.class).map(ClusterMXBean::getNodes).orElseGet(List::of);
   }
 
   /** The node that leads by the last heartbeat, and behind it those that could since. */
@@ -156,36 +162,35 @@ public final class PeerBeans {
     beans.find(shape).ifPresent(own -> answers.put(node, question.apply(own)));
     Gathered<R> others = ofOthers(shape, which, question);
     answers.putAll(others.answers());
-    return new Gathered<>(answers, others.unanswered());
+    return new Gathered<>(answers, others.silent());
   }
 
   private <T, R> Gathered<R> ofOthers(Class<T> shape, Predicate<NodeRow> which, Function<T, R> question) {
     SequencedMap<String, R> answers = new LinkedHashMap<>();
-    List<NodeRow> others =
-        beans.find(ClusterMXBean.class).map(ClusterMXBean::getNodes).orElseGet(List::of).stream().filter(which.and(row -> !row.id().equals(node))).toList();
-    List<String> unanswered = new ArrayList<>();
+    SequencedMap<String, String> silent = new LinkedHashMap<>();
+    List<NodeRow> others = nodes().stream().filter(which.and(row -> !row.id().equals(node))).toList();
     List<Callable<R>> questions = new ArrayList<>();
     for (NodeRow other : others) questions.add(() -> question.apply(proxy(shape, (method, arguments) -> ask(other.id(), shape, method, arguments))));
     try (var asking = Executors.newFixedThreadPool(AT_A_TIME, Thread.ofVirtual().name("dunlin-admin-peers").factory())) {
       List<Future<R>> asked = asking.invokeAll(questions, ALL_SECONDS, TimeUnit.SECONDS);
-      for (int i = 0; i < asked.size(); i++) note(others.get(i).id(), asked.get(i), answers, unanswered);
+      for (int i = 0; i < asked.size(); i++) note(others.get(i).id(), asked.get(i), answers, silent);
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
       throw unanswered("the other nodes were not waited for any longer");
     }
-    return new Gathered<>(answers, unanswered);
+    return new Gathered<>(answers, silent);
   }
 
-  private <R> void note(String of, Future<R> asked, Map<String, R> answers, List<String> unanswered) throws InterruptedException {
+  private <R> void note(String of, Future<R> asked, Map<String, R> answers, Map<String, String> silent) throws InterruptedException {
     try {
       answers.put(of, asked.get());
     } catch (CancellationException late) {
-      unanswered.add("%s was not waited for: all nodes have %d s together".formatted(named(of), ALL_SECONDS));
+      silent.put(of, "%s was not waited for: all nodes have %d s together".formatted(named(of), ALL_SECONDS));
     } catch (ExecutionException failure) {
       switch (failure.getCause()) {
         case AbsentException _ -> {}
-        case UncheckedIOException silent -> unanswered.add(String.valueOf(silent.getMessage()));
-        case IllegalStateException refused -> unanswered.add(named(of) + " cannot answer: " + refused.getMessage());
+        case UncheckedIOException failed -> silent.put(of, String.valueOf(failed.getMessage()));
+        case IllegalStateException refused -> silent.put(of, named(of) + " cannot answer: " + refused.getMessage());
         case RuntimeException wrong -> throw wrong;
         case null, default -> throw new IllegalStateException(failure);
       }
@@ -193,16 +198,11 @@ public final class PeerBeans {
   }
 
   private String named(String of) {
-    String host =
-        beans.find(ClusterMXBean.class).map(ClusterMXBean::getNodes).orElseGet(List::of).stream()
-            .filter(row -> row.id().equals(of))
-            .map(row -> " at " + row.host())
-            .findFirst()
-            .orElse("");
+    String host = nodes().stream().filter(row -> row.id().equals(of)).map(row -> " at " + row.host()).findFirst().orElse("");
     return "node " + of + host;
   }
 
-  private static UncheckedIOException unanswered(String sentence) {
+  static UncheckedIOException unanswered(String sentence) {
     return new UncheckedIOException(sentence, new IOException(sentence));
   }
 
