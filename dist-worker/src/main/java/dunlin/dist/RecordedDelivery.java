@@ -49,7 +49,7 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   }
 
   /**
-   * @param terms for the recorder: it is told what was picked for groups, for a repetition by the client's next connection
+   * @param terms for the recorder: with what was picked for groups, which a repetition by the client's next connection needs
    * @param acknowledgement expects one answer from this object, beside those of the destinations
    */
   RecordedDelivery(
@@ -75,7 +75,7 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   protected void complete(ReasonCode reason) {
     recorded = reason;
     boolean bounded = message.exchange() == null && reason == ReasonCode.QUOTA_EXCEEDED;
-    if (reason.isError() && !bounded) acknowledgement.answer(reason);
+    if ((reason.isError() && !bounded) || held.isEmpty()) acknowledgement.answer(reason);
     else thread.execute(this);
   }
 
