@@ -316,7 +316,7 @@ final class InboxTest {
     h.reopen();
     assertThat(h.connect("p").openExchanges()).isEmpty();
     h.apply(new SessionCommand.Delivered(again, List.of(5)));
-    h.apply(new SessionCommand.Delivered(new SessionRef(again.tenant(), "nobody", 1), List.of(5)));
+    h.apply(new SessionCommand.Delivered(new SessionRef(again.tenant(), "another", 1), List.of(5)));
     assertThat(h.connect("p").receivedPacketIds()).isEmpty();
   }
 

@@ -145,7 +145,7 @@ final class NodeChoice {
 
   /**
    * The transfers of all leaderships that a voter should have which reaches more nodes than the leader: first one that reaches the most, then one that prefers
-   * such ranges, then one with the fewest leaderships. Leaders must reach each other, and all frontends must reach them. A node that nobody reaches is missing
+   * such ranges, then one with the fewest leaderships. Leaders must reach each other, and all frontends must reach them. A node that no other one reaches is missing
    * to all alike, so its loss moves nothing.
    */
   static List<TransferLeadership> towardsReach(ClusterMap map, ClusterObservation observation, OperationSettings settings) {
