@@ -104,7 +104,7 @@ class QuestionCallsTest {
   }
 
   @Test
-  void whatGoesWrongIsAFailureWithASentence() throws IOException {
+  void whatGoesWrongIsAFailureWithASentence() throws Exception {
     assertThatThrownBy(() -> ask("wait", SHORT)).isInstanceOf(IOException.class).hasMessage("did not answer within 1 s");
     assertThatThrownBy(() -> ask("fail", LONG)).isInstanceOf(IOException.class).hasMessageContaining("it could not answer; its log says why");
     assertThatThrownBy(() -> ask("large", LONG)).isInstanceOf(IOException.class).hasMessageContaining("ask for fewer rows");
@@ -112,8 +112,9 @@ class QuestionCallsTest {
     assertThat(count("dunlin.links.questions.failed")).isEqualTo(4);
     assertThat(text(ask("this", LONG))).as("after all this").isEqualTo("answer to this");
 
-    server.shutdownNow();
-    assertThatThrownBy(() -> ask("this", LONG)).isInstanceOf(IOException.class).hasMessageContaining("cannot be reached");
+    LinkPeer gone = there(); // a server that has ended no longer says where it was
+    server.shutdownNow().awaitTermination();
+    assertThatThrownBy(() -> calls.ask(gone, bytes("this"), LONG)).isInstanceOf(IOException.class).hasMessageContaining("cannot be reached");
   }
 
   @Test
