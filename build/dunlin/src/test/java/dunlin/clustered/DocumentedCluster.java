@@ -5,8 +5,10 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -14,23 +16,34 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
-/** Brokers on this machine that are started by the commands of a document, as they stand there. If the ports there are in use, all of them are replaced by others. */
+/**
+ * Brokers on this machine that are started by the commands of a document, as they stand there. If the ports there are in use, or another test has them for brokers
+ * that it has yet to launch, all of them are replaced by others.
+ */
 final class DocumentedCluster implements AutoCloseable {
   private static final int MQTT = 1_883;
   private static final int SERVICE = 7_100;
+  private static final int SHIFT_MAX = 20_000;
 
   /** The ports of MQTT and of calls, which are spaced so that each broker has the next one for Raft. */
   private static final Pattern PORT = Pattern.compile("(?<=[=:])(188[3-7]|71[0-4]0)\\b");
 
   private final Path directory;
   private final List<String> commands;
-  private final int shift;
+  private final Ports ports;
   private final List<BrokerProcess> brokers = new CopyOnWriteArrayList<>();
 
-  private DocumentedCluster(Path directory, List<String> commands, int shift) {
+  /**
+   * What is added to the ports so that all are free: 0 where nothing else uses them.
+   *
+   * @param claim a lock on a file, which keeps tests of other processes from these ports until it is closed
+   */
+  private record Ports(int shift, FileChannel claim) {}
+
+  private DocumentedCluster(Path directory, List<String> commands, Ports ports) {
     this.directory = directory;
     this.commands = commands;
-    this.shift = shift;
+    this.ports = ports;
   }
 
   /**
@@ -47,18 +60,23 @@ final class DocumentedCluster implements AutoCloseable {
       String section = text.substring(text.indexOf("\n" + heading + "\n") + 1);
       int end = section.indexOf("\n#");
       var commands = section.substring(0, end < 0 ? section.length() : end).lines().filter(line -> line.startsWith("    " + script)).map(String::strip).toList();
-      return new DocumentedCluster(directory, commands, shift(commands.size()));
+      return new DocumentedCluster(directory, commands, claim(commands.size()));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
   }
 
-  /** What must be added to the ports so that all are free: 0 where nothing else uses them. */
-  private static int shift(int brokers) {
-    return IntStream.iterate(0, shift -> shift < 20_000, shift -> shift + 50)
-        .filter(shift -> IntStream.range(0, brokers).allMatch(i -> isFree(MQTT + shift + i) && isFree(SERVICE + shift + 10 * i) && isFree(SERVICE + 1 + shift + 10 * i)))
-        .findFirst()
-        .orElseThrow();
+  private static Ports claim(int brokers) throws IOException {
+    for (int shift = 0; shift < SHIFT_MAX; shift += 50) {
+      var file = FileChannel.open(Path.of(System.getProperty("java.io.tmpdir"), "dunlin-documented-ports-" + shift), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+      if (file.tryLock() != null && areFree(shift, brokers)) return new Ports(shift, file);
+      file.close();
+    }
+    throw new IllegalStateException("no ports are free");
+  }
+
+  private static boolean areFree(int shift, int brokers) {
+    return IntStream.range(0, brokers).allMatch(i -> isFree(MQTT + shift + i) && isFree(SERVICE + shift + 10 * i) && isFree(SERVICE + 1 + shift + 10 * i));
   }
 
   private static boolean isFree(int port) {
@@ -75,7 +93,7 @@ final class DocumentedCluster implements AutoCloseable {
 
   /** The port for clients that the document gives to a broker, or the one in its place. */
   int port(int broker) {
-    return MQTT + shift + broker;
+    return MQTT + ports.shift + broker;
   }
 
   /** Those that have been launched. */
@@ -92,6 +110,7 @@ final class DocumentedCluster implements AutoCloseable {
   }
 
   private String shifted(String command) {
+    int shift = ports.shift;
     if (shift == 0) return command;
     String moved = PORT.matcher(command).replaceAll((MatchResult port) -> String.valueOf(Integer.parseInt(port.group()) + shift));
     if (!command.contains("tcp.port=")) moved += " -Ddunlin.listeners.tcp.port=" + (MQTT + shift);
@@ -101,5 +120,10 @@ final class DocumentedCluster implements AutoCloseable {
   @Override
   public void close() {
     brokers.forEach(BrokerProcess::close);
+    try {
+      ports.claim.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 }
