@@ -605,6 +605,11 @@ final class Connection extends KeepAliveWheel.Watched
     end(reason, explanation, "");
   }
 
+  @Override
+  public void takenOver() {
+    loop().afterSockets(() -> fail(ReasonCode.SESSION_TAKEN_OVER, "another connection uses this client identifier"));
+  }
+
   /** Closes the connection and sends the client away, to another server if there is a reference. */
   void sendAway(ReasonCode reason, String explanation, String serverReference) {
     end(reason, explanation, serverReference);
@@ -626,7 +631,7 @@ final class Connection extends KeepAliveWheel.Watched
   public void storeFailed(String what, @Nullable Throwable failure) {
     Throwable cause = failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
     if (cause instanceof StaleSessionException) {
-      fail(ReasonCode.SESSION_TAKEN_OVER, null);
+      takenOver();
       return;
     }
     loop().meters().storeFailed();

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -140,12 +141,12 @@ public final class Reception implements KeptConnections {
 
   @Override
   public void displaced(ConnectionId connection) {
-    end(connection, ReasonCode.SESSION_TAKEN_OVER, "another connection uses this client identifier");
+    onConnection(connection, Connection::takenOver);
   }
 
   @Override
   public void dismissed(ConnectionId connection) {
-    end(connection, ReasonCode.ADMINISTRATIVE_ACTION, "an operator has ended the connection");
+    onConnection(connection, target -> target.fail(ReasonCode.ADMINISTRATIVE_ACTION, "an operator has ended the connection"));
   }
 
   @Override
@@ -153,15 +154,16 @@ public final class Reception implements KeptConnections {
     LoopConnections part = partOf(connection);
     if (part == null) return CompletableFuture.completedFuture(null);
     var settled = new CompletableFuture<Void>();
-    part.loop().post(
-        () -> {
-          LiveSession session = part.sessionOf(connection.number());
-          // A DISCONNECT that has been read is noted by a task that is queued already; see Connection.close.
-          Runnable behind = () -> part.loop().executor().execute(() -> leaving.told(connection.number()).thenRun(() -> settled.complete(null)));
-          if (session == null || session.settled()) behind.run();
-          else session.inbound().whenSettled(behind);
-        });
+    part.loop().post(() -> part.loop().afterSockets(() -> answerWhenSettled(part, connection.number(), settled)));
     return settled;
+  }
+
+  private void answerWhenSettled(LoopConnections part, long connection, CompletableFuture<Void> settled) {
+    LiveSession session = part.sessionOf(connection);
+    // A DISCONNECT that has been read is noted by a task that is queued already; see Connection.close.
+    Runnable behind = () -> part.loop().executor().execute(() -> leaving.told(connection).thenRun(() -> settled.complete(null)));
+    if (session == null || session.settled()) behind.run();
+    else session.inbound().whenSettled(behind);
   }
 
   @Override
@@ -194,13 +196,13 @@ public final class Reception implements KeptConnections {
     return leaving.knows(connection);
   }
 
-  private void end(ConnectionId connection, ReasonCode reason, String explanation) {
+  private void onConnection(ConnectionId connection, Consumer<Connection> task) {
     LoopConnections part = partOf(connection);
     if (part == null) return;
     part.loop().post(
         () -> {
           Connection target = part.table().get(connection.number());
-          if (target != null) target.fail(reason, explanation);
+          if (target != null) task.accept(target);
         });
   }
 

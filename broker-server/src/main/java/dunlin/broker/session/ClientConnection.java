@@ -78,6 +78,12 @@ public interface ClientConnection extends Loop.Written {
   void fail(ReasonCode reason, @Nullable String explanation);
 
   /**
+   * Closes the connection soon, because another one has its session. What its client has sent by now is processed first: a DISCONNECT among it discards the
+   * will.
+   */
+  void takenOver();
+
+  /**
    * Closes the connection, because a store failed to process the client's packet. If the session was taken over, the
    * new owner's side closes this connection.
    */

@@ -397,7 +397,7 @@ public final class InboundPublishes implements Feedback {
   private void acknowledge(PendingPublish publish) {
     ReasonCode reason = publish.reason();
     if (reason == ReasonCode.SESSION_TAKEN_OVER) {
-      session.connection().fail(reason, null);
+      session.connection().takenOver();
     } else if (reason.isError()) {
       acknowledgeError(publish);
     } else {

@@ -105,6 +105,43 @@ class ReturningClientTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(ints = {0, 60})
+  void hasDisconnectedAlthoughTheLoopHearsOfItsNextConnectionFirst(int expirySeconds, @TempDir Path data) throws Exception {
+    var held = new CountDownLatch(1);
+    try (RealTiers broker = new RealTiers(data, OpenFrontend.settings(LOOPS))) {
+      broker.frontend.listen();
+      try (Client first = Client.of(broker);
+          Client same = Client.of(broker);
+          Client other = same.loop() == first.loop() ? Client.of(broker) : same) {
+        LoopClient subscriber = LoopClient.connected(broker.frontend, other.loop(), 's', 0);
+        subscriber.send("82070001000001" + "74" + "01");
+        subscriber.hears("9004000100" + "01");
+        first.connect(expirySeconds, "old will");
+        first.connection().loop().executor().execute(() -> holdUntil(held));
+
+        first.socket().getOutputStream().write(Wire.packet(0xE0, 0));
+        other.connect(expirySeconds, "new will");
+        held.countDown();
+
+        other.socket().getOutputStream().write(Wire.packet(0xE0, 4));
+        await().until(() -> subscriber.heard().contains(hex("new will")));
+        assertThat(subscriber.heard()).as("DISCONNECT 0x00 has discarded the first will").doesNotContain(hex("old will"));
+        subscriber.close();
+      } finally {
+        held.countDown();
+      }
+    }
+  }
+
+  private static void holdUntil(CountDownLatch until) {
+    try {
+      assertThat(until.await(60, TimeUnit.SECONDS)).isTrue();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
   private static String hex(String text) {
     return HexFormat.of().formatHex(text.getBytes(StandardCharsets.UTF_8));
   }
