@@ -42,14 +42,22 @@ final class ClusterRows {
           services("services-stop", "each is stopped and started again, one after the other", Set.of(), ClusterRows::stop),
           services("services-cut-nodes", "each out of reach of the others, not of clients, for 13 s, one after the other", Set.of(Need.NETWORK), ClusterRows::cutNodes));
 
+  /** Shorter than the product's, so that rounds are short; docs/RELIABILITY.md says which they are. */
+  private static final Map<String, String> TIMEOUTS =
+      Map.of(
+          "dunlin.cluster.heartbeat", "200ms",
+          "dunlin.cluster.lease", "5s",
+          "dunlin.cluster.down-after", "6s",
+          "dunlin.cluster.election-timeout", "1s");
+
   private ClusterRows() {}
 
   private static Row row(String name, String what, Set<Need> needs, Script script) {
-    return new Row(name, "three brokers: " + what, needs, Map.of(), Form.CLUSTER, script);
+    return new Row(name, "three brokers: " + what, needs, TIMEOUTS, Form.CLUSTER, script);
   }
 
   private static Row services(String name, String what, Set<Need> needs, Script script) {
-    return new Row(name, "three stores, two dist workers, two frontends: " + what, needs, Map.of(), Form.SERVICES, script);
+    return new Row(name, "three stores, two dist workers, two frontends: " + what, needs, TIMEOUTS, Form.SERVICES, script);
   }
 
   /** What befalls one broker, until it is as before. */

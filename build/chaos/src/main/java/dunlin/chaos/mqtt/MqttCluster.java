@@ -22,19 +22,11 @@ import org.jspecify.annotations.Nullable;
 /** Processes with the same seeds, which are one broker for their clients: three equal ones, or stores, dist workers and frontends. */
 final class MqttCluster implements Service, AutoCloseable {
   /*
-   * A client opens each connection at any of the processes that run and have a listener. Timeouts are shorter than the product's, so that rounds
-   * are short; docs/RELIABILITY.md says which they are.
+   * A client opens each connection at any of the processes that run and have a listener.
    *
    * Owner: the thread of the row; clients only use entrances.
    * Failure: a cluster without leaders within LEADERS_MAX fails the row.
    */
-  static final Map<String, String> TIMEOUTS =
-      Map.of(
-          "dunlin.cluster.heartbeat", "200ms",
-          "dunlin.cluster.lease", "5s",
-          "dunlin.cluster.down-after", "6s",
-          "dunlin.cluster.election-timeout", "1s");
-
   private static final String ALL = "frontend,dist,retain,inbox,store";
 
   /** The roles of three equal brokers. */
@@ -142,8 +134,7 @@ final class MqttCluster implements Service, AutoCloseable {
     var seeds = new ArrayList<String>();
     for (int i = 0; i < sites.size(); i++) if (roles.get(i).contains(STORE)) seeds.add(sites.get(i).host() + ":" + sites.get(i).servicePort());
     for (var site : sites) {
-      var all = new LinkedHashMap<>(TIMEOUTS);
-      all.putAll(settings);
+      var all = new LinkedHashMap<>(settings);
       String own = roles.get(nodes.size());
       all.put("dunlin.roles", own);
       all.put("dunlin.cluster.seeds", String.join(",", seeds));
@@ -171,9 +162,14 @@ final class MqttCluster implements Service, AutoCloseable {
     return links;
   }
 
-  /** Founds the cluster, and waits until all ranges have their replicas and the leaders are spread, which they are once after that. */
+  /** Founds the cluster, and waits until it has settled. */
   void found() throws InterruptedException {
     startAll();
+    settle();
+  }
+
+  /** Waits until all ranges have their replicas and the leaders are spread, which they are once after that. All brokers run. */
+  void settle() throws InterruptedException {
     long deadline = System.nanoTime() + LEADERS_MAX.toNanos();
     while (!nodes.stream().allMatch(Node::knowsAllReplicas) || !areLeadersSpread(leaders())) {
       if (System.nanoTime() > deadline) throw new TrialException("replicas are missing, or leaders are not spread: " + leaders());
@@ -204,12 +200,17 @@ final class MqttCluster implements Service, AutoCloseable {
   /** Asks for a transfer of a range's leadership; does not wait for it. */
   void transfer(String range, Node to) {
     try (var operator = to.operator()) {
-      var cluster = operator.cluster();
-      // There is one range of each kind, and its name begins with the kind.
-      var row = cluster.getRanges().stream().filter(each -> range.startsWith(each.kind())).findFirst();
-      if (row.isEmpty()) throw new TrialException("the cluster does not know " + range);
-      var _ = cluster.transferLeadership(row.get().id(), cluster.getNode());
+      transfer(range, operator);
     }
+  }
+
+  /** The same, to the broker of an operator. */
+  void transfer(String range, Operator to) {
+    var cluster = to.cluster();
+    // There is one range of each kind, and its name begins with the kind.
+    var row = cluster.getRanges().stream().filter(each -> range.startsWith(each.kind())).findFirst();
+    if (row.isEmpty()) throw new TrialException("the cluster does not know " + range);
+    var _ = cluster.transferLeadership(row.get().id(), cluster.getNode());
   }
 
   @Override

@@ -62,7 +62,7 @@ final class MqttTrial {
       figures.put("rounds", String.valueOf(request.rounds()));
       switch (row.form()) {
         case USUAL, OWN -> playOne();
-        case CLUSTER -> playCluster(MqttCluster.EQUAL);
+        case CLUSTER, OWN_CLUSTER -> playCluster(MqttCluster.EQUAL);
         case SERVICES -> playCluster(MqttCluster.SERVICES);
       }
     } catch (IOException | RuntimeException e) {

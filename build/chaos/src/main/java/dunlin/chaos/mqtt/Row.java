@@ -14,6 +14,8 @@ record Row(String name, String what, Set<Need> needs, Map<String, String> settin
     OWN,
     /** The same as usual, with three brokers of one cluster. */
     CLUSTER,
+    /** Three brokers of one cluster with clients of the row's own. */
+    OWN_CLUSTER,
     /** The same as usual, with separate services of one cluster: stores, dist workers and frontends. */
     SERVICES
   }
@@ -24,7 +26,7 @@ record Row(String name, String what, Set<Need> needs, Map<String, String> settin
   }
 
   boolean usual() {
-    return form != Form.OWN;
+    return form != Form.OWN && form != Form.OWN_CLUSTER;
   }
 
   /** The course of the row. */
