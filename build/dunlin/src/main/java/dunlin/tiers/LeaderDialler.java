@@ -3,6 +3,7 @@ package dunlin.tiers;
 import dunlin.cluster.Cluster;
 import dunlin.links.LinkDialler;
 import dunlin.links.LinkPeer;
+import dunlin.links.Whereabouts;
 import dunlin.placement.PlacedRange;
 import dunlin.runtime.Surroundings;
 import dunlin.store.RangeId;
@@ -17,7 +18,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Dials links to the nodes that lead the ranges of the tiers, which it finds, and to nodes that a leader names. */
@@ -57,47 +57,48 @@ final class LeaderDialler {
 
   /** The same, while a condition holds; else the link waits. */
   SendingStream.Dialler leader(String kind, BooleanSupplier condition, String name, byte[] opening, Executor owner) {
-    return handler -> {
-      var leader = new LeaderOf(kind);
-      Supplier<Optional<LinkPeer>> to = () -> condition.getAsBoolean() ? leader.next().flatMap(this::peer) : Optional.empty();
-      return dialler.dial(to, leader::isNot, name, opening, owner, handler);
-    };
+    return handler -> dialler.dial(new LeaderOf(kind, condition), name, opening, owner, handler);
   }
 
   /** The leader of the only range of a kind, as one link looks for it. */
-  private final class LeaderOf {
+  private final class LeaderOf implements Whereabouts {
     /*
      * Owner: the link's thread asks whom to dial; another one asks whether the link should be given up.
      */
     private final String kind;
+
+    private final BooleanSupplier condition;
 
     /** The node that the last heartbeat before the present stream named, and the one that was dialled. */
     private volatile @Nullable UUID named;
 
     private @Nullable UUID dialled;
 
-    LeaderOf(String kind) {
+    LeaderOf(String kind, BooleanSupplier condition) {
       this.kind = kind;
+      this.condition = condition;
     }
 
-    /** Whom to dial next; empty while that is unknown. */
-    Optional<UUID> next() {
+    @Override
+    public Optional<LinkPeer> next() {
+      if (!condition.getAsBoolean()) return Optional.empty();
       var heard = heardOf();
       named = heard.orElse(null);
-      var to = followed().or(() -> heard.filter(node -> !node.equals(dialled))).or(() -> someVoter(kind));
+      var to = surely().or(() -> heard.filter(node -> !node.equals(dialled))).or(() -> someVoter(kind));
       dialled = to.orElse(null);
-      return to;
+      return to.flatMap(LeaderDialler.this::peer);
     }
 
-    /** Whether a node surely does not lead any more. */
-    boolean isNot(UUID node) {
-      var followed = followed();
+    @Override
+    public boolean isNot(UUID node) {
+      var followed = surely();
       if (followed.isPresent()) return !followed.get().equals(node);
       return heardOf().filter(leader -> !leader.equals(node) && !leader.equals(named)).isPresent();
     }
 
     /** The leader that this node's replica follows; empty where there is none, or no more. */
-    private Optional<UUID> followed() {
+    @Override
+    public Optional<UUID> surely() {
       var replica = replicas.get(kind);
       return replica == null ? Optional.empty() : replica.status().leader();
     }
@@ -110,8 +111,7 @@ final class LeaderDialler {
 
   /** Dials a link to a node. */
   SendingStream.Dialler node(UUID node, String name, byte[] opening, Executor owner) {
-    Supplier<Optional<LinkPeer>> to = () -> peer(node);
-    return handler -> dialler.dial(to, name, opening, owner, handler);
+    return handler -> dialler.dial(() -> peer(node), name, opening, owner, handler);
   }
 
   private Optional<UUID> someVoter(String kind) {

@@ -32,7 +32,7 @@ final class RepeatedCalls {
    */
   /** How long messages of a lane are sent again, too. */
   static final Duration LIMIT = Duration.ofSeconds(10);
-  private static final Executor SOON = CompletableFuture.delayedExecutor(100, TimeUnit.MILLISECONDS);
+  private static final Executor SOON = CompletableFuture.delayedExecutor(25, TimeUnit.MILLISECONDS);
 
   private RepeatedCalls() {}
 

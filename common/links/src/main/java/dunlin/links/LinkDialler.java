@@ -15,7 +15,6 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -26,8 +25,6 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.function.Predicate;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,16 +40,19 @@ public final class LinkDialler implements AutoCloseable {
    * a stream may wait for the link's thread. Sent frames wait in gRPC while the other side does not read, up to the
    * link's bounds. LocalPipe has those of a stream to this process.
    * Failure: a stream that breaks or cannot be opened is replaced after a pause of up to PAUSE_MAX_MILLIS, until the
-   * link is lost. One failure in a row is logged, and refusals of a certificate at once, since these do not pass by themselves. The other side may have moved meanwhile, for
-   * example with the leadership of a range: a link that has not begun yet begins there, and one that has is refused
-   * there and lost. A node that stands still or is cut off breaks no stream, so a caller may know earlier that the other
-   * side is not there any more: then the stream is replaced at once.
+   * link is lost. One failure in a row is logged, and refusals of a certificate at once, since these do not pass by themselves. The other side may have moved by
+   * then, for example with the leadership of a range: a link that has not begun yet begins there, and one that has is refused
+   * there and lost. A caller may know where it is (Whereabouts): then a pause ends once that is another node than the last one, and it is
+   * PAUSE_NEAR_MILLIS at most while the right node does not accept links yet. A node that stands still or is cut off breaks no stream, so a caller may know
+   * earlier that the other side is not there any more: then the stream is replaced at once.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LinkDialler.class);
   private static final long TICK_MILLIS = 1_000;
   private static final long MOVED_MILLIS = 250;
   private static final long PAUSE_MILLIS = 50;
   private static final long PAUSE_MAX_MILLIS = 1_000;
+  private static final long PAUSE_NEAR_MILLIS = 200;
+  private static final long FOUND_MILLIS = 25;
 
   /** Failures to open a link before a warning is logged: about six seconds, in which nodes may start and leaders change. */
   private static final int QUIET_FAILURES = 11;
@@ -66,6 +66,8 @@ public final class LinkDialler implements AutoCloseable {
   private final Link.Settings settings;
   private final @Nullable ServiceTls tls;
   private final @Nullable LinkService own;
+  private final long pauseMillis;
+  private final long pauseMaxMillis;
   private final SecureRandom random = new SecureRandom();
   private final Set<DialledLink> links = ConcurrentHashMap.newKeySet();
   private final Counter broken;
@@ -83,7 +85,15 @@ public final class LinkDialler implements AutoCloseable {
    * @param own accepts the links of this node, which are opened to it without a connection; null to open all by gRPC
    */
   public LinkDialler(UUID node, Link.Settings settings, @Nullable ServiceTls tls, @Nullable LinkService own, MeterRegistry meters) {
+    this(node, settings, tls, own, meters, PAUSE_MILLIS, PAUSE_MAX_MILLIS);
+  }
+
+  /** @param pauseMillis the first pause; each doubles the one before, up to the longest */
+  LinkDialler(
+      UUID node, Link.Settings settings, @Nullable ServiceTls tls, @Nullable LinkService own, MeterRegistry meters, long pauseMillis, long pauseMaxMillis) {
     this.node = node;
+    this.pauseMillis = pauseMillis;
+    this.pauseMaxMillis = pauseMaxMillis;
     this.settings = settings;
     this.tls = tls;
     this.own = own;
@@ -96,30 +106,21 @@ public final class LinkDialler implements AutoCloseable {
         .register(meters);
     var _ = timer.scheduleWithFixedDelay(() -> links.forEach(DialledLink::tickSoon), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
     var _ = timer.scheduleWithFixedDelay(() -> links.forEach(DialledLink::moveSoon), MOVED_MILLIS, MOVED_MILLIS, TimeUnit.MILLISECONDS);
+    var _ = timer.scheduleWithFixedDelay(() -> links.forEach(DialledLink::goOnSoon), FOUND_MILLIS, FOUND_MILLIS, TimeUnit.MILLISECONDS);
   }
 
   /**
    * Opens a link. Called on the link's thread, where all of its events occur.
    *
-   * @param to where the other side is, asked before each stream on the link's thread; empty while that is unknown
+   * @param to where the other side is
    * @param name the name under which the other side accepts it
    * @param opening data of this side for the acceptor; 64 KiB at most
    * @param owner runs tasks on the link's thread, in the order of each submitting thread
    */
-  public Link dial(Supplier<Optional<LinkPeer>> to, String name, byte[] opening, Executor owner, Link.Handler handler) {
-    return dial(to, _ -> false, name, opening, owner, handler);
-  }
-
-  /**
-   * The same.
-   *
-   * @param left whether the other side is surely not on a node any more; asked a few times a second on a thread of this, must not block
-   */
-  public Link dial(
-      Supplier<Optional<LinkPeer>> to, Predicate<UUID> left, String name, byte[] opening, Executor owner, Link.Handler handler) {
+  public Link dial(Whereabouts to, String name, byte[] opening, Executor owner, Link.Handler handler) {
     long identity = random.nextLong();
     var link = Link.dialling(identity == 0 ? 1 : identity, opening, settings, owner, System::nanoTime, handler);
-    var dialled = new DialledLink(to, left, name, owner, link);
+    var dialled = new DialledLink(to, name, owner, link);
     links.add(dialled);
     dialled.open();
     return link;
@@ -147,19 +148,25 @@ public final class LinkDialler implements AutoCloseable {
 
   /** A link and its current stream; used by the link's thread only. */
   private final class DialledLink {
-    private final Supplier<Optional<LinkPeer>> to;
-    private final Predicate<UUID> left;
+    private final Whereabouts to;
     private final String name;
     private final Executor owner;
     private final Link link;
     private int failures;
 
+    /** The number of the present pause before the next stream; 0 without one. Other threads only read it. */
+    private volatile int pause;
+
+    private int pauses;
+
+    /** The node that was dialled last. Other threads only read it. */
+    private volatile @Nullable UUID dialled;
+
     /** The present stream; null between two. Other threads only read it. */
     private volatile @Nullable Dialled pipe;
 
-    private DialledLink(Supplier<Optional<LinkPeer>> to, Predicate<UUID> left, String name, Executor owner, Link link) {
+    private DialledLink(Whereabouts to, String name, Executor owner, Link link) {
       this.to = to;
-      this.left = left;
       this.name = name;
       this.owner = owner;
       this.link = link;
@@ -170,7 +177,9 @@ public final class LinkDialler implements AutoCloseable {
         links.remove(this);
         return;
       }
-      var peer = to.get().orElse(null);
+      pause = 0;
+      var peer = to.next().orElse(null);
+      dialled = peer == null ? null : peer.node();
       if (peer == null) {
         failed(QUIET_FAILURES, false, "cannot be opened: it is not known where to");
         return;
@@ -213,18 +222,36 @@ public final class LinkDialler implements AutoCloseable {
       // Once for each time that the other side goes away, not for each attempt.
       if (refused && refusalLines.admits()) LOG.warn("The stream of link {} {}; {} more refusals were not logged", name, how, refusalLines.leftOut());
       else if (!refused && failures == quiet) LOG.warn("The stream of link {} {}", name, how);
-      long pause = Math.min(PAUSE_MAX_MILLIS, PAUSE_MILLIS << Math.min(failures++, 10));
+      long most = isFound(true) ? PAUSE_NEAR_MILLIS : pauseMaxMillis;
+      long millis = Math.min(most, pauseMillis << Math.min(failures++, 10));
+      int number = ++pauses;
+      pause = number;
       try {
-        var _ = timer.schedule(() -> hand(this::open), ThreadLocalRandom.current().nextLong(pause / 2, pause), TimeUnit.MILLISECONDS);
+        var _ = timer.schedule(() -> hand(() -> goOn(number)), ThreadLocalRandom.current().nextLong(millis / 2, millis), TimeUnit.MILLISECONDS);
       } catch (RejectedExecutionException closed) {
         links.remove(this);
       }
     }
 
+    /** Whether it is known where the other side is, and that is, or is not, the node that was dialled last. */
+    private boolean isFound(boolean there) {
+      return to.surely().filter(node -> node.equals(dialled) == there).isPresent();
+    }
+
+    private void goOn(int number) {
+      if (pause == number) open();
+    }
+
+    /** Ends a pause when the other side has appeared on another node. */
+    private void goOnSoon() {
+      int number = pause;
+      if (number != 0 && isFound(false)) hand(() -> goOn(number));
+    }
+
     /** Replaces the stream if the other side has left its node. */
     private void moveSoon() {
       var present = pipe;
-      if (present == null || !left.test(present.peer().node())) return;
+      if (present == null || !to.isNot(present.peer().node())) return;
       hand(
           () -> {
             if (!present.equals(pipe) || link.isLost()) return;

@@ -26,7 +26,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -166,7 +168,7 @@ class LinkPipesTest {
     var link =
         on(
             here.thread,
-            () -> here.dialler.dial(() -> Optional.of(leader.get()), node -> !node.equals(leader.get().node()), "lane", new byte[] {1}, here.thread, side));
+            () -> here.dialler.dial(surelyAt(leader), "lane", new byte[] {1}, here.thread, side));
     send(here.thread, link, 0, 10);
     until(() -> old.sides.size() == 1 && old.sides.getFirst().received.size() == 10);
     assertThat(side.lost).isNotDone();
@@ -175,6 +177,43 @@ class LinkPipesTest {
 
     assertThat(side.lost.get(1, TimeUnit.MINUTES)).contains("refuses");
     assertThat(next.sides).isEmpty();
+  }
+
+  private static Whereabouts surelyAt(AtomicReference<LinkPeer> leader) {
+    return surelyAt(leader, () -> true);
+  }
+
+  /** @param sure whether the caller knows that it is there */
+  private static Whereabouts surelyAt(AtomicReference<LinkPeer> leader, BooleanSupplier sure) {
+    return new Whereabouts() {
+      @Override
+      public Optional<LinkPeer> next() {
+        return Optional.of(leader.get());
+      }
+
+      @Override
+      public Optional<UUID> surely() {
+        return sure.getAsBoolean() ? Optional.of(leader.get().node()) : Optional.empty();
+      }
+    };
+  }
+
+  @Test
+  void aLinkIsDialledAtOnceWhenItsOtherSideAppears() throws Exception {
+    long hour = TimeUnit.HOURS.toMillis(1);
+    var thread = opened.thread();
+    var dialler = opened.closing(new LinkDialler(HERE, PATIENT, null, null, meters, hour, hour));
+    var leader = new AtomicReference<>(new LinkPeer(NODE, "127.0.0.1", 1));
+    var sure = new AtomicBoolean();
+    var link = on(thread, () -> dialler.dial(surelyAt(leader, sure::get), "lane", new byte[] {1}, thread, new Side()));
+    send(thread, link, 0, 10);
+    until(() -> meters.get("dunlin.links.broken").counter().count() > 0);
+    var next = new Accepting(OTHER, "lane", 1_001, PATIENT);
+
+    leader.set(new LinkPeer(OTHER, "127.0.0.1", next.serve(0)));
+    sure.set(true);
+
+    until(() -> next.sides.size() == 1 && next.sides.getFirst().received.size() == 10);
   }
 
   @Test

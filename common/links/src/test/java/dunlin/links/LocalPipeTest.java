@@ -150,8 +150,20 @@ class LocalPipeTest {
   void aLinkLeavesThisNodeWhenItsOtherSideHasLeft() {
     var _ = accept("lane", 1_000);
     var left = new AtomicReference<>(false);
+    var whereabouts =
+        new Whereabouts() {
+          @Override
+          public Optional<LinkPeer> next() {
+            return left.get() ? Optional.empty() : Optional.of(SELF);
+          }
+
+          @Override
+          public boolean isNot(UUID node) {
+            return left.get();
+          }
+        };
     var side = new Side();
-    var link = on(here, () -> dialler.dial(() -> left.get() ? Optional.empty() : Optional.of(SELF), _ -> left.get(), "lane", new byte[0], here, side));
+    var link = on(here, () -> dialler.dial(whereabouts, "lane", new byte[0], here, side));
     send(here, link, 0, 10);
     until(() -> sides.size() == 1);
     awaitCounts(sides.getFirst(), 10);

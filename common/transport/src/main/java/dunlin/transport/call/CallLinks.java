@@ -19,7 +19,7 @@ public final class CallLinks implements AutoCloseable {
   /*
    * Owner: any thread calls. The links' thread begins and replaces them, and completes all futures but those that fail at once.
    * Bounds: CallBounds, over all links together; further calls fail at once, and are counted. CALL_BYTES_MAX for one call. One link at a time; the next
-   *   begins AGAIN_MILLIS after the one before was lost.
+   *   begins at once when the one before has lasted, and AGAIN_MILLIS later when that was lost as soon as it was taken, or before.
    * Failure: what a lost link takes along fails, as unknown when it may have been made. It is not called again: the caller knows whether that does
    *   harm. Later calls wait until the tier has taken the next link, as they do while a pipe is replaced, and fail when that link is lost before. So a tier that
    *   is led elsewhere within that time has callers that wait, not some that fail.
@@ -114,10 +114,14 @@ public final class CallLinks implements AutoCloseable {
   }
 
   private final class Present implements CallStream.Listener {
+    /** Whether the link was taken and has lasted for AGAIN_MILLIS. */
+    private boolean lasted;
+
     @Override
     public void taken() {
       reached = true;
       taken.complete(null);
+      later.execute(() -> lasted = true);
     }
 
     @Override
@@ -126,7 +130,7 @@ public final class CallLinks implements AutoCloseable {
       reached = false;
       lost.incrementAndGet();
       LOG.warn("The link of {} to the {} is lost: {}", caller, protocol.tier(), reason);
-      later.execute(() -> dial(next));
+      (lasted ? owner : later).execute(() -> dial(next));
     }
   }
 

@@ -186,6 +186,24 @@ class CallLinksTest {
   }
 
   @Test
+  void theNextLinkBeginsAtOnceOnlyWhenTheOneBeforeHasLasted() {
+    tier.pauses = true;
+    tier.accepted().close();
+    tier.wires.drain();
+    assertThat(tier.links.lost()).isEqualTo(1);
+    assertThat(tier.links.isReached()).as("at once").isTrue();
+
+    tier.accepted().close();
+    tier.wires.drain();
+    assertThat(tier.links.lost()).isEqualTo(2);
+    assertThat(tier.links.isReached()).as("lost soon after it was taken").isFalse();
+
+    tier.paused.forEach(tier.wires.senderTasks::add);
+    tier.wires.drain();
+    assertThat(tier.links.isReached()).as("after the pause").isTrue();
+  }
+
+  @Test
   void whatComesLateByAnEarlierLinkIsNotMade() {
     tier.call(1);
     tier.wires.senderTasks.remove().run();

@@ -65,6 +65,11 @@ final class CallTier {
   /** What the tier does with a call. */
   Function<Arrived, CompletableFuture<byte[]>> does = Arrived::answer;
 
+  /** What waits for the end of a pause; pauses have no length unless {@link #pauses}. */
+  final List<Runnable> paused = new ArrayList<>();
+
+  boolean pauses;
+
   CallReceiver receiver;
   @Nullable Link accepted;
   private final CallBounds tierBounds;
@@ -81,11 +86,16 @@ final class CallTier {
               return receiver.open(link, opening);
             });
     CallLinks.Network network = opening -> handler -> wires.dial(opening.encode(), handler);
-    links = new CallLinks(spoken, "caller", 7, network, wires.senderTasks::add, wires.senderTasks::add, callerBounds);
+    links = new CallLinks(spoken, "caller", 7, network, wires.senderTasks::add, this::runLater, callerBounds);
   }
 
   private CallReceiver receiver() {
     return new CallReceiver(PROTOCOL, this::runSoon, tierBounds, this::answer);
+  }
+
+  private void runLater(Runnable task) {
+    if (pauses) paused.add(task);
+    else wires.senderTasks.add(task);
   }
 
   private void runSoon(Runnable task) {
