@@ -65,6 +65,11 @@ final class AcceptedLinks implements AutoCloseable {
     }
   }
 
+  /** Stops accepting links; the open ones go on. */
+  void acceptNoMore() {
+    accepted.forEach(LinkService.Accepted::acceptNoMore);
+  }
+
   /** Stops accepting links, and ends the open ones, asynchronously. */
   void end() {
     accepted.forEach(LinkService.Accepted::close);

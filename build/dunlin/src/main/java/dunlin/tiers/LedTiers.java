@@ -45,7 +45,7 @@ final class LedTiers {
    * Owner: each range has the thread of its WhileLeading. There are as many threads as this node has event loops, on which messages are matched, and as many on
    *   which they arrive at the sessions. The lanes of the cluster share them. Messages with many destinations are delivered by the workers of a DeliverExecutor.
    * Bounds: those of the tiers' servers, and of links.
-   * Failure: closing a server ends its links, so that their other sides look for the next leader. Lanes with messages have DRAIN_MILLIS to answer what they have
+   * Failure: closing a server ends its links, so that their other sides look for the next leader, and accepts no others: what is sent again must not come here. Lanes with messages have DRAIN_MILLIS to answer what they have
    *   delivered: the rest is sent again to the next leader, from frontends to that of the routes, and from there to that of the sessions.
    */
   private static final long COMPARE_MILLIS = 250;
@@ -141,8 +141,9 @@ final class LedTiers {
       beans.unregister(ROUTES, Map.of());
       ready.close();
       comparing.cancel(false);
+      accepted.acceptNoMore(); // first, since a sender begins its next link at once
       streams.drain();
-      accepted.end(); // first, so that nothing is appended any more
+      accepted.end(); // before the worker is closed, so that nothing is appended any more
       worker.close();
       accepted.close();
       unregister(RouteCalls.SERVED);
@@ -190,6 +191,7 @@ final class LedTiers {
     return () -> {
       beans.unregister(SESSIONS, Map.of());
       comparing.cancel(false);
+      accepted.acceptNoMore();
       streams.drain();
       accepted.close();
       server.close();

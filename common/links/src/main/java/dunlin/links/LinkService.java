@@ -92,13 +92,25 @@ public final class LinkService implements PeerService, AutoCloseable {
   public Accepted accept(String name, LinkAcceptor acceptor, Executor owner) {
     var accepting = new Accepting(acceptor, owner);
     if (byName.putIfAbsent(name, accepting) != null) throw new IllegalStateException("links named " + name + " are accepted already");
-    return () -> {
-      if (byName.remove(name, accepting)) accepting.close();
+    return new Accepted() {
+      @Override
+      public void acceptNoMore() {
+        byName.remove(name, accepting);
+      }
+
+      @Override
+      public void close() {
+        acceptNoMore();
+        accepting.close();
+      }
     };
   }
 
   /** That links are accepted under a name. */
   public interface Accepted extends AutoCloseable {
+    /** Accepts no more links, and frees the name; those that there are go on, until their streams break. Any thread. */
+    void acceptNoMore();
+
     /** Accepts none any more, and ends those that there are, soon. Any thread. */
     @Override
     void close();

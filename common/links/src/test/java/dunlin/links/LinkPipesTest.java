@@ -217,6 +217,25 @@ class LinkPipesTest {
   }
 
   @Test
+  void openLinksGoOnWhereNoMoreAreAccepted() throws Exception {
+    var there = new Accepting("lane", 1_000, PATIENT);
+    int port = there.serve(0);
+    var here = new Dialling(PATIENT);
+    var link = here.dial(NODE, port, "lane", new Side());
+    send(here.thread, link, 0, 10);
+    until(() -> there.sides.size() == 1 && there.sides.getFirst().received.size() == 10);
+
+    there.accepted.acceptNoMore();
+    var second = here.dial(NODE, port, "lane", new Side());
+    until(() -> meters.get("dunlin.links.broken").counter().count() >= 3);
+    send(here.thread, link, 10, 20);
+
+    until(() -> there.sides.getFirst().received.size() == 20);
+    assertThat(there.sides).hasSize(1);
+    assertThat(on(here.thread, second::isConnected)).isFalse();
+  }
+
+  @Test
   void aLinkResumesWhenItsStreamBreaks() throws Exception {
     var there = new Accepting("lane", 1_000, PATIENT);
     int port = there.serve(0);

@@ -35,6 +35,9 @@ final class GapRows {
       List.of(
           row("gaps-kill", "kill -9 of each, one after the other, with the default timeouts", Map.of(), scene -> kill(scene, KILL_MAX_MILLIS)),
           row("gaps-kill-tuned", "the same with an election timeout of 300 ms", TUNED, scene -> kill(scene, KILL_TUNED_MAX_MILLIS)),
+          new Row(
+              "gaps-lost", "two frontends, two dist workers, three stores: kill -9 of a frontend with 10,000 durable sessions that have wills", Set.of(),
+              LostFrontend.SETTINGS, Form.OWN_SERVICES, LostFrontend::play),
           row("gaps-move", "the leader of each range moves, with the default timeouts", Map.of(), GapRows::move));
 
   private GapRows() {}

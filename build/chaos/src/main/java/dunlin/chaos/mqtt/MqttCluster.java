@@ -223,6 +223,11 @@ final class MqttCluster implements Service, AutoCloseable {
     };
   }
 
+  /** The listener of one of the brokers, while it runs. */
+  Entrance entrance(Node node) {
+    return () -> node.running ? node.broker.entry(node.number, CONNECT_MAX) : Optional.empty();
+  }
+
   @Override
   public void mustRun() {
     for (var node : nodes) if (node.running) node.broker.mustRun();

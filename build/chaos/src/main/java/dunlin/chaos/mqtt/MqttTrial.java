@@ -63,7 +63,7 @@ final class MqttTrial {
       switch (row.form()) {
         case USUAL, OWN -> playOne();
         case CLUSTER, OWN_CLUSTER -> playCluster(MqttCluster.EQUAL);
-        case SERVICES -> playCluster(MqttCluster.SERVICES);
+        case SERVICES, OWN_SERVICES -> playCluster(MqttCluster.SERVICES);
       }
     } catch (IOException | RuntimeException e) {
       log.error("{} has not come to its end", row.name(), e);

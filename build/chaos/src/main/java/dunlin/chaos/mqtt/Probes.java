@@ -7,7 +7,6 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.LongAccumulator;
 
 /** Clients that each repeat one request almost without a pause: how long the longest one takes is what a fault costs clients. */
 final class Probes implements AutoCloseable {
@@ -46,6 +45,26 @@ final class Probes implements AutoCloseable {
     }
   }
 
+  /** Makes a client, which is closed with the row. */
+  interface Clients {
+    MqttClient make(String id, int expirySeconds);
+  }
+
+  /** How long the requests of a kind took. Any thread. */
+  private static final class Waits {
+    private List<Long> millis = new ArrayList<>();
+
+    private synchronized void add(long nanos) {
+      millis.add(nanos / 1_000_000);
+    }
+
+    private synchronized List<Long> take() {
+      var taken = millis;
+      millis = new ArrayList<>();
+      return taken;
+    }
+  }
+
   /** A request that is repeated. */
   private interface Request {
     /** Makes one attempt; answers whether it was successful. */
@@ -56,17 +75,24 @@ final class Probes implements AutoCloseable {
   }
 
   private final Scene scene;
+  private final Clients clients;
   private final List<Probe> probes = new ArrayList<>();
-  private final Map<Kind, LongAccumulator> longest = new EnumMap<>(Kind.class);
+  private final Map<Kind, Waits> waits = new EnumMap<>(Kind.class);
   private volatile boolean running = true;
 
-  private Probes(Scene scene) {
+  private Probes(Scene scene, Clients clients) {
     this.scene = scene;
+    this.clients = clients;
   }
 
-  /** Connects all clients, and waits until each request has been made once. */
+  /** Connects all clients, each time to any broker, and waits until each request has been made once. */
   static Probes start(Scene scene) throws InterruptedException {
-    var probes = new Probes(scene);
+    return start(scene, (id, expirySeconds) -> scene.client(id, 5, expirySeconds));
+  }
+
+  /** The same with clients that the caller makes. */
+  static Probes start(Scene scene, Clients clients) throws InterruptedException {
+    var probes = new Probes(scene, clients);
     probes.subscribe("probe-durable", FOREVER, "probe/durable");
     probes.subscribe("probe-online", 0, "probe/online");
     for (int i = 0; i < CLIENTS; i++) {
@@ -81,22 +107,29 @@ final class Probes implements AutoCloseable {
 
   /** Waits until each probe has had an answer to a request that it began after this time; the longest time for each kind since the last call, in milliseconds. */
   Map<Kind, Long> since(long nanos) throws InterruptedException {
+    var longest = new EnumMap<Kind, Long>(Kind.class);
+    allSince(nanos).forEach((kind, millis) -> longest.put(kind, millis.isEmpty() ? 0 : millis.getLast()));
+    return longest;
+  }
+
+  /** The same, with the times of all requests, sorted. */
+  Map<Kind, List<Long>> allSince(long nanos) throws InterruptedException {
     boolean settled = scene.await(SETTLE_MAX, () -> probes.stream().allMatch(probe -> probe.answered - nanos >= 0));
     scene.expect(settled, "not all probes were answered within " + SETTLE_MAX);
-    var millis = new EnumMap<Kind, Long>(Kind.class);
-    longest.forEach((kind, each) -> millis.put(kind, each.getThenReset() / 1_000_000));
-    return millis;
+    var all = new EnumMap<Kind, List<Long>>(Kind.class);
+    waits.forEach((kind, each) -> all.put(kind, each.take().stream().sorted().toList()));
+    return all;
   }
 
   private void add(Kind kind, Request request) {
-    var probe = new Probe(longest.computeIfAbsent(kind, _ -> new LongAccumulator(Math::max, 0)), request);
+    var probe = new Probe(waits.computeIfAbsent(kind, _ -> new Waits()), request);
     probes.add(probe);
     Thread.startVirtualThread(probe::run);
   }
 
   /** Keeps a subscriber connected. */
   private void subscribe(String id, int expirySeconds, String filter) throws InterruptedException {
-    var client = scene.client(id, 5, expirySeconds);
+    var client = clients.make(id, expirySeconds);
     while (!client.connect(true) || !client.subscribe(filter, 1)) Thread.sleep(AGAIN_MILLIS);
     Thread.startVirtualThread(
         () -> {
@@ -112,7 +145,7 @@ final class Probes implements AutoCloseable {
   }
 
   private Request publishing(String id, String topic) {
-    var client = scene.client(id, 5, FOREVER);
+    var client = clients.make(id, FOREVER);
     return () -> {
       if (!client.connected() && !client.connect(false)) return false;
       // What is not acknowledged was sent again with the new connection.
@@ -122,7 +155,7 @@ final class Probes implements AutoCloseable {
   }
 
   private Request connecting(String id) {
-    var client = scene.client(id, 5, FOREVER);
+    var client = clients.make(id, FOREVER);
     return new Request() {
       @Override
       public boolean attempt() {
@@ -137,7 +170,7 @@ final class Probes implements AutoCloseable {
   }
 
   private Request subscribing(String id) {
-    var client = scene.client(id, 5, FOREVER);
+    var client = clients.make(id, FOREVER);
     String filter = "probe/subscribe/" + id;
     return new Request() {
       @Override
@@ -154,14 +187,14 @@ final class Probes implements AutoCloseable {
 
   /** One client with its request. */
   private final class Probe {
-    private final LongAccumulator longest;
+    private final Waits waits;
     private final Request request;
 
     /** When the last request began that was successful. */
     private volatile long answered = Long.MIN_VALUE;
 
-    private Probe(LongAccumulator longest, Request request) {
-      this.longest = longest;
+    private Probe(Waits waits, Request request) {
+      this.waits = waits;
       this.request = request;
     }
 
@@ -173,7 +206,7 @@ final class Probes implements AutoCloseable {
             if (!running) return;
             Thread.sleep(AGAIN_MILLIS);
           }
-          longest.accumulate(System.nanoTime() - began);
+          waits.add(System.nanoTime() - began);
           answered = began;
           request.undo();
           Thread.sleep(ThreadLocalRandom.current().nextInt(1, 2 * PAUSE_MILLIS));

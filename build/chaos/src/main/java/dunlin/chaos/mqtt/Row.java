@@ -17,7 +17,9 @@ record Row(String name, String what, Set<Need> needs, Map<String, String> settin
     /** Three brokers of one cluster with clients of the row's own. */
     OWN_CLUSTER,
     /** The same as usual, with separate services of one cluster: stores, dist workers and frontends. */
-    SERVICES
+    SERVICES,
+    /** These services with clients of the row's own. */
+    OWN_SERVICES
   }
 
   /** Whether nothing happens in it. */
@@ -26,7 +28,7 @@ record Row(String name, String what, Set<Need> needs, Map<String, String> settin
   }
 
   boolean usual() {
-    return form != Form.OWN && form != Form.OWN_CLUSTER;
+    return form == Form.USUAL || form == Form.CLUSTER || form == Form.SERVICES;
   }
 
   /** The course of the row. */

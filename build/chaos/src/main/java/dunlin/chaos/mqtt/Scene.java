@@ -61,7 +61,12 @@ final class Scene implements AutoCloseable {
 
   /** An additional client, which is closed with the row. */
   MqttClient client(String id, int level, int expirySeconds) {
-    var client = new MqttClient(journal, service.entrance(new Random(id.hashCode())), new Profile(id, level, expirySeconds, 1000, 500));
+    return client(id, level, expirySeconds, service.entrance(new Random(id.hashCode())));
+  }
+
+  /** One that chooses its brokers otherwise. */
+  MqttClient client(String id, int level, int expirySeconds, Entrance entrance) {
+    var client = new MqttClient(journal, entrance, new Profile(id, level, expirySeconds, 1000, 500));
     clients.add(client);
     return client;
   }

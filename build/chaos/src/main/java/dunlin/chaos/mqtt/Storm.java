@@ -117,7 +117,7 @@ final class Storm {
     }
   }
 
-  private static long percentile(List<Long> sorted, int percent) {
+  static long percentile(List<Long> sorted, int percent) {
     return sorted.isEmpty() ? 0 : sorted.get(Math.min(sorted.size() - 1, sorted.size() * percent / 100));
   }
 }

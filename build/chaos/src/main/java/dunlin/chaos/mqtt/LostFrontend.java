@@ -1,0 +1,90 @@
+package dunlin.chaos.mqtt;
+
+import dunlin.chaos.mqtt.Probes.Kind;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+
+/** A frontend dies with very many clients, whose sessions end and whose wills are sent: what that costs the clients of another frontend. */
+final class LostFrontend {
+  /*
+   * The frontend that dies leads no range, so what others notice is the clean-up alone.
+   *
+   * Owner: the thread of the row; a virtual thread for each client while they connect, AT_A_TIME of which do.
+   * Bounds: CLIENTS connections, which with the broker's own stay below what a process may open.
+   */
+  private static final int CLIENTS = 10_000;
+  private static final int AT_A_TIME = 32;
+  private static final int EXPIRY_SECONDS = 3_600;
+
+  /** How many times as long SUBSCRIBE may take at the 99th percentile. */
+  private static final int SLOWER_MAX = 3;
+
+  private static final long QUIET_MILLIS = 15_000;
+  private static final Duration WILLS_MAX = Duration.ofMinutes(3);
+  private static final Duration CONNECTED_WITHIN = Duration.ofMinutes(5);
+
+  /** An observer's inbox has room for all wills. */
+  static final Map<String, String> SETTINGS = Map.of("dunlin.inbox.messages-max", String.valueOf(2 * CLIENTS));
+
+  private LostFrontend() {}
+
+  static void play(Scene scene) throws InterruptedException {
+    var frontends = scene.cluster().nodes().stream().filter(node -> node.roles.equals("frontend")).toList();
+    var dies = frontends.getLast();
+    var stays = scene.cluster().entrance(frontends.getFirst());
+    var observer = scene.client("lost-observer", 5, EXPIRY_SECONDS, stays);
+    scene.expect(observer.connect(true) && observer.subscribe("lost/#", 2), "the observer cannot subscribe");
+    connect(scene, scene.cluster().entrance(dies));
+
+    try (var probes = Probes.start(scene, (id, expirySeconds) -> scene.client(id, 5, expirySeconds, stays))) {
+      scene.during(QUIET_MILLIS);
+      var before = probes.allSince(System.nanoTime());
+      scene.struck(dies);
+      long struck = System.nanoTime();
+      dies.kill();
+      boolean all = scene.await(WILLS_MAX, () -> observer.seen().size() >= CLIENTS);
+      scene.figures.put("all wills after, ms", all ? "%,d".formatted((System.nanoTime() - struck) / 1_000_000) : "never: " + observer.seen().size());
+      scene.expect(all, "%d of %d wills came within %s".formatted(observer.seen().size(), CLIENTS, WILLS_MAX));
+      var after = probes.allSince(System.nanoTime());
+      for (var kind : Kind.values()) {
+        scene.figures.put(kind + ", ms", "before: %s; after: %s".formatted(text(before, kind), text(after, kind)));
+      }
+      long slower = percentile(after, Kind.SUBSCRIBE, 99);
+      long most = SLOWER_MAX * percentile(before, Kind.SUBSCRIBE, 99);
+      scene.expect(slower <= most, "SUBACK took %,d ms at the 99th percentile, %,d are wanted at most".formatted(slower, most));
+    }
+  }
+
+  private static void connect(Scene scene, Entrance entrance) throws InterruptedException {
+    var clients = new ArrayList<MqttClient>();
+    for (int i = 0; i < CLIENTS; i++) clients.add(scene.client("lost-" + i, 5, EXPIRY_SECONDS, entrance));
+    var permits = new Semaphore(AT_A_TIME);
+    var done = new CountDownLatch(CLIENTS);
+    for (var client : clients) {
+      permits.acquire();
+      Thread.startVirtualThread(
+          () -> {
+            try {
+              if (client.connectWithWill(true, "lost/" + client.id(), 0) && client.subscribe("own/" + client.id(), 1)) done.countDown();
+            } finally {
+              permits.release();
+            }
+          });
+    }
+    boolean all = done.await(CONNECTED_WITHIN.toMillis(), TimeUnit.MILLISECONDS);
+    scene.expect(all, done.getCount() + " clients could not connect and subscribe");
+  }
+
+  private static String text(Map<Kind, List<Long>> times, Kind kind) {
+    return "%,d at p50, %,d at p99, %,d at most".formatted(percentile(times, kind, 50), percentile(times, kind, 99), percentile(times, kind, 100));
+  }
+
+  private static long percentile(Map<Kind, List<Long>> times, Kind kind, int percent) {
+    return Storm.percentile(times.getOrDefault(kind, List.of()), percent);
+  }
+}
