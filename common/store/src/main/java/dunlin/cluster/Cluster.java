@@ -20,6 +20,7 @@ import dunlin.cluster.call.NodeAddress;
 import dunlin.cluster.call.NodeCalls;
 import dunlin.cluster.call.NodeReach;
 import dunlin.cluster.call.OutgoingCalls;
+import dunlin.cluster.call.RefusalLog;
 import dunlin.cluster.call.Seeds;
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
@@ -33,11 +34,8 @@ import dunlin.placement.PlacementCommand.FoundCluster;
 import dunlin.placement.PlacementCommand.PlaceRange;
 import dunlin.placement.PlacementCommand.RegisterNode;
 import dunlin.placement.PlacementResult;
-import dunlin.store.KeyInterval;
 import dunlin.store.NotLeaderException;
 import dunlin.store.OutcomeUnknownException;
-import dunlin.store.RangeDescriptor;
-import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import dunlin.store.disk.NodeIdentity;
 import dunlin.store.raft.RangeStore;
@@ -117,7 +115,7 @@ public final class Cluster implements AutoCloseable {
   private volatile boolean closed;
 
   /** The parts that only a member of a cluster has. */
-  private record Parts(PlacementDriver driver, RangeLoads loads, NodeReach reach, Heartbeat heartbeat, MetaClient meta) {}
+  private record Parts(PlacementDriver driver, RangeLoads loads, NodeReach reach, Heartbeat heartbeat, LateRanges late, MetaClient meta) {}
 
   private Cluster(
       MemberSettings settings,
@@ -246,13 +244,15 @@ public final class Cluster implements AutoCloseable {
             threadName("reach"), belongs.cluster(), calls, () -> known.servicesBut(self), settings.heartbeat(), settings.lease().dividedBy(4), settings.lease().dividedBy(2));
     var reporter = new NodeReporter(self, incarnation, replicas, loads, reach);
     var heartbeat = new Heartbeat(threadName("heartbeat"), node, reporter, followedTerm, known, client, settings, meters);
+    var late = new LateRanges(threadName("late-ranges"), self, settings.roles().founds(), known, this::connected, client, actions, settings.heartbeat());
     synchronized (this) {
       if (closed) throw new StoreException("closed while the node started");
-      parts = new Parts(driver, loads, reach, heartbeat, client);
+      parts = new Parts(driver, loads, reach, heartbeat, late, client);
       driver.start();
       loads.start();
       reach.start();
       heartbeat.start();
+      late.start();
     }
     log.info("Node {} belongs to cluster {}", self, belongs.cluster());
   }
@@ -283,13 +283,8 @@ public final class Cluster implements AutoCloseable {
   }
 
   private void declareFirst() {
-    replicas.declareFirst(MetaRange.KIND, first(MetaRange.KIND));
-    for (String kind : settings.roles().founds()) replicas.declareFirst(kind, first(kind));
-  }
-
-  private RangeDescriptor first(String kind) {
-    return new RangeDescriptor(
-        RangeId.firstOf(kind).uuid(), kind, KeyInterval.all(), 1, List.of(self), null);
+    replicas.declareFirst(MetaRange.KIND, LateRanges.first(MetaRange.KIND, self));
+    for (String kind : settings.roles().founds()) replicas.declareFirst(kind, LateRanges.first(kind, self));
   }
 
   /**
@@ -300,8 +295,8 @@ public final class Cluster implements AutoCloseable {
     var commands = new ArrayList<PlacementCommand>();
     commands.add(new FoundCluster(belongs.cluster()));
     commands.add(new RegisterNode(node));
-    commands.add(new PlaceRange(first(MetaRange.KIND)));
-    for (String kind : settings.roles().founds()) commands.add(new PlaceRange(first(kind)));
+    commands.add(new PlaceRange(LateRanges.first(MetaRange.KIND, self)));
+    for (String kind : settings.roles().founds()) commands.add(new PlaceRange(LateRanges.first(kind, self)));
     settings.agreed().forEach((name, value) -> commands.add(new Change(name, value)));
     for (var command : commands) {
       if (proposeAgain(command, until) instanceof PlacementResult.Refused(var reason, var sentence))
@@ -581,9 +576,10 @@ public final class Cluster implements AutoCloseable {
       running.loads.stop();
       running.reach.stop();
       running.heartbeat.stop();
+      running.late.stop();
     }
     try {
-      boolean threads = running == null || (running.driver.ended(until) && running.loads.ended(until) && running.reach.ended(until) && running.heartbeat.ended(until));
+      boolean threads = running == null || (running.driver.ended(until) && running.loads.ended(until) && running.reach.ended(until) && running.heartbeat.ended(until) && running.late.ended(until));
       return slots.tryAcquire(CALLS_MAX, Math.max(0, until - System.nanoTime()), TimeUnit.NANOSECONDS) && threads;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

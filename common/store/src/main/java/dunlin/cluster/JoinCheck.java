@@ -13,6 +13,7 @@ import dunlin.cluster.call.ClusterCall;
 import dunlin.cluster.call.ClusterWire;
 import dunlin.cluster.call.NodeAddress;
 import dunlin.cluster.call.NodeCalls;
+import dunlin.cluster.call.RefusalLog;
 import dunlin.placement.PlacementCommand.RegisterNode;
 import java.io.IOException;
 import java.time.Duration;

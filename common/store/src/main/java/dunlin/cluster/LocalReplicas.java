@@ -140,6 +140,24 @@ final class LocalReplicas {
     host(kind, replica, logic, note);
   }
 
+  /** Creates the first replica of a range that there was not, while the store runs. */
+  void createFirst(RangeDescriptor range, Duration deadline) {
+    createFirst(kind(range.kind()), new Note(range, NodeReport.ORIGINAL), deadline);
+  }
+
+  private <C, R, L extends RangeLogic<C, R>> void createFirst(RangeKind<C, R, L> kind, Note note, Duration deadline) {
+    L logic = kind.logic().apply(new RangeId(kind.name(), note.range().id()));
+    notes.put(note); // first: a replica without its note stops the next start
+    Replica<C, R> replica;
+    try {
+      replica = store().createRange(note.range(), kind.codec(), logic, deadline);
+    } catch (StoreException e) {
+      notes.remove(note.range().id());
+      throw e;
+    }
+    host(kind, replica, logic, note);
+  }
+
   /** Ranges that were split off here and whose group is not started yet. */
   List<RangeDescriptor> unstarted() {
     return store == null ? List.of() : store.unstarted();

@@ -18,6 +18,7 @@ import dunlin.placement.RangeAdmin.Outcome.Outdated;
 import dunlin.placement.RangeAdmin.Outcome.Unknown;
 import dunlin.store.Member;
 import dunlin.store.OutdatedException;
+import dunlin.store.RangeDescriptor;
 import dunlin.store.ReplicaRole;
 import dunlin.store.StoreException;
 import java.time.Duration;
@@ -98,6 +99,20 @@ final class NodeActions {
       case FlushReplica(_, var range) -> flush(range);
       case ProposeSplit(_, var split) -> split(split, deadline);
     };
+  }
+
+  /**
+   * Creates the first replica of a range, unless it is here.
+   *
+   * @throws StoreException when it cannot be created now
+   */
+  void begin(RangeDescriptor first, Duration deadline) {
+    if (!busy.add(first.id())) throw new StoreException("node " + self + " is busy with range " + first.id());
+    try {
+      if (replicas.find(first.id()).isEmpty()) replicas.createFirst(first, deadline);
+    } finally {
+      busy.remove(first.id());
+    }
   }
 
   private Outcome create(CreateReplica create, Duration deadline) {

@@ -12,6 +12,7 @@ import dunlin.cluster.call.ClusterCall.Join;
 import dunlin.cluster.call.ClusterWire;
 import dunlin.cluster.call.NodeAddress;
 import dunlin.cluster.call.NodeCalls;
+import dunlin.cluster.call.RefusalLog;
 import dunlin.cluster.call.Seeds;
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;

@@ -138,9 +138,21 @@ final class LocalReplicaSet {
     }
   }
 
+  /** {@link RangeStore#createRange}. */
+  <C, R> Replica<C, R> create(RaftNode serving, RangeDescriptor first, Member self, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
+    return create(serving, new RangeId(first.kind(), first.id()), List.of(self), false, first, codec, logic, deadline);
+  }
+
   /** {@link RangeStore#createReplica}. */
   <C, R> Replica<C, R> create(
       RaftNode serving, RangeId id, List<Member> peers, boolean joining, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
+    return create(serving, id, peers, joining, null, codec, logic, deadline);
+  }
+
+  /** @param first the descriptor of a range that begins with this replica, or null */
+  private <C, R> Replica<C, R> create(
+      RaftNode serving, RangeId id, List<Member> peers, boolean joining, @Nullable RangeDescriptor first, CommandCodec<C> codec, RangeLogic<C, R> logic,
+      Duration deadline) {
     synchronized (creating) {
       boolean noted = data.notes().has(id);
       if (noted && !joining && !Files.exists(data.raft(id)))
@@ -149,7 +161,7 @@ final class LocalReplicaSet {
       if (former != null && former.quarantined()) release(former);
       // A replica that is not among the peers votes only once it has an entry of the leader's by which it is.
       var initial = RatisPeers.voters(joining ? others(peers) : peers);
-      var range = declare(id, initial, codec, logic, null);
+      var range = declare(id, initial, codec, logic, first);
       boolean mayVote = false;
       try {
         synchronized (data) { // a split may be making rows of the same range right now
@@ -163,9 +175,9 @@ final class LocalReplicaSet {
         throw new StoreException("range '" + id + "': no replica can be created here: " + e.getMessage(), e);
       }
       try {
-        data.notes().write(id, true);
+        data.notes().write(id, first == null);
         range.open(memory, threads.apply("open-" + id));
-        mayVote = !joining;
+        mayVote = !joining && first == null; // nobody else counts on the vote of the only peer
         serving.add(RaftGroup.valueOf(range.group(), initial), deadline);
         range.startProposing(serving.server());
         show(range);

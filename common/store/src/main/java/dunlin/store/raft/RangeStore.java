@@ -353,6 +353,15 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
   }
 
   /**
+   * Creates a new range while the store runs, with this node as its only peer. The caller knows that there is no such range anywhere, and that no other node creates it.
+   *
+   * @throws StoreException when it cannot be created; then nothing is left of it, or the rest is deleted at the next start. Also when a replica of it was lost here
+   */
+  public <C, R> Replica<C, R> createRange(RangeDescriptor range, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
+    return replicas.create(serving(), range, member(), codec, logic, deadline);
+  }
+
+  /**
    * Deletes this node's replica of a range, after the range's leader has removed it. When this returns, nothing of it
    * is left; after a crash, the next opening of the directory completes the deletion. May be called again after an
    * exception.

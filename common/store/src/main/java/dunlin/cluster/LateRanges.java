@@ -1,0 +1,114 @@
+package dunlin.cluster;
+
+import dunlin.cluster.call.ClusterAnswer.Proposed;
+import dunlin.cluster.call.ClusterCall.Propose;
+import dunlin.placement.PlacementCommand.PlaceRange;
+import dunlin.placement.PlacementResult.Refused;
+import dunlin.store.KeyInterval;
+import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeId;
+import dunlin.store.StoreException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Gives a cluster the first ranges that it was founded without: of kinds that a later version has, or that a setting has brought since. Each node that would have founded
+ * them proposes to have the first replica; the meta group's log decides which one does.
+ */
+final class LateRanges {
+  /*
+   * Owner: a thread of its own, which ends when nothing is missing. Without kinds it is not started.
+   * Bounds: one command or one creation at a time.
+   * Failure: what fails is tried again after a heartbeat. A node that ends between the two steps creates its replica after its next start, and until then no other does.
+   *
+   * A replica that begins a range must not be made twice: the range may have moved to other nodes in between. So it is made only by a map that a leader of the meta group has
+   * confirmed since the start (a heartbeat was answered), as long as that map has no configuration of the range, which it gets from the range's first leader, before
+   * anything else is done with it. Where a replica was lost, its note refuses another one (LocalReplicaSet.create).
+   */
+  private static final Logger log = LoggerFactory.getLogger(LateRanges.class);
+  private static final Duration DEADLINE = Duration.ofSeconds(10);
+
+  private final UUID self;
+  private final Set<String> kinds;
+  private final KnownMap known;
+  private final BooleanSupplier confirmed;
+  private final MetaClient meta;
+  private final NodeActions actions;
+  private final long pauseNanos;
+  private final Thread thread;
+  private volatile boolean closed;
+
+  /**
+   * @param kinds of which the cluster is to have a range
+   * @param confirmed whether a leader of the meta group has confirmed the known map since the start
+   */
+  LateRanges(
+      String threadName, UUID self, Set<String> kinds, KnownMap known, BooleanSupplier confirmed, MetaClient meta, NodeActions actions, Duration pause) {
+    this.self = self;
+    this.kinds = kinds;
+    this.known = known;
+    this.confirmed = confirmed;
+    this.meta = meta;
+    this.actions = actions;
+    pauseNanos = pause.toNanos();
+    thread = Thread.ofPlatform().daemon().name(threadName).unstarted(this::run);
+  }
+
+  /** The first range of a kind, with its first replica on a node. */
+  static RangeDescriptor first(String kind, UUID node) {
+    return new RangeDescriptor(RangeId.firstOf(kind).uuid(), kind, KeyInterval.all(), 1, List.of(node), null);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  private void run() {
+    while (!closed && !kinds.stream().allMatch(this::isThere)) LockSupport.parkNanos(this, pauseNanos);
+  }
+
+  /** Whether nothing is left to do for a kind on this node; does the next step if there is one. */
+  private boolean isThere(String kind) {
+    if (!confirmed.getAsBoolean()) return false;
+    var placed = known.map().ranges().get(RangeId.firstOf(kind).uuid());
+    try {
+      if (placed == null) {
+        place(kind);
+        return false;
+      }
+      if (placed.configuration() < 0 && placed.range().peers().equals(List.of(self))) actions.begin(placed.range(), DEADLINE);
+      return true;
+    } catch (StoreException | IOException e) {
+      if (!closed) log.info("Node {} cannot create the range of kind '{}' yet, and tries again: {}", self, kind, e.getMessage());
+      return false;
+    } catch (RuntimeException e) { // an exception would end the attempts for good
+      if (!closed) log.error("Node {} has failed to create the range of kind '{}'", self, kind, e);
+      return false;
+    }
+  }
+
+  private void place(String kind) throws IOException {
+    if (!known.map().takes(self, kind)) return; // not registered yet, or about to be emptied
+    if (meta.ask(new Propose(new PlaceRange(first(kind, self))), DEADLINE) instanceof Proposed(Refused(var reason, var sentence)))
+      throw new StoreException(reason + ", " + sentence);
+  }
+
+  void stop() {
+    closed = true;
+    LockSupport.unpark(thread);
+  }
+
+  boolean ended(long untilNanos) throws InterruptedException {
+    long left = untilNanos - System.nanoTime();
+    if (left > 0) TimeUnit.NANOSECONDS.timedJoin(thread, left);
+    return !thread.isAlive();
+  }
+}
