@@ -35,7 +35,7 @@ final class FormCluster {
     try {
       Path directory = Path.of(arguments.getFirst());
       requireOneRangeOfSessions(directory);
-      var cluster = LoneData.toFounder(directory, ClusterTiers.founded());
+      var cluster = LoneData.toFounder(directory, ClusterTiers.all());
       out.println("%s is the data of the first node of cluster %s; start its broker with dunlin.cluster.seeds".formatted(directory, cluster));
       return DONE;
     } catch (InvalidPathException e) {

@@ -3,6 +3,7 @@ package dunlin;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.broker.users.AccessMXBean;
 import dunlin.harness.BrokerProcess;
 import dunlin.harness.FreePort;
 import dunlin.harness.MovingClient;
@@ -177,6 +178,42 @@ class FormClusterIT {
           });
       publisher.publish("x", "next", false);
       assertThat(exact.receive()).as("nothing but the message of QoS 2 that was released").isEqualTo("next");
+    }
+  }
+
+  private Dunlin alone(boolean users) {
+    return Dunlin.builder()
+        .tcpPort(0)
+        .dataDirectory(data(0))
+        .set("dunlin.auth.users.enabled", Boolean.toString(users))
+        .set("dunlin.admin.port", "-1")
+        .set("dunlin.cluster.service-port", Integer.toString(ports[0]))
+        .set("dunlin.cluster.port", Integer.toString(ports[3]))
+        .set("dunlin.cluster.seeds", "127.0.0.1:" + ports[0])
+        .set("dunlin.cluster.bootstrap-expect", "1")
+        .build();
+  }
+
+  private static int answer(Dunlin broker, String user, String password) {
+    try (var client = new RawClient(broker.tcpPort())) {
+      client.send(RawClient.connect(5, 0xC2, 0, RawClient.noProperties(), "", user, password));
+      return client.expect(RawClient.CONNACK).at(1);
+    }
+  }
+
+  /** Also when the cluster is founded while the setting is off. */
+  @Test
+  void usersOfABrokerThatRanAloneAreInTheCluster() {
+    try (var broker = TestBroker.on(data(0), Map.of("dunlin.auth.users.enabled", "true", "dunlin.admin.port", "-1"))) {
+      broker.bean("Access", AccessMXBean.class).putUser("alice", "secret", "", true, 0);
+    }
+    assertThat(form(data(0)).code()).isZero();
+    try (var broker = alone(false)) {
+      assertThat(answer(broker, "any", "any")).isZero();
+    }
+    try (var broker = alone(true)) {
+      await().atMost(LONG).until(() -> answer(broker, "alice", "secret") == 0);
+      assertThat(answer(broker, "alice", "wrong")).isEqualTo(0x86);
     }
   }
 

@@ -10,10 +10,13 @@ import dunlin.broker.users.AccessEntry.Kind;
 import dunlin.broker.users.AccessEntry.Role;
 import dunlin.broker.users.AccessEntry.User;
 import dunlin.runtime.EventLine;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -35,8 +38,8 @@ public final class AccessBean implements AccessMXBean {
   /*
    * Owner: any thread that may block.
    * Bounds: the limits of names, roles and rules below; those of the range beyond them.
-   * Failure: wrong input is an IllegalArgumentException, a row that is missing a NoSuchElementException, and all else that is refused an IllegalStateException. A change that is
-   *   not answered within PATIENCE_SECONDS may still be made.
+   * Failure: wrong input is an IllegalArgumentException, a row that is missing a NoSuchElementException, and all else that is refused an IllegalStateException. A change of
+   *   which it is not known whether it was made is an UncheckedIOException; one that is not answered within PATIENCE_SECONDS may still be made.
    */
   private static final Logger events = LoggerFactory.getLogger("dunlin.events");
   private static final int PAGE_MAX = 1_000;
@@ -240,23 +243,23 @@ public final class AccessBean implements AccessMXBean {
   }
 
   private long put(AccessEntry entry, boolean keepsVerifier, long version) {
-    return change("put", entry.key(), new AccessCommand.Put(UsersSettings.none().bounds(), expected(version), entry, keepsVerifier, new byte[0]));
+    return change("put", entry.key(), new AccessChange.Put(expected(version), entry, keepsVerifier));
   }
 
   private long delete(RowKey key, long version) {
-    return change("delete", key, new AccessCommand.Delete(expected(version), key));
+    return change("delete", key, new AccessChange.Delete(expected(version), key));
   }
 
   private static long expected(long version) {
-    if (version < AccessCommand.ANY) throw new IllegalArgumentException("a version is -1 for any, 0 for none, or one that was shown");
+    if (version < AccessChange.ANY) throw new IllegalArgumentException("a version is -1 for any, 0 for none, or one that was shown");
     return version;
   }
 
-  private long change(String action, RowKey key, AccessCommand command) {
-    var result = await(command);
+  private long change(String action, RowKey key, AccessChange change) {
+    var result = await(change);
     return switch (result) {
       case AccessResult.Done(var version) -> {
-        copy.refresh();
+        copy.await(version, Duration.ofSeconds(PATIENCE_SECONDS));
         EventLine.of(events, Level.INFO, "access-changed")
             .text("node", node)
             .word("action", action)
@@ -281,17 +284,21 @@ public final class AccessBean implements AccessMXBean {
     };
   }
 
-  private AccessResult await(AccessCommand command) {
+  private AccessResult await(AccessChange change) {
     try {
-      return client.change(command).get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+      return client.change(change).get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     } catch (ExecutionException e) {
       Throwable cause = e.getCause() == null ? e : e.getCause();
-      throw new IllegalStateException("the change was not made, or it is not known whether it was: " + cause.getMessage(), cause);
+      throw unanswered("the change was not made, or it is not known whether it was: " + cause.getMessage(), cause);
     } catch (TimeoutException e) {
-      throw new IllegalStateException("it is not known whether the change was made: there is no answer after " + PATIENCE_SECONDS + " s", e);
+      throw unanswered("it is not known whether the change was made: there is no answer after " + PATIENCE_SECONDS + " s", e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException("interrupted", e);
     }
+  }
+
+  private static UncheckedIOException unanswered(String sentence, Throwable cause) {
+    return new UncheckedIOException(sentence, new IOException(cause));
   }
 }

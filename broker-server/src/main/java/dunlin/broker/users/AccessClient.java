@@ -4,10 +4,8 @@ import java.util.concurrent.CompletableFuture;
 
 /** The range, as it is asked and changed. Any thread may call it, and no call blocks. */
 public interface AccessClient {
-  /**
-   * Changes a row. The bounds and the secret in the command are replaced by those of the server. Fails with a {@link dunlin.store.StoreException} when the range cannot take it.
-   */
-  CompletableFuture<AccessResult> change(AccessCommand command);
+  /** Changes a row. Fails with a {@link dunlin.store.StoreException} when the range cannot take it. */
+  CompletableFuture<AccessResult> change(AccessChange change);
 
   /**
    * What has changed.

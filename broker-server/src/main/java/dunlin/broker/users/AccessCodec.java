@@ -41,21 +41,18 @@ final class AccessCodec implements CommandCodec<AccessCommand> {
 
   private static void write(FieldWriter out, AccessCommand command) {
     switch (command) {
-      case AccessCommand.Put(var bounds, var expected, var entry, var keepsVerifier, var secret) -> {
+      case AccessCommand.Put(var bounds, var change, var secret) -> {
         out.octet(PUT);
         out.number(bounds.usersMax());
         out.number(bounds.rolesMax());
         out.number(bounds.bansMax());
         out.number(bounds.bytesMax());
-        out.number(expected);
-        writeEntry(out, entry);
-        out.flag(keepsVerifier);
+        writePut(out, change);
         out.bytes(secret);
       }
-      case AccessCommand.Delete(var expected, var key) -> {
+      case AccessCommand.Delete(var change) -> {
         out.octet(DELETE);
-        out.number(expected);
-        writeKey(out, key);
+        writeDelete(out, change);
       }
       case AccessCommand.Sweep(var nowMillis, var bans) -> {
         out.octet(SWEEP);
@@ -68,13 +65,30 @@ final class AccessCodec implements CommandCodec<AccessCommand> {
   private static AccessCommand readCommand(FieldReader in) {
     int kind = in.octet();
     return switch (kind) {
-      case PUT ->
-          new AccessCommand.Put(
-              new AccessBounds(in.count(), in.count(), in.count(), in.number()), in.number(), readEntry(in), in.flag(), in.bytes());
-      case DELETE -> new AccessCommand.Delete(in.number(), readKey(in));
+      case PUT -> new AccessCommand.Put(new AccessBounds(in.count(), in.count(), in.count(), in.number()), readPut(in), in.bytes());
+      case DELETE -> new AccessCommand.Delete(readDelete(in));
       case SWEEP -> new AccessCommand.Sweep(in.number(), in.list(AccessCodec::readKey));
       default -> throw new IllegalStateException("access command of unknown kind " + kind);
     };
+  }
+
+  static void writePut(FieldWriter out, AccessChange.Put put) {
+    out.number(put.expected());
+    writeEntry(out, put.entry());
+    out.flag(put.keepsVerifier());
+  }
+
+  static AccessChange.Put readPut(FieldReader in) {
+    return new AccessChange.Put(in.number(), readEntry(in), in.flag());
+  }
+
+  static void writeDelete(FieldWriter out, AccessChange.Delete delete) {
+    out.number(delete.expected());
+    writeKey(out, delete.key());
+  }
+
+  static AccessChange.Delete readDelete(FieldReader in) {
+    return new AccessChange.Delete(in.number(), readKey(in));
   }
 
   private static void writeEntry(FieldWriter out, AccessEntry entry) {
@@ -102,12 +116,12 @@ final class AccessCodec implements CommandCodec<AccessCommand> {
     };
   }
 
-  private static void writeKey(FieldWriter out, AccessEntry.RowKey key) {
+  static void writeKey(FieldWriter out, AccessEntry.RowKey key) {
     out.octet(key.kind().code());
     out.text(key.name());
   }
 
-  private static AccessEntry.RowKey readKey(FieldReader in) {
+  static AccessEntry.RowKey readKey(FieldReader in) {
     return new AccessEntry.RowKey(AccessEntry.Kind.of(in.octet()), in.text());
   }
 
@@ -133,13 +147,13 @@ final class AccessCodec implements CommandCodec<AccessCommand> {
         });
   }
 
-  private static void writeRow(FieldWriter out, AccessRow row) {
+  static void writeRow(FieldWriter out, AccessRow row) {
     out.number(row.version());
     out.number(row.since());
     writeEntry(out, row.entry());
   }
 
-  private static AccessRow readRow(FieldReader in) {
+  static AccessRow readRow(FieldReader in) {
     return new AccessRow(in.number(), in.number(), readEntry(in));
   }
 

@@ -5,7 +5,9 @@ import dunlin.broker.users.AccessEntry.Kind;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -16,7 +18,7 @@ public final class AccessCopy {
   /*
    * Owner: any thread. The lock guards what is being copied. Directories are replaced as a whole.
    * Bounds: those of the range, twice for a moment while a directory is replaced; one question at a time.
-   * Failure: a question that fails is asked again with the next refresh(); until then the last directory stays. When the range does not remember all that was deleted since,
+   * Failure: a question that fails is asked again with the next refresh(); until then the last directory stays, and its age grows, which a metric shows. When the range does not remember all that was deleted since,
    *   the copy is made anew beside the last directory.
    */
   private static final Logger log = LoggerFactory.getLogger(AccessCopy.class);
@@ -31,6 +33,7 @@ public final class AccessCopy {
   private boolean bans;
   private boolean changed;
   private boolean failing;
+  private long heardNanos;
   private long base;
   private long since;
 
@@ -43,6 +46,10 @@ public final class AccessCopy {
         Counter.builder("dunlin.auth.users.copy.failures")
             .description("Times that this node could not ask what has changed among users, roles and bans")
             .register(meters);
+    Gauge.builder("dunlin.auth.users.copy.age", this, AccessCopy::ageSeconds)
+        .description("Time since this node last knew all changes of users, roles and bans")
+        .baseUnit("seconds")
+        .register(meters);
     Gauge.builder("dunlin.auth.users.version", this, each -> each.directory.version())
         .description("Version of this node's copy of users, roles and bans, which each change raises")
         .register(meters);
@@ -69,6 +76,27 @@ public final class AccessCopy {
   public void from(AccessClient source) {
     synchronized (lock) {
       client = source;
+      heardNanos = System.nanoTime();
+    }
+  }
+
+  /** Time since this node last knew all changes; 0 on a node that does not ask for them. */
+  private double ageSeconds() {
+    synchronized (lock) {
+      return client == null ? 0 : (System.nanoTime() - heardNanos) / 1e9;
+    }
+  }
+
+  /** Waits until the copy has a version, or the time is over. For a thread that may block. */
+  void await(long version, Duration patience) {
+    long until = System.nanoTime() + patience.toNanos();
+    refresh();
+    try {
+      synchronized (lock) {
+        for (long left; directory.version() < version && (left = until - System.nanoTime()) > 0; ) TimeUnit.NANOSECONDS.timedWait(lock, left);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 
@@ -110,6 +138,8 @@ public final class AccessCopy {
       }
       failing = false;
       take(page);
+      if (page.complete()) heardNanos = System.nanoTime();
+      lock.notifyAll();
       if (!page.complete() || again) ask();
     }
   }

@@ -101,7 +101,7 @@ final class AccessRange implements RangeLogic<AccessCommand, AccessResult> {
         results.add(
             switch (command) {
               case Put put -> put(put, out);
-              case Delete delete -> delete(delete, out);
+              case Delete(var change) -> delete(change, out);
               case Sweep sweep -> sweep(sweep, out);
             });
       }
@@ -111,12 +111,13 @@ final class AccessRange implements RangeLogic<AccessCommand, AccessResult> {
   }
 
   private AccessResult put(Put command, RangeWriter out) {
-    var key = command.entry().key();
+    var change = command.change();
+    var key = change.entry().key();
     var held = rows.get(key);
     var present = held == null ? null : held.row();
-    var conflict = conflict(command.expected(), key, present);
+    var conflict = conflict(change.expected(), key, present);
     if (conflict != null) return conflict;
-    var entry = entry(command, present);
+    var entry = entry(change, present);
     if (entry instanceof AccessEntry.User user) {
       for (String role : user.roles()) {
         if (!rows.containsKey(new RowKey(Kind.ROLE, role))) return new Refused(Why.ROLES, "there is no role \"" + role + '"');
@@ -135,16 +136,16 @@ final class AccessRange implements RangeLogic<AccessCommand, AccessResult> {
     return new Done(version);
   }
 
-  private static AccessEntry entry(Put command, @Nullable AccessRow present) {
-    if (command.keepsVerifier() && command.entry() instanceof AccessEntry.User user && present != null && present.entry() instanceof AccessEntry.User before) {
+  private static AccessEntry entry(AccessChange.Put change, @Nullable AccessRow present) {
+    if (change.keepsVerifier() && change.entry() instanceof AccessEntry.User user && present != null && present.entry() instanceof AccessEntry.User before) {
       return new AccessEntry.User(user.name(), before.verifier(), user.roles(), user.enabled());
     }
-    return command.entry();
+    return change.entry();
   }
 
   private static @Nullable Refused conflict(long expected, RowKey key, @Nullable AccessRow present) {
-    if (expected == AccessCommand.ANY) return null;
-    long is = present == null ? AccessCommand.ABSENT : present.version();
+    if (expected == AccessChange.ANY) return null;
+    long is = present == null ? AccessChange.ABSENT : present.version();
     if (is == expected) return null;
     if (present == null) return new Refused(Why.CONFLICT, "\"" + key.name() + "\" does not exist any more");
     return new Refused(Why.CONFLICT, "\"%s\" has version %d".formatted(key.name(), is));
@@ -163,11 +164,11 @@ final class AccessRange implements RangeLogic<AccessCommand, AccessResult> {
     return null;
   }
 
-  private AccessResult delete(Delete command, RangeWriter out) {
-    var key = command.key();
+  private AccessResult delete(AccessChange.Delete change, RangeWriter out) {
+    var key = change.key();
     var held = rows.get(key);
     if (held == null) return new Refused(Why.MISSING, "there is no \"" + key.name() + '"');
-    var conflict = conflict(command.expected(), key, held.row());
+    var conflict = conflict(change.expected(), key, held.row());
     if (conflict != null) return conflict;
     int uses = key.kind() == Kind.ROLE ? usesOfRoles.getOrDefault(key.name(), 0) : 0;
     if (uses > 0) return new Refused(Why.ROLES, "%d users have the role \"%s\"; take it from them first".formatted(uses, key.name()));

@@ -21,9 +21,6 @@ public final class AccessServer implements AccessClient, AutoCloseable {
    * Full: a change fails with a StoreException.
    * Failure: a sweep that fails is made again SWEEP_SECONDS later. A ban that has ended does nothing while it waits for the sweep.
    */
-  /** The kind of this range. */
-  public static final String KIND = "access";
-
   private static final int PAGE_BYTES = 256 << 10;
   private static final int SWEEP_SECONDS = 10;
   private static final int SECRET_BYTES = 32;
@@ -37,9 +34,9 @@ public final class AccessServer implements AccessClient, AutoCloseable {
   private final AtomicBoolean sweeping = new AtomicBoolean();
   private @Nullable ScheduledFuture<?> sweeps;
 
-  private AccessServer(Range<AccessCommand, AccessResult> range, AccessRange rows, AccessBounds bounds, InstantSource clock, ScheduledExecutorService timer) {
-    this.range = range;
-    this.rows = rows;
+  private AccessServer(AccessReplica replica, AccessBounds bounds, InstantSource clock, ScheduledExecutorService timer) {
+    range = replica.range();
+    rows = replica.rows();
     this.bounds = bounds;
     this.clock = clock;
     this.timer = timer;
@@ -48,7 +45,12 @@ public final class AccessServer implements AccessClient, AutoCloseable {
   /** Declares the range in a store, before its start. */
   public static AccessServer on(RangeStore store, AccessBounds bounds, InstantSource clock, ScheduledExecutorService timer) {
     var rows = new AccessRange();
-    return new AccessServer(store.range(KIND, new AccessCodec(), rows), rows, bounds, clock, timer);
+    return leading(new AccessReplica(store.range(AccessReplica.KIND, new AccessCodec(), rows), rows), bounds, clock, timer);
+  }
+
+  /** For one leadership of a replica. */
+  public static AccessServer leading(AccessReplica replica, AccessBounds bounds, InstantSource clock, ScheduledExecutorService timer) {
+    return new AccessServer(replica, bounds, clock, timer);
   }
 
   /** Begins to remove bans that have ended. */
@@ -63,12 +65,12 @@ public final class AccessServer implements AccessClient, AutoCloseable {
   }
 
   @Override
-  public CompletableFuture<AccessResult> change(AccessCommand command) {
-    return switch (command) {
-      case AccessCommand.Put put -> propose(new AccessCommand.Put(bounds, put.expected(), put.entry(), put.keepsVerifier(), secret()));
-      case AccessCommand.Delete delete -> propose(delete);
-      case AccessCommand.Sweep _ -> CompletableFuture.failedFuture(new StoreException("only the leader sweeps"));
-    };
+  public CompletableFuture<AccessResult> change(AccessChange change) {
+    return propose(
+        switch (change) {
+          case AccessChange.Put put -> new AccessCommand.Put(bounds, put, secret());
+          case AccessChange.Delete delete -> new AccessCommand.Delete(delete);
+        });
   }
 
   private byte[] secret() {

@@ -13,8 +13,8 @@ public record UsersSettings(boolean enabled, AccessBounds bounds) {
   private static final Setting<Boolean> ENABLED =
       Setting.flag(
           "dunlin.auth.users.enabled", false,
-          "Authenticates and authorizes clients by users and roles that are changed while the broker runs, and refuses clients that are banned; see authorisation.md. Not"
-              + " in a cluster yet.");
+          "Authenticates and authorizes clients by users and roles that are changed while the broker runs, and refuses clients that are banned; see authorisation.md. In a"
+              + " cluster, set it on all nodes: those without it admit clients as if there were no users, roles and bans.");
   private static final Setting<Integer> USERS_MAX =
       Setting.integer("dunlin.auth.users.users-max", 10_000, 1, 1_000_000, "Maximum number of users. One more is refused.");
   private static final Setting<Integer> ROLES_MAX =

@@ -46,7 +46,11 @@ class AccessRangeTest {
   }
 
   private static Put put(AccessEntry entry, long expected) {
-    return new Put(BOUNDS, expected, entry, false, new byte[] {1, 2, 3});
+    return new Put(BOUNDS, new AccessChange.Put(expected, entry, false), new byte[] {1, 2, 3});
+  }
+
+  private static Delete delete(long expected, RowKey key) {
+    return new Delete(new AccessChange.Delete(expected, key));
   }
 
   private static User user(String name, String... roles) {
@@ -68,61 +72,61 @@ class AccessRangeTest {
 
   @Test
   void eachChangeHasTheNextVersion() {
-    assertThat(apply(put(user("a"), AccessCommand.ABSENT))).isEqualTo(new Done(1));
-    assertThat(apply(put(user("b"), AccessCommand.ANY))).isEqualTo(new Done(2));
+    assertThat(apply(put(user("a"), AccessChange.ABSENT))).isEqualTo(new Done(1));
+    assertThat(apply(put(user("b"), AccessChange.ANY))).isEqualTo(new Done(2));
     assertThat(apply(put(user("a"), 1))).isEqualTo(new Done(3));
-    assertThat(apply(new Delete(2, key(Kind.USER, "b")))).isEqualTo(new Done(4));
+    assertThat(apply(delete(2, key(Kind.USER, "b")))).isEqualTo(new Done(4));
   }
 
   @Test
   void aChangeOfAnotherVersionIsRefused() {
-    apply(put(user("a"), AccessCommand.ABSENT));
+    apply(put(user("a"), AccessChange.ABSENT));
 
-    assertThat(refusal(apply(put(user("a"), AccessCommand.ABSENT)))).isEqualTo(Why.CONFLICT);
+    assertThat(refusal(apply(put(user("a"), AccessChange.ABSENT)))).isEqualTo(Why.CONFLICT);
     assertThat(refusal(apply(put(user("a"), 7)))).isEqualTo(Why.CONFLICT);
     assertThat(refusal(apply(put(user("b"), 1)))).isEqualTo(Why.CONFLICT);
-    assertThat(refusal(apply(new Delete(7, key(Kind.USER, "a"))))).isEqualTo(Why.CONFLICT);
-    assertThat(refusal(apply(new Delete(AccessCommand.ANY, key(Kind.USER, "b"))))).isEqualTo(Why.MISSING);
+    assertThat(refusal(apply(delete(7, key(Kind.USER, "a"))))).isEqualTo(Why.CONFLICT);
+    assertThat(refusal(apply(delete(AccessChange.ANY, key(Kind.USER, "b"))))).isEqualTo(Why.MISSING);
     assertThat(range.version()).isEqualTo(1);
   }
 
   @Test
   void usersHaveOnlyRolesThatThereAre() {
-    assertThat(refusal(apply(put(user("a", "r"), AccessCommand.ANY)))).isEqualTo(Why.ROLES);
-    apply(put(new Role("r", List.of("allow all #")), AccessCommand.ANY));
-    apply(put(user("a", "r"), AccessCommand.ANY));
+    assertThat(refusal(apply(put(user("a", "r"), AccessChange.ANY)))).isEqualTo(Why.ROLES);
+    apply(put(new Role("r", List.of("allow all #")), AccessChange.ANY));
+    apply(put(user("a", "r"), AccessChange.ANY));
 
-    assertThat(refusal(apply(new Delete(AccessCommand.ANY, key(Kind.ROLE, "r"))))).isEqualTo(Why.ROLES);
-    apply(put(user("a"), AccessCommand.ANY));
-    assertThat(apply(new Delete(AccessCommand.ANY, key(Kind.ROLE, "r")))).isInstanceOf(Done.class);
+    assertThat(refusal(apply(delete(AccessChange.ANY, key(Kind.ROLE, "r"))))).isEqualTo(Why.ROLES);
+    apply(put(user("a"), AccessChange.ANY));
+    assertThat(apply(delete(AccessChange.ANY, key(Kind.ROLE, "r")))).isInstanceOf(Done.class);
   }
 
   @Test
   void aUserKeepsItsVerifier() {
-    apply(put(new User("a", "first", List.of(), true), AccessCommand.ANY));
-    apply(new Put(BOUNDS, AccessCommand.ANY, new User("a", "", List.of(), false), true, new byte[0]));
+    apply(put(new User("a", "first", List.of(), true), AccessChange.ANY));
+    apply(new Put(BOUNDS, new AccessChange.Put(AccessChange.ANY, new User("a", "", List.of(), false), true), new byte[0]));
 
     assertThat(copied().get(key(Kind.USER, "a"))).isEqualTo(new User("a", "first", List.of(), false));
   }
 
   @Test
   void whatIsBeyondABoundIsRefusedUntilThereIsRoom() {
-    for (String name : List.of("a", "b", "c")) apply(put(user(name), AccessCommand.ANY));
-    assertThat(refusal(apply(put(user("d"), AccessCommand.ANY)))).isEqualTo(Why.FULL);
-    assertThat(apply(put(user("a"), AccessCommand.ANY))).isInstanceOf(Done.class);
-    apply(new Delete(AccessCommand.ANY, key(Kind.USER, "b")));
-    assertThat(apply(put(user("d"), AccessCommand.ANY))).isInstanceOf(Done.class);
+    for (String name : List.of("a", "b", "c")) apply(put(user(name), AccessChange.ANY));
+    assertThat(refusal(apply(put(user("d"), AccessChange.ANY)))).isEqualTo(Why.FULL);
+    assertThat(apply(put(user("a"), AccessChange.ANY))).isInstanceOf(Done.class);
+    apply(delete(AccessChange.ANY, key(Kind.USER, "b")));
+    assertThat(apply(put(user("d"), AccessChange.ANY))).isInstanceOf(Done.class);
 
     var small = new AccessBounds(100, 100, 100, range.bytes() + 10);
-    assertThat(refusal(apply(new Put(small, AccessCommand.ANY, ban("x", 0), false, new byte[0])))).isEqualTo(Why.FULL);
-    for (String client : List.of("x", "y")) apply(put(ban(client, 0), AccessCommand.ANY));
-    assertThat(refusal(apply(put(ban("z", 0), AccessCommand.ANY)))).isEqualTo(Why.FULL);
+    assertThat(refusal(apply(new Put(small, new AccessChange.Put(AccessChange.ANY, ban("x", 0), false), new byte[0])))).isEqualTo(Why.FULL);
+    for (String client : List.of("x", "y")) apply(put(ban(client, 0), AccessChange.ANY));
+    assertThat(refusal(apply(put(ban("z", 0), AccessChange.ANY)))).isEqualTo(Why.FULL);
   }
 
   @Test
   void onlyBansThatHaveEndedAreSwept() {
-    apply(put(ban("x", 1_000), AccessCommand.ANY));
-    apply(put(ban("y", 0), AccessCommand.ANY));
+    apply(put(ban("x", 1_000), AccessChange.ANY));
+    apply(put(ban("y", 0), AccessChange.ANY));
 
     assertThat(range.ended(999)).isEmpty();
     assertThat(range.ended(1_000)).containsExactly(key(Kind.BANNED_CLIENT, "x"));
@@ -134,8 +138,8 @@ class AccessRangeTest {
 
   @Test
   void theFirstChangeBringsTheSecretForAllTime() {
-    apply(put(user("a"), AccessCommand.ANY));
-    apply(new Put(BOUNDS, AccessCommand.ANY, user("b"), false, new byte[] {9}));
+    apply(put(user("a"), AccessChange.ANY));
+    apply(new Put(BOUNDS, new AccessChange.Put(AccessChange.ANY, user("b"), false), new byte[] {9}));
 
     assertThat(range.changes(0, 0, PAGE).secret()).containsExactly(1, 2, 3);
     var again = new AccessRange();
@@ -158,8 +162,8 @@ class AccessRangeTest {
       AccessEntry entry = kind == Kind.USER ? user(name) : ban(name, random.nextInt(3));
       AccessCommand command =
           random.nextInt(5) == 0
-              ? new Delete(AccessCommand.ANY, entry.key())
-              : new Put(bounds, AccessCommand.ANY, entry, false, new byte[] {1});
+              ? delete(AccessChange.ANY, entry.key())
+              : new Put(bounds, new AccessChange.Put(AccessChange.ANY, entry, false), new byte[] {1});
       if (present.apply(List.of(command), rows).getFirst() instanceof Done) {
         if (command instanceof Put) model.put(entry.key(), entry);
         else model.remove(entry.key());

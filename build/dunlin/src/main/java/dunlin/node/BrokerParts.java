@@ -17,6 +17,7 @@ import dunlin.broker.loop.FrontendSettings;
 import dunlin.broker.users.AccessBean;
 import dunlin.broker.users.AccessClient;
 import dunlin.broker.users.AccessCopy;
+import dunlin.broker.users.AccessReplica;
 import dunlin.broker.users.UsersSettings;
 import dunlin.cluster.Cluster;
 import dunlin.dist.DistClient;
@@ -29,6 +30,7 @@ import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
 import dunlin.runtime.StallWatch;
 import dunlin.runtime.TierClock;
+import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -183,6 +185,11 @@ final class BrokerParts {
     return authenticationSettings.users();
   }
 
+  /** Whether there are users, roles and bans, or there were: a store knows all ranges that are in its directory. */
+  boolean hasUsers() {
+    return users().enabled() || node.stored().filter(store -> store.stored().contains(RangeId.firstOf(AccessReplica.KIND).uuid())).isPresent();
+  }
+
   /** Lets this node follow users, roles and bans, and operators change them, if there are any. */
   void serveUsers(AccessClient access) {
     AccessCopy followed = copy;
@@ -190,6 +197,12 @@ final class BrokerParts {
     followed.from(access);
     followed.refresh();
     node.metrics().beans().register("Access", new AccessBean(access, followed, wall, node.name()));
+  }
+
+  /** Why clients cannot be judged yet; empty when they can. */
+  Optional<String> unjudged() {
+    AccessCopy followed = copy;
+    return followed == null || followed.isComplete() ? Optional.empty() : Optional.of("users, roles and bans are not known here yet");
   }
 
   /** Counts the routes that this node's session tier has announced. */

@@ -14,7 +14,7 @@ final class ClusterBroker {
     ClusterParts parts = new ClusterParts(node);
     BrokerParts broker = parts.broker();
     ClusterTiers tiers = parts.tiers();
-    parts.unservedBy(() -> parts.member().unleased().or(parts.member()::behind).or(tiers::unreached));
+    parts.unservedBy(() -> parts.member().unleased().or(parts.member()::behind).or(tiers::unreached).or(broker::unjudged));
     SysTopics sys = broker.sysTopics();
 
     parts.start(sys::over);

@@ -1,5 +1,6 @@
 package dunlin.node;
 
+import dunlin.broker.users.UsersSettings;
 import dunlin.cluster.MemberSettings;
 import dunlin.inbox.InboxSettings;
 import dunlin.placement.plan.OperationSettings;
@@ -184,10 +185,13 @@ public final class ClusterKeys {
         settings.get(PLAINTEXT));
   }
 
-  /**
-   * The settings of a node as a member of its cluster.
-   */
+  /** The settings of a node as a member of its cluster. */
   public static MemberSettings member(Settings settings) {
+    return member(settings, UsersSettings.from(settings).enabled());
+  }
+
+  /** @param users whether the cluster is to have the range of users, roles and bans, whatever the setting says */
+  static MemberSettings member(Settings settings, boolean users) {
     NodeRoles roles = NodeRoles.of(settings);
     if (roles.stores()) requirePort(PORT, raftPort(settings));
     requirePort(SERVICE_PORT, servicePort(settings));
@@ -206,7 +210,7 @@ public final class ClusterKeys {
           servicePort(settings),
           place(settings, REGION),
           place(settings, ZONE),
-          roles.member(),
+          roles.member(users),
           settings.get(HEARTBEAT),
           settings.get(LEASE),
           settings.get(DOWN_AFTER),

@@ -50,10 +50,10 @@ final class ClusterParts {
                 new ClusterTiers.Parts(
                     broker.frontend(), links, dials, node.embedding().surroundings(), node.meters(), node.metrics().beans(), broker.clock(), node.housekeeping(),
                     node.settings().get(ClusterKeys.HEARTBEAT), broker.routesAnnounced()),
-                broker.dist(), DeliverSettings.from(node.settings()), broker.inbox(), broker.retain()));
+                broker.dist(), DeliverSettings.from(node.settings()), broker.inbox(), broker.retain(), broker.users()));
     QuestionService questions = new QuestionService(self, member::host, new PeerAnswers(node.metrics().beans())::answer, node.meters());
     QuestionCalls asked = node.opening(new QuestionCalls(self, member.tls(), node.meters()));
-    cluster = member.join(ClusterKeys.member(node.settings()), tiers.kinds(roles.kinds()), List.of(links, questions));
+    cluster = member.join(ClusterKeys.member(node.settings(), broker.hasUsers()), tiers.kinds(roles.kinds()), List.of(links, questions));
     tiers.in(cluster);
     node.askBy(
         (to, question, deadline) ->
@@ -69,6 +69,7 @@ final class ClusterParts {
     member.start();
     Frontend frontend = broker.frontend();
     frontend.open(new Tiers(tiers.dist(), retained.apply(tiers.retained()), tiers.sessions(), false));
+    tiers.followAccess().ifPresent(broker::serveUsers); // a node without clients checks the wills that it sends
   }
 
   /** Sets why clients, or other nodes, should not count on this node; empty when they may. */

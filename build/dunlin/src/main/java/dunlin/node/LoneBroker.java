@@ -9,7 +9,6 @@ import dunlin.dist.DistClient;
 import dunlin.dist.DistWorker;
 import dunlin.inbox.server.InboxServer;
 import dunlin.retain.RetainServer;
-import dunlin.store.RangeId;
 import dunlin.store.raft.RangeStore;
 import dunlin.tiers.DistRoutes;
 import dunlin.tiers.InboxDelivery;
@@ -62,10 +61,9 @@ final class LoneBroker {
     return new Broker(frontend, subscriptions, Optional.of(inbox.operations()));
   }
 
-  /** The range of users, if there are any, or if there were: a store knows all ranges that are in its directory. */
+  /** The range of users, if there are any, or if there were. */
   private static Optional<AccessServer> access(Foundation node, BrokerParts parts) {
-    boolean stored = node.store().stored().contains(RangeId.firstOf(AccessServer.KIND).uuid());
-    if (!parts.users().enabled() && !stored) return Optional.empty();
+    if (!parts.hasUsers()) return Optional.empty();
     // By the clock of the wall, as bans are judged and made.
     return Optional.of(AccessServer.on(node.store(), parts.users().bounds(), node.embedding().surroundings().wallClock(), node.housekeeping()));
   }

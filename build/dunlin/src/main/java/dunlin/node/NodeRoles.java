@@ -62,18 +62,23 @@ record NodeRoles(Set<Role> roles) {
 
   /** The kinds of the tiers' ranges that this node may have replicas of. */
   Set<String> kinds() {
-    if (roles.contains(Role.STORE)) return ClusterTiers.founded();
+    if (roles.contains(Role.STORE)) return ClusterTiers.all();
     var kinds = new HashSet<String>();
     for (Role role : TIERS) if (roles.contains(role)) kinds.add(role.kind());
     return kinds;
   }
 
-  /** What the cluster learns about this node: whether it founds, and the words for its row of the map. */
-  MemberSettings.Roles member() {
+  /**
+   * What the cluster learns about this node: whether it founds, and the words for its row of the map.
+   *
+   * @param users whether the cluster is to have the range of users, roles and bans
+   */
+  MemberSettings.Roles member(boolean users) {
     boolean store = roles.contains(Role.STORE);
     var words = new HashSet<String>();
     if (frontend()) words.add(ClusterTiers.FRONTEND);
     for (Role role : TIERS) if (roles.contains(role)) words.add(ClusterNode.preferring(role.kind()));
-    return new MemberSettings.Roles(store, store ? ClusterTiers.founded() : Set.of(), words);
+    Set<String> founds = users ? ClusterTiers.all() : ClusterTiers.founded();
+    return new MemberSettings.Roles(store, store ? founds : Set.of(), words);
   }
 }

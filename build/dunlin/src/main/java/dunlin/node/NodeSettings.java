@@ -5,7 +5,6 @@ import dunlin.broker.auth.AuthenticationSettings;
 import dunlin.broker.limit.MemoryKeys;
 import dunlin.broker.listen.ListenerKeys;
 import dunlin.broker.loop.FrontendSettings;
-import dunlin.broker.users.UsersSettings;
 import dunlin.dist.DistSettings;
 import dunlin.dist.deliver.DeliverSettings;
 import dunlin.inbox.InboxSettings;
@@ -143,9 +142,6 @@ public final class NodeSettings {
     }
     if (settings.get(InboxSettings.RANGES) != 1) {
       problems.add("dunlin.inbox.ranges: a cluster has one range of sessions, leave it at 1");
-    }
-    if (UsersSettings.from(settings).enabled()) {
-      problems.add("dunlin.auth.users.enabled: a cluster has no users and roles yet; use dunlin.auth.password-file and dunlin.auth.acl-file, with the same files on all nodes");
     }
   }
 }

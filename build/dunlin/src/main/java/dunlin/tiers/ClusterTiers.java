@@ -2,6 +2,10 @@ package dunlin.tiers;
 
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.Frontend;
+import dunlin.broker.users.AccessClient;
+import dunlin.broker.users.AccessReplica;
+import dunlin.broker.users.RemoteAccess;
+import dunlin.broker.users.UsersSettings;
 import dunlin.cluster.Cluster;
 import dunlin.cluster.RangeKind;
 import dunlin.dist.Delivery;
@@ -60,14 +64,14 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ClusterTiers implements AutoCloseable {
   /*
-   * There is one range of routes, one of retained messages and one of sessions; any node may lead each of them. All messages between tiers cross links, also
-   * between tiers of the same node.
+   * There is one range of routes, one of retained messages and one of sessions, and where the setting asks for it one of users, roles and bans; any node may lead
+   * each of them. All messages between tiers cross links, also between tiers of the same node.
    *
    * Owner: any thread. Each kind of link that the frontend opens has a thread of its own.
    * Bounds: those of lanes, calls and links.
    * Failure: while a range has no leader, or its leader does not answer, links wait for ten seconds. Then calls on them fail, and clients get an error.
    *   Messages are sent again to the next leader of the routes, for ten seconds (SendingStream). Calls to the sessions wait; SessionLinks says when clients are
-   *   disconnected since no node leads the sessions.
+   *   disconnected since no node leads the sessions. Without a leader of the users, clients are judged by what was known of them last.
    */
   /** The word for a node that clients connect to, among the roles in its row of the cluster's map. */
   public static final String FRONTEND = "frontend";
@@ -107,10 +111,11 @@ public final class ClusterTiers implements AutoCloseable {
   private final RemoteRoutes routesOfSessions;
   private final RemoteRetain retained;
   private final SessionLinks sessions;
+  private final @Nullable RemoteAccess access; // none where clients are not judged by users
   private volatile @Nullable Cluster cluster;
   private volatile @Nullable FrontendLease lease;
 
-  public ClusterTiers(Parts parts, DistSettings dist, DeliverSettings deliver, InboxSettings inbox, RetainSettings retain) {
+  public ClusterTiers(Parts parts, DistSettings dist, DeliverSettings deliver, InboxSettings inbox, RetainSettings retain, UsersSettings users) {
     this.parts = parts;
     dialler = new LeaderDialler(parts.dials(), parts.routes());
     shards = inbox.layout().shards();
@@ -120,7 +125,7 @@ public final class ClusterTiers implements AutoCloseable {
     parts.dials().onRefused(refused::note);
     led =
         new LedTiers(
-            parts.accepts(), dialler, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain), parts.meters(), drops, repeats, refused,
+            parts.accepts(), dialler, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain, users.bounds()), parts.meters(), drops, repeats, refused,
             parts.beans(), parts.clock(), parts.timer());
     accepted = new AcceptedLinks(parts.accepts());
     String node = parts.frontend().identity().nodeId();
@@ -135,6 +140,13 @@ public final class ClusterTiers implements AutoCloseable {
             node, parts.frontend().connections(), parts.frontend()::sessionTierLost,
             opening -> dialler.leader(SessionReplica.KIND, this::leased, LinkNames.SESSIONS, opening.encode(), ofSessions), ofSessions,
             RemoteInbox.Bounds.defaults(MESSAGE_MAX));
+    access = users.enabled() ? access(node) : null;
+  }
+
+  private RemoteAccess access(String node) {
+    var thread = accepted.thread("users-of-clients");
+    return new RemoteAccess(
+        node, parts.frontend().identity().incarnation(), network(AccessReplica.KIND, LinkNames.ACCESS, thread), thread, LedTiers.CALLS, parts.meters());
   }
 
   private RemoteRoutes routes(String part, String node) {
@@ -147,15 +159,20 @@ public final class ClusterTiers implements AutoCloseable {
     return opening -> dialler.leader(kind, name, opening.encode(), thread);
   }
 
-  /** The kinds of ranges that founding a cluster creates. */
+  /** The kinds of ranges that every cluster has. */
   public static Set<String> founded() {
     return Set.of(RouteReplica.KIND, RetainReplica.KIND, SessionReplica.KIND);
+  }
+
+  /** The kinds of ranges that a cluster may have. */
+  public static Set<String> all() {
+    return Set.of(RouteReplica.KIND, RetainReplica.KIND, SessionReplica.KIND, AccessReplica.KIND);
   }
 
   /**
    * The kinds of ranges that this node may have replicas of.
    *
-   * @param names some of {@link #founded}
+   * @param names some of {@link #all}
    */
   public List<RangeKind<?, ?, ?>> kinds(Set<String> names) {
     return kinds().stream().filter(kind -> names.contains(kind.name())).toList();
@@ -171,7 +188,9 @@ public final class ClusterTiers implements AutoCloseable {
                 (replica, all) ->
                     opened(
                         SessionReplica.KIND, replica,
-                        () -> led.serveSessions(all, new DistRoutes(RepeatedCalls.of(routesOfSessions), parts.announced()), parts.frontend().wills())))));
+                        () -> led.serveSessions(all, new DistRoutes(RepeatedCalls.of(routesOfSessions), parts.announced()), parts.frontend().wills())))),
+        AccessReplica.kind(
+            (replica, rows) -> opened(AccessReplica.KIND, replica, () -> led.serveAccess(replica, rows, parts.routes().wallClock()))));
   }
 
   /** The same kind, without splits: links lead to the one range of a kind. */
@@ -255,6 +274,13 @@ public final class ClusterTiers implements AutoCloseable {
     return sessions;
   }
 
+  /** Opens the link to the users, roles and bans, whichever node leads them; empty when clients are not judged by them. Called once, after the cluster has started. */
+  public Optional<AccessClient> followAccess() {
+    var followed = access;
+    if (followed != null) followed.begin();
+    return Optional.ofNullable(followed);
+  }
+
   /** Accepts messages for the listeners of the embedding application. */
   public void accept(ApplicationSubscriptions application) {
     acceptLanes(LinkNames::application, application);
@@ -300,6 +326,7 @@ public final class ClusterTiers implements AutoCloseable {
 
   @Override
   public void close() {
+    if (access != null) access.close();
     sessions.close();
     retained.close();
     routesOfClients.close();

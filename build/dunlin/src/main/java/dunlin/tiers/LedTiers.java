@@ -1,5 +1,9 @@
 package dunlin.tiers;
 
+import dunlin.broker.users.AccessBounds;
+import dunlin.broker.users.AccessCalls;
+import dunlin.broker.users.AccessReplica;
+import dunlin.broker.users.AccessServer;
 import dunlin.cluster.Cluster;
 import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
@@ -57,7 +61,7 @@ final class LedTiers {
   static final CallBounds CALLS = new CallBounds(1 << 20, 1 << 30, 32 << 20);
 
   /** The bounds of the tiers. */
-  record Bounds(DistSettings dist, DeliverSettings deliver, InboxSettings inbox, RetainSettings retain) {}
+  record Bounds(DistSettings dist, DeliverSettings deliver, InboxSettings inbox, RetainSettings retain, AccessBounds access) {}
 
   private final LinkService links;
   private final LeaderDialler dialler;
@@ -165,6 +169,22 @@ final class LedTiers {
       accepted.close();
       server.close();
       unregister(RetainCalls.SERVED);
+    };
+  }
+
+  /** @param wall by which bans end */
+  AutoCloseable serveAccess(Replica<?, ?> replica, AccessReplica rows, InstantSource wall) {
+    var server = AccessServer.leading(rows, bounds.access(), wall, timer);
+    server.start();
+    var accepted = new AcceptedLinks(links);
+    var calls = accepted.thread("access");
+    var leased = new LeasedAccess(server, replica);
+    var opening = new AfterBarrier(replica, timer, () -> accepted.accept(LinkNames.ACCESS, calls, AccessCalls.receiver(calls, CALLS, leased, meters)));
+    return () -> {
+      opening.close();
+      accepted.close();
+      server.close();
+      unregister(AccessCalls.SERVED);
     };
   }
 

@@ -17,6 +17,9 @@ final class LinkNames {
   /** To the leader of the sessions. */
   static final String SESSIONS = "sessions";
 
+  /** To the leader of users, roles and bans. */
+  static final String ACCESS = "access";
+
   private LinkNames() {}
 
   /** From a frontend to the leader of the routes: messages. */

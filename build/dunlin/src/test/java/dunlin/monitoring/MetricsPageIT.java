@@ -68,9 +68,13 @@ class MetricsPageIT {
   }
 
   private static String scrape(Dunlin node) throws IOException, InterruptedException {
+    return asked(node, "/metrics").body();
+  }
+
+  private static HttpResponse<String> asked(Dunlin node, String path) throws IOException, InterruptedException {
     try (var http = HttpClient.newHttpClient()) {
-      var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.adminPort() + "/metrics")).build();
-      return http.send(request, HttpResponse.BodyHandlers.ofString()).body();
+      var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.adminPort() + path)).build();
+      return http.send(request, HttpResponse.BodyHandlers.ofString());
     }
   }
 
@@ -134,11 +138,15 @@ class MetricsPageIT {
             .set("dunlin.cluster.seeds", "127.0.0.1:" + service)
             .set("dunlin.cluster.service-port", String.valueOf(service))
             .set("dunlin.dist.deliver-workers", "2") // also on a machine of few cores
+            .set("dunlin.auth.acl-file", Files.writeString(directory.resolve("acl"), "allow everyone all #\n").toString())
+            .set("dunlin.auth.users.enabled", "true")
+            .set("dunlin.auth.anonymous", "true")
             .set("dunlin.cluster.port", String.valueOf(FreePort.any()))
             .set("dunlin.cluster.tls.certificate", Files.writeString(directory.resolve("node.pem"), own.certificatePem()).toString())
             .set("dunlin.cluster.tls.key", Files.writeString(directory.resolve("node.key"), own.keyPem()).toString())
             .set("dunlin.cluster.tls.ca", Files.writeString(directory.resolve("nodes-ca.pem"), authority.rootPem()).toString())
             .build()) {
+      await("it knows who may connect").atMost(TestBroker.SOON).until(() -> asked(node, "/ready").statusCode() == 200);
       try (var client = RawClient.connected(node.tcpPort(), RawClient.Connect.of("raw-client-of-the-test"))) {
         client.subscribe("topic/of/the/test", 1);
         client.publishAndWait("topic/of/the/test", "payload", true);

@@ -1,0 +1,230 @@
+package dunlin.clustered;
+
+import static dunlin.harness.RawClient.CONNACK;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.Dunlin;
+import dunlin.TestBroker;
+import dunlin.broker.users.AccessMXBean;
+import dunlin.broker.users.BanKind;
+import dunlin.harness.FreePort;
+import dunlin.harness.RawClient;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import javax.management.JMException;
+import javax.management.JMX;
+import javax.management.MalformedObjectNameException;
+import javax.management.ObjectName;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Users, roles and bans of a cluster: what is changed at one broker counts at all of them. */
+class UsersClusterIT {
+  private static final int NODES = 3;
+  private static final long ANY = -1;
+  private static final Duration LONG = Duration.ofMinutes(2);
+
+  @TempDir Path directory;
+
+  private final int[] ports = IntStream.generate(FreePort::any).limit(2 * NODES).toArray();
+  private final Map<Integer, Dunlin> brokers = new HashMap<>();
+  private final Map<Integer, SimpleMeterRegistry> registries = new HashMap<>();
+
+  @AfterEach
+  void stopAll() {
+    brokers.values().forEach(Dunlin::close);
+  }
+
+  private Dunlin start(int node, int founders, boolean users) {
+    var registry = new SimpleMeterRegistry();
+    registries.put(node, registry);
+    return Dunlin.builder()
+        .tcpPort(0)
+        .dataDirectory(data(node))
+        .meterRegistry(registry)
+        .set("dunlin.auth.users.enabled", Boolean.toString(users))
+        .set("dunlin.store.fsync", "false")
+        .set("dunlin.admin.port", "-1")
+        .set("dunlin.cluster.service-port", Integer.toString(ports[node]))
+        .set("dunlin.cluster.port", Integer.toString(ports[NODES + node]))
+        .set("dunlin.cluster.seeds", IntStream.range(0, founders).mapToObj(i -> "127.0.0.1:" + ports[i]).collect(Collectors.joining(",")))
+        .set("dunlin.cluster.bootstrap-expect", Integer.toString(founders))
+        .set("dunlin.cluster.heartbeat", "200ms")
+        .set("dunlin.cluster.election-timeout", "1s")
+        .build();
+  }
+
+  private Path data(int node) {
+    return directory.resolve("node-" + node);
+  }
+
+  private void startAll(boolean users) {
+    try (var starting = Executors.newFixedThreadPool(NODES)) {
+      var started = new ArrayList<CompletableFuture<Dunlin>>();
+      for (int i = 0; i < NODES; i++) {
+        int node = i;
+        started.add(CompletableFuture.supplyAsync(() -> start(node, NODES, users), starting));
+      }
+      for (int i = 0; i < NODES; i++) brokers.put(i, started.get(i).join());
+    }
+  }
+
+  private void restart(int node, boolean users) {
+    stop(node);
+    brokers.put(node, start(node, NODES, users));
+  }
+
+  private void stop(int node) {
+    brokers.remove(node).close();
+  }
+
+  private Dunlin broker(int node) {
+    return brokers.get(node);
+  }
+
+  private String name(int node) {
+    return broker(node).nodeId().substring(0, 8);
+  }
+
+  private AccessMXBean access(int node) {
+    try {
+      return JMX.newMXBeanProxy(ManagementFactory.getPlatformMBeanServer(), new ObjectName("dunlin:type=Access,node=" + name(node)), AccessMXBean.class);
+    } catch (MalformedObjectNameException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** The broker that leads the range of users. */
+  private int leader() {
+    return await().atMost(LONG).until(this::leaders, found -> found.size() == 1).getFirst();
+  }
+
+  private List<Integer> leaders() throws JMException {
+    var beans = ManagementFactory.getPlatformMBeanServer();
+    var leading = new ArrayList<Integer>();
+    for (int node : brokers.keySet()) {
+      for (var range : beans.queryNames(new ObjectName("dunlin:type=Range,node=" + name(node) + ",*"), null)) {
+        if (range.getKeyProperty("range").startsWith("access") && beans.getAttribute(range, "Role").equals("leader")) leading.add(node);
+      }
+    }
+    return leading;
+  }
+
+  private static byte[] connecting(String clientId, String user, String password) {
+    return RawClient.connect(5, 0xC2, 0, RawClient.noProperties(), clientId, user, password);
+  }
+
+  /** The reason code of CONNACK. */
+  private int answer(int node, String user, String password) {
+    try (RawClient client = new RawClient(broker(node).tcpPort())) {
+      client.send(connecting(UUID.randomUUID().toString(), user, password));
+      return client.expect(CONNACK).at(1);
+    }
+  }
+
+  private RawClient connected(int node, String clientId, String user) {
+    return RawClient.connected(broker(node).tcpPort(), connecting(clientId, user, "secret"));
+  }
+
+  @Test
+  void whatIsChangedAtOneBrokerCountsAtAll() {
+    startAll(true);
+    access(0).putRole("devices", "allow publish up/%c", 0);
+    access(1).putUser("alice", "secret", "devices", true, 0);
+    for (int node = 0; node < NODES; node++) {
+      int at = node;
+      await().atMost(TestBroker.SOON).until(() -> answer(at, "alice", "secret") == 0);
+      assertThat(answer(node, "alice", "wrong")).isEqualTo(0x86);
+      assertThat(access(node).users("", 10)).extracting(AccessMXBean.UserRow::name).containsExactly("alice");
+    }
+
+    try (RawClient alice = connected(2, "pump", "alice")) {
+      assertThat(alice.publishAndWait("up/pump", "x")).isNotEqualTo(0x87);
+      assertThat(alice.publishAndWait("down/pump", "x")).isEqualTo(0x87);
+      access(1).putRole("devices", "allow publish up/%c\nallow publish down/%c", ANY);
+      await().atMost(TestBroker.SOON).until(() -> alice.publishAndWait("down/pump", "x") != 0x87);
+      access(0).putBan(BanKind.CLIENT, "pump", 600, "loud", 0);
+      alice.expectDisconnect(0x98);
+    }
+    access(2).deleteBan(BanKind.CLIENT, "pump", ANY);
+    for (int node = 0; node < NODES; node++) {
+      int at = node;
+      await().atMost(TestBroker.SOON).until(() -> access(at).bans(BanKind.CLIENT, "", 10).isEmpty());
+    }
+    try (RawClient first = connected(1, "first", "alice");
+        RawClient second = connected(2, "second", "alice")) {
+      access(0).deleteUser("alice", ANY);
+      first.expectDisconnect(0x87);
+      second.expectDisconnect(0x87);
+    }
+  }
+
+  @Test
+  void aRefusalIsTheSameAtEachBroker() {
+    startAll(true);
+    long version = access(0).putUser("alice", "secret", "", true, 0);
+    for (int node = 0; node < NODES; node++) {
+      var access = access(node);
+      assertThatThrownBy(() -> access.putUser("alice", "x", "", true, 0)).isInstanceOf(IllegalStateException.class).hasMessageContaining("has version " + version);
+      assertThatThrownBy(() -> access.putUser("alice", "x", "none", true, ANY)).isInstanceOf(IllegalStateException.class).hasMessageContaining("no role \"none\"");
+      assertThatThrownBy(() -> access.deleteRole("none", ANY)).isInstanceOf(NoSuchElementException.class);
+      assertThat(answer(node, "alice", "x")).isEqualTo(0x86);
+    }
+  }
+
+  @Test
+  void theLossOfTheLeaderLosesNothing() {
+    startAll(true);
+    access(0).putUser("alice", "secret", "", true, 0);
+    int lost = leader();
+    List<Integer> others = IntStream.range(0, NODES).filter(node -> node != lost).boxed().toList();
+    for (int node : others) await().atMost(TestBroker.SOON).until(() -> answer(node, "alice", "secret") == 0);
+    stop(lost);
+
+    await().atMost(LONG).ignoreExceptionsInstanceOf(UncheckedIOException.class).until(() -> access(others.getFirst()).putUser("bob", "secret", "", true, ANY) > 0);
+    for (int node : others) {
+      await().atMost(LONG).until(() -> answer(node, "bob", "secret") == 0);
+      assertThat(answer(node, "alice", "secret")).isZero();
+    }
+    access(others.getLast()).deleteUser("alice", ANY);
+
+    brokers.put(lost, start(lost, NODES, true));
+    await().atMost(LONG).until(() -> answer(lost, "bob", "secret") == 0);
+    assertThat(answer(lost, "alice", "secret")).isEqualTo(0x86);
+    await().atMost(LONG).until(() -> registries.get(lost).get("dunlin.auth.users.copy.age").gauge().value() < 2.0);
+  }
+
+  /** One broker after the other gets the setting. */
+  @Test
+  void aClusterThatWasFoundedWithoutUsersGetsThem() {
+    startAll(false);
+    assertThat(answer(0, "any", "any")).isZero();
+    for (int node = 0; node < NODES; node++) {
+      restart(node, true);
+      int at = node;
+      await().atMost(LONG).until(() -> access(at).isComplete());
+      assertThat(answer(node, "any", "any")).isEqualTo(0x86);
+      access(node).putUser("user-" + node, "secret", "", true, 0);
+    }
+    for (int node = 0; node < NODES; node++) {
+      int at = node;
+      await().atMost(LONG).until(() -> answer(at, "user-0", "secret") == 0 && answer(at, "user-2", "secret") == 0);
+    }
+  }
+}
