@@ -34,6 +34,7 @@ import dunlin.broker.client.ClientsMXBean;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
 import dunlin.broker.listen.ListenerMXBean;
+import dunlin.broker.users.AccessMXBean;
 import dunlin.cluster.ClusterMXBean;
 import dunlin.cluster.ClusterMXBean.NodeRow;
 import dunlin.cluster.ClusterMXBean.OperationRow;
@@ -111,6 +112,7 @@ final class AdminOperations {
                 routes().match(given.text("tenant"), given.text("topic"), Cursor.read(given), given.number("limit")), RouteRow::place,
                 given));
     on(Endpoints.EXPLAIN, this::explain);
+    AccessOperations.add(() -> bean(AccessMXBean.class), this::on);
     cluster();
     events();
     if (!actions.keySet().equals(Set.copyOf(Endpoints.ALL))) {
@@ -488,6 +490,7 @@ final class AdminOperations {
   private Problem missing(Class<?> shape) {
     if (shape == ClusterMXBean.class) return new Problem(409, "This node belongs to no cluster.");
     boolean started = beans.find(NodeMXBean.class).map(node -> node.getUnready().isEmpty()).orElse(false);
+    if (started && shape == AccessMXBean.class) return new Problem(409, "This node has no users, roles and bans; dunlin.auth.users.enabled brings them.");
     return started ? new Problem(409, "This node serves no clients.") : new Problem(503, "The node is starting, or it serves no clients.");
   }
 
@@ -504,7 +507,7 @@ final class AdminOperations {
   }
 
   /** A page that a bean has cut. One that is full may have another behind it. */
-  private static <T extends Record> Page full(List<T> rows, Function<T, String> name, Arguments given) {
+  static <T extends Record> Page full(List<T> rows, Function<T, String> name, Arguments given) {
     return full(rows, name, given, List.of());
   }
 

@@ -49,7 +49,7 @@ final class Arguments {
   private static void check(Parameter parameter, String value) {
     String name = parameter.name();
     switch (parameter.kind()) {
-      case TEXT -> {
+      case TEXT, LINES, SECRET -> {
         if (!parameter.choices().isEmpty() && !parameter.choices().contains(value)) {
           throw Problem.invalid("The parameter %s is one of %s.".formatted(name, String.join(", ", parameter.choices())));
         }

@@ -93,12 +93,13 @@ final class OpenApi {
   private static JsonObject schema(Parameter parameter) {
     String preset = parameter.preset();
     return switch (parameter.kind()) {
-      case TEXT -> {
+      case TEXT, LINES, SECRET -> {
         JsonObject schema = object("type", "string");
         schema.addProperty("minLength", parameter.min());
         schema.addProperty("maxLength", parameter.max());
         if (!parameter.choices().isEmpty()) schema.add("enum", texts(parameter.choices()));
         if (preset != null) schema.addProperty("default", preset);
+        if (parameter.kind() == Parameter.Kind.SECRET) schema.addProperty("format", "password");
         yield schema;
       }
       case INTEGER -> {

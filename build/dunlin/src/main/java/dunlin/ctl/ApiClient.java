@@ -107,7 +107,7 @@ final class ApiClient {
       body.add(
           parameter.name(),
           switch (parameter.kind()) {
-            case TEXT -> new JsonPrimitive(value);
+            case TEXT, LINES, SECRET -> new JsonPrimitive(value);
             case INTEGER -> new JsonPrimitive(Long.valueOf(value));
             case FLAG -> new JsonPrimitive(Boolean.valueOf(value));
           });

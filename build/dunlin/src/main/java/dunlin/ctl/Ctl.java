@@ -136,6 +136,14 @@ public final class Ctl {
   }
 
   private static OptionSpec option(Endpoint endpoint, Parameter parameter) {
+    if (parameter.kind().isRead()) {
+      return OptionSpec.builder("--" + kebab(parameter.name()) + GivenFile.SUFFIX)
+          .required(parameter.required())
+          .type(String.class)
+          .paramLabel("FILE")
+          .description(parameter.description() + ", from a file; " + GivenFile.STANDARD_INPUT + " is the standard input.")
+          .build();
+    }
     OptionSpec.Builder option = OptionSpec.builder("--" + kebab(parameter.name())).required(parameter.required());
     if (parameter.kind() == Parameter.Kind.FLAG) return option.type(boolean.class).arity("0").description(parameter.description() + ".").build();
     option.type(String.class).paramLabel(label(parameter));
@@ -221,7 +229,13 @@ public final class Ctl {
   }
 
   private int call(Endpoint endpoint, ParseResult given) {
-    Map<String, String> values = values(endpoint, given);
+    Map<String, String> values;
+    try {
+      values = values(endpoint, given);
+    } catch (IOException unread) {
+      err.println("dunlinctl: " + unread.getMessage());
+      return USAGE;
+    }
     return asking(
         given,
         (client, output) -> {
@@ -260,12 +274,15 @@ public final class Ctl {
     }
   }
 
-  private static Map<String, String> values(Endpoint endpoint, ParseResult given) {
+  private static Map<String, String> values(Endpoint endpoint, ParseResult given) throws IOException {
     Map<String, String> values = new HashMap<>();
     int position = 0;
     for (Parameter parameter : endpoint.parameters()) {
       if (parameter.place() == Parameter.Place.PATH) {
         values.put(parameter.name(), given.matchedPositionalValue(position++, ""));
+      } else if (parameter.kind().isRead()) {
+        String file = given.matchedOptionValue("--" + kebab(parameter.name()) + GivenFile.SUFFIX, "");
+        if (!file.isEmpty()) values.put(parameter.name(), GivenFile.read(file, parameter));
       } else if (given.hasMatchedOption("--" + kebab(parameter.name()))) {
         Object value = given.matchedOptionValue("--" + kebab(parameter.name()), "");
         values.put(parameter.name(), value.toString());

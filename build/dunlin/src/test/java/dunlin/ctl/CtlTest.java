@@ -76,6 +76,27 @@ class CtlTest {
     assertThat(run("top", "--count", "1")).as("there is no node").isEqualTo(Ctl.UNREACHED);
   }
 
+  /** Arguments of a process are seen by all users of its machine. */
+  @Test
+  void aPasswordIsNoArgument() throws IOException {
+    assertThat(run("users", "put", "alice", "--password", "secret")).isEqualTo(Ctl.USAGE);
+    assertThat(run("users", "put", "alice", "--password-from", directory.resolve("none").toString())).isEqualTo(Ctl.USAGE);
+    assertThat(err()).contains("none cannot be read");
+    assertThat(run("users", "put", "alice", "--password-from", directory.toString())).isEqualTo(Ctl.USAGE);
+    Path file = directory.resolve("password");
+    Files.writeString(file, "\nsecond line");
+    assertThat(run("users", "put", "alice", "--password-from", file.toString())).isEqualTo(Ctl.USAGE);
+    assertThat(err()).contains("the first line of").doesNotContain("second line");
+    Files.write(file, new byte[] {(byte) 0xFF});
+    assertThat(run("users", "put", "alice", "--password-from", file.toString())).isEqualTo(Ctl.USAGE);
+    Files.writeString(file, "x".repeat(5_000));
+    assertThat(run("users", "put", "alice", "--password-from", file.toString())).isEqualTo(Ctl.USAGE);
+    assertThat(err()).contains("is not UTF-8", "more than 4096 bytes");
+    assertThat(run("roles", "put", "r")).as("without its rules").isEqualTo(Ctl.USAGE);
+    Files.writeString(file, "secret");
+    assertThat(run("users", "put", "alice", "--password-from", file.toString())).as("there is no node").isEqualTo(Ctl.UNREACHED);
+  }
+
   @Test
   void withoutANodeTheReasonIsSaid() throws IOException {
     assertThat(run("status")).isEqualTo(Ctl.UNREACHED);

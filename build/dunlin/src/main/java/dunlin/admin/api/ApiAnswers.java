@@ -89,6 +89,16 @@ public final class ApiAnswers {
   /** @param reason as MQTT 5 names the reason code of PUBACK, such as {@code success} or {@code no-matching-subscribers} */
   public record Published(String reason, int code) {}
 
+  /**
+   * @param kind client, user or address
+   * @param until in ISO format; empty for no end
+   * @param version to be given with the next change of this ban
+   */
+  public record BanView(String kind, String value, String until, String reason, long version) {}
+
+  /** @param version of the row; of a deletion, that of all users, roles and bans */
+  public record Changed(long version) {}
+
   /** How many were deleted. */
   public record Deleted(int deleted) {}
 

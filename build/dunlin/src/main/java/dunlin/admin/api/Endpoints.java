@@ -1,6 +1,8 @@
 package dunlin.admin.api;
 
+import dunlin.admin.api.ApiAnswers.BanView;
 import dunlin.admin.api.ApiAnswers.Begun;
+import dunlin.admin.api.ApiAnswers.Changed;
 import dunlin.admin.api.ApiAnswers.ClusterView;
 import dunlin.admin.api.ApiAnswers.Deleted;
 import dunlin.admin.api.ApiAnswers.Done;
@@ -22,6 +24,9 @@ import dunlin.admin.peers.AllNodesMXBean.SharedGroup;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
+import dunlin.broker.users.AccessMXBean.RoleRow;
+import dunlin.broker.users.AccessMXBean.UserRow;
+import dunlin.broker.users.BanKind;
 import dunlin.cluster.ClusterMXBean.NodeRow;
 import dunlin.cluster.ClusterMXBean.OperationRow;
 import dunlin.cluster.ClusterMXBean.RangeRow;
@@ -60,6 +65,12 @@ public final class Endpoints {
   private static final int DELETIONS_MAX = 1_000_000;
   private static final int TOP_MAX = 100;
   private static final int MESSAGES_MAX = 100;
+  /** Each may have 64 Ki characters of rules. */
+  private static final int ROLES_MAX = 100;
+  private static final int PASSWORD_MAX = 1_024;
+  private static final int RULES_MAX = 65_536;
+  private static final long SECONDS_MAX = 36_500L * 24 * 3_600;
+  private static final long VERSION_MAX = 999_999_999_999_999_999L;
   private static final long SEQUENCE_MAX = 999_999_999_999_999_999L;
   private static final int EVENTS_MAX = 1_000_000;
 
@@ -70,6 +81,10 @@ public final class Endpoints {
   private static final Parameter TOPIC = Parameter.required(Place.QUERY, "topic", "Topic name");
   private static final Parameter RANGE = Parameter.path("range", "UUID of the range, or at least four characters of its beginning");
   private static final Parameter NODE = Parameter.path("node", "UUID of the node, or at least four characters of its beginning");
+  private static final Parameter USER_NAME = Parameter.path("user", "Name of the user");
+  private static final Parameter ROLE_NAME = Parameter.path("role", "Name of the role");
+  private static final Parameter BAN_KIND = Parameter.choice(Place.PATH, "kind", BanKind.LABELS, "What is banned");
+  private static final Parameter BANNED = Parameter.path("value", "A client identifier, a user name, an address, or a network such as 192.0.2.0/24");
   private static final Parameter DELETIONS =
       Parameter.integer(Place.QUERY, "max", ROWS_MAX, 1, DELETIONS_MAX, "The most that are deleted");
 
@@ -191,6 +206,35 @@ public final class Endpoints {
           Parameter.flag(Place.BODY, "retain", "Whether it becomes the retained message of the topic"),
           Parameter.preset(Place.BODY, "tenant", "default", "Tenant of the subscribers"));
 
+  public static final Endpoint USERS = listing("users list", "/users", ROWS_MAX, "Lists users, in the order of their names", UserRow.class);
+  public static final Endpoint USER = one("users get", Method.GET, "/users/{user}", Role.VIEWER, "Shows a user; passwords are not shown", UserRow.class, USER_NAME);
+  public static final Endpoint PUT_USER =
+      one(
+          "users put", Method.PUT, "/users/{user}", Role.ADMIN, "Creates or changes a user; without a password the present one stays", Changed.class, USER_NAME,
+          Parameter.secret("password", PASSWORD_MAX, "The password"), Parameter.optional(Place.BODY, "roles", "Names of its roles, with commas between them; none takes all away"),
+          Parameter.flag(Place.BODY, "disabled", "Whether its clients may not connect; they are disconnected, too"), version(Place.BODY));
+  public static final Endpoint DELETE_USER =
+      one("users delete", Method.DELETE, "/users/{user}", Role.ADMIN, "Deletes a user, and disconnects its clients", Changed.class, USER_NAME, version(Place.QUERY));
+
+  public static final Endpoint ROLES = listing("roles list", "/roles", ROLES_MAX, "Lists roles of users, in the order of their names", RoleRow.class);
+  public static final Endpoint ROLE = one("roles get", Method.GET, "/roles/{role}", Role.VIEWER, "Shows a role of users", RoleRow.class, ROLE_NAME);
+  public static final Endpoint PUT_ROLE =
+      one(
+          "roles put", Method.PUT, "/roles/{role}", Role.ADMIN, "Creates or changes a role of users", Changed.class, ROLE_NAME,
+          Parameter.lines("rules", RULES_MAX, "Rules, one in each line, without whom they are about: allow publish devices/%c/up"), version(Place.BODY));
+  public static final Endpoint DELETE_ROLE =
+      one("roles delete", Method.DELETE, "/roles/{role}", Role.ADMIN, "Deletes a role that no user has", Changed.class, ROLE_NAME, version(Place.QUERY));
+
+  public static final Endpoint BANS = listing("bans list", "/bans/{kind}", ROWS_MAX, "Lists bans of a kind, in the order of what is banned", BanView.class, BAN_KIND);
+  public static final Endpoint BAN = one("bans get", Method.GET, "/bans/{kind}/{value}", Role.VIEWER, "Shows a ban", BanView.class, BAN_KIND, BANNED);
+  public static final Endpoint PUT_BAN =
+      one(
+          "bans put", Method.PUT, "/bans/{kind}/{value}", Role.OPERATOR, "Bans clients, and disconnects them", Changed.class, BAN_KIND, BANNED,
+          Parameter.integer(Place.BODY, "seconds", 0, 0, SECONDS_MAX, "Seconds from now until the ban ends; 0 for no end"),
+          Parameter.optional(Place.BODY, "reason", "Why, for operators"), version(Place.BODY));
+  public static final Endpoint DELETE_BAN =
+      one("bans delete", Method.DELETE, "/bans/{kind}/{value}", Role.OPERATOR, "Deletes a ban", Changed.class, BAN_KIND, BANNED, version(Place.QUERY));
+
   public static final Endpoint DRAIN =
       one(
           "drain start", Method.PUT, "/drain", Role.OPERATOR, "Sends clients to another server; the node becomes not ready", Done.class,
@@ -249,7 +293,7 @@ public final class Endpoints {
   public static final List<Endpoint> ALL =
       List.of(
           STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, DOCTOR, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
-          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, EXPLAIN, PUBLISH, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
+          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, EXPLAIN, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
           WATCH_OVERVIEW, WATCH_MESSAGES);
 
@@ -281,6 +325,10 @@ public final class Endpoints {
     List<Parameter> all = new ArrayList<>(Arrays.asList(parameters));
     all.add(Parameter.integer(Place.QUERY, "count", 0, 0, EVENTS_MAX, "The events after which it ends; 0 for no end"));
     return new Endpoint(command, Method.GET, path, role, summary, all, event, Form.STREAM);
+  }
+
+  private static Parameter version(Place place) {
+    return Parameter.integer(place, "expectedVersion", -1, -1, VERSION_MAX, "The version that it must have; -1 for any, 0 for one that does not exist");
   }
 
   private static Parameter body(String name, String description) {

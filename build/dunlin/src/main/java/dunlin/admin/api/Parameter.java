@@ -29,8 +29,17 @@ public record Parameter(
 
   public enum Kind {
     TEXT,
+    /** A text of lines, which {@code dunlinctl} reads from a file. */
+    LINES,
+    /** A text that is shown nowhere, and that {@code dunlinctl} reads from a file or without echo. */
+    SECRET,
     INTEGER,
-    FLAG
+    FLAG;
+
+    /** Whether {@code dunlinctl} reads it from a file. */
+    public boolean isRead() {
+      return this == LINES || this == SECRET;
+    }
   }
 
   public Parameter {
@@ -63,6 +72,16 @@ public record Parameter(
   /** A text of any length that the body has room for. */
   static Parameter large(String name, long max, String description) {
     return new Parameter(name, Place.BODY, Kind.TEXT, false, 0, max, List.of(), null, description);
+  }
+
+  /** A text of lines; always required and never empty. */
+  static Parameter lines(String name, long max, String description) {
+    return new Parameter(name, Place.BODY, Kind.LINES, true, 1, max, List.of(), null, description);
+  }
+
+  /** A text that may be missing, and is shown nowhere. */
+  static Parameter secret(String name, long max, String description) {
+    return new Parameter(name, Place.BODY, Kind.SECRET, false, 0, max, List.of(), null, description);
   }
 
   static Parameter choice(Place place, String name, List<String> choices, String description) {

@@ -8,9 +8,9 @@ import java.util.Optional;
 public enum Role {
   /** Sees everything but secrets and payloads. */
   VIEWER,
-  /** Also disconnects clients, publishes, reads payloads, drains the node and changes log levels. */
+  /** Also disconnects and bans clients, publishes, reads payloads, drains the node and changes log levels. */
   OPERATOR,
-  /** Also deletes sessions and retained messages, and changes the cluster. */
+  /** Also deletes sessions and retained messages, changes users and their roles, and changes the cluster. */
   ADMIN;
 
   public boolean includes(Role needed) {
