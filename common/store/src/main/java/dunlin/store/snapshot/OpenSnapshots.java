@@ -37,7 +37,10 @@ public final class OpenSnapshots {
    * Failure: what a crashed process leaves is deleted when the next one opens the directory.
    */
   private static final Logger log = LoggerFactory.getLogger(OpenSnapshots.class);
-  private static final int OPEN_MAX = 4;
+
+  /** More than a cluster of brokers has ranges: one node may lead all of them, and a new node asks for all at once. */
+  private static final int OPEN_MAX = 8;
+
   private static final long IN_USE_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final long IDLE_NANOS = TimeUnit.MINUTES.toNanos(2);
   /** How long one may be reused: the older it is, the more of the log must be sent after it. */

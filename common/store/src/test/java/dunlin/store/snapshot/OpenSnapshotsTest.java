@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class OpenSnapshotsTest {
   private static final RangeId RANGE = RangeId.firstOf("routes");
-  private static final int OPEN_MAX = 4;
+  private static final int OPEN_MAX = 8;
   private static final Duration IN_USE = Duration.ofSeconds(10);
   private static final Duration IDLE = Duration.ofMinutes(2);
 
