@@ -119,8 +119,8 @@ class UsersApiIT {
         "/users/a%00 | {} | 400 | not allowed",
         "/roles/no%20name | {\"rules\":\"allow all #\"} | 400 | letters",
         "/roles/r | {} | 400 | missing",
-        "/roles/r | {\"rules\":\"allow publish a\\nallow fly a\"} | 400 | 'line 2, column 7'",
-        "/bans/address/example.com | {} | 400 | neither an address",
+        "/roles/r | {\"rules\":\"allow publish a\\nallow fly a\"} | 400 | 'ine 2, column 7'",
+        "/bans/address/example.com | {} | 400 | either an address",
         "/bans/device/x | {} | 400 | 'client, user, address'",
         "/bans/user/alice | {\"seconds\":-1} | 400 | integer from 0",
       })
