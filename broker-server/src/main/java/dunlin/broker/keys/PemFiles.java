@@ -1,4 +1,4 @@
-package dunlin.broker.listen;
+package dunlin.broker.keys;
 
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -30,7 +30,7 @@ import javax.crypto.spec.PBEKeySpec;
  * (BEGIN RSA PRIVATE KEY) and SEC 1 (BEGIN EC PRIVATE KEY), which the JDK does not read and which are converted to
  * PKCS#8 here.
  */
-final class PemFiles {
+public final class PemFiles {
   private static final Pattern KEY =
       Pattern.compile("-----BEGIN ((?:RSA |EC |ENCRYPTED )?)PRIVATE KEY-----([^-]*)-----END \\1PRIVATE KEY-----");
   private static final byte[] VERSION_0 = {0x02, 0x01, 0x00};
@@ -40,7 +40,7 @@ final class PemFiles {
   private PemFiles() {}
 
   /** All certificates of a file, in its order. */
-  static List<X509Certificate> certificates(byte[] pem) throws CertificateException {
+  public static List<X509Certificate> certificates(byte[] pem) throws CertificateException {
     var read = CertificateFactory.getInstance("X.509").generateCertificates(new ByteArrayInputStream(pem));
     if (read.isEmpty()) throw new CertificateException("it contains no certificate");
     return read.stream().map(X509Certificate.class::cast).toList();
@@ -50,7 +50,7 @@ final class PemFiles {
    * The private key of a certificate. A key that does not match is refused: perhaps only one of two changed files was
    * replaced so far.
    */
-  static PrivateKey key(byte[] pem, String password, X509Certificate certificate) throws GeneralSecurityException, IOException {
+  public static PrivateKey key(byte[] pem, String password, X509Certificate certificate) throws GeneralSecurityException, IOException {
     Matcher block = KEY.matcher(new String(pem, StandardCharsets.ISO_8859_1));
     if (!block.find()) throw new InvalidKeyException("it contains no private key");
     byte[] der;

@@ -1,4 +1,4 @@
-package dunlin.broker.listen;
+package dunlin.broker.keys;
 
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -17,13 +17,13 @@ import java.util.List;
  *
  * @param chain the certificate of the key first, then its intermediate certificates
  */
-record KeyStoreFile(PrivateKey key, List<X509Certificate> chain) {
-  KeyStoreFile {
+public record KeyStoreFile(PrivateKey key, List<X509Certificate> chain) {
+  public KeyStoreFile {
     chain = List.copyOf(chain);
   }
 
   /** @param password of the store and of its key; empty for none */
-  static KeyStoreFile read(byte[] file, String password) throws GeneralSecurityException, IOException {
+  public static KeyStoreFile read(byte[] file, String password) throws GeneralSecurityException, IOException {
     char[] opens = password.toCharArray();
     try {
       KeyStore store = KeyStore.getInstance("PKCS12");
