@@ -1,11 +1,13 @@
 package dunlin;
 
+import dunlin.node.AdminKeys;
 import dunlin.node.ClusterKeys;
 import dunlin.node.NodeSettings;
 import dunlin.broker.Frontend;
 import dunlin.broker.auth.Authentication;
 import dunlin.broker.auth.AuthenticationProvider.Authenticators;
 import dunlin.broker.auth.AuthenticationSettings;
+import dunlin.broker.listen.AdminFront;
 import dunlin.broker.listen.ListenerException;
 import dunlin.broker.listen.ListenerKeys;
 import dunlin.broker.loop.FrontendSettings;
@@ -86,6 +88,10 @@ final class Check {
     }
     if (ports && readable("dunlin.admin.") && settings.isSet(NodeSettings.ADMIN_PORT)) {
       free(NodeSettings.ADMIN_PORT, new InetSocketAddress(InetAddress.getLoopbackAddress(), port(NodeSettings.ADMIN_PORT)));
+    }
+    if (readable("dunlin.admin.") && AdminKeys.opened(settings) && AdminKeys.hasKeys(settings)) {
+      find(() -> AdminFront.check(AdminKeys.address(settings), AdminKeys.keys(settings)));
+      if (ports) find(() -> free(AdminKeys.PORT, AdminKeys.address(settings)));
     }
     if (ports && readable("dunlin.health.")) {
       free(NodeSettings.HEALTH_PORT, new InetSocketAddress(settings.get(NodeSettings.HEALTH_HOST), port(NodeSettings.HEALTH_PORT)));

@@ -52,7 +52,7 @@ class ArchitectureTest {
             "dunlin.dist", "dunlin.dist.route", "dunlin.dist.deliver", "dunlin.dist.remote", "dunlin.retain", "dunlin.retain.remote",
             "dunlin.inbox", "dunlin.inbox.operate", "dunlin.inbox.propose", "dunlin.inbox.range", "dunlin.inbox.remote", "dunlin.inbox.repair", "dunlin.inbox.rows", "dunlin.inbox.server",
             "dunlin.inbox.state",
-            "dunlin.broker", "dunlin.broker.access", "dunlin.broker.client", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.jwt", "dunlin.broker.limit", "dunlin.broker.listen", "dunlin.broker.meter", "dunlin.broker.password", "dunlin.broker.users",
+            "dunlin.broker", "dunlin.broker.access", "dunlin.broker.client", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.jwt", "dunlin.broker.keys", "dunlin.broker.limit", "dunlin.broker.listen", "dunlin.broker.meter", "dunlin.broker.password", "dunlin.broker.users",
             "dunlin.broker.loop", "dunlin.broker.fanout", "dunlin.broker.session", "dunlin.broker.connect",
             "dunlin.node", "dunlin.tiers", "dunlin.admin", "dunlin.admin.api", "dunlin.admin.doctor", "dunlin.admin.explain", "dunlin.admin.peers", "dunlin.ctl");
   }
@@ -244,7 +244,7 @@ class ArchitectureTest {
     only("dunlin.dist", List.of("dunlin.dist.route"), List.of("Route", "RouteClient", "RoutePage", "RouteQuotaException", "RouteReplica"));
     only("dunlin.inbox", List.of("dunlin.inbox.rows", "dunlin.inbox.range", "dunlin.inbox.state", "dunlin.inbox.propose", "dunlin.inbox.operate"), List.of());
     only("dunlin.store", List.of("dunlin.store.node", "dunlin.store.disk"), List.of("DataDirectory", "NodeIdentity", "StoredRows", "DurableFile"));
-    only("dunlin.broker", List.of("dunlin.broker.limit"), List.of("NodeBudget", "MemoryKeys"));
+    only("dunlin.broker", List.of("dunlin.broker.limit"), List.of("NodeBudget", "MemoryKeys", "AddressCounts", "FailureLimit"));
     only(
         "dunlin.broker",
         List.of("dunlin.broker.loop", "dunlin.broker.fanout", "dunlin.broker.session", "dunlin.broker.connect"),

@@ -20,6 +20,7 @@ import java.util.Set;
  */
 public record ListenerSettings(
     String name, Type type, Address address, Set<ProtocolVersion> versions, Limits limits, Proxy proxy, List<String> origins, Tls tls) {
+  private static final String ADMIN = "admin API";
 
   /**
    * Where a listener listens.
@@ -198,8 +199,17 @@ public record ListenerSettings(
         Tls.none());
   }
 
+  /** What {@link AdminFront} has in common with a listener: a name, which no listener can have, an address and keys. */
+  static ListenerSettings ofAdmin(String host, int port, TlsKeys keys) {
+    ListenerSettings tcp = tcp(ADMIN, host, port);
+    Tls usual = tcp.tls();
+    return new ListenerSettings(
+        ADMIN, Type.TLS, tcp.address(), tcp.versions(), tcp.limits(), tcp.proxy(), tcp.origins(),
+        new Tls(keys, usual.clients(), usual.protocols(), usual.handshakeTimeout()));
+  }
+
   /** The full key of one of its settings, for messages. */
   String key(String last) {
-    return "dunlin.listeners." + name + "." + last;
+    return (name.equals(ADMIN) ? "dunlin.admin." : "dunlin.listeners." + name + ".") + last;
   }
 }

@@ -1,5 +1,6 @@
 package dunlin.broker.listen;
 
+import dunlin.broker.auth.CertificateSubject;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -11,11 +12,16 @@ import io.netty.handler.ssl.SslHandler;
 import io.netty.util.IllegalReferenceCountException;
 import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
+import java.security.cert.CertificateParsingException;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -46,8 +52,15 @@ final class TlsContext implements AutoCloseable {
 
   private volatile InUse inUse;
 
-  /** @param expiry that of the certificate that expires first of those that the server sends */
-  private record InUse(SslContext context, Instant expiry, List<X509Certificate> authorities) {
+  /**
+   * @param expiry that of the certificate that expires first of those that the server sends
+   * @param names the DNS names of the server's certificate, in lower case
+   */
+  private record InUse(SslContext context, Instant expiry, List<X509Certificate> authorities, Set<String> names) {
+    InUse {
+      names = Set.copyOf(names);
+    }
+
     Instant authoritiesExpiry() {
       return firstExpiry(authorities);
     }
@@ -137,6 +150,11 @@ final class TlsContext implements AutoCloseable {
     return inUse.expiry();
   }
 
+  /** The DNS names of the certificate in use, in lower case. */
+  Set<String> names() {
+    return inUse.names();
+  }
+
   /** Reads the files, and uses their content if it has changed. */
   void reload() {
     reloadKeys();
@@ -181,10 +199,23 @@ final class TlsContext implements AutoCloseable {
             case REQUIRED -> ClientAuth.REQUIRE;
           });
       if (!contents.authorities().isEmpty()) builder.trustManager(contents.authorities());
-      return new InUse(builder.build(), firstExpiry(contents.chain()), contents.authorities());
+      return new InUse(builder.build(), firstExpiry(contents.chain()), contents.authorities(), names(contents.chain().getFirst()));
     } catch (IOException | IllegalArgumentException e) {
       throw new ListenerException("listener " + settings.name() + " cannot use its TLS settings: " + e.getMessage(), e);
     }
+  }
+
+  private static Set<String> names(X509Certificate certificate) {
+    Set<String> names = new HashSet<>();
+    try {
+      Collection<List<?>> alternatives = certificate.getSubjectAlternativeNames();
+      if (alternatives == null) return names;
+      for (List<?> each : alternatives) {
+        if (each.getFirst().equals(CertificateSubject.DNS)) names.add(each.getLast().toString().toLowerCase(Locale.ROOT));
+      }
+    } catch (CertificateParsingException _) { // then it has no names that a client could have compared
+    }
+    return names;
   }
 
   private static Instant firstExpiry(List<X509Certificate> certificates) {

@@ -6,6 +6,7 @@ import com.google.gson.JsonIOException;
 import com.google.gson.JsonObject;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpHandler;
+import dunlin.admin.AdminEntry.Holder;
 import dunlin.admin.api.Endpoint;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.api.Parameter.Place;
@@ -27,14 +28,16 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Answers requests below {@code /api/v1}, on loopback only. */
+/** Answers requests below {@code /api/v1}, and by TLS those for {@code /metrics}. */
 public final class AdminApi implements HttpHandler, AutoCloseable {
   /*
    * Owner: the admin port's handler threads call handle(), which starts a virtual thread for each request; event loops never come here.
-   * Bounds: REQUESTS_MAX requests at a time, of BODY_MAX bytes each; beyond it, 503 with Retry-After, to REFUSALS_MAX at a time; what comes
+   * Bounds: REQUESTS_MAX requests at a time from loopback and as many by TLS, PER_CLIENT of an address, of BODY_MAX bytes each; beyond it, 503 with Retry-After, to REFUSALS_MAX at a time; what comes
    * beyond these is closed. A request must be read in BODY_SECONDS and answered in DEADLINE_SECONDS (RequestPlaces). A deletion that takes
    * longer than that is cut off; what was deleted stays deleted. A stream of events leaves its place and has bounds of its own (EventStreams).
    * Failure: whatever goes wrong inside is logged and answered 500 without its stack trace.
@@ -42,18 +45,24 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(AdminApi.class);
   private static final int REQUESTS_MAX = 8;
   private static final int REFUSALS_MAX = 64;
+  private static final int PER_CLIENT = 4;
+  private static final int REFUSALS_PER_CLIENT = 16;
   private static final int BODY_MAX = 524_288;
   private static final int DISCARD_MAX = 4_194_304;
   private static final int DEADLINE_SECONDS = 75;
   private static final int BODY_SECONDS = 10;
-  private static final String BEARER = "Bearer ";
+  private static final String PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
+  static final String METRICS = "/metrics";
   private static final String EVENTS = "text/event-stream";
 
   private final Gson gson = new GsonBuilder().disableHtmlEscaping().create();
   private final RequestPlaces places;
   private final RequestPlaces refusals;
+  private final RequestPlaces placesByTls;
+  private final RequestPlaces refusalsByTls;
   private final EventStreams streams;
-  private final AdminTokens tokens;
+  private final AdminEntry entry;
+  private final Supplier<String> metrics;
   private final AdminOperations operations;
   private final String version;
   private final Counter answered;
@@ -61,9 +70,16 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
   private final Counter failed;
   private final Counter busy;
 
-  /** @param deadlines the caller closes them, after this */
-  public AdminApi(NodeBeans beans, PeerBeans peers, AdminTokens tokens, String version, MeterRegistry registry, Deadlines deadlines) {
-    this.tokens = tokens;
+  /**
+   * @param operators who signs in by a password; null for nobody
+   * @param metrics renders the metrics for those who ask by TLS
+   * @param deadlines the caller closes them, after this
+   */
+  public AdminApi(
+      NodeBeans beans, PeerBeans peers, AdminTokens tokens, @Nullable Operators operators, Supplier<String> metrics, String version, MeterRegistry registry,
+      Deadlines deadlines) {
+    this.entry = new AdminEntry(tokens, operators);
+    this.metrics = metrics;
     this.operations = new AdminOperations(beans, peers, registry);
     this.version = version;
     this.answered = counter(registry, "answered");
@@ -72,6 +88,8 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
     this.busy = counter(registry, "busy");
     this.places = new RequestPlaces(REQUESTS_MAX, BODY_SECONDS, deadlines, failed::increment);
     this.refusals = new RequestPlaces(REFUSALS_MAX, BODY_SECONDS, deadlines, failed::increment);
+    this.placesByTls = new RequestPlaces(REQUESTS_MAX, PER_CLIENT, BODY_SECONDS, deadlines, failed::increment);
+    this.refusalsByTls = new RequestPlaces(REFUSALS_MAX, REFUSALS_PER_CLIENT, BODY_SECONDS, deadlines, failed::increment);
     this.streams = new EventStreams(gson, deadlines, registry);
   }
 
@@ -86,19 +104,23 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
 
   @Override
   public void handle(HttpExchange exchange) {
-    if (places.start(exchange, this::answer)) return;
+    handle(exchange, Door.LOOPBACK);
+  }
+
+  void handle(HttpExchange exchange, Door door) {
+    if ((door.remote() ? placesByTls : places).start(exchange, door, (each, deadline) -> answer(each, door, deadline))) return;
     busy.increment();
-    if (!refusals.start(exchange, (each, _) -> refuseBusy(each))) exchange.close(); // ends the connection at once, since nothing of an answer was sent
+    if (!(door.remote() ? refusalsByTls : refusals).start(exchange, door, (each, _) -> refuseBusy(each))) exchange.close(); // ends the connection at once, since nothing of an answer was sent
   }
 
   private Optional<Runnable> refuseBusy(HttpExchange exchange) throws IOException {
     return refuse(exchange, new Problem(503, "The admin API answers %d requests at a time; ask again soon.".formatted(REQUESTS_MAX)));
   }
 
-  private Optional<Runnable> answer(HttpExchange exchange, Deadline deadline) throws IOException {
+  private Optional<Runnable> answer(HttpExchange exchange, Door door, Deadline deadline) throws IOException {
     Object answer;
     try {
-      answer = acted(exchange, deadline);
+      answer = acted(exchange, door, deadline);
     } catch (Problem problem) {
       refused.increment();
       return refuse(exchange, problem);
@@ -108,20 +130,25 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
       return refuse(exchange, new Problem(500, "The node could not do this; its log says why."));
     }
     answered.increment();
-    return answer instanceof Runnable stream ? Optional.of(stream) : send(exchange, 200, "application/json", answer);
+    return switch (answer) {
+      case Runnable stream -> Optional.of(stream);
+      case String text -> sendMetrics(exchange, text);
+      default -> send(exchange, 200, "application/json", answer);
+    };
   }
 
-  /** @return what to answer, or the Runnable that sends a stream */
-  private Object acted(HttpExchange exchange, Deadline deadline) throws IOException {
-    SameSite.check(exchange);
-    String token = token(exchange);
-    Role role = role(token);
+  /** @return what to answer: an object, the text of the metrics, or the Runnable that sends a stream */
+  private Object acted(HttpExchange exchange, Door door, Deadline deadline) throws IOException {
+    door.site().check(exchange);
+    Holder holder = entry.enter(Objects.requireNonNullElse(exchange.getRequestHeaders().getFirst("Authorization"), ""), door);
+    Role role = holder.role();
     String path = Objects.requireNonNullElse(exchange.getRequestURI().getRawPath(), "");
     if (path.equals(Endpoints.DOCUMENT) && exchange.getRequestMethod().equals("GET")) return OpenApi.document(version);
+    if (door.remote() && path.equals(METRICS)) return metrics(exchange);
     RequestForm.Route route = RequestForm.route(exchange.getRequestMethod(), path);
     Endpoint endpoint = route.endpoint();
     if (!role.includes(endpoint.role())) {
-      throw new Problem(403, "This needs a token of the role %s; this one is of %s.".formatted(endpoint.role().label(), role.label()));
+      throw new Problem(403, "This needs the role %s; yours is %s.".formatted(endpoint.role().label(), role.label()));
     }
     Map<Place, Map<String, String>> given = new EnumMap<>(Place.class);
     given.put(Place.PATH, route.path());
@@ -132,26 +159,13 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
     if (!endpoint.stream()) return operations.act(endpoint, arguments, role);
     if (!accepted(exchange)) throw new Problem(406, "This is a stream without an end, for those who accept " + EVENTS + ".");
     return streams.open(
-        exchange, () -> (EventSource) operations.act(endpoint, arguments, role), arguments.number("count"), () -> tokens.roleOf(token).equals(Optional.of(role)));
+        exchange, () -> (EventSource) operations.act(endpoint, arguments, role), arguments.number("count"), holder.valid());
   }
 
   /** A program that reads whole answers would wait for ever, so a stream must be asked for. */
   private static boolean accepted(HttpExchange exchange) {
     String accepted = Objects.requireNonNullElse(exchange.getRequestHeaders().getFirst("Accept"), "");
     return accepted.contains(EVENTS) || accepted.contains("*/*");
-  }
-
-  private static String token(HttpExchange exchange) {
-    String given = Objects.requireNonNullElse(exchange.getRequestHeaders().getFirst("Authorization"), "");
-    return given.startsWith(BEARER) ? given.substring(BEARER.length()).strip() : "";
-  }
-
-  private Role role(String token) {
-    Optional<Role> role = token.isEmpty() ? Optional.empty() : tokens.roleOf(token);
-    return role.orElseThrow(
-        () ->
-            new Problem(
-                401, "The admin API needs a valid token, as Authorization: Bearer; the file %s in the data directory has one.".formatted(AdminTokens.ACCESS_FILE)));
   }
 
   /** Reads what still comes, up to a limit: a connection that is closed with unread bytes is reset, and its client may never see the answer. */
@@ -178,8 +192,9 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
   }
 
   private Optional<Runnable> refuse(HttpExchange exchange, Problem problem) throws IOException {
+    if (problem.status() == 429) exchange.getResponseHeaders().set("Retry-After", "60");
     if (problem.status() == 503) exchange.getResponseHeaders().set("Retry-After", "1");
-    if (problem.status() == 401) exchange.getResponseHeaders().set("WWW-Authenticate", "Bearer");
+    if (problem.status() == 401) exchange.getResponseHeaders().set("WWW-Authenticate", "Bearer"); // not Basic: a browser would ask, keep the password, and send it by itself
     JsonObject body = new JsonObject();
     body.addProperty("type", "about:blank");
     body.addProperty("title", problem.title());
@@ -205,6 +220,23 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
       out.flush();
     } catch (JsonIOException notWritten) {
       throw new IOException(notWritten);
+    }
+    return Optional.empty();
+  }
+
+  private String metrics(HttpExchange exchange) {
+    if (!exchange.getRequestMethod().equals("GET") && !exchange.getRequestMethod().equals("HEAD")) throw new Problem(405, "The metrics are read by GET or HEAD.");
+    return metrics.get();
+  }
+
+  private static Optional<Runnable> sendMetrics(HttpExchange exchange, String text) throws IOException {
+    byte[] body = text.getBytes(StandardCharsets.UTF_8);
+    ApiHeaders.set(exchange, PROMETHEUS_TEXT);
+    if (exchange.getRequestMethod().equals("HEAD")) {
+      exchange.sendResponseHeaders(200, ApiHeaders.NO_BODY);
+    } else {
+      exchange.sendResponseHeaders(200, body.length);
+      exchange.getResponseBody().write(body);
     }
     return Optional.empty();
   }

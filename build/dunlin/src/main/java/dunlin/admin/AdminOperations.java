@@ -6,6 +6,7 @@ import dunlin.admin.api.ApiAnswers.Deleted;
 import dunlin.admin.api.ApiAnswers.Done;
 import dunlin.admin.api.ApiAnswers.ListenerRow;
 import dunlin.admin.api.ApiAnswers.LoggerRow;
+import dunlin.admin.api.ApiAnswers.OperatorRow;
 import dunlin.admin.api.ApiAnswers.Published;
 import dunlin.admin.api.ApiAnswers.ReplicaRow;
 import dunlin.admin.api.ApiAnswers.SettingRow;
@@ -160,6 +161,7 @@ final class AdminOperations {
         given -> page(beans.all(ListenerMXBean.class, "name").values().stream().map(AdminOperations::row).toList(), ListenerRow::name, given));
     listener(Endpoints.OPEN_LISTENER, ListenerMXBean::open);
     listener(Endpoints.CLOSE_LISTENER, ListenerMXBean::close);
+    operators();
     on(Endpoints.DOCTOR, given -> page(bean(DoctorMXBean.class).examine(), Finding::check, given));
     on(
         Endpoints.REPLICAS,
@@ -180,6 +182,23 @@ final class AdminOperations {
           bean(FrontendMXBean.class).stopDrain();
           return Done.DONE;
         });
+  }
+
+  private void operators() {
+    on(Endpoints.OPERATORS, given -> page(operatorsBean().getOperators(), OperatorRow::name, given));
+    on(Endpoints.PUT_OPERATOR, given -> operatorsBean().put(given.text("name"), given.text("role"), given.text("newPassword")));
+    on(
+        Endpoints.DELETE_OPERATOR,
+        given -> {
+          operatorsBean().delete(given.text("name"));
+          return Done.DONE;
+        });
+  }
+
+  private OperatorsMXBean operatorsBean() {
+    return beans
+        .find(OperatorsMXBean.class)
+        .orElseThrow(() -> new Problem(409, "Operators sign in by the TLS port of the admin API, which this node does not have (dunlin.admin.tls.port)."));
   }
 
   private Status status(Role role) {

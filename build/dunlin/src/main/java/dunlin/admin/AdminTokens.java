@@ -4,16 +4,10 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.admin.api.Role;
 import dunlin.runtime.SettingException;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.FileTime;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
@@ -22,7 +16,6 @@ import java.util.Base64;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,8 +38,6 @@ public final class AdminTokens {
   private static final int TOKEN_BYTES = 32;
   private static final int TOKENS_MAX = 1_000;
   private static final int FILE_MAX = 262_144;
-  private static final Set<StandardOpenOption> WRITTEN_ANEW =
-      Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING);
 
   /** The file in the data directory: the address in its first line, the token in its second one. */
   public static final String ACCESS_FILE = "admin-access";
@@ -101,16 +92,8 @@ public final class AdminTokens {
    */
   public void leaveAccess(Path dataDirectory, String address) {
     Path file = dataDirectory.resolve(ACCESS_FILE);
-    Path next = dataDirectory.resolve(ACCESS_FILE + ".next");
-    boolean posix = file.getFileSystem().supportedFileAttributeViews().contains("posix");
-    FileAttribute<?>[] ownersAlone =
-        posix ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))} : new FileAttribute<?>[0];
     try {
-      Files.deleteIfExists(next); // its permissions may be others
-      try (FileChannel out = FileChannel.open(next, WRITTEN_ANEW, ownersAlone)) {
-        out.write(ByteBuffer.wrap((address + '\n' + own + '\n').getBytes(StandardCharsets.US_ASCII)));
-      }
-      Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+      PrivateFile.write(file, address + '\n' + own + '\n');
     } catch (IOException e) {
       throw new IllegalStateException("the access file of the admin API cannot be written to " + file + ": " + e, e);
     }

@@ -17,12 +17,13 @@ public final class PageFiles implements HttpHandler {
   /*
    * Owner: the admin port's handler threads; each request is answered on a thread of its own.
    * Bounds: the files of the list below, which are read once, at the start, so no path leads to any other; REQUESTS_MAX requests at a time,
-   * each of SECONDS; beyond that, connections are closed.
+   * PER_CLIENT of an address, each of SECONDS; beyond that, connections are closed.
    * Failure: a file that is missing in the jar stops the start.
    */
   private static final List<String> MODULES =
       List.of("api", "cluster", "dom", "listing", "login", "main", "messages", "node", "overview", "retained", "sessions", "spark", "text");
   private static final int REQUESTS_MAX = 64;
+  private static final int PER_CLIENT = 32;
   private static final int SECONDS = 10;
   private static final String TEXT = "text/plain; charset=utf-8";
 
@@ -37,7 +38,7 @@ public final class PageFiles implements HttpHandler {
   private record PageFile(String type, byte[] bytes) {}
 
   public PageFiles(Deadlines deadlines) {
-    places = new RequestPlaces(REQUESTS_MAX, SECONDS, deadlines, () -> {});
+    places = new RequestPlaces(REQUESTS_MAX, PER_CLIENT, SECONDS, deadlines, () -> {});
     files.put("/", read("index.html", "text/html; charset=utf-8"));
     add("style.css", "text/css; charset=utf-8");
     add("icon.svg", "image/svg+xml");
@@ -59,19 +60,23 @@ public final class PageFiles implements HttpHandler {
 
   @Override
   public void handle(HttpExchange exchange) {
+    handle(exchange, Door.LOOPBACK);
+  }
+
+  void handle(HttpExchange exchange, Door door) {
     boolean begun =
         places.start(
-            exchange,
+            exchange, door,
             (each, _) -> {
-              answer(each);
+              answer(each, door);
               return Optional.empty();
             });
     if (!begun) exchange.close();
   }
 
-  private void answer(HttpExchange exchange) throws IOException {
+  private void answer(HttpExchange exchange, Door door) throws IOException {
     try {
-      SameSite.check(exchange);
+      door.site().check(exchange);
     } catch (Problem problem) {
       refuse(exchange, problem.status(), problem.detail());
       return;

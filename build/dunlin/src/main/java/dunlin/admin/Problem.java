@@ -36,6 +36,7 @@ final class Problem extends RuntimeException {
       case 413 -> "Content Too Large";
       case 415 -> "Unsupported Media Type";
       case 421 -> "Misdirected Request";
+      case 429 -> "Too Many Requests";
       case 503 -> "Service Unavailable";
       default -> "Internal Server Error";
     };

@@ -1,6 +1,7 @@
 package dunlin.admin;
 
 import com.sun.net.httpserver.HttpExchange;
+import dunlin.broker.limit.AddressCounts;
 import dunlin.runtime.Deadlines;
 import dunlin.runtime.Deadlines.Deadline;
 import dunlin.runtime.LogText;
@@ -14,7 +15,7 @@ import org.slf4j.LoggerFactory;
 final class RequestPlaces {
   /*
    * Owner: the admin port's handler threads call start(); each request has its own thread from there.
-   * Bounds: as many requests as there are places; start() answers false when all are taken. A request has the seconds of its place to come
+   * Bounds: as many requests as there are places, and of one client as many as it may take; start() answers false beyond that. A request has the seconds of its place to come
    * and to be answered, unless its deadline is extended: then its thread is interrupted, which closes the connection, so that neither a slow
    * body nor a slow reader of an answer holds a place longer.
    * Failure: logged, and the connection is closed.
@@ -22,6 +23,7 @@ final class RequestPlaces {
   private static final Logger log = LoggerFactory.getLogger(RequestPlaces.class);
 
   private final Semaphore places;
+  private final AddressCounts clients;
   private final int seconds;
   private final Deadlines deadlines;
   private final Runnable onFailure;
@@ -31,22 +33,35 @@ final class RequestPlaces {
     Optional<Runnable> answer(HttpExchange exchange, Deadline deadline) throws IOException;
   }
 
-  /** @param onFailure called when an answer fails for a reason that is no client's */
+  /** Places that one client may take all of. */
   RequestPlaces(int most, int seconds, Deadlines deadlines, Runnable onFailure) {
+    this(most, most, seconds, deadlines, onFailure);
+  }
+
+  /**
+   * @param perClient the most for one address
+   * @param onFailure called when an answer fails for a reason that is no client's
+   */
+  RequestPlaces(int most, int perClient, int seconds, Deadlines deadlines, Runnable onFailure) {
     places = new Semaphore(most);
+    clients = new AddressCounts(perClient);
     this.seconds = seconds;
     this.deadlines = deadlines;
     this.onFailure = onFailure;
   }
 
   /** Begins to answer a request; false, without anything done, when there is no place. */
-  boolean start(HttpExchange exchange, Answering answering) {
-    if (!places.tryAcquire()) return false;
-    Thread.ofVirtual().name("dunlin-admin-request").start(() -> answerIn(exchange, answering).ifPresent(Runnable::run));
+  boolean start(HttpExchange exchange, Door door, Answering answering) {
+    if (!clients.add(door.client())) return false;
+    if (!places.tryAcquire()) {
+      clients.remove(door.client());
+      return false;
+    }
+    Thread.ofVirtual().name("dunlin-admin-request").start(() -> answerIn(exchange, door, answering).ifPresent(Runnable::run));
     return true;
   }
 
-  private Optional<Runnable> answerIn(HttpExchange exchange, Answering answering) {
+  private Optional<Runnable> answerIn(HttpExchange exchange, Door door, Answering answering) {
     Optional<Runnable> further = Optional.empty();
     try (Deadline deadline = deadlines.begin(seconds)) {
       try {
@@ -61,6 +76,7 @@ final class RequestPlaces {
       log.warn("The admin port could not answer {}", LogText.escaped(String.valueOf(exchange.getRequestURI())), failure);
     } finally {
       places.release();
+      clients.remove(door.client());
     }
     return further;
   }

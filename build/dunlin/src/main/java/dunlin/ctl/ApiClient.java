@@ -19,6 +19,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import javax.net.ssl.HttpsURLConnection;
+import javax.net.ssl.SSLException;
 
 /** Calls endpoints by HTTP, with the JDK's oldest client, which starts the fastest. */
 final class ApiClient {
@@ -64,13 +66,22 @@ final class ApiClient {
 
   /** The body of the answer, which is not a refusal. */
   private InputStream answered(Endpoint endpoint, Map<String, String> values, String accepted) throws IOException, RefusedException {
+    try {
+      return asked(endpoint, values, accepted);
+    } catch (SSLException e) {
+      throw new IOException("%s does not speak TLS, or its certificate is not trusted; --ca names the certificates to trust: %s".formatted(access.address(), e.getMessage()), e);
+    }
+  }
+
+  private InputStream asked(Endpoint endpoint, Map<String, String> values, String accepted) throws IOException, RefusedException {
     HttpURLConnection connection = (HttpURLConnection) access.address().resolve(address(endpoint, values)).toURL().openConnection();
+    if (connection instanceof HttpsURLConnection secure && access.trust() != null) secure.setSSLSocketFactory(access.trust());
     connection.setConnectTimeout(CONNECT_MILLIS);
     connection.setReadTimeout(READ_MILLIS);
     connection.setInstanceFollowRedirects(false);
     connection.setUseCaches(false);
     connection.setRequestMethod(endpoint.method().name());
-    connection.setRequestProperty("Authorization", "Bearer " + access.token());
+    connection.setRequestProperty("Authorization", access.authorization());
     connection.setRequestProperty("Accept", accepted);
     if (endpoint.hasBody()) {
       connection.setRequestProperty("Content-Type", "application/json");

@@ -73,6 +73,11 @@ public final class Ctl {
             .scopeType(CommandLine.ScopeType.INHERIT)
             .description("The file with the API's address and a token: admin-access in the node's data directory, by default ${DEFAULT-VALUE}.")
             .build());
+    root.addOption(inherited("--address", String.class, "URL", "The address of another machine's node, such as https://node.example:8443; needs --token-file or --as-user."));
+    root.addOption(inherited("--ca", Path.class, "FILE", "The certificates, in PEM format, that the node's is verified against; those that the JDK trusts if it is not given."));
+    root.addOption(inherited("--token-file", Path.class, "FILE", "A file with the token to sign in with."));
+    root.addOption(inherited("--as-user", String.class, "NAME", "The operator to sign in as, with --password-file."));
+    root.addOption(inherited("--password-file", Path.class, "FILE", "A file with the operator's password in its first line; - for standard input."));
     root.addOption(
         OptionSpec.builder("-o", "--output")
             .type(Output.class)
@@ -111,6 +116,10 @@ public final class Ctl {
     String named = System.getenv("DUNLINCTL_ACCESS");
     String data = Objects.requireNonNullElse(System.getenv("DUNLIN_DATA_DIR"), "data");
     System.exit(run(out, err, named == null ? Path.of(data, AdminTokens.ACCESS_FILE) : Path.of(named), arguments));
+  }
+
+  private static OptionSpec inherited(String name, Class<?> type, String label, String description) {
+    return OptionSpec.builder(name).type(type).paramLabel(label).scopeType(CommandLine.ScopeType.INHERIT).description(description).build();
   }
 
   private static CommandSpec group(CommandSpec root, String name) {
@@ -239,6 +248,7 @@ public final class Ctl {
     return asking(
         given,
         (client, output) -> {
+          Map<String, String> values = values(endpoint, given);
           if (endpoint.stream()) {
             client.follow(endpoint, values, event -> output.event(event, out));
             return CommandLine.ExitCode.OK;
@@ -259,9 +269,13 @@ public final class Ctl {
 
   private int asking(ParseResult given, Asking asking) {
     Output output = given.commandSpec().findOption("--output").getValue();
-    Path file = given.commandSpec().findOption("--access").getValue();
+    CommandSpec spec = given.commandSpec();
     try {
-      return asking.ask(new ApiClient(ApiAccess.read(file)), output);
+      ApiAccess.Named named =
+          new ApiAccess.Named(
+              spec.findOption("--access").getValue(), spec.findOption("--address").getValue(), spec.findOption("--ca").getValue(),
+              spec.findOption("--token-file").getValue(), spec.findOption("--as-user").getValue(), spec.findOption("--password-file").getValue());
+      return asking.ask(new ApiClient(ApiAccess.of(named)), output);
     } catch (ApiClient.RefusedException refused) {
       err.println("dunlinctl: " + refused.getMessage());
       return REFUSED;

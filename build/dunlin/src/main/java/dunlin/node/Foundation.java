@@ -5,7 +5,9 @@ import static java.util.Objects.requireNonNull;
 import dunlin.admin.AdminApi;
 import dunlin.admin.AdminTokens;
 import dunlin.admin.LogbackLevels;
+import dunlin.admin.Operators;
 import dunlin.admin.PageFiles;
+import dunlin.admin.RemoteRequests;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.doctor.Doctor;
 import dunlin.admin.explain.Explainer;
@@ -14,6 +16,8 @@ import dunlin.admin.peers.NodeBean;
 import dunlin.admin.peers.PeerBeans;
 import dunlin.admin.peers.PeerCalls;
 import dunlin.broker.ApplicationSubscriptions;
+import dunlin.broker.listen.AdminFront;
+import dunlin.broker.listen.ListenerException;
 import dunlin.runtime.AdminServer;
 import dunlin.runtime.Deadlines;
 import dunlin.runtime.LogText;
@@ -37,6 +41,7 @@ import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -277,10 +282,12 @@ final class Foundation implements AutoCloseable {
     beans.register("AllNodes", new AllNodes(others));
     beans.register("Explanation", new Explainer(beans, others));
     if (settings.get(NodeSettings.ADMIN_PORT) < 0) return;
+    Operators operators = AdminKeys.opened(settings) ? Operators.open(dataDirectory()) : null;
+    if (operators != null) beans.register("Operators", operators);
     String tokenFile = settings.get(NodeSettings.ADMIN_TOKEN_FILE);
     AdminTokens tokens = AdminTokens.open(tokenFile.isEmpty() ? null : Path.of(tokenFile));
     Deadlines deadlines = opening(new Deadlines("dunlin-admin-deadlines"));
-    AdminApi made = opening(new AdminApi(beans, others, tokens, Node.VERSION, meters, deadlines));
+    AdminApi made = opening(new AdminApi(beans, others, tokens, operators, metrics()::scrape, Node.VERSION, meters, deadlines));
     AdminServer opened = openAdminPort(probes);
     opened.serve(Endpoints.PREFIX, made);
     opened.serveOthers(new PageFiles(deadlines));
@@ -290,6 +297,24 @@ final class Foundation implements AutoCloseable {
     log.info(
         "Admin port {} on loopback: /health, /ready, /metrics, the API at {}, and the operations page at http://127.0.0.1:{}/", opened.port(),
         Endpoints.PREFIX, opened.port());
+    if (operators != null) openToOthers(made, probes, deadlines);
+  }
+
+  /** Opens the admin API's port for other machines: TLS in front of an HTTP server on loopback, which answers nobody else. */
+  private void openToOthers(AdminApi made, Probes probes, Deadlines deadlines) {
+    AdminServer behind = opening(AdminServer.startHealth(loopback(0), probes::unhealthy, probes::unready));
+    AdminFront front;
+    try {
+      front = opening(AdminFront.open(AdminKeys.address(settings), AdminKeys.keys(settings), behind.port(), meters));
+    } catch (ListenerException e) {
+      throw new SettingException(String.valueOf(e.getMessage()), e);
+    }
+    Set<String> names = AdminKeys.names(settings);
+    behind.serveAll(
+        new RemoteRequests(
+            made, name -> names.contains(name) || front.names().contains(name), front::clientAt, probes::unhealthy, probes::unready, deadlines));
+    everySeconds(RELOAD_SECONDS, front::reloadCertificate);
+    log.info("Admin port {} on {}, with TLS: the API, the operations page, /health, /ready, /metrics", front.port(), settings.get(AdminKeys.HOST));
   }
 
   private long diskFreeMin() {

@@ -38,7 +38,7 @@ public final class NodeSettings {
 
   public static final Setting<Integer> ADMIN_PORT =
       Setting.integer(
-              "dunlin.admin.port", 8_080, -1, 65_535, "Port of the HTTP endpoints /health, /ready and /metrics, of the admin API and its page, on loopback. 0 takes any free port,"
+              "dunlin.admin.port", 8_080, -1, 65_535, "Port of the HTTP endpoints /health, /ready and /metrics, of the admin API and its page, on loopback. Other machines reach dunlin.admin.tls.port. 0 takes any free port,"
                   + " -1 opens no port.")
           .defaultMeans("8080, or any free port when that is taken");
 
@@ -83,7 +83,7 @@ public final class NodeSettings {
   private static List<Setting<?>> withFamilies(Setting<?>... others) {
     return Stream.of(
             List.of(others), AuthenticationSettings.ALL, FrontendSettings.ALL, MemoryKeys.ALL, DistSettings.ALL, DeliverSettings.ALL, InboxSettings.ALL, RetainSettings.ALL, StoreSettings.ALL,
-            ClusterKeys.ALL, ListenerKeys.ALL)
+            ClusterKeys.ALL, AdminKeys.ALL, ListenerKeys.ALL)
         .<Setting<?>>flatMap(List::stream)
         .toList();
   }
@@ -98,6 +98,7 @@ public final class NodeSettings {
   public static List<String> problems(Settings settings) {
     List<String> problems = new ArrayList<>();
     findInCluster(settings, problems);
+    AdminKeys.find(settings, problems);
     problems.addAll(MemoryKeys.problems(settings));
     problems.addAll(InboxSettings.problems(settings));
     problems.addAll(FrontendSettings.problems(settings));

@@ -126,6 +126,16 @@ public final class AdminServer implements AutoCloseable {
     others = handler;
   }
 
+  /**
+   * Answers all paths by a handler, the probes included.
+   *
+   * @param handler as for {@link #serve}
+   */
+  public void serveAll(HttpHandler handler) {
+    server.removeContext("/");
+    server.createContext("/", handler);
+  }
+
   /** The port that it listens on. */
   public int port() {
     return server.getAddress().getPort();

@@ -56,6 +56,13 @@ public final class ApiAnswers {
    */
   public record SeenMessage(long skipped, long acceptedAtMillis, String topic, String clientId, int qos, boolean retain, int payloadBytes, String payload) {}
 
+  /**
+   * Who signs in with a name and a password.
+   *
+   * @param role viewer, operator or admin
+   */
+  public record OperatorRow(String name, String role) {}
+
   /** @param source default, or what has set it; secrets are masked */
   public record SettingRow(String key, String value, String source) {}
 

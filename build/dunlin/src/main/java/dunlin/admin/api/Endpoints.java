@@ -8,6 +8,7 @@ import dunlin.admin.api.ApiAnswers.Deleted;
 import dunlin.admin.api.ApiAnswers.Done;
 import dunlin.admin.api.ApiAnswers.ListenerRow;
 import dunlin.admin.api.ApiAnswers.LoggerRow;
+import dunlin.admin.api.ApiAnswers.OperatorRow;
 import dunlin.admin.api.ApiAnswers.Overview;
 import dunlin.admin.api.ApiAnswers.Published;
 import dunlin.admin.api.ApiAnswers.ReplicaRow;
@@ -57,6 +58,10 @@ public final class Endpoints {
   /** The most characters of a payload in a request. */
   public static final int PAYLOAD_MAX = 262_144;
 
+  /** The characters of an operator's password. */
+  public static final int PASSWORD_MIN = 12;
+  public static final int PASSWORD_MAX = 128;
+
   public static final List<String> LEVELS = List.of("OFF", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "INHERITED");
 
   private static final int ROWS_MAX = 1_000;
@@ -78,6 +83,7 @@ public final class Endpoints {
   private static final Parameter PREFIX_OF_NAMES = Parameter.optional(Place.QUERY, "prefix", "Beginning of the names; none for all");
   private static final Parameter CLIENT = Parameter.path("clientId", "Client identifier");
   private static final Parameter LISTENER = Parameter.path("name", "Name of the listener");
+  private static final Parameter OPERATOR = Parameter.path("name", "Name of the operator");
   private static final Parameter TOPIC = Parameter.required(Place.QUERY, "topic", "Topic name");
   private static final Parameter RANGE = Parameter.path("range", "UUID of the range, or at least four characters of its beginning");
   private static final Parameter NODE = Parameter.path("node", "UUID of the node, or at least four characters of its beginning");
@@ -108,6 +114,15 @@ public final class Endpoints {
       one(
           "listeners close", Method.POST, "/listeners/{name}/close", Role.OPERATOR,
           "Lets a listener accept no new connections, until it is opened or the node is started again; connected clients stay", Done.class, LISTENER);
+  public static final Endpoint OPERATORS =
+      listing("operators list", "/operators", Role.ADMIN, ROWS_MAX, "Lists the operators who sign in with a name and a password", OperatorRow.class);
+  public static final Endpoint PUT_OPERATOR =
+      one(
+          "operators set", Method.PUT, "/operators/{name}", Role.ADMIN, "Adds an operator, or changes the role and the password of one", OperatorRow.class, OPERATOR,
+          Parameter.choice(Place.BODY, "role", Arrays.stream(Role.values()).map(Role::label).toList(), "What the operator may do"),
+          Parameter.requiredSecret("newPassword", PASSWORD_MIN, PASSWORD_MAX, "The operator's password from now on"));
+  public static final Endpoint DELETE_OPERATOR =
+      one("operators delete", Method.DELETE, "/operators/{name}", Role.ADMIN, "Deletes an operator, who is signed out", Done.class, OPERATOR);
   public static final Endpoint DOCTOR =
       listing(
           "doctor", "/doctor", ROWS_MAX,
@@ -292,7 +307,7 @@ public final class Endpoints {
 
   public static final List<Endpoint> ALL =
       List.of(
-          STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, DOCTOR, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
+          STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
           RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, EXPLAIN, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
           WATCH_OVERVIEW, WATCH_MESSAGES);
@@ -305,10 +320,15 @@ public final class Endpoints {
   }
 
   private static Endpoint listing(String command, String path, int rowsMax, String summary, Class<? extends Record> row, Parameter... parameters) {
+    return listing(command, path, Role.VIEWER, rowsMax, summary, row, parameters);
+  }
+
+  private static Endpoint listing(
+      String command, String path, Role role, int rowsMax, String summary, Class<? extends Record> row, Parameter... parameters) {
     List<Parameter> all = new ArrayList<>(Arrays.asList(parameters));
     all.add(Parameter.integer(Place.QUERY, LIMIT, 100, 1, rowsMax, "The most rows of a page"));
     all.add(Parameter.optional(Place.QUERY, CURSOR, "The member next of the previous page; none for the first page"));
-    return new Endpoint(command, Method.GET, path, Role.VIEWER, summary, all, row, Form.LISTING);
+    return new Endpoint(command, Method.GET, path, role, summary, all, row, Form.LISTING);
   }
 
   /** A listing of one page. */

@@ -84,6 +84,11 @@ public record Parameter(
     return new Parameter(name, Place.BODY, Kind.SECRET, false, 0, max, List.of(), null, description);
   }
 
+  /** A text that is shown nowhere; always required. */
+  static Parameter requiredSecret(String name, long min, long max, String description) {
+    return new Parameter(name, Place.BODY, Kind.SECRET, true, min, max, List.of(), null, description);
+  }
+
   static Parameter choice(Place place, String name, List<String> choices, String description) {
     return new Parameter(name, place, Kind.TEXT, true, 1, TEXT_MAX, choices, null, description);
   }

@@ -96,7 +96,7 @@ public final class Doctor implements DoctorMXBean {
   }
 
   private void certificates(Map<String, String> settings, List<Finding> findings) {
-    for (String key : List.of("dunlin.cluster.tls.certificate", "dunlin.cluster.tls.ca")) {
+    for (String key : List.of("dunlin.cluster.tls.certificate", "dunlin.cluster.tls.ca", "dunlin.admin.tls.certificate")) {
       String file = settings.getOrDefault(key, "");
       if (!file.isEmpty()) findings.add(NodeChecks.certificate(key, Path.of(file), clock.instant()));
     }

@@ -1,7 +1,7 @@
-// Calls the admin API of the node that the page came from, with the token of this tab.
+// Calls the admin API of the node that the page came from, with the token or the password of this tab.
 
 const PREFIX = "/api/v1";
-const TOKEN = "dunlin-token";
+const CREDENTIALS = "dunlin-credentials";
 const ROLES = ["viewer", "operator", "admin"];
 const ROWS_OF_PAGE = 1000;
 const ROWS_MAX = 10000;
@@ -15,15 +15,20 @@ export class Refusal extends Error {
   }
 }
 
-export const token = {
-  get: () => sessionStorage.getItem(TOKEN) ?? "",
-  set: value => sessionStorage.setItem(TOKEN, value),
-  forget: () => sessionStorage.removeItem(TOKEN),
+// In UTF-8, as the node reads it; btoa takes bytes only.
+const basic = (name, password) => btoa(String.fromCharCode(...new TextEncoder().encode(name + ":" + password)));
+
+// What is sent as Authorization.
+export const credentials = {
+  get: () => sessionStorage.getItem(CREDENTIALS) ?? "",
+  setToken: value => sessionStorage.setItem(CREDENTIALS, "Bearer " + value),
+  setPassword: (name, password) => sessionStorage.setItem(CREDENTIALS, "Basic " + basic(name, password)),
+  forget: () => sessionStorage.removeItem(CREDENTIALS),
 };
 
 export const mayDo = (role, needed) => ROLES.indexOf(role) >= ROLES.indexOf(needed);
 
-// Called when the token is not valid any more.
+// Called when the credentials are not valid any more.
 let onSignedOut = () => {};
 export function whenSignedOut(then) {
   onSignedOut = then;
@@ -32,7 +37,7 @@ export function whenSignedOut(then) {
 async function send(method, path, {query = {}, body, signal, accept = "application/json"} = {}) {
   const address = new URL(PREFIX + path, location.origin);
   for (const [name, value] of Object.entries(query)) if (value !== "" && value !== undefined) address.searchParams.set(name, value);
-  const headers = {Accept: accept, Authorization: "Bearer " + token.get()};
+  const headers = {Accept: accept, Authorization: credentials.get()};
   if (body) headers["Content-Type"] = "application/json";
   let answer;
   try {

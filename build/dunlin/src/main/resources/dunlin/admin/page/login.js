@@ -1,6 +1,6 @@
-// Asks for a token, and finds out what it may do.
+// Asks for a token, or an operator's name and password, and finds out what it may do.
 
-import {get, token} from "./api.js";
+import {credentials, get} from "./api.js";
 import {at, put} from "./dom.js";
 
 const shownOnly = id => {
@@ -9,8 +9,8 @@ const shownOnly = id => {
 };
 
 // Shows the form, with the reason why it is asked for.
-export function askForToken(reason) {
-  token.forget();
+export function askForCredentials(reason) {
+  credentials.forget();
   shownOnly("sign-in");
   put(at("sign-in-trouble"), reason);
   put(at("node"), "");
@@ -18,7 +18,7 @@ export function askForToken(reason) {
   at("token").focus();
 }
 
-// Answers with the status, which has the role; the form stays when the token is not valid.
+// Answers with the status, which has the role; the form stays when the credentials are not valid.
 export async function signIn() {
   const status = await get("/status");
   put(at("node"), "node " + status.node.slice(0, 8) + ", version " + status.version);
@@ -27,10 +27,13 @@ export async function signIn() {
   return status;
 }
 
-export function whenTokenIsGiven(then) {
+export function whenCredentialsAreGiven(then) {
   at("sign-in").addEventListener("submit", event => {
     event.preventDefault();
-    token.set(at("token").value.trim());
+    const name = at("operator").value.trim();
+    if (name) credentials.setPassword(name, at("token").value);
+    else credentials.setToken(at("token").value.trim());
+    at("operator").value = "";
     at("token").value = "";
     then();
   });

@@ -1,9 +1,9 @@
 // The operations page: signs in, and shows the view that the address names behind its #.
 
-import {token, whenSignedOut} from "./api.js";
+import {credentials, whenSignedOut} from "./api.js";
 import {cluster} from "./cluster.js";
 import {at, complain, make, put, say} from "./dom.js";
-import {askForToken, signIn, whenTokenIsGiven} from "./login.js";
+import {askForCredentials, signIn, whenCredentialsAreGiven} from "./login.js";
 import {messages} from "./messages.js";
 import {listeners, loggers, settings} from "./node.js";
 import {overview} from "./overview.js";
@@ -48,21 +48,21 @@ async function begin() {
     at("title").focus();
   } catch (error) {
     if (error.status === undefined) throw error;
-    if (error.status !== 401) askForToken(error.message);
+    if (error.status !== 401) askForCredentials(error.message);
   }
 }
 
 function signOut(reason) {
   shown.abort();
   at("view").replaceChildren();
-  askForToken(reason);
+  askForCredentials(reason);
 }
 
 for (const [name, [title]] of Object.entries(VIEWS)) {
   at("views").append(make("li", {}, make("a", {href: "#/" + name, "data-title": title}, title)));
 }
 whenSignedOut(signOut);
-whenTokenIsGiven(begin);
+whenCredentialsAreGiven(begin);
 at("sign-out").addEventListener("click", () => signOut(""));
 // The link to the content would change the part of the address that names the view.
 at("skip").addEventListener("click", event => {
@@ -70,7 +70,7 @@ at("skip").addEventListener("click", event => {
   at("content").focus();
 });
 addEventListener("hashchange", () => {
-  if (!token.get()) return;
+  if (!credentials.get()) return;
   try {
     show();
     at("title").focus();
@@ -78,5 +78,5 @@ addEventListener("hashchange", () => {
     complain(error); // such as an escape in the address that is none
   }
 });
-if (token.get()) begin();
-else askForToken("");
+if (credentials.get()) begin();
+else askForCredentials("");
