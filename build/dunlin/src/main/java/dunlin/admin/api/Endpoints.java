@@ -72,7 +72,7 @@ public final class Endpoints {
   private static final int MESSAGES_MAX = 100;
   /** Each may have 64 Ki characters of rules. */
   private static final int ROLES_MAX = 100;
-  private static final int PASSWORD_MAX = 1_024;
+  private static final int USER_PASSWORD_MAX = 1_024;
   private static final int RULES_MAX = 65_536;
   private static final long SECONDS_MAX = 36_500L * 24 * 3_600;
   private static final long VERSION_MAX = 999_999_999_999_999_999L;
@@ -226,7 +226,7 @@ public final class Endpoints {
   public static final Endpoint PUT_USER =
       one(
           "users put", Method.PUT, "/users/{user}", Role.ADMIN, "Creates or changes a user; without a password the present one stays", Changed.class, USER_NAME,
-          Parameter.secret("password", PASSWORD_MAX, "The password"), Parameter.optional(Place.BODY, "roles", "Names of its roles, with commas between them; none takes all away"),
+          Parameter.secret("password", USER_PASSWORD_MAX, "The password"), Parameter.optional(Place.BODY, "roles", "Names of its roles, with commas between them; none takes all away"),
           Parameter.flag(Place.BODY, "disabled", "Whether its clients may not connect; they are disconnected, too"), version(Place.BODY));
   public static final Endpoint DELETE_USER =
       one("users delete", Method.DELETE, "/users/{user}", Role.ADMIN, "Deletes a user, and disconnects its clients", Changed.class, USER_NAME, version(Place.QUERY));
