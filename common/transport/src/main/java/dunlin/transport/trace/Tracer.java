@@ -1,0 +1,216 @@
+package dunlin.transport.trace;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dunlin.model.Publication;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** The traces of one node. Tiers note here what they do with messages. */
+public final class Tracer {
+  /*
+   * Owner: any thread notes, without a lock as long as no trace follows the message. Threads of operators begin, end and find traces, under the lock; the
+   * node's housekeeping ends those whose time is up.
+   * Bounds: TRACES_MAX traces, those that have ended included: they can be read until KEPT after their time, or until a new trace needs the place. Each has the
+   * bounds of Trace, so all of them have 16 MiB.
+   */
+  public static final int TRACES_MAX = 4;
+
+  /** The longest time that a trace runs. */
+  public static final Duration LONGEST = Duration.ofHours(1);
+
+  private static final Duration KEPT = Duration.ofMinutes(30);
+
+  private final InstantSource wall;
+  private final LongSupplier nanoTime;
+
+  /** Those that run; null for none, so that the question of each hop is one read. Replaced under the lock. */
+  private volatile Trace @Nullable [] running;
+
+  /** By their identifiers, the oldest first. */
+  @GuardedBy("this")
+  private final Map<String, Trace> all = new LinkedHashMap<>();
+
+  /** Of traces that are gone. */
+  @GuardedBy("this")
+  private long takenBefore;
+
+  @GuardedBy("this")
+  private long leftOutBefore;
+
+  /**
+   * @param wall the clock that events are stamped with
+   * @param nanoTime a clock that never steps, in nanoseconds, by which traces end
+   */
+  public Tracer(InstantSource wall, LongSupplier nanoTime) {
+    this.wall = wall;
+    this.nanoTime = nanoTime;
+  }
+
+  /** A tracer for a tier that no operator looks at. */
+  public static Tracer idle() {
+    return new Tracer(InstantSource.system(), System::nanoTime);
+  }
+
+  // --------------------------------------------------------------------------------------------------------------- for the tiers
+
+  /** Whether a trace runs. Any thread; the one thing that a hop pays for when none does. */
+  public boolean runs() {
+    return running != null;
+  }
+
+  /** Whether a trace that runs follows a message. */
+  public boolean follows(Publication message, @Nullable Party party) {
+    Trace[] present = running;
+    if (present == null) return false;
+    for (Trace each : present) if (each.follows(message, party)) return true;
+    return false;
+  }
+
+  /**
+   * Notes what a hop did with a message, in the traces that follow it. Any thread; waits for nothing but a reader who copies references.
+   *
+   * @param hop as the counters of drops name it
+   * @param reason of the step; empty for none
+   * @param party the publisher where the message comes in, else the subscriber; null when there is none or it is not known
+   */
+  public void note(String hop, TraceStep step, String reason, Publication message, @Nullable Party party) {
+    Trace[] present = running;
+    if (present == null) return;
+    for (Trace each : present) {
+      if (each.follows(message, party)) each.add(hop, step, reason, message, party == null ? "" : party.clientId());
+    }
+  }
+
+  /** Makes the way of one thread to the traces. */
+  public OfThread ofThread() {
+    return new OfThread();
+  }
+
+  /** The way of one thread to the traces: that none concerns a message is found out once, and not again at each hop on this thread. */
+  public final class OfThread {
+    /*
+     * Owner: one thread. Keeps the last message that no trace concerned.
+     */
+    private @Nullable Publication unconcerned;
+    private Trace @Nullable [] by;
+
+    /** As {@link Tracer#note}. */
+    @SuppressWarnings("ReferenceEquality") // the array is replaced with each change of the traces, and a message is compared for each hop
+    public void note(String hop, TraceStep step, String reason, Publication message, @Nullable Party party) {
+      Trace[] present = running;
+      if (present == null || (message == unconcerned && present == by)) return;
+      boolean concerned = false;
+      for (Trace each : present) {
+        if (!each.concerns(message)) continue;
+        concerned = true;
+        if (each.meets(message, party)) each.add(hop, step, reason, message, party == null ? "" : party.clientId());
+      }
+      if (concerned) return;
+      unconcerned = message;
+      by = present;
+    }
+
+    /** As {@link Tracer#follows}. */
+    @SuppressWarnings("ReferenceEquality") // as above
+    public boolean follows(Publication message, @Nullable Party party) {
+      return (message != unconcerned || running != by) && Tracer.this.follows(message, party);
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------------------ for operators
+
+  /**
+   * Begins a trace. One with the same identifier that is there already is left as it is.
+   *
+   * @param lasting more than zero, at most {@link #LONGEST}
+   * @throws IllegalArgumentException if it is not
+   * @throws IllegalStateException when there are {@link #TRACES_MAX} that run
+   */
+  public synchronized Trace begin(String id, TraceCriteria criteria, Duration lasting) {
+    if (!lasting.isPositive() || lasting.compareTo(LONGEST) > 0) throw new IllegalArgumentException("a trace runs for up to %d minutes".formatted(LONGEST.toMinutes()));
+    Trace present = all.get(id);
+    if (present != null) return present;
+    if (all.size() == TRACES_MAX && !removeOldestEnded()) throw new IllegalStateException("%d traces run already; stop one of them".formatted(TRACES_MAX));
+    Trace made = new Trace(id, criteria, wall, lasting.toMillis(), nanoTime.getAsLong() + lasting.toNanos());
+    all.put(id, made);
+    publish();
+    return made;
+  }
+
+  private synchronized boolean removeOldestEnded() {
+    Iterator<Trace> each = all.values().iterator();
+    while (each.hasNext()) {
+      Trace next = each.next();
+      if (next.running()) continue;
+      each.remove();
+      forget(next);
+      return true;
+    }
+    return false;
+  }
+
+  private synchronized void forget(Trace gone) {
+    takenBefore += gone.taken();
+    leftOutBefore += gone.leftOut();
+  }
+
+  private synchronized void publish() {
+    Trace[] present = all.values().stream().filter(Trace::running).toArray(Trace[]::new);
+    running = present.length == 0 ? null : present;
+  }
+
+  /** Ends a trace, whose events can still be read; false if there is none that runs. */
+  public synchronized boolean end(String id) {
+    Trace found = all.get(id);
+    if (found == null || !found.running()) return false;
+    found.end();
+    publish();
+    return true;
+  }
+
+  /** Ends traces whose time is up, and forgets those that ended long ago; called about once a second. */
+  public synchronized void endDue() {
+    long now = nanoTime.getAsLong();
+    if (all.values().stream().noneMatch(each -> each.isDue(now))) return;
+    for (Trace each : all.values()) if (each.isDue(now)) each.end();
+    List<Trace> old = all.values().stream().filter(each -> each.isDue(now - KEPT.toNanos())).toList();
+    for (Trace each : old) {
+      all.remove(each.id());
+      forget(each);
+    }
+    publish();
+  }
+
+  /** Those that run and those that have ended, the oldest first. */
+  public synchronized List<Trace> all() {
+    return new ArrayList<>(all.values());
+  }
+
+  public synchronized Optional<Trace> find(String id) {
+    return Optional.ofNullable(all.get(id));
+  }
+
+  /** How many traces run. */
+  public int count() {
+    Trace[] present = running;
+    return present == null ? 0 : present.length;
+  }
+
+  /** How many events all traces have taken since the start. */
+  public synchronized long taken() {
+    return takenBefore + all.values().stream().mapToLong(Trace::taken).sum();
+  }
+
+  /** How many events all traces have left out since the start because there were too many in a second. */
+  public synchronized long leftOut() {
+    return leftOutBefore + all.values().stream().mapToLong(Trace::leftOut).sum();
+  }
+}
