@@ -20,6 +20,7 @@ import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -80,6 +81,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
   private final Function<Publisher, ShardId> home;
   private final List<LocalLane> lanes = new CopyOnWriteArrayList<>();
   private final DistMeters meters;
+  private final Tracer tracer;
   private final DeliveryThreads threads;
   private final @Nullable Supplier<CompletableFuture<@Nullable Void>> barrier;
 
@@ -91,27 +93,29 @@ public final class DistWorker implements DistClient, AutoCloseable {
    * @param home the inbox shard that records the QoS 2 exchanges of a publisher
    */
   public static DistWorker create(RangeStore store, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry) {
-    return create(store, settings, home, registry, DeliveryThreads.inline());
+    return create(store, settings, home, registry, Tracer.idle(), DeliveryThreads.inline());
   }
 
   /**
    * The same.
    *
+   * @param tracer notes where messages go, for operators
    * @param threads where its lanes serve destinations; closed with it
    */
   public static DistWorker create(
-      RangeStore store, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry, DeliveryThreads threads) {
-    return new DistWorker(store::range, List.of(), settings, home, registry, threads);
+      RangeStore store, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry, Tracer tracer, DeliveryThreads threads) {
+    return new DistWorker(store::range, List.of(), settings, home, registry, tracer, threads);
   }
 
   /**
    * Serves the only range of routes of a cluster, for one leadership of this node.
    *
+   * @param tracer notes where messages go, for operators
    * @param threads where its lanes serve destinations; closed with it
    */
   public static DistWorker leading(
-      RouteReplica replica, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry, DeliveryThreads threads) {
-    return new DistWorker(List.of(replica), new FilterRanges(List.of()), settings, home, registry, threads);
+      RouteReplica replica, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry, Tracer tracer, DeliveryThreads threads) {
+    return new DistWorker(List.of(replica), new FilterRanges(List.of()), settings, home, registry, tracer, threads);
   }
 
   /**
@@ -125,8 +129,9 @@ public final class DistWorker implements DistClient, AutoCloseable {
       DistSettings settings,
       Function<Publisher, ShardId> home,
       MeterRegistry registry,
+      Tracer tracer,
       DeliveryThreads threads) {
-    this(declare(store, cuts.size() + 1), new FilterRanges(cuts), settings, home, registry, threads);
+    this(declare(store, cuts.size() + 1), new FilterRanges(cuts), settings, home, registry, tracer, threads);
   }
 
   private DistWorker(
@@ -135,8 +140,10 @@ public final class DistWorker implements DistClient, AutoCloseable {
       DistSettings settings,
       Function<Publisher, ShardId> home,
       MeterRegistry registry,
+      Tracer tracer,
       DeliveryThreads threads) {
     this.ranges = ranges;
+    this.tracer = tracer;
     this.threads = threads;
     this.home = home;
     var quota = new RouteQuota(settings.memoryMax(), settings.groupsMax(), () -> sum(server -> server.applied().memory()));
@@ -215,6 +222,10 @@ public final class DistWorker implements DistClient, AutoCloseable {
 
   DistMeters meters() {
     return meters;
+  }
+
+  Tracer tracer() {
+    return tracer;
   }
 
   FilterRanges ranges() {

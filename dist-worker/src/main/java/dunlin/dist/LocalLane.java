@@ -13,6 +13,8 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
 import dunlin.transport.Terms;
+import dunlin.transport.trace.TraceStep;
+import dunlin.transport.trace.Tracer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -50,6 +52,9 @@ final class LocalLane implements Lane {
    * returned, and not delivered: its sender sends it again until that frontend is known. In one process it is delivered
    * to the others and answered SERVER_UNAVAILABLE.
    */
+  /** As traces name it. */
+  private static final String HOP = "routes";
+
   /** Stands for a detached destination, which no message is delivered to. */
   private static final Delivery DETACHED =
       new Delivery() {
@@ -73,6 +78,7 @@ final class LocalLane implements Lane {
   private final Function<Publisher, ShardId> home;
   private final Executor thread;
   private final DeliveryThreads.OfLane threads;
+  private final Tracer.OfThread traces;
   private final boolean returns;
   private final GroupPick groups = new GroupPick(this::credit, this::isDetached);
   private final Consumer<FilterRoutes> gatherer = this::gather;
@@ -118,6 +124,7 @@ final class LocalLane implements Lane {
     this.home = home;
     this.thread = thread;
     threads = worker.threads().open(number, thread);
+    traces = worker.tracer().ofThread();
     this.returns = returns;
   }
 
@@ -209,6 +216,7 @@ final class LocalLane implements Lane {
 
   private void hand(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     count(published, 1);
+    if (worker.tracer().runs() && traces.follows(message, null)) noteRoutes(message);
     if (unknown && returns && acknowledging != null) {
       acknowledging.expect();
       acknowledging.answer(ReasonCode.USE_ANOTHER_SERVER);
@@ -237,6 +245,22 @@ final class LocalLane implements Lane {
       acknowledgement.expect();
       group.deliver(message, feedback, acknowledgement);
     }
+  }
+
+  /** Notes where a message goes in the traces that follow it. */
+  private void noteRoutes(Publication message) {
+    boolean matches = !atFrontends.isEmpty() || !moved.isEmpty();
+    for (MatchedRoutes of : matched) {
+      for (int i = 0; i < of.size(); i++) noteRoute(message, of.get(i));
+      matches |= of.size() > 0;
+    }
+    for (AtFrontend group : atFrontends) noteRoute(message, group.picked);
+    for (Route group : moved) noteRoute(message, group);
+    if (!matches) traces.note(HOP, TraceStep.UNMATCHED, unknown ? "a node that is not known yet" : "", message, null);
+  }
+
+  private void noteRoute(Publication message, Route route) {
+    traces.note(HOP, TraceStep.FORWARDED, route.shard().name() + " " + route.filter().text(), message, null);
   }
 
   /** Whether a destination that stores messages is among the matches. */

@@ -18,6 +18,7 @@ import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
 import dunlin.transport.Terms;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -50,6 +51,7 @@ final class DistTier {
           LIMITS,
           _ -> HOME,
           registry,
+          Tracer.idle(),
           DeliveryThreads.inline());
   final ArrayDeque<Runnable> tasksOfTheLane = new ArrayDeque<>();
   final Lane lane = worker.openLane(0, tasksOfTheLane::add, LaneCredit.uncounted());

@@ -21,6 +21,7 @@ import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
 import dunlin.transport.Terms;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -241,7 +242,7 @@ class DistWorkerTest {
 
   @Test
   void anExchangeThatCannotBeRecordedIsRefused() {
-    var alone = new DistWorker((_, codec, logic) -> new InMemoryRange<>(codec, logic), List.of(), LIMITS, _ -> HOME, new SimpleMeterRegistry(), DeliveryThreads.inline());
+    var alone = new DistWorker((_, codec, logic) -> new InMemoryRange<>(codec, logic), List.of(), LIMITS, _ -> HOME, new SimpleMeterRegistry(), Tracer.idle(), DeliveryThreads.inline());
     var answer = new Answer();
     byte[] body = {'a'};
 

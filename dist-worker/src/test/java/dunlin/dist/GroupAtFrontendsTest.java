@@ -15,6 +15,7 @@ import dunlin.model.TopicFilter;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Terms;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
@@ -44,6 +45,7 @@ class GroupAtFrontendsTest {
           DistSettings.defaults(Runtime.getRuntime().maxMemory()),
           _ -> HOME,
           new SimpleMeterRegistry(),
+          Tracer.idle(),
           DeliveryThreads.inline());
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final LocalLane lane = new LocalLane(worker, _ -> HOME, 0, tasks::add, true);

@@ -25,6 +25,7 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -80,7 +81,7 @@ class LedRoutesTest {
     }
 
     private AutoCloseable open(RouteReplica routes) {
-      var opened = DistWorker.leading(routes, DistSettings.defaults(Runtime.getRuntime().maxMemory()), _ -> HOME, meters, DeliveryThreads.inline());
+      var opened = DistWorker.leading(routes, DistSettings.defaults(Runtime.getRuntime().maxMemory()), _ -> HOME, meters, Tracer.idle(), DeliveryThreads.inline());
       opened.attachFrontend(FRONTEND, Deliveries.of(new Recorder(delivered)));
       worker = opened;
       return () -> {

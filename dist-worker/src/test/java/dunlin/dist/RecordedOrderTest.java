@@ -18,6 +18,7 @@ import dunlin.model.TopicFilter;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -72,6 +73,7 @@ class RecordedOrderTest {
             DistSettings.defaults(Runtime.getRuntime().maxMemory()),
             _ -> HOME,
             new SimpleMeterRegistry(),
+            Tracer.idle(),
             DeliverExecutor.start(new DeliverSettings(1 + random.nextInt(2), 2), new SimpleMeterRegistry()));
     try {
       var frontends = attach(worker, random, network);

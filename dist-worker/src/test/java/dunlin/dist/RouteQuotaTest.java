@@ -14,6 +14,7 @@ import dunlin.dist.route.RouteResult;
 import dunlin.dist.route.RouteRows;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -43,6 +44,7 @@ public class RouteQuotaTest {
         new DistSettings(memoryMax, groupsMax, 1),
         _ -> ShardId.inbox(0),
         registry,
+        Tracer.idle(),
         DeliveryThreads.inline());
   }
 

@@ -19,6 +19,7 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -67,6 +68,7 @@ class SeveralRangesTest {
               DistSettings.defaults(Runtime.getRuntime().maxMemory()),
               _ -> SHARDS[0],
               meters,
+              Tracer.idle(),
               DeliveryThreads.inline());
       var delivery =
           new Delivery() {

@@ -30,6 +30,7 @@ import dunlin.store.disk.DataDirectory;
 import dunlin.store.disk.NodeIdentity;
 import dunlin.store.raft.RangeStore;
 import dunlin.store.settings.StoreSettings;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
@@ -76,6 +77,7 @@ final class Foundation implements AutoCloseable {
   private final Settings settings;
   private final boolean ownsProcess;
   private final Embedding embedding;
+  private final Tracer tracer;
 
   private @Nullable NodeIdentity identity;
   private @Nullable Metrics metrics; // set once the node has a name
@@ -91,6 +93,7 @@ final class Foundation implements AutoCloseable {
     this.settings = settings;
     this.ownsProcess = ownsProcess;
     this.embedding = embedding;
+    this.tracer = new Tracer(embedding.surroundings().wallClock(), System::nanoTime);
     opened.push(this::closeMeters);
     if (embedding.registry() != null) meters.add(embedding.registry());
   }
@@ -109,6 +112,11 @@ final class Foundation implements AutoCloseable {
 
   boolean ownsProcess() {
     return ownsProcess;
+  }
+
+  /** Notes what becomes of messages, for operators. */
+  Tracer tracer() {
+    return tracer;
   }
 
   Readiness readiness() {
@@ -281,6 +289,7 @@ final class Foundation implements AutoCloseable {
     peers = others;
     beans.register("AllNodes", new AllNodes(others));
     beans.register("Explanation", new Explainer(beans, others));
+    everySeconds(1, tracer::endDue);
     if (settings.get(NodeSettings.ADMIN_PORT) < 0) return;
     Operators operators = AdminKeys.opened(settings) ? Operators.open(dataDirectory()) : null;
     if (operators != null) beans.register("Operators", operators);

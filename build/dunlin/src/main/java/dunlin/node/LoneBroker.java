@@ -27,12 +27,12 @@ final class LoneBroker {
     TierConnections connections = node.opening(node.embedding().connections());
     DistWorker dist =
         DistWorker.create(
-            store, parts.dist(), publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), node.meters(),
+            store, parts.dist(), publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), node.meters(), node.tracer(),
             connections.deliveryThreads(node.meters()));
     InboxServer inbox =
         new InboxServer(
             store, parts.inbox(), new DistRoutes(connections.routesOfSessions(dist), parts.routesAnnounced()), frontend.wills(), parts.clock(),
-            node.meters());
+            node.meters(), node.tracer());
     RetainServer retain = RetainServer.on(store, parts.retain(), node.meters(), parts.clock(), node.housekeeping());
     Optional<AccessServer> access = access(node, parts);
     dist.attachFrontend(node.id(), connections.onLoops(frontend, frontend.delivery()));

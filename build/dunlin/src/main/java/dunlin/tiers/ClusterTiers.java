@@ -43,6 +43,7 @@ import dunlin.transport.LaneCredit;
 import dunlin.transport.call.CallLinks;
 import dunlin.transport.lane.RemoteLane;
 import dunlin.transport.lane.ReceivingStream;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -83,6 +84,7 @@ public final class ClusterTiers implements AutoCloseable {
    * The parts of a node that its tiers use.
    *
    * @param routes where this node connects to other nodes
+   * @param tracer notes what becomes of messages, for operators
    * @param beans of this node: the operations on sessions and retained messages are registered while it leads them
    * @param leaseChecked the time between two checks of the frontend's lease
    * @param announced counts the routes that this node's session tier has announced
@@ -93,6 +95,7 @@ public final class ClusterTiers implements AutoCloseable {
       LinkDialler dials,
       Surroundings routes,
       MeterRegistry meters,
+      Tracer tracer,
       NodeBeans beans,
       InstantSource clock,
       ScheduledExecutorService timer,
@@ -125,8 +128,8 @@ public final class ClusterTiers implements AutoCloseable {
     parts.dials().onRefused(refused::note);
     led =
         new LedTiers(
-            parts.accepts(), dialler, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain, users.bounds()), parts.meters(), drops, repeats, refused,
-            parts.beans(), parts.clock(), parts.timer());
+            parts.accepts(), dialler, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain, users.bounds()), parts.meters(), parts.tracer(), drops,
+            repeats, refused, parts.beans(), parts.clock(), parts.timer());
     accepted = new AcceptedLinks(parts.accepts());
     String node = parts.frontend().identity().nodeId();
     routesOfClients = routes("clients", node);

@@ -34,6 +34,7 @@ import dunlin.transport.call.CallBounds;
 import dunlin.transport.lane.LaneLinks;
 import dunlin.transport.lane.RemoteLane;
 import dunlin.transport.lane.SharedWindow;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
@@ -68,6 +69,7 @@ final class LedTiers {
   private final int lanes;
   private final Bounds bounds;
   private final MeterRegistry meters;
+  private final Tracer tracer;
   private final DropMeters drops;
   private final LaneRepeats repeats;
   private final RefusedNodes refused;
@@ -76,18 +78,20 @@ final class LedTiers {
   private final ScheduledExecutorService timer;
 
   /**
+   * @param tracer notes what becomes of messages, for operators
    * @param drops counts the QoS 0 messages that do not reach other nodes
    * @param repeats of the lanes to the leader of the sessions
    * @param refused nodes whose processes have ended
    */
   LedTiers(
-      LinkService links, LeaderDialler dialler, int lanes, Bounds bounds, MeterRegistry meters, DropMeters drops, LaneRepeats repeats, RefusedNodes refused,
-      NodeBeans beans, InstantSource clock, ScheduledExecutorService timer) {
+      LinkService links, LeaderDialler dialler, int lanes, Bounds bounds, MeterRegistry meters, Tracer tracer, DropMeters drops, LaneRepeats repeats,
+      RefusedNodes refused, NodeBeans beans, InstantSource clock, ScheduledExecutorService timer) {
     this.links = links;
     this.dialler = dialler;
     this.lanes = lanes;
     this.bounds = bounds;
     this.meters = meters;
+    this.tracer = tracer;
     this.drops = drops;
     this.repeats = repeats;
     this.refused = refused;
@@ -104,7 +108,7 @@ final class LedTiers {
     int shards = bounds.inbox().layout().shards();
     var worker =
         DistWorker.leading(
-            routes, bounds.dist(), publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters,
+            routes, bounds.dist(), publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters, tracer,
             DeliverExecutor.start(bounds.deliver(), meters));
     byte[] opening = LaneLinks.opening(replica.status().term());
     worker.attachInboxShards(
@@ -194,7 +198,7 @@ final class LedTiers {
   }
 
   AutoCloseable serveSessions(SessionReplica replica, InboxRoutes routes, WillPublisher wills) {
-    var server = InboxServer.leading(replica, bounds.inbox(), routes, wills, clock, meters);
+    var server = InboxServer.leading(replica, bounds.inbox(), routes, wills, clock, meters, tracer);
     var _ = server.start(); // a frontend is attached when this has ended
     var accepted = new AcceptedLinks(links);
     var calls = accepted.thread("sessions");

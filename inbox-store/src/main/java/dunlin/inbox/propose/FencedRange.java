@@ -36,7 +36,7 @@ final class FencedRange implements Range<SessionCommand, SessionResult> {
     var why = refused.find(fence(command));
     if (why == null) return range.propose(command, completion);
     if (why.open() != null) completion.failed(why.open());
-    else completion.done(new SessionResult(new Outcome.Fenced(), new Effects()));
+    else completion.done(new SessionResult(new Outcome.Fenced(), new Effects(false)));
     return true;
   }
 

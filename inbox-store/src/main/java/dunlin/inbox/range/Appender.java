@@ -23,6 +23,7 @@ import dunlin.inbox.state.SessionState;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.TopicFilter;
+import dunlin.transport.trace.TraceStep;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -102,7 +103,7 @@ final class Appender {
       (target.qos() == QoS.AT_MOST_ONCE ? passing : stored).add(target);
     }
     boolean rejects = state.limits.overflow() == OverflowPolicy.REJECT;
-    if (rejects && !command.once() && rejects(change, stored, encoded.length)) {
+    if (rejects && !command.once() && rejects(change, stored, encoded.length, message)) {
       state.fences.add(change.out(), command.fence());
       return new Outcome.Full();
     }
@@ -142,12 +143,12 @@ final class Appender {
         Matcher.identifiers(options));
   }
 
-  private boolean rejects(Change change, List<Target> targets, int size) {
+  private boolean rejects(Change change, List<Target> targets, int size, Publication message) {
     boolean rejects = false;
     for (Target target : targets) {
       if (inboxes.makeRoom(change, target.inbox(), size)) continue;
       change.effects().append();
-      change.effects().drop(InboxDropReason.REJECTED);
+      change.effects().drop(InboxDropReason.REJECTED, target.inbox(), message);
       rejects = true;
     }
     return rejects;
@@ -159,11 +160,11 @@ final class Appender {
     if (session == null) return;
     var owner = session.owner;
     if (owner == null) {
-      change.effects().drop(InboxDropReason.OFFLINE);
+      change.effects().drop(InboxDropReason.OFFLINE, target.inbox(), message);
       return;
     }
     if (message.isRepetition()) {
-      change.effects().drop(InboxDropReason.REPEATED);
+      change.effects().drop(InboxDropReason.REPEATED, target.inbox(), message);
       return;
     }
     change
@@ -176,7 +177,7 @@ final class Appender {
 
   /** Answers whether all targets have room for the message; those without count it. */
   private boolean store(Change change, List<Target> targets, Publication message, byte[] encoded) {
-    boolean everywhere = !targets.removeIf(target -> !inboxes.admit(change, target.inbox(), encoded.length));
+    boolean everywhere = !targets.removeIf(target -> !inboxes.admit(change, target.inbox(), encoded.length, message));
     if (targets.isEmpty()) return everywhere;
     var bodies = new Bodies(targets);
     for (Target target : targets) {
@@ -266,6 +267,7 @@ final class Appender {
     var group = target.group();
     var member = target.member();
     long sequence = inboxes.write(change, target.inbox(), header.stored(), header.bytes, content);
+    change.effects().note(TraceStep.STORED, group == null ? "" : group.key.filter().text(), target.inbox(), message);
     if (group != null && member != null) groups.assigned(change, group, member, sequence);
     else if (group != null) groups.waits(change, group, target.inbox());
     var session = target.inbox().session;
@@ -305,7 +307,7 @@ final class Appender {
       return new Outcome.Existed(List.of(true));
     }
     var targets = new ArrayList<>(List.of(target));
-    if (state.limits.overflow() == OverflowPolicy.REJECT && rejects(change, targets, encoded.length)) {
+    if (state.limits.overflow() == OverflowPolicy.REJECT && rejects(change, targets, encoded.length, message)) {
       return new Outcome.Full();
     }
     store(change, targets, message, encoded);

@@ -6,8 +6,10 @@ import dunlin.inbox.InboxDropReason;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.RouteKey;
 import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.state.Backlog;
 import dunlin.inbox.state.SessionState;
 import dunlin.model.Publication;
+import dunlin.transport.trace.TraceStep;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -19,6 +21,7 @@ public final class Effects {
   /*
    * Owner: the applying thread, which fills this object and then runs the command's completion.
    * Bounds: given by the command: the sessions that it matches, its steps, or the subscriptions of one session.
+   * Traces: what happens to messages is noted while a trace runs on this node. Only the leader does anything with it, and no row depends on it.
    */
   private List<Push> pushes = List.of();
   private List<RouteChange> routes = List.of();
@@ -34,6 +37,24 @@ public final class Effects {
   private int appended;
   private int acknowledged;
   private int sessionsExpired;
+
+  /** Whether a trace runs, so that what happens to messages is noted. */
+  private final boolean notes;
+
+  private List<Note> noted = List.of();
+
+  /**
+   * What happened to a message, for a trace.
+   *
+   * @param reason of the step; empty for none
+   * @param clientId whose inbox it is; empty for that of a group, and of a session that has ended
+   */
+  public record Note(TraceStep step, String reason, String clientId, Publication message) {}
+
+  /** @param notes whether what happens to messages is noted */
+  public Effects(boolean notes) {
+    this.notes = notes;
+  }
 
   /** A message for a present connection. */
   public record Push(SessionState session, ConnectionId connection, InboxMessage message) {}
@@ -79,9 +100,27 @@ public final class Effects {
     wills.add(will);
   }
 
-  void drop(InboxDropReason reason) {
+  /**
+   * Counts a dropped message.
+   *
+   * @param inbox from which or on the way to which it was dropped
+   * @param message null if it is not known, or {@link #notes} is false
+   */
+  void drop(InboxDropReason reason, Backlog inbox, @Nullable Publication message) {
     if (dropped.isEmpty()) dropped = new EnumMap<>(InboxDropReason.class);
     dropped.merge(reason, 1, Integer::sum);
+    if (message != null) note(TraceStep.DROPPED, reason.label(), inbox, message);
+  }
+
+  /** Whether a trace runs. */
+  boolean notes() {
+    return notes;
+  }
+
+  void note(TraceStep step, String reason, Backlog inbox, Publication message) {
+    if (!notes) return;
+    if (noted.isEmpty()) noted = new ArrayList<>();
+    noted.add(new Note(step, reason, inbox.session == null ? "" : inbox.session.key.clientId(), message));
   }
 
   void displace(ConnectionId connection) {
@@ -173,6 +212,10 @@ public final class Effects {
 
   public int sessionsExpired() {
     return sessionsExpired;
+  }
+
+  public List<Note> noted() {
+    return noted;
   }
 
   public Map<InboxDropReason, Integer> dropped() {

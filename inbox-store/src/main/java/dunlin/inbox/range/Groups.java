@@ -268,8 +268,9 @@ final class Groups {
 
   /** Removes a waiting message that has expired. */
   void expire(Change change, Backlog waits, Inboxes.Row waiting) {
+    var message = inboxes.noted(change, waits, waiting.sequence(), waiting.stored());
     inboxes.remove(change, waits, waiting.sequence(), waiting.stored());
-    change.effects().drop(InboxDropReason.EXPIRED);
+    change.effects().drop(InboxDropReason.EXPIRED, waits, message);
   }
 
   Publication message(Change change, GroupState group, Inboxes.Row waiting) {

@@ -58,14 +58,14 @@ final class Inboxes {
   }
 
   /** Makes room for a message and reserves it. If there is none, counts the message as dropped or refused. */
-  boolean admit(Change change, Backlog inbox, int size) {
+  boolean admit(Change change, Backlog inbox, int size, Publication message) {
     change.effects().append();
     if (makeRoom(change, inbox, size)) {
       reserve(inbox, size);
       return true;
     }
     boolean rejects = state.limits.overflow() == OverflowPolicy.REJECT;
-    change.effects().drop(rejects ? InboxDropReason.REJECTED : InboxDropReason.NEWEST);
+    change.effects().drop(rejects ? InboxDropReason.REJECTED : InboxDropReason.NEWEST, inbox, message);
     return false;
   }
 
@@ -84,8 +84,9 @@ final class Inboxes {
       boolean expired = stored.expired(change.now());
       if (!stored.released()) {
         if (!dropsOldest && !expired) break;
-        if (expired) change.effects().drop(InboxDropReason.EXPIRED);
-        else countOldest(change, inbox, row.sequence());
+        var message = noted(change, inbox, row.sequence(), stored);
+        if (expired) change.effects().drop(InboxDropReason.EXPIRED, inbox, message);
+        else countOldest(change, inbox, row.sequence(), message);
         remove(change, inbox, row.sequence(), stored);
       }
       row = headers.ceiling(change, inbox, row.sequence() + 1);
@@ -97,15 +98,15 @@ final class Inboxes {
    * Counts the oldest message that was dropped for room as lost, unless it was handed to the connection and its client
    * may still acknowledge it.
    */
-  private void countOldest(Change change, Backlog inbox, long sequence) {
+  private void countOldest(Change change, Backlog inbox, long sequence, @Nullable Publication message) {
     var session = inbox.session;
     if (session == null || session.owner == null || sequence > inbox.handed()) {
-      change.effects().drop(InboxDropReason.OLDEST);
+      change.effects().drop(InboxDropReason.OLDEST, inbox, message);
       return;
     }
     var overtaken = inbox.overtaken;
     if (overtaken == null) inbox.overtaken = overtaken = new Overtaken();
-    if (overtaken.add(sequence)) change.effects().drop(InboxDropReason.OLDEST);
+    if (overtaken.add(sequence)) change.effects().drop(InboxDropReason.OLDEST, inbox, null); // an earlier one, whose content is gone
     else state.overtaken.incrementAndGet();
   }
 
@@ -168,7 +169,7 @@ final class Inboxes {
     if (overtaken == null) return;
     inbox.overtaken = null;
     state.overtaken.addAndGet(-overtaken.size());
-    for (int i = overtaken.size(); i > 0; i--) change.effects().drop(InboxDropReason.OLDEST);
+    for (int i = overtaken.size(); i > 0; i--) change.effects().drop(InboxDropReason.OLDEST, inbox, null);
   }
 
   /** Clears the cached headers, because the range is opened again. */
@@ -239,6 +240,14 @@ final class Inboxes {
     if (state.references.release(change.out(), tenant, id)) change.out().delete(SessionKeys.body(tenant, id));
   }
 
+  /** The message of a row that is about to be removed, if a trace runs; else null, since reading it costs more than its header. */
+  @Nullable Publication noted(Change change, Backlog inbox, long sequence, StoredMessage stored) {
+    if (!change.effects().notes()) return null;
+    if (stored.bodyId() != StoredMessage.OWN) return body(change, inbox.tenant, stored.bodyId());
+    byte[] content = change.out().get(SessionKeys.content(inbox.key(sequence)));
+    return content == null ? null : StoredMessage.message(content);
+  }
+
   /** The message of a body row. */
   static Publication body(Change change, String tenant, long id) {
     byte[] body = change.out().get(SessionKeys.body(tenant, id));
@@ -270,9 +279,10 @@ final class Inboxes {
    */
   void acknowledge(Change change, SessionState session, long sequence, boolean expired) {
     var stored = header(change, session.backlog(), sequence);
+    var message = stored != null && expired ? noted(change, session.backlog(), sequence, stored) : null;
     if (stored != null) remove(change, session.backlog(), sequence, stored);
     else if (!wasOvertaken(session.backlog(), sequence)) return;
-    if (expired) change.effects().drop(InboxDropReason.EXPIRED);
+    if (expired) change.effects().drop(InboxDropReason.EXPIRED, session.backlog(), message);
     else change.effects().acknowledge();
   }
 
@@ -287,8 +297,9 @@ final class Inboxes {
     var reason = Objects.requireNonNull(inbox.left);
     var rows = first(change, inbox, max);
     for (Row row : rows) {
+      var message = noted(change, inbox, row.sequence(), row.stored());
       remove(change, inbox, row.sequence(), row.stored());
-      change.effects().drop(reason);
+      change.effects().drop(reason, inbox, message);
     }
     if (inbox.count > 0 && !rows.isEmpty()) inbox.first = rows.getLast().sequence() + 1;
     return rows.size();

@@ -183,8 +183,9 @@ final class OrderedGroups {
     var stored = waiting.stored();
     if (queue.count > 0 && !inboxes.makeRoom(change, queue, stored.size())) {
       if (state.limits.overflow() == OverflowPolicy.REJECT) return false;
+      var message = inboxes.noted(change, from, waiting.sequence(), stored);
       inboxes.remove(change, from, waiting.sequence(), stored);
-      change.effects().drop(InboxDropReason.NEWEST);
+      change.effects().drop(InboxDropReason.NEWEST, queue, message);
       return true;
     }
     inboxes.take(change, from, waiting.sequence(), stored);

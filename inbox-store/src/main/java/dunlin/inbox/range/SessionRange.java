@@ -45,6 +45,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -70,6 +71,9 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
   /** When the next Tick has work, milliseconds since 1970; written by the applying thread only. */
   private volatile long nextWork = Long.MAX_VALUE;
 
+  /** Whether a trace runs on this node: then effects say what happens to each message. Rows do not depend on it. Set before the node leads. */
+  private volatile BooleanSupplier notes = () -> false;
+
   public SessionRange(ShardInterval interval) {
     state = new RangeState(interval);
     inboxes = new Inboxes(state);
@@ -79,6 +83,11 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
     transfers = new Transfers(state, inboxes, groups, appender);
     wills = new Wills(state);
     life = new SessionLife(state, inboxes, subscriptions, wills);
+  }
+
+  /** Has effects say what happens to each message while this is true; asked by the applying thread for each command. */
+  public void noteWhile(BooleanSupplier traced) {
+    notes = traced;
   }
 
   public RangeState state() {
@@ -122,7 +131,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
   public List<SessionResult> apply(List<SessionCommand> commands, RangeWriter out) {
     var results = new ArrayList<SessionResult>(commands.size());
     for (SessionCommand command : commands) {
-      var effects = new Effects();
+      var effects = new Effects(notes.getAsBoolean());
       results.add(new SessionResult(apply(command, new Change(out, effects, now(command))), effects));
     }
     refreshNextWork();

@@ -44,7 +44,7 @@ final class DirectDelivery {
   private void deliver(GroupState group, Publication message) {
     var member = pick(group, message);
     if (member == null) {
-      meters.offline();
+      meters.offline(message, "");
       return;
     }
     var options = member.subscriber.options();
@@ -66,7 +66,7 @@ final class DirectDelivery {
 
   private void push(SessionState session, boolean retain, int[] identifiers, Publication message) {
     var owner = session.owner();
-    if (owner == null) meters.offline();
+    if (owner == null) meters.offline(message, session.key.clientId());
     else connections.push(owner, new InboxMessage(0, message.qos(), retain, false, false, identifiers, message));
   }
 }

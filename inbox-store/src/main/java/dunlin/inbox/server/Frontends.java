@@ -254,7 +254,7 @@ final class Frontends implements Connections {
     var frontend = of(connection);
     if (frontend == null) {
       meters.pushUndeliverable();
-      if (message.sequence() == 0) meters.offline();
+      if (message.sequence() == 0) meters.offline(message.message(), "");
       return;
     }
     try {

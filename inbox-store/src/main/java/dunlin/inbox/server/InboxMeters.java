@@ -4,9 +4,13 @@ import dunlin.inbox.InboxDropReason;
 import dunlin.inbox.range.Effects;
 import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.rows.SessionCommand;
+import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.DropReason;
 import dunlin.store.serve.ProposalLine;
+import dunlin.transport.trace.Party;
+import dunlin.transport.trace.TraceStep;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -28,7 +32,11 @@ import java.util.function.ToLongFunction;
  * all hops, {@code dunlin.messages.dropped}.
  */
 final class InboxMeters implements AutoCloseable {
+  /** As the counters of drops name it. */
+  private static final String HOP = "inbox";
+
   private final MeterRegistry registry;
+  private final Tracer tracer;
 
   /** Gauges that read the state of a server and are removed when it closes; counters stay. */
   private final List<Meter> views = new ArrayList<>();
@@ -56,8 +64,10 @@ final class InboxMeters implements AutoCloseable {
     FENCED
   }
 
-  InboxMeters(MeterRegistry registry) {
+  /** @param tracer notes what is counted for a message in the traces that follow it */
+  InboxMeters(MeterRegistry registry, Tracer tracer) {
     this.registry = registry;
+    this.tracer = tracer;
     sessionsExpired =
         Counter.builder("dunlin.inbox.sessions-expired")
             .description("Sessions that ended because their expiry interval had passed")
@@ -83,7 +93,7 @@ final class InboxMeters implements AutoCloseable {
       views.add(
           FunctionCounter.builder("dunlin.messages.dropped", this, meters -> meters.dropped(common))
               .description("Messages that a hop has dropped, by reason")
-              .tag("hop", "inbox")
+              .tag("hop", HOP)
               .tag("reason", common.tag())
               .register(registry));
     }
@@ -200,10 +210,13 @@ final class InboxMeters implements AutoCloseable {
     if (effects.acknowledged() > 0) acknowledged.increment(effects.acknowledged());
     if (effects.sessionsExpired() > 0) sessionsExpired.increment(effects.sessionsExpired());
     effects.dropped().forEach((reason, count) -> dropped(reason).increment(count));
+    for (Effects.Note each : effects.noted()) tracer.note(HOP, each.step(), each.reason(), each.message(), Party.named(each.clientId()));
   }
 
-  void offline() {
+  /** Counts a message of QoS 0 for a client without a connection, or for a group without a connected member. */
+  void offline(Publication message, String clientId) {
     dropped(InboxDropReason.OFFLINE).increment();
+    if (tracer.runs()) tracer.note(HOP, TraceStep.DROPPED, InboxDropReason.OFFLINE.label(), message, Party.named(clientId));
   }
 
   /** The same drops by the reasons that all hops share. */

@@ -35,6 +35,7 @@ import dunlin.store.RangeLogic;
 import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -113,17 +114,28 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    */
   public InboxServer(
       RangeStore store, InboxSettings settings, InboxRoutes routes, WillPublisher wills, InstantSource clock, MeterRegistry registry) {
-    this(declare((id, codec, logic) -> store.range(id, List.of(), codec, logic), settings.layout()), settings, FRONTEND_LEASE, routes, wills, clock, registry);
+    this(store, settings, routes, wills, clock, registry, Tracer.idle());
+  }
+
+  /**
+   * The same.
+   *
+   * @param tracer notes what becomes of messages, for operators
+   */
+  public InboxServer(
+      RangeStore store, InboxSettings settings, InboxRoutes routes, WillPublisher wills, InstantSource clock, MeterRegistry registry, Tracer tracer) {
+    this(declare((id, codec, logic) -> store.range(id, List.of(), codec, logic), settings.layout()), settings, FRONTEND_LEASE, routes, wills, clock, registry, tracer);
   }
 
   /**
    * Serves the range of all sessions of a cluster, for one leadership of this node; {@link #start} starts serving.
    *
    * @param settings with as many shards as the kind of the replica, in one range
+   * @param tracer notes what becomes of messages, for operators
    */
   public static InboxServer leading(
-      SessionReplica replica, InboxSettings settings, InboxRoutes routes, WillPublisher wills, InstantSource clock, MeterRegistry registry) {
-    return new InboxServer(List.of(replica), settings, FRONTEND_LEASE, routes, wills, clock, registry);
+      SessionReplica replica, InboxSettings settings, InboxRoutes routes, WillPublisher wills, InstantSource clock, MeterRegistry registry, Tracer tracer) {
+    return new InboxServer(List.of(replica), settings, FRONTEND_LEASE, routes, wills, clock, registry, tracer);
   }
 
   /** Serves replicas of all ranges, in the order of their shards. */
@@ -134,13 +146,15 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       InboxRoutes routes,
       WillPublisher wills,
       InstantSource clock,
-      MeterRegistry registry) {
+      MeterRegistry registry,
+      Tracer tracer) {
     if (replicas.size() != settings.layout().ranges()) throw new IllegalArgumentException(replicas.size() + " replicas of " + settings.layout());
     this.settings = settings;
     this.frontendLease = frontendLease;
     this.clock = clock;
     timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-inbox-timer").factory());
-    meters = new InboxMeters(registry);
+    meters = new InboxMeters(registry, tracer);
+    for (SessionReplica replica : replicas) replica.sessions().noteWhile(tracer::runs);
     lost = new LostFrontends(this::endFrontend);
     frontends = new Frontends(started, lost, meters);
     this.wills = new WillRunner(wills, frontends::settled, System::nanoTime, meters, this::recordWill);

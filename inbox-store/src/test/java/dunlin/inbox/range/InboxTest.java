@@ -123,6 +123,7 @@ final class InboxTest {
 
   @Test
   void aRepetitionIsAppendedAgainButNotPushedToASubscriptionWithQos0() {
+    h.trace();
     var zero = h.connect("zero").session();
     h.subscribe(zero, "a", QoS.AT_MOST_ONCE);
     var one = h.connect("one").session();

@@ -26,6 +26,7 @@ import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.transport.Terms;
+import dunlin.transport.trace.TraceStep;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -54,7 +55,8 @@ public final class RangeHarness {
   private final List<SessionCommand> unwritten = new ArrayList<>();
   boolean crashes;
   public SessionRange range = new SessionRange(INTERVAL);
-  Effects effects = new Effects();
+  Effects effects = new Effects(false);
+  private boolean traced;
   public long now = 1_000_000;
   int appended;
   int acknowledged;
@@ -65,6 +67,7 @@ public final class RangeHarness {
   private long forgotten;
 
   public RangeHarness() {
+    range.noteWhile(() -> traced);
     range.open(rows);
   }
 
@@ -89,6 +92,7 @@ public final class RangeHarness {
   void crash() {
     rows = new MemoryRows(written);
     range = new SessionRange(INTERVAL);
+    range.noteWhile(() -> traced);
     range.open(rows);
     for (SessionCommand command : unwritten) range.apply(List.of(command), rows);
   }
@@ -98,6 +102,7 @@ public final class RangeHarness {
     write();
     forgotten += range.state().overtaken.get();
     range = new SessionRange(INTERVAL);
+    range.noteWhile(() -> traced);
     range.open(rows);
   }
 
@@ -112,7 +117,23 @@ public final class RangeHarness {
     appended += effects.appended();
     acknowledged += effects.acknowledged();
     effects.dropped().forEach((reason, count) -> dropped.merge(reason, count, Integer::sum));
+    if (traced) assertNoted();
     return result.outcome();
+  }
+
+  /** Has what happens to messages noted from now on, and compared with what is counted. */
+  void trace() {
+    traced = true;
+  }
+
+  /** Each counted drop is noted with its reason, but for messages that a full inbox had dropped before they were counted. */
+  private void assertNoted() {
+    for (InboxDropReason reason : InboxDropReason.values()) {
+      int counted = effects.dropped().getOrDefault(reason, 0);
+      long noted = effects.noted().stream().filter(note -> note.step() == TraceStep.DROPPED && note.reason().equals(reason.label())).count();
+      boolean mayBeGone = reason == InboxDropReason.OLDEST || reason == InboxDropReason.EXPIRED;
+      if (noted > counted || (noted < counted && !mayBeGone)) throw new AssertionError(counted + " are counted as " + reason + ", and " + noted + " are noted");
+    }
   }
 
   /** Applies the commands that results ask for until there are no more. */

@@ -50,6 +50,7 @@ final class SessionRangeModelTest {
     var policy = OverflowPolicy.of(1 + (int) (seed % 3));
     var steady = new RangeHarness(RangeHarness.limits(12, policy));
     var restarting = new RangeHarness(RangeHarness.limits(12, policy));
+    restarting.trace(); // which must not make a difference either
     restarting.crashes = true;
     restarting.write();
     Map<String, SessionRef> sessions = new HashMap<>();

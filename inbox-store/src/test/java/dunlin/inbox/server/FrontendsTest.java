@@ -13,6 +13,7 @@ import dunlin.inbox.rows.SessionCommand;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.store.StoreException;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -379,7 +380,7 @@ final class FrontendsTest {
   @Test
   void connectionsOfAFrontendThatHasNotComeYetAreSettledOnceItHas() throws Exception {
     var lost = new LostFrontends((_, _, ended) -> ended.done(false));
-    var frontends = new Frontends(CompletableFuture.completedFuture(null), lost, new InboxMeters(new SimpleMeterRegistry()));
+    var frontends = new Frontends(CompletableFuture.completedFuture(null), lost, new InboxMeters(new SimpleMeterRegistry(), Tracer.idle()));
     var one = new TestFrontend(node, "one", 7);
     var settled = frontends.settled(one.connection(1));
     var never = frontends.settled(new ConnectionId("two", 1, 1));
@@ -397,7 +398,7 @@ final class FrontendsTest {
   @Test
   void aFrontendWhoseLinkIsLostIsAskedAgainOnceItIsBack() throws Exception {
     var lost = new LostFrontends((_, _, ended) -> ended.done(false));
-    var frontends = new Frontends(CompletableFuture.completedFuture(null), lost, new InboxMeters(new SimpleMeterRegistry()));
+    var frontends = new Frontends(CompletableFuture.completedFuture(null), lost, new InboxMeters(new SimpleMeterRegistry(), Tracer.idle()));
     var one = new TestFrontend(node, "one", 7);
     InboxNode.get(frontends.attach("one", 7, one));
     var settled = frontends.settled(one.connection(1));
@@ -414,7 +415,7 @@ final class FrontendsTest {
   @Test
   void whatIsNoPushGoesToTheLifeThatTheConnectionNamesOrNowhere() throws Exception {
     var lost = new LostFrontends((_, _, ended) -> ended.done(false));
-    var frontends = new Frontends(CompletableFuture.completedFuture(null), lost, new InboxMeters(new SimpleMeterRegistry()));
+    var frontends = new Frontends(CompletableFuture.completedFuture(null), lost, new InboxMeters(new SimpleMeterRegistry(), Tracer.idle()));
     var one = new TestFrontend(node, "one", 7);
     InboxNode.get(frontends.attach("one", 7, one));
 

@@ -32,6 +32,7 @@ import dunlin.store.raft.RangeStore;
 import dunlin.store.settings.StoreSettings;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Terms;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -121,12 +122,12 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     meters = new SimpleMeterRegistry();
     if (data == null) {
       replicas = InboxServer.declare(this::range, settings.layout());
-      return new InboxServer(replicas, settings, lease, this, this, this::instant, meters);
+      return new InboxServer(replicas, settings, lease, this, this, this::instant, meters, Tracer.idle());
     }
     var opening = RangeStore.open(withoutFsync(), data, meters);
     store = opening;
     replicas = InboxServer.declare((id, codec, logic) -> opening.range(id, List.of(), codec, logic), settings.layout());
-    var opened = new InboxServer(replicas, settings, FRONTEND_LEASE, this, this, this::instant, meters);
+    var opened = new InboxServer(replicas, settings, FRONTEND_LEASE, this, this, this::instant, meters, Tracer.idle());
     opening.start(Duration.ofMinutes(2));
     return opened;
   }
@@ -137,7 +138,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
    */
   void leadAgain() throws Exception {
     server.close();
-    server = new InboxServer(replicas, over(ranges, InboxSettings.defaults()), FRONTEND_LEASE, this, this, this::instant, meters);
+    server = new InboxServer(replicas, over(ranges, InboxSettings.defaults()), FRONTEND_LEASE, this, this, this::instant, meters, Tracer.idle());
     attach(server.start());
   }
 

@@ -11,6 +11,7 @@ import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -40,7 +41,7 @@ final class WillRunnerTest {
             return settled;
           },
           () -> nanos,
-          new InboxMeters(meters),
+          new InboxMeters(meters, Tracer.idle()),
           will -> {
             if (!full) recorded.add(will.epoch());
             return !full;
