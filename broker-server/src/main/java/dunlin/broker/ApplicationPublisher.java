@@ -128,20 +128,21 @@ public final class ApplicationPublisher {
 
   /** Hands a message on; on the loop's thread. */
   private void hand(Loop loop, Publication message, CompletableFuture<ReasonCode> answer) {
-    loop.counts().publishes().received();
-    var line = loop.tiers().alone() ? null : lines.computeIfAbsent(loop, each -> new RetainLine(each, null, () -> null, () -> {}));
+    loop.counts().publishes().received(message, null);
+    var line = loop.tiers().alone() ? null : lines.computeIfAbsent(loop, each -> new RetainLine(each, null, null, () -> null, () -> {}));
     if (message.qos() == QoS.AT_MOST_ONCE) {
       if (line != null) {
         line.passUnacknowledged(message, () -> answer.complete(ReasonCode.SUCCESS));
         return;
       }
-      if (message.retain()) loop.tiers().retain().set(message, _ -> {});
-      loop.lane().append(message, null, null);
+      if (message.retain()) loop.retain(message, null, _ -> {});
+      loop.handOn(message, null, null, null);
       loop.counts().publishes().delivered();
       answer.complete(ReasonCode.SUCCESS);
       return;
     }
     int size = message.body().length;
+    Publication followed = loop.counts().publishes().follows(message, null) ? message : null;
     loop.counts().publishes().waiting(1);
     loop.window().take(size);
     var pending =
@@ -150,7 +151,7 @@ public final class ApplicationPublisher {
                 loop.post(
                     () -> {
                       loop.window().give(1, size);
-                      loop.counts().publishAnswered(reason);
+                      loop.counts().publishAnswered(reason, followed, null);
                       answer.complete(reason);
                     }));
     if (line != null) {
@@ -159,9 +160,9 @@ public final class ApplicationPublisher {
     }
     if (message.retain()) {
       pending.expect();
-      loop.tiers().retain().set(message, pending::answer);
+      loop.retain(message, null, pending::answer);
     }
-    loop.lane().append(message, null, pending);
+    loop.handOn(message, null, null, pending);
     pending.answer(ReasonCode.SUCCESS);
   }
 

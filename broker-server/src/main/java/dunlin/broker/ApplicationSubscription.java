@@ -96,9 +96,9 @@ public final class ApplicationSubscription implements ApplicationSubscriptions.T
 
   @Override
   public void take(Publication message, LoopCounts.Hop copies) {
-    copies.received();
-    if (offer(message)) copies.delivered();
-    else copies.dropped(DropReason.QUEUE_FULL);
+    copies.received(message, null);
+    if (offer(message)) copies.delivered(message, null);
+    else copies.dropped(DropReason.QUEUE_FULL, message, null);
   }
 
   /** Queues a message for the listener; false if there is no room. */

@@ -28,6 +28,7 @@ import dunlin.runtime.DropEvents;
 import dunlin.runtime.HopLedger;
 import dunlin.runtime.metrics.LatencyHistogram;
 import dunlin.runtime.metrics.NodeBeans;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -90,6 +91,7 @@ public final class Frontend implements AutoCloseable {
   /**
    * @param budget the memory that all clients together may make it use
    * @param authentication who may connect; the caller closes it, after this
+   * @param tracer notes what becomes of messages, for operators
    */
   public Frontend(
       FrontendSettings settings,
@@ -99,6 +101,7 @@ public final class Frontend implements AutoCloseable {
       InstantSource clock,
       MeterRegistry registry,
       DropEvents dropEvents,
+      Tracer tracer,
       ConnectionEvents events) {
     this.settings = settings;
     this.budget = budget;
@@ -113,7 +116,7 @@ public final class Frontend implements AutoCloseable {
     this.clients = new ConnectedClients(reception);
     this.meters =
         new FrontendMeters(
-            identity.nodeId(), registry, dropEvents, () -> sum(each -> each.loop().counts().publishes().waiting()),
+            identity.nodeId(), registry, dropEvents, tracer, () -> sum(each -> each.loop().counts().publishes().waiting()),
             () -> sum(each -> each.loop().counts().copies().waiting()));
     this.bean = new FrontendBean(reception, meters, settings.connections().serverReference());
     this.wills =

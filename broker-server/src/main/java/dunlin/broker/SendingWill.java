@@ -79,7 +79,7 @@ final class SendingWill implements Sending {
     private void begin() {
       if (!counted) {
         counted = true;
-        loop.counts().publishes().received();
+        loop.counts().publishes().received(will, null);
         loop.counts().publishes().waiting(1);
       }
       Authorization authorization = authentication.authorization();
@@ -117,14 +117,14 @@ final class SendingWill implements Sending {
 
     private void deny() {
       loop.meters().denials().denied(Denials.Kind.WILL, will.publisher().clientId(), user, will.topic());
-      loop.counts().publishAnswered(ReasonCode.NOT_AUTHORIZED);
+      loop.counts().publishAnswered(ReasonCode.NOT_AUTHORIZED, will, null);
       ended.complete(new Outcome.Refused(ReasonCode.NOT_AUTHORIZED));
     }
 
     private void publish() {
       if (retained == null) {
         left++;
-        loop.tiers().retain().set(will, reason -> loop.post(() -> retained(Outcome.of(reason))));
+        loop.retain(will, null, reason -> loop.post(() -> retained(Outcome.of(reason))));
       }
       if (retained != null || loop.tiers().alone()) send();
       oneDone();
@@ -134,7 +134,7 @@ final class SendingWill implements Sending {
       if (subscribers != null) return;
       left++;
       var answer = new Answer(reason -> loop.post(() -> subscribers(Outcome.of(reason))));
-      loop.lane().append(will, null, answer);
+      loop.handOn(will, null, null, answer);
       answer.answer(ReasonCode.SUCCESS);
     }
 
@@ -160,7 +160,7 @@ final class SendingWill implements Sending {
         ended.complete(notNow == null ? new Outcome.NotNow(ReasonCode.UNSPECIFIED_ERROR) : notNow);
       } else {
         var outcome = worse(retained, subscribers);
-        loop.counts().publishAnswered(outcome instanceof Outcome.Refused(ReasonCode reason) ? reason : ReasonCode.SUCCESS);
+        loop.counts().publishAnswered(outcome instanceof Outcome.Refused(ReasonCode reason) ? reason : ReasonCode.SUCCESS, will, null);
         ended.complete(outcome);
       }
     }

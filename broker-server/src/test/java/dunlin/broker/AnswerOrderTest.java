@@ -24,6 +24,7 @@ import dunlin.retain.RetainClient;
 import dunlin.runtime.DropEvents;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.DataInputStream;
 import java.net.InetAddress;
@@ -55,7 +56,7 @@ class AnswerOrderTest {
     try (var drops = new DropEvents("one");
         var authentication = Authentication.none(new SimpleMeterRegistry());
         var frontend =
-            new Frontend(SETTINGS, Budgets.large(), authentication, new FrontendIdentity("node", 1), InstantSource.system(), new SimpleMeterRegistry(), drops, OpenFrontend.noListener())) {
+            new Frontend(SETTINGS, Budgets.large(), authentication, new FrontendIdentity("node", 1), InstantSource.system(), new SimpleMeterRegistry(), drops, Tracer.idle(), OpenFrontend.noListener())) {
       frontend.open(new Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(null), true));
       frontend.listen();
       try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {
@@ -89,7 +90,7 @@ class AnswerOrderTest {
     try (var drops = new DropEvents("one");
         var authentication = Authentication.none(new SimpleMeterRegistry());
         var frontend =
-            new Frontend(SETTINGS, Budgets.large(), authentication, new FrontendIdentity("node", 1), InstantSource.system(), new SimpleMeterRegistry(), drops, OpenFrontend.noListener())) {
+            new Frontend(SETTINGS, Budgets.large(), authentication, new FrontendIdentity("node", 1), InstantSource.system(), new SimpleMeterRegistry(), drops, Tracer.idle(), OpenFrontend.noListener())) {
       frontend.open(new Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(frontend.connections()), true));
       frontend.listen();
       try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {

@@ -8,6 +8,7 @@ import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.runtime.DropEvents;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,7 +20,7 @@ class MessageWatchTest {
   private static final long BYTES = 1_000;
 
   private final DropEvents drops = new DropEvents("test");
-  private final FrontendMeters meters = new FrontendMeters("test", new SimpleMeterRegistry(), drops, () -> 0, () -> 0);
+  private final FrontendMeters meters = new FrontendMeters("test", new SimpleMeterRegistry(), drops, Tracer.idle(), () -> 0, () -> 0);
   private final LoopCounts.Hop copies = meters.newCounts().copies();
   private final List<MessageWatch> closed = new ArrayList<>();
   private final MessageWatch watch = new MessageWatch(MESSAGES, BYTES, closed::add);

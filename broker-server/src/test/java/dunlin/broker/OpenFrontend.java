@@ -46,6 +46,7 @@ import dunlin.runtime.Secret;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
+import dunlin.transport.trace.Tracer;
 import dunlin.transport.Terms;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.Unpooled;
@@ -136,7 +137,7 @@ public final class OpenFrontend implements AutoCloseable {
     var anybody = 
         new AuthenticationSettings(true, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 2, 100, 0); // independent of a PROXY header
     authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), InstantSource.system(), meters);
-    frontend = new Frontend(settings, budget, authentication, new FrontendIdentity("node", 7), InstantSource.system(), meters, drops, noListener());
+    frontend = new Frontend(settings, budget, authentication, new FrontendIdentity("node", 7), InstantSource.system(), meters, drops, Tracer.idle(), noListener());
     frontend.open(new Tiers(dist, retain, sessions, alone));
   }
 

@@ -23,6 +23,7 @@ import dunlin.store.raft.RangeStore;
 import dunlin.store.settings.StoreSettings;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -72,6 +73,7 @@ public final class RealTiers implements AutoCloseable {
     frontend =
         new Frontend(
             settings, Budgets.large(), Authentication.none(meters), new FrontendIdentity(store.nodeId(), store.incarnation()), InstantSource.system(), meters, drops,
+            Tracer.idle(),
             OpenFrontend.noListener());
     InboxSettings sessions = InboxSettings.defaults();
     DistWorker dist =

@@ -46,7 +46,7 @@ class ArchitectureTest {
     assertThat(CLASSES.stream().map(JavaClass::getPackageName))
         .contains(
             "dunlin", "dunlin.model", "dunlin.runtime", "dunlin.runtime.metrics", "dunlin.transport", "dunlin.transport.link", "dunlin.transport.lane",
-            "dunlin.transport.call",
+            "dunlin.transport.call", "dunlin.transport.trace",
             "dunlin.store", "dunlin.store.settings", "dunlin.store.disk", "dunlin.store.snapshot", "dunlin.store.node", "dunlin.store.raft", "dunlin.store.serve",
             "dunlin.store.remote", "dunlin.store.grpc", "dunlin.links", "dunlin.placement", "dunlin.placement.plan", "dunlin.cluster", "dunlin.cluster.call",
             "dunlin.dist", "dunlin.dist.route", "dunlin.dist.deliver", "dunlin.dist.remote", "dunlin.retain", "dunlin.retain.remote",

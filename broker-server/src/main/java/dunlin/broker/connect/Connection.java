@@ -36,6 +36,7 @@ import io.netty.handler.codec.DecoderException;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;
@@ -137,6 +138,11 @@ final class Connection extends KeepAliveWheel.Watched
   /** The remote end; known before the first packet. Computed at each call. */
   Peer peer() {
     return listener.peerOf(channel());
+  }
+
+  @Override
+  public @Nullable SocketAddress address() {
+    return Listener.addressOf(channel());
   }
 
   /** The session of its client, once that is open. */

@@ -184,8 +184,8 @@ public final class LoopConnections implements Loop.Resident {
     if (target == null) reception.undeliverable(this, connection);
     else if (target.pushed(message)) return;
     if (message.qos() != QoS.AT_MOST_ONCE) return; // the message is in the inbox
-    loop.counts().copies().received();
-    loop.counts().copies().dropped(DropReason.SESSION_ENDED);
+    loop.counts().copies().received(message.message(), null);
+    loop.counts().copies().dropped(DropReason.SESSION_ENDED, message.message(), null);
   }
 
   /** Tells a connection that more messages are stored for it than were pushed. */

@@ -3,6 +3,7 @@ package dunlin.broker.connect;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.model.Publication;
 import dunlin.runtime.DropReason;
+import dunlin.transport.trace.TraceStep;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -74,8 +75,12 @@ public final class PushQueue implements Runnable {
   }
 
   private void full(long connection, InboxMessage message) {
-    if (message.sequence() == 0) dropped.incrementAndGet();
-    else note(connection);
+    if (message.sequence() == 0) {
+      dropped.incrementAndGet();
+      home.loop().counts().copies().noteElsewhere(TraceStep.DROPPED, DropReason.OVERLOADED.tag(), message.message(), null);
+    } else {
+      note(connection);
+    }
   }
 
   /** Notes that more messages are stored for a connection than were offered; any thread. */
@@ -110,8 +115,8 @@ public final class PushQueue implements Runnable {
       }
     }
     for (int left = dropped.getAndSet(0); left > 0; left--) {
-      home.loop().counts().copies().received();
-      home.loop().counts().copies().dropped(DropReason.OVERLOADED);
+      home.loop().counts().copies().received(null, null);
+      home.loop().counts().copies().dropped(DropReason.OVERLOADED, null, null); // noted when it came
     }
     if (!waiting.isEmpty()) announce();
   }

@@ -7,6 +7,7 @@ import dunlin.model.ReasonCode;
 import dunlin.runtime.DropReason;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
+import dunlin.transport.trace.TraceStep;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -241,8 +242,8 @@ public final class GroupDelivery {
   /** Drops it for a reason; QoS 0 has no error. */
   private void drop(GroupCopy copy, ReasonCode reason) {
     settle(copy);
-    loop.counts().copies().received();
-    loop.counts().copies().dropped(DropReason.NO_MEMBER);
+    loop.counts().copies().received(copy.message, null);
+    loop.counts().copies().dropped(DropReason.NO_MEMBER, copy.message, null);
     if (copy.acknowledgement == null) return;
     copy.acknowledgement.dropped(copy.acknowledged() ? reason : ReasonCode.SUCCESS);
   }
@@ -268,6 +269,7 @@ public final class GroupDelivery {
       copy.deadlineNanos = nanoTime.getAsLong() + waitOf(copy.acknowledged()).toNanos();
     }
     copy.passes = 0;
+    loop.counts().copies().note(TraceStep.WAITS, copy.filter.filter().text(), copy.message, null);
     enters(copy);
     lines.computeIfAbsent(GroupLine.Place.of(copy.message, copy.filter), this::newLine).add(copy);
     retrySoon();

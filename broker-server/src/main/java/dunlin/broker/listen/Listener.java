@@ -203,8 +203,7 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
 
   /** The remote end of one of its connections. */
   public Peer peerOf(Channel connection) {
-    SocketAddress source = ProxyFront.sourceOf(connection);
-    SocketAddress address = source != null ? source : connection.remoteAddress();
+    SocketAddress address = addressOf(connection);
     if (address == null) address = all.unixAddress(settings.address().path()); // clients of Unix domain sockets have no name
     if (tls == null) return Peer.at(address, settings.name());
     List<X509Certificate> certificates = certificatesOf(connection);
@@ -213,6 +212,12 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
     Optional<String> none = Optional.empty();
     return new Peer(
         address, settings.name(), true, certificates, identity.userName() ? name : none, identity.userName() ? none : name);
+  }
+
+  /** The client's address, also behind a proxy that transmits it; null for a Unix domain socket. */
+  public static @Nullable SocketAddress addressOf(Channel connection) {
+    SocketAddress source = ProxyFront.sourceOf(connection);
+    return source != null ? source : connection.remoteAddress();
   }
 
   /** Notes a connection after its TLS handshake; false if its client's certificate is revoked. */

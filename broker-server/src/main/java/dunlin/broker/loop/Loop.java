@@ -6,8 +6,12 @@ import dunlin.broker.meter.FrontendMeters;
 import dunlin.broker.meter.LoopCounts;
 import dunlin.broker.meter.Traffic;
 import dunlin.model.Publication;
+import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
+import dunlin.transport.trace.Party;
+import dunlin.transport.trace.TraceStep;
 import io.netty.channel.EventLoop;
 import io.netty.channel.SingleThreadEventLoop;
 import java.util.ArrayDeque;
@@ -16,6 +20,7 @@ import java.util.Objects;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.jctools.queues.MpscUnboundedArrayQueue;
 import org.jspecify.annotations.Nullable;
 
@@ -151,6 +156,34 @@ public final class Loop implements AskingLoop {
 
   public Lane lane() {
     return Objects.requireNonNull(lane, "not started");
+  }
+
+  /**
+   * Hands a message on to the lane; see {@link Lane#append}.
+   *
+   * @param publisher null for the node itself and the application that embeds it
+   */
+  public void handOn(Publication message, @Nullable Party publisher, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+    counts.publishes().note(TraceStep.HANDED_ON, "", message, publisher);
+    lane().append(message, feedback, acknowledgement);
+  }
+
+  /**
+   * Has a message become the retained message of its topic.
+   *
+   * @param publisher as above
+   * @param answer called once, on any thread, with the reason code
+   */
+  public void retain(Publication message, @Nullable Party publisher, Consumer<ReasonCode> answer) {
+    tiers()
+        .retain()
+        .set(
+            message,
+            reason -> {
+              if (reason.isError()) counts.publishes().noteElsewhere(TraceStep.NOT_RETAINED, reason.label(), message, publisher);
+              else counts.publishes().noteElsewhere(TraceStep.RETAINED, "", message, publisher);
+              answer.accept(reason);
+            });
   }
 
   Resident resident() {

@@ -4,6 +4,7 @@ import dunlin.model.ReasonCode;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.HopLedger;
 import dunlin.runtime.metrics.LatencyHistogram;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -23,6 +24,7 @@ public final class FrontendMeters implements AutoCloseable {
 
   private final MeterRegistry registry;
   private final DropEvents dropEvents;
+  private final Tracer tracer;
   private final HopLedger publishes;
   private final HopLedger copies;
   private final LatencyHistogram acknowledging =
@@ -50,9 +52,11 @@ public final class FrontendMeters implements AutoCloseable {
    * @param publishesWaiting number of unanswered publishes of all loops
    * @param copiesWaiting number of messages that wait for their sessions, of all loops
    */
-  public FrontendMeters(String node, MeterRegistry registry, DropEvents dropEvents, LongSupplier publishesWaiting, LongSupplier copiesWaiting) {
+  public FrontendMeters(
+      String node, MeterRegistry registry, DropEvents dropEvents, Tracer tracer, LongSupplier publishesWaiting, LongSupplier copiesWaiting) {
     this.registry = registry;
     this.dropEvents = dropEvents;
+    this.tracer = tracer;
     publishes = new HopLedger(registry, "publish", publishesWaiting);
     copies = new HopLedger(registry, "session", copiesWaiting);
     traffic = new Traffic(registry);
@@ -109,7 +113,7 @@ public final class FrontendMeters implements AutoCloseable {
 
   /** Creates the counts of one event loop. */
   public LoopCounts newCounts() {
-    return new LoopCounts(publishes, copies, dropEvents, acknowledging, delivering);
+    return new LoopCounts(publishes, copies, dropEvents, tracer, acknowledging, delivering);
   }
 
   public void connectionOpened() {

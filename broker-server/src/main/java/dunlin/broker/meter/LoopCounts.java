@@ -1,23 +1,30 @@
 package dunlin.broker.meter;
 
+import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.DropReason;
 import dunlin.runtime.HopLedger;
 import dunlin.runtime.metrics.LatencyHistogram;
+import dunlin.transport.trace.Party;
+import dunlin.transport.trace.TraceStep;
+import dunlin.transport.trace.Tracer;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import org.jspecify.annotations.Nullable;
 
-/** The counts of one event loop: its part of the ledgers of the frontend's two hops. */
+/** The counts of one event loop: its part of the ledgers of the frontend's two hops. What is counted for a message is noted in the traces that follow it. */
 public final class LoopCounts {
   private final Hop publishes;
   private final Hop copies;
   private final LatencyHistogram.Local acknowledging;
   private final LatencyHistogram.Local delivering;
 
-  public LoopCounts(HopLedger publishes, HopLedger copies, DropEvents events, LatencyHistogram acknowledging, LatencyHistogram delivering) {
-    this.publishes = new Hop(publishes.local(), events, "publish");
-    this.copies = new Hop(copies.local(), events, "session");
+  public LoopCounts(
+      HopLedger publishes, HopLedger copies, DropEvents events, Tracer tracer, LatencyHistogram acknowledging, LatencyHistogram delivering) {
+    Tracer.OfThread ofLoop = tracer.ofThread();
+    this.publishes = new Hop(publishes.local(), events, tracer, ofLoop, "publish");
+    this.copies = new Hop(copies.local(), events, tracer, ofLoop, "session");
     this.acknowledging = acknowledging.local();
     this.delivering = delivering.local();
   }
@@ -37,11 +44,16 @@ public final class LoopCounts {
     return publishes;
   }
 
-  /** Counts a publish whose answers are complete. */
-  public void publishAnswered(ReasonCode reason) {
+  /**
+   * Counts a publish whose answers are complete.
+   *
+   * @param message null if no trace followed it when it came
+   */
+  public void publishAnswered(ReasonCode reason, @Nullable Publication message, @Nullable Party publisher) {
     publishes.waiting(-1);
-    if (reason.isError()) publishes.dropped(dropReason(reason));
+    if (reason.isError()) publishes.dropped(dropReason(reason), message, publisher);
     else publishes.delivered();
+    publishes.note(TraceStep.ANSWERED, reason.label(), message, publisher);
   }
 
   private static DropReason dropReason(ReasonCode reason) {
@@ -76,32 +88,70 @@ public final class LoopCounts {
 
     private final HopLedger.Local local;
     private final DropEvents events;
+    private final Tracer tracer;
+    private final Tracer.OfThread ofLoop;
     private final String hop;
 
     private long waiting;
 
-    private Hop(HopLedger.Local local, DropEvents events, String hop) {
+    private Hop(HopLedger.Local local, DropEvents events, Tracer tracer, Tracer.OfThread ofLoop, String hop) {
       this.local = local;
       this.events = events;
+      this.tracer = tracer;
+      this.ofLoop = ofLoop;
       this.hop = hop;
     }
 
-    public void received() {
+    /** @param message null when there is none to note, as below */
+    public void received(@Nullable Publication message, @Nullable Party party) {
       local.received();
+      note(TraceStep.RECEIVED, "", message, party);
     }
 
+    public void delivered(Publication message, @Nullable Party party) {
+      delivered();
+      note(TraceStep.DELIVERED, "", message, party);
+    }
+
+    /** Counts a message whose last step is noted already. */
     public void delivered() {
       local.delivered();
     }
 
-    public void dropped(DropReason reason) {
+    public void dropped(DropReason reason, @Nullable Publication message, @Nullable Party party) {
       local.dropped(reason);
       events.dropped(hop, reason, 1, "");
+      note(TraceStep.DROPPED, reason.tag(), message, party);
     }
 
     /** Counts a message that went back to its source, which still has it or gives it to another session. */
-    public void returned() {
+    public void returned(Publication message, @Nullable Party party) {
       local.returned();
+      note(TraceStep.RETURNED, "", message, party);
+    }
+
+    /** Whether a trace runs, so that it is worth while to make a message only for a note. */
+    public boolean notes() {
+      return tracer.runs();
+    }
+
+    /** Whether a trace follows a message. */
+    public boolean follows(Publication message, @Nullable Party party) {
+      return tracer.runs() && ofLoop.follows(message, party);
+    }
+
+    /**
+     * Notes what is in no books.
+     *
+     * @param message null when there is none to note
+     */
+    public void note(TraceStep step, String reason, @Nullable Publication message, @Nullable Party party) {
+      if (tracer.runs() && message != null) ofLoop.note(hop, step, reason, message, party);
+    }
+
+    /** The same on any thread. */
+    public void noteElsewhere(TraceStep step, String reason, Publication message, @Nullable Party party) {
+      tracer.note(hop, step, reason, message, party);
     }
 
     /** Changes the number of messages that have arrived and are neither delivered nor dropped yet. */

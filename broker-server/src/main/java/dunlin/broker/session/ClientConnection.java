@@ -5,6 +5,7 @@ import dunlin.broker.codec.Packet;
 import dunlin.broker.loop.Loop;
 import dunlin.model.ReasonCode;
 import io.netty.channel.ChannelHandlerContext;
+import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /** The session's view of its client's network connection. */
@@ -17,6 +18,9 @@ public interface ClientConnection extends Loop.Written {
   long number();
 
   Loop loop();
+
+  /** The client's address, also behind a proxy that transmits it; null for a Unix domain socket. */
+  @Nullable SocketAddress address();
 
   /** The writer of packets to the client. */
   RoundWriter writer();

@@ -14,6 +14,7 @@ import dunlin.model.ReasonCode;
 import dunlin.runtime.DropReason;
 import dunlin.transport.Feedback;
 import dunlin.transport.Terms;
+import dunlin.transport.trace.TraceStep;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -109,6 +110,7 @@ public final class InboundPublishes implements Feedback {
       }
     }
     if (before == null && qos != QoS.AT_MOST_ONCE && pendingQos1 + receivedCount >= receiveMaximum && session.version().hasProperties()) {
+      noteRefused(packet, ReasonCode.RECEIVE_MAXIMUM_EXCEEDED);
       String explanation = Limit.RECEIVE_MAXIMUM.exceededBy("too many unacknowledged publishes", receiveMaximum);
       session.connection().violated(ReasonCode.RECEIVE_MAXIMUM_EXCEEDED, Limit.RECEIVE_MAXIMUM, explanation);
       return;
@@ -135,18 +137,20 @@ public final class InboundPublishes implements Feedback {
       refuse(packet, ReasonCode.NOT_AUTHORIZED, "only the server publishes to $SYS");
       return;
     }
-    loop.counts().publishes().received();
+    loop.counts().publishes().received(message, session);
     boolean lined = (inLine || inExchange) && (line != null || message.retain());
     if (qos == QoS.AT_MOST_ONCE) {
       if (lined) {
         line().passUnacknowledged(message, RetainLine.NOTHING);
       } else {
         if (message.retain()) retainUnacknowledged(message);
-        loop.lane().append(message, this, null);
+        loop.handOn(message, session, this, null);
         loop.counts().publishes().delivered();
       }
     } else {
-      PendingPublish publish = new PendingPublish(session, before == null ? terms : terms.from(before), packet.packetId(), qos, message.body().length);
+      Publication followed = loop.counts().publishes().follows(message, session) ? message : null;
+      PendingPublish publish =
+          new PendingPublish(session, before == null ? terms : terms.from(before), packet.packetId(), qos, message.body().length, followed);
       if (qos == QoS.EXACTLY_ONCE) {
         markReceived(packet.packetId());
       } else {
@@ -164,9 +168,9 @@ public final class InboundPublishes implements Feedback {
       } else {
         if (message.retain()) {
           publish.expect();
-          session.tiers().retain().set(message, publish::answer);
+          loop.retain(message, session, publish::answer);
         }
-        loop.lane().append(message, this, publish);
+        loop.handOn(message, session, this, publish);
         publish.answer(ReasonCode.SUCCESS);
       }
       if (pending.size() >= receiveMaximum) session.connection().hold(Hold.PENDING);
@@ -176,6 +180,7 @@ public final class InboundPublishes implements Feedback {
 
   /** Answers a publish with an error, in its turn, instead of handing it on. With QoS 0, the connection is closed. */
   private void refuse(InboundPublish packet, ReasonCode reason, String explanation) {
+    noteRefused(packet, reason);
     QoS qos = packet.qos();
     if (qos == QoS.AT_MOST_ONCE) {
       session.connection().violated(reason, null, explanation);
@@ -185,10 +190,20 @@ public final class InboundPublishes implements Feedback {
     answerInTurn(packet, reason, explanation);
   }
 
+  private void noteRefused(InboundPublish packet, ReasonCode reason) {
+    session.loop().counts().publishes().note(TraceStep.REFUSED, reason.label(), forNotes(packet), session);
+  }
+
+  /** The message of a publish that is not handed on, if a trace runs; else null, since it costs a copy. */
+  private @Nullable Publication forNotes(InboundPublish packet) {
+    Loop loop = session.loop();
+    return loop.counts().publishes().notes() ? packet.toPublication(session.publisher(), loop.nowMillis(), null) : null;
+  }
+
   /** Answers a publish that is not handed on when those before it are answered. */
   private void answerInTurn(InboundPublish packet, ReasonCode reason, String explanation) {
     QoS qos = packet.qos();
-    PendingPublish answered = new PendingPublish(session, terms, packet.packetId(), qos, 0);
+    PendingPublish answered = new PendingPublish(session, terms, packet.packetId(), qos, 0, null);
     if (reason.isError()) answered.refuse(reason, explanation);
     else answered.finish();
     if (qos == QoS.EXACTLY_ONCE) markReceived(packet.packetId());
@@ -203,8 +218,9 @@ public final class InboundPublishes implements Feedback {
   }
 
   private void deny(InboundPublish packet) {
-    session.loop().counts().publishes().received();
-    session.loop().counts().publishes().dropped(DropReason.NOT_AUTHORIZED);
+    Publication message = forNotes(packet);
+    session.loop().counts().publishes().received(message, session);
+    session.loop().counts().publishes().dropped(DropReason.NOT_AUTHORIZED, message, session);
     if (packet.qos() == QoS.AT_MOST_ONCE) return;
     ReasonCode reason = session.version().hasProperties() ? ReasonCode.NOT_AUTHORIZED : ReasonCode.SUCCESS;
     answerInTurn(packet, reason, "the client may not publish this");
@@ -238,8 +254,9 @@ public final class InboundPublishes implements Feedback {
     Loop loop = session.loop();
     int size = message.body().length;
     loop.window().take(size);
-    session.tiers().retain().set(
+    loop.retain(
         message,
+        session,
         reason ->
             loop.run(
                 () -> {
@@ -289,7 +306,8 @@ public final class InboundPublishes implements Feedback {
     unanswered--;
     unansweredBytes -= publish.size();
     loop.window().give(1, publish.size());
-    loop.counts().publishAnswered(publish.reason());
+    boolean unmatched = publish.reason() == ReasonCode.SUCCESS && !publish.matched();
+    loop.counts().publishAnswered(unmatched ? ReasonCode.NO_MATCHING_SUBSCRIBERS : publish.reason(), publish.followed(), session);
     if (publish.reason().isError() && !session.version().hasProperties() && failure == null) failure = publish.reason();
     boolean inExchange = publish.qos() == QoS.EXACTLY_ONCE && session.durable();
     if (inExchange && session.ended() && !publish.reason().isError()) delivered(List.of(publish.packetId()));
@@ -339,7 +357,7 @@ public final class InboundPublishes implements Feedback {
 
   private RetainLine line() {
     RetainLine present = line;
-    if (present == null) line = present = new RetainLine(session.loop(), this, this::failure, this::settles);
+    if (present == null) line = present = new RetainLine(session.loop(), session, this, this::failure, this::settles);
     return present;
   }
 

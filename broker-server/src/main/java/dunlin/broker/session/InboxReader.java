@@ -93,7 +93,7 @@ public final class InboxReader {
     outgoing.sequence = message.sequence();
     outgoing.released = message.released();
     outgoing.duplicate = message.delivered();
-    session.loop().counts().copies().received();
+    session.loop().counts().copies().received(message.message(), session);
     outbound.take(outgoing);
   }
 

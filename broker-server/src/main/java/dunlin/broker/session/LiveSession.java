@@ -16,14 +16,17 @@ import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
+import dunlin.transport.trace.Party;
+import dunlin.transport.trace.TraceStep;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.net.SocketAddress;
 import java.util.List;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** A session with its client connected: from CONNACK to the end of the connection. */
-public final class LiveSession implements Recipient {
+public final class LiveSession implements Recipient, Party {
   /*
    * Owner: the connection's event loop; any thread may read load, room, loop and final fields. Many clients only
    * publish, only subscribe, or do neither for hours, so each part is created when it is first needed; until then it is
@@ -136,6 +139,11 @@ public final class LiveSession implements Recipient {
   @Override
   public String clientId() {
     return publisher.clientId();
+  }
+
+  @Override
+  public @Nullable SocketAddress address() {
+    return connection.address();
   }
 
   public Publisher publisher() {
@@ -324,7 +332,7 @@ public final class LiveSession implements Recipient {
   public void offer(Publication message, SubscriptionOptions options, int[] identifiers) {
     if (ended) return;
     cameLive(message);
-    if (options.noLocal() && isOwn(message)) return;
+    if (isLeftOut(message, options)) return;
     QoS qos = message.qos().min(options.maximumQoS());
     boolean retain = message.retain() && options.retainAsPublished();
     if (qos == QoS.AT_MOST_ONCE) {
@@ -358,7 +366,7 @@ public final class LiveSession implements Recipient {
   public boolean merge(Publication message, Subscriber subscriber) {
     cameLive(message);
     // Excluded here, so that its QoS and identifier do not affect the copy for another subscription.
-    if (subscriber.options().noLocal() && isOwn(message)) return false;
+    if (isLeftOut(message, subscriber.options())) return false;
     return outbound().merged().add(subscriber);
   }
 
@@ -372,8 +380,11 @@ public final class LiveSession implements Recipient {
     return outbound().merged().take();
   }
 
-  private boolean isOwn(Publication message) {
-    return message.publisher().equals(publisher);
+  /** Whether a message is not meant for a subscription, because its client has published it itself; MQTT 5, section 3.8.3.1. */
+  private boolean isLeftOut(Publication message, SubscriptionOptions options) {
+    if (!options.noLocal() || !message.publisher().equals(publisher)) return false;
+    loop().counts().copies().note(TraceStep.LEFT_OUT, "no-local", message, this);
+    return true;
   }
 
   /** Notes that one of the client's packets waits for a store; with too many of them the client is not read from. */

@@ -6,6 +6,7 @@ import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.DropReason;
+import dunlin.transport.trace.TraceStep;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -106,11 +107,11 @@ public final class Outbound {
   }
 
   void sendQoS0(Publication message, boolean retain, int[] identifiers) {
-    counts.copies().received();
+    counts.copies().received(message, session);
     if (message.isRepetition()) {
-      counts.copies().dropped(DropReason.REPEATED);
+      counts.copies().dropped(DropReason.REPEATED, message, session);
     } else if (!connection.takesQoS0(message.body().length)) {
-      counts.copies().dropped(DropReason.NOT_WRITABLE);
+      counts.copies().dropped(DropReason.NOT_WRITABLE, message, session);
     } else {
       write(message, QoS.AT_MOST_ONCE, false, retain, 0, identifiers);
     }
@@ -118,7 +119,7 @@ public final class Outbound {
 
   /** Sends a QoS 0 message that was held back until there was room: it is not dropped even if there is no room now. */
   void sendKept(Publication message, boolean retain, int[] identifiers) {
-    counts.copies().received();
+    counts.copies().received(message, session);
     write(message, QoS.AT_MOST_ONCE, false, retain, 0, identifiers);
   }
 
@@ -160,9 +161,9 @@ public final class Outbound {
 
   /** Sends or queues a message of QoS 1 or 2 of a session without an inbox. */
   void offer(Outgoing message) {
-    counts.copies().received();
+    counts.copies().received(message.message, session);
     if (!hasRoom(message.qos, message.size())) {
-      counts.copies().dropped(DropReason.QUEUE_FULL);
+      counts.copies().dropped(DropReason.QUEUE_FULL, message.message, session);
       return;
     }
     take(message);
@@ -179,6 +180,7 @@ public final class Outbound {
       if (queue == null) queue = new ArrayDeque<>(8);
       queue.add(message);
       queueBytes += message.size();
+      counts.copies().note(TraceStep.QUEUED, "", message.message, session);
     }
   }
 
@@ -222,6 +224,7 @@ public final class Outbound {
       gone(sequence, message, DropReason.PACKET_TOO_LARGE);
       return;
     }
+    counts.copies().note(TraceStep.SENT, "", message.message, session);
     if (!message.duplicate && !message.retain) delivered(message.message);
     message.sequence = sequence;
     if (sequence == nextSequence) nextSequence++;
@@ -240,7 +243,7 @@ public final class Outbound {
     } else if (message.group != null) {
       let(message);
       counts.copies().waiting(-1);
-      counts.copies().returned();
+      counts.copies().returned(message.message, session);
       session.home().fanout().groups().dispatch(message.message, message.group, null, null);
     } else {
       gone(sequence, message, DropReason.NOT_AUTHORIZED);
@@ -266,21 +269,21 @@ public final class Outbound {
   private void gone(long sequence, Outgoing message, DropReason reason) {
     let(message);
     counts.copies().waiting(-1);
-    counts.copies().dropped(reason);
+    counts.copies().dropped(reason, message.message, session);
     if (message.sequence != 0) session.acknowledged(sequence);
   }
 
   private void write(
       Publication message, QoS qos, boolean duplicate, boolean retain, int packetId, int[] identifiers) {
     if (message.expired(session.loop().nowMillis())) {
-      counts.copies().dropped(DropReason.EXPIRED);
+      counts.copies().dropped(DropReason.EXPIRED, message, session);
     } else if (session.withholds(message, qos, retain)) {
-      counts.copies().dropped(DropReason.NOT_AUTHORIZED);
+      counts.copies().dropped(DropReason.NOT_AUTHORIZED, message, session);
     } else if (connection.writer().writePublish(message, qos, duplicate, retain, packetId, identifiers)) {
-      counts.copies().delivered();
+      counts.copies().delivered(message, session);
       if (!retain) delivered(message);
     } else {
-      counts.copies().dropped(DropReason.PACKET_TOO_LARGE);
+      counts.copies().dropped(DropReason.PACKET_TOO_LARGE, message, session);
     }
   }
 
@@ -337,8 +340,8 @@ public final class Outbound {
     inFlightBytes -= message.size();
     let(message);
     counts.copies().waiting(-1);
-    if (message.withheld) counts.copies().dropped(DropReason.NOT_AUTHORIZED);
-    else counts.copies().delivered();
+    if (message.withheld) counts.copies().dropped(DropReason.NOT_AUTHORIZED, message.message, session);
+    else counts.copies().delivered(message.message, session);
     if (session.durable()) session.acknowledged(message.sequence);
     sendQueued();
     session.updateLoad(); // perhaps nothing is written for it in this round, and a group must see that there is room
@@ -358,12 +361,12 @@ public final class Outbound {
       counts.copies().waiting(-1);
       boolean begun = i < sent && message.qos == QoS.EXACTLY_ONCE;
       if (session.durable()) {
-        counts.copies().returned();
+        counts.copies().returned(message.message, session);
       } else if (message.group != null && !begun) {
-        counts.copies().returned();
+        counts.copies().returned(message.message, session);
         session.home().fanout().groups().dispatch(message.message, message.group, null, null);
       } else {
-        counts.copies().dropped(DropReason.SESSION_ENDED);
+        counts.copies().dropped(DropReason.SESSION_ENDED, message.message, session);
       }
     }
   }

@@ -2,6 +2,7 @@ package dunlin.broker.session;
 
 import dunlin.broker.loop.Loop;
 import dunlin.broker.loop.LoopThread;
+import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
@@ -17,6 +18,9 @@ final class PendingPublish extends Acknowledgement implements Runnable {
   private final int size;
   private final long acceptedAtMillis;
 
+  /** What traces follow; null if none did when it came. */
+  private final @Nullable Publication followed;
+
   private boolean finished;
   private boolean abandoned;
 
@@ -26,18 +30,24 @@ final class PendingPublish extends Acknowledgement implements Runnable {
   private ReasonCode reason = ReasonCode.SUCCESS;
   private @Nullable String refusal;
 
-  PendingPublish(LiveSession session, Terms terms, int packetId, QoS qos, int size) {
+  /** @param followed its message if a trace follows it, to note the answer; else null, so that the message is not kept in memory */
+  PendingPublish(LiveSession session, Terms terms, int packetId, QoS qos, int size, @Nullable Publication followed) {
     this.session = session;
     this.terms = terms;
     this.packetId = packetId;
     this.qos = qos;
     this.size = size;
     this.acceptedAtMillis = session.loop().nowMillis();
+    this.followed = followed;
   }
 
   /** When it was received. */
   long acceptedAtMillis() {
     return acceptedAtMillis;
+  }
+
+  @Nullable Publication followed() {
+    return followed;
   }
 
   int packetId() {

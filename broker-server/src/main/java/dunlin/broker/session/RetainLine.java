@@ -5,6 +5,7 @@ import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
+import dunlin.transport.trace.Party;
 import java.util.ArrayDeque;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -25,6 +26,7 @@ public final class RetainLine {
   static final Runnable NOTHING = () -> {};
 
   private final Loop loop;
+  private final @Nullable Party publisher;
   private final @Nullable Feedback feedback;
   private final Supplier<@Nullable ReasonCode> refusal;
   private final Runnable emptied;
@@ -46,11 +48,14 @@ public final class RetainLine {
   }
 
   /**
+   * @param publisher null for the application that embeds the node
    * @param refusal the reason to refuse messages of QoS 1 and 2 when it is their turn; null for none
    * @param emptied called when no message waits any more
    */
-  public RetainLine(Loop loop, @Nullable Feedback feedback, Supplier<@Nullable ReasonCode> refusal, Runnable emptied) {
+  public RetainLine(
+      Loop loop, @Nullable Party publisher, @Nullable Feedback feedback, Supplier<@Nullable ReasonCode> refusal, Runnable emptied) {
     this.loop = loop;
+    this.publisher = publisher;
     this.feedback = feedback;
     this.refusal = refusal;
     this.emptied = emptied;
@@ -104,7 +109,7 @@ public final class RetainLine {
 
   private void enter(Waiting next) {
     wait(next);
-    if (next.message.retain()) loop.tiers().retain().set(next.message, reason -> loop.post(() -> set(next, reason)));
+    if (next.message.retain()) loop.retain(next.message, publisher, reason -> loop.post(() -> set(next, reason)));
     else next.set = ReasonCode.SUCCESS;
   }
 
@@ -135,7 +140,7 @@ public final class RetainLine {
   }
 
   private void append(Publication message, @Nullable Acknowledgement acknowledgement) {
-    loop.lane().append(message, feedback, acknowledgement);
+    loop.handOn(message, publisher, feedback, acknowledgement);
     if (acknowledgement == null) loop.counts().publishes().delivered();
     else acknowledgement.answer(ReasonCode.SUCCESS);
   }

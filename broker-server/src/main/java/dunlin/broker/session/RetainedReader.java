@@ -256,8 +256,8 @@ final class RetainedReader {
       if (!session.withholds(message, message.qos().min(request.options.maximumQoS()), true)) {
         permitted.add(message);
       } else {
-        session.loop().counts().copies().received();
-        session.loop().counts().copies().dropped(DropReason.NOT_AUTHORIZED);
+        session.loop().counts().copies().received(message, session);
+        session.loop().counts().copies().dropped(DropReason.NOT_AUTHORIZED, message, session);
       }
     }
     return permitted;
@@ -320,7 +320,7 @@ final class RetainedReader {
         session.outbound().sendKept(message, true, identifiers);
       } else {
         if (!session.outbound().sendsAtOnce(message.body().length)) return false;
-        session.loop().counts().copies().received();
+        session.loop().counts().copies().received(message, session);
         session.outbound().take(new Outgoing(message, qos, true, identifiers, null));
       }
     }

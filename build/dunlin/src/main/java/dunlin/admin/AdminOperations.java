@@ -26,6 +26,10 @@ import dunlin.admin.peers.AllNodesMXBean.NodeHealth;
 import dunlin.admin.peers.AllNodesMXBean.SharedGroup;
 import dunlin.admin.peers.NodeMXBean;
 import dunlin.admin.peers.PeerBeans;
+import dunlin.admin.peers.TracesMXBean;
+import dunlin.admin.peers.TracesMXBean.TraceList;
+import dunlin.admin.peers.TracesMXBean.TracePart;
+import dunlin.admin.peers.TracesMXBean.TraceRow;
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.FrontendMXBean;
 import dunlin.broker.MessageWatch;
@@ -113,6 +117,7 @@ final class AdminOperations {
                 routes().match(given.text("tenant"), given.text("topic"), Cursor.read(given), given.number("limit")), RouteRow::place,
                 given));
     on(Endpoints.EXPLAIN, this::explain);
+    traces();
     AccessOperations.add(() -> bean(AccessMXBean.class), this::on);
     cluster();
     events();
@@ -402,6 +407,43 @@ final class AdminOperations {
     try {
       return bean(ExplanationMXBean.class)
           .explain(given.text("tenant"), given.text("client"), given.text("topic"), given.text("publisher"), given.number("qos"), given.flag("retain"));
+    } catch (NoSuchElementException none) {
+      throw new Problem(404, sentence(none));
+    }
+  }
+
+  private void traces() {
+    on(
+        Endpoints.START_TRACE,
+        given ->
+            bean(TracesMXBean.class)
+                .start(given.text("tenant"), given.text("client"), given.text("topic"), given.text("address"), given.number("minutes")));
+    on(
+        Endpoints.STOP_TRACE,
+        given -> {
+          if (bean(TracesMXBean.class).stop(given.text("trace"))) return Done.DONE;
+          throw new Problem(404, "No trace of this identifier runs.");
+        });
+    on(
+        Endpoints.TRACES,
+        given -> {
+          TraceList list = bean(TracesMXBean.class).list();
+          Page page = page(list.traces(), TraceRow::trace, given);
+          return new Page(page.items(), page.next(), list.unanswered());
+        });
+    on(Endpoints.READ_TRACE, given -> tracePart(given.text("trace"), Cursor.read(given), given.number("limit")));
+    on(
+        Endpoints.FOLLOW_TRACE,
+        given -> {
+          tracePart(given.text("trace"), "", 1); // refuses one that is not there, while there can still be a status
+          return new TraceLines(bean(TracesMXBean.class), given.text("trace"));
+        });
+  }
+
+  private TracePart tracePart(String trace, String position, int max) {
+    try {
+      TracePart part = bean(TracesMXBean.class).read(trace, position, max);
+      return new TracePart(part.lines(), Cursor.after(part.next()), part.running(), part.lost(), part.leftOut(), part.unanswered());
     } catch (NoSuchElementException none) {
       throw new Problem(404, sentence(none));
     }

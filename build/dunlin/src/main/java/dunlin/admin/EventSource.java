@@ -11,6 +11,11 @@ interface EventSource extends AutoCloseable {
   /** The events since the last look, in their order; maybe none. */
   List<? extends Record> look();
 
+  /** Whether nothing more will come, so that the stream ends; asked after each look. */
+  default boolean ended() {
+    return false;
+  }
+
   @Override
   void close();
 }

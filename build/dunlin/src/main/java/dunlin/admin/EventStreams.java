@@ -75,6 +75,7 @@ final class EventStreams implements AutoCloseable {
           List<? extends Record> events = source.look();
           write(out, events.subList(0, Math.min(left, events.size())));
           if (count > 0) left -= events.size();
+          if (source.ended()) left = 0;
           if (left > 0) Thread.sleep(source.pause());
         }
       }

@@ -250,7 +250,14 @@ public final class Ctl {
         (client, output) -> {
           Map<String, String> values = values(endpoint, given);
           if (endpoint.stream()) {
-            client.follow(endpoint, values, event -> output.event(event, out));
+            boolean lines = endpoint.equals(Endpoints.FOLLOW_TRACE);
+            client.follow(
+                endpoint,
+                values,
+                event -> {
+                  if (lines) output.line(event, out);
+                  else output.event(event, out);
+                });
             return CommandLine.ExitCode.OK;
           }
           if (!endpoint.listing()) {

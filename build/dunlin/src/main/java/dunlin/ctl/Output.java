@@ -9,6 +9,7 @@ import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Collectors;
 
 /** Shows answers to a person, or to a script as JSON. */
 enum Output {
@@ -47,6 +48,11 @@ enum Output {
       one(event, out);
       out.println();
     }
+
+    @Override
+    void line(JsonObject event, PrintStream out) {
+      out.println(event.asMap().values().stream().map(Output::cell).collect(Collectors.joining("  ")));
+    }
   },
   JSON {
     @Override
@@ -63,6 +69,11 @@ enum Output {
     void event(JsonObject event, PrintStream out) {
       out.println(event);
     }
+
+    @Override
+    void line(JsonObject event, PrintStream out) {
+      event(event, out);
+    }
   };
 
   private static final Gson PRETTY = new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create();
@@ -74,6 +85,9 @@ enum Output {
 
   /** Shows one of several: for a script, in one line. */
   abstract void event(JsonObject event, PrintStream out);
+
+  /** Shows one of many: in one line. */
+  abstract void line(JsonObject event, PrintStream out);
 
   @Override
   public String toString() {

@@ -134,7 +134,7 @@ final class BrokerParts {
     log.info("Memory: {}", budget);
     ConnectionEvents events = node.opening(new ConnectionEvents(node.embedding().listener(), wall, node.meters()));
     FrontendIdentity identity = new FrontendIdentity(node.id(), node.incarnation());
-    Frontend opened = node.opening(new Frontend(frontendSettings, budget, authentication, identity, clock, node.meters(), drops, events));
+    Frontend opened = node.opening(new Frontend(frontendSettings, budget, authentication, identity, clock, node.meters(), drops, node.tracer(), events));
     if (clients) node.metrics().beans().register("Frontend", opened.bean());
     opened.latencies().forEach(node.metrics()::show);
     return opened;

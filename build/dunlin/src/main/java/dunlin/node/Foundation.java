@@ -12,7 +12,9 @@ import dunlin.admin.api.Endpoints;
 import dunlin.admin.doctor.Doctor;
 import dunlin.admin.explain.Explainer;
 import dunlin.admin.peers.AllNodes;
+import dunlin.admin.peers.AllTraces;
 import dunlin.admin.peers.NodeBean;
+import dunlin.admin.peers.NodeTraces;
 import dunlin.admin.peers.PeerBeans;
 import dunlin.admin.peers.PeerCalls;
 import dunlin.broker.ApplicationSubscriptions;
@@ -289,6 +291,8 @@ final class Foundation implements AutoCloseable {
     peers = others;
     beans.register("AllNodes", new AllNodes(others));
     beans.register("Explanation", new Explainer(beans, others));
+    beans.register("NodeTraces", new NodeTraces(id(), tracer, meters));
+    beans.register("Traces", new AllTraces(others));
     everySeconds(1, tracer::endDue);
     if (settings.get(NodeSettings.ADMIN_PORT) < 0) return;
     Operators operators = AdminKeys.opened(settings) ? Operators.open(dataDirectory()) : null;

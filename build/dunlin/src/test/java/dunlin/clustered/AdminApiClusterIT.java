@@ -3,6 +3,8 @@ package dunlin.clustered;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
 import dunlin.harness.ApiCalls;
 import dunlin.harness.ApiCalls.Answer;
 import dunlin.harness.BrokerProcess;
@@ -73,8 +75,9 @@ class AdminApiClusterIT {
       assertThat(clients.getFirst().publishAndWait("vans", "waits")).isZero();
       assertThat(clients.getFirst().publishAndWait("kept", "kept", true)).isLessThan(0x80);
       await("while leaders may still move").atMost(LONG).untilAsserted(this::eachNodeAnswersForAll);
+      String trace = aTraceFollowsAMessageThroughAllNodes(clients);
       aClientIsDisconnectedFromAnyNode(clients.get(2));
-      aNodeThatStandsStillIsNamed();
+      aNodeThatStandsStillIsNamed(trace);
     } finally {
       clients.forEach(RawClient::close);
     }
@@ -126,6 +129,46 @@ class AdminApiClusterIT {
     return clients;
   }
 
+  /** Begun at one node, read at each of them, of a message that is published at another one. Answers the trace. */
+  private String aTraceFollowsAMessageThroughAllNodes(List<RawClient> clients) {
+    List<String> ids = apis.stream().map(api -> api.get("/cluster").member("node")).toList();
+    Answer begun = apis.getFirst().post("/traces", "{\"topic\":\"a\",\"minutes\":10}");
+    assertThat(begun.json().get("nodes").getAsInt()).as(begun.text()).isEqualTo(NODES);
+    String trace = begun.member("trace");
+    assertThat(clients.get(1).publishAndWait("a", "traced")).isZero();
+    for (RawClient client : clients) assertThat(client.take().text()).isEqualTo("traced");
+    for (ApiCalls api : apis) {
+      await().atMost(LONG).untilAsserted(
+          () -> {
+            List<String> said = linesOf(api, trace, 1_000);
+            assertThat(said.getFirst()).isEqualTo("publish received at " + ids.get(1));
+            assertThat(said).contains("publish handed-on at " + ids.get(1), "publish answered at " + ids.get(1));
+            assertThat(said.stream().filter(each -> each.startsWith("routes forwarded at "))).as("to each node").hasSize(NODES);
+            for (String id : ids) assertThat(said).contains("session sent at " + id);
+            assertThat(linesOf(api, trace, 1)).as("one by one").containsExactlyElementsOf(said);
+          });
+      assertThat(api.get("/traces").members("nodes")).containsExactly(Integer.toString(NODES));
+    }
+    return trace;
+  }
+
+  private static List<String> linesOf(ApiCalls api, String trace, int limit) {
+    List<String> said = new ArrayList<>();
+    String cursor = "";
+    while (true) {
+      Answer part = api.get("/traces/" + trace + "/lines?limit=" + limit + "&cursor=" + cursor);
+      assertThat(part.status()).as(part.text()).isEqualTo(200);
+      assertThat(part.json().getAsJsonArray("unanswered")).isEmpty();
+      List<JsonElement> lines = part.json().getAsJsonArray("lines").asList();
+      if (lines.isEmpty()) return said;
+      for (JsonElement line : lines) {
+        JsonObject of = line.getAsJsonObject();
+        said.add("%s %s at %s".formatted(of.get("hop").getAsString(), of.get("step").getAsString(), of.get("node").getAsString()));
+      }
+      cursor = part.member("next");
+    }
+  }
+
   private void aClientIsDisconnectedFromAnyNode(RawClient client) {
     assertThat(apis.getFirst().delete("/clients/meter-2").status()).isEqualTo(200);
     assertThat(client.expect(RawClient.DISCONNECT).reason()).isEqualTo(ADMINISTRATIVE_ACTION);
@@ -134,7 +177,7 @@ class AdminApiClusterIT {
   }
 
   /** A node that leads nothing, so that only what it has itself is missing. */
-  private void aNodeThatStandsStillIsNamed() throws IOException, InterruptedException {
+  private void aNodeThatStandsStillIsNamed(String trace) throws IOException, InterruptedException {
     int still = notLeading();
     String id = apis.get(still).get("/cluster").member("node");
     ApiCalls api = apis.get((still + 1) % NODES);
@@ -147,6 +190,11 @@ class AdminApiClusterIT {
       Dunlinctl listed = Dunlinctl.run(directory, directory.resolve("node" + (still + 1) % NODES), "clients", "list");
       assertThat(listed.code()).as(listed.err()).isZero();
       assertThat(listed.err()).contains("node " + id + " at 127.0.0.1 did not answer within 2 s; its rows are missing");
+      String silent = "node " + id + " at 127.0.0.1 did not answer within 2 s";
+      assertThat(api.get("/traces/" + trace + "/lines").json().getAsJsonArray("unanswered").toString()).contains(silent);
+      Answer begun = api.post("/traces", "{\"topic\":\"b\"}");
+      assertThat(begun.json().getAsJsonArray("unanswered").toString()).contains(silent);
+      assertThat(begun.json().get("nodes").getAsInt()).isEqualTo(NODES - 1);
       Answer health = api.get("/cluster/health");
       assertThat(health.members("health")).hasSize(NODES).contains("alive").anyMatch(text -> text.contains(id + " at 127.0.0.1 did not answer within 2 s"));
       Answer one = api.get("/clients/never");

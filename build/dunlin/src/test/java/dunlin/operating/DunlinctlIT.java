@@ -58,6 +58,7 @@ class DunlinctlIT {
         if (command.startsWith("sessions message meter-2")) assertThat(ended.out()).containsPattern("topic +for/meter-2");
         if (command.startsWith("routes")) assertThat(ended.out()).contains("to/meter-1").contains("inbox");
         if (command.startsWith("explain")) assertThat(ended.out()).containsPattern("conclusion +delivered now").contains("STEP").containsPattern("subscription +passes +The client meter-1 has");
+        if (command.startsWith("trace list")) assertThat(ended.out()).contains("TRACE").contains("to/meter-1");
         if (command.startsWith("clients disconnect")) assertThat(other.expect(RawClient.DISCONNECT).reason()).isEqualTo(0x98);
         if (command.startsWith("sessions disconnect")) assertThat(client.expect(RawClient.DISCONNECT).reason()).isEqualTo(0x98);
       }

@@ -22,6 +22,10 @@ import dunlin.admin.doctor.DoctorMXBean.Finding;
 import dunlin.admin.explain.ExplanationMXBean.Explanation;
 import dunlin.admin.peers.AllNodesMXBean.NodeHealth;
 import dunlin.admin.peers.AllNodesMXBean.SharedGroup;
+import dunlin.admin.peers.TracesMXBean.TraceLine;
+import dunlin.admin.peers.TracesMXBean.TracePart;
+import dunlin.admin.peers.TracesMXBean.TraceRow;
+import dunlin.admin.peers.TracesMXBean.TraceStarted;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
@@ -78,6 +82,7 @@ public final class Endpoints {
   private static final long VERSION_MAX = 999_999_999_999_999_999L;
   private static final long SEQUENCE_MAX = 999_999_999_999_999_999L;
   private static final int EVENTS_MAX = 1_000_000;
+  private static final int TRACE_MINUTES_MAX = 60;
 
   private static final Parameter TENANT = Parameter.preset(Place.QUERY, "tenant", "default", "Tenant of the clients");
   private static final Parameter PREFIX_OF_NAMES = Parameter.optional(Place.QUERY, "prefix", "Beginning of the names; none for all");
@@ -86,6 +91,7 @@ public final class Endpoints {
   private static final Parameter OPERATOR = Parameter.path("name", "Name of the operator");
   private static final Parameter TOPIC = Parameter.required(Place.QUERY, "topic", "Topic name");
   private static final Parameter RANGE = Parameter.path("range", "UUID of the range, or at least four characters of its beginning");
+  private static final Parameter TRACE = Parameter.path("trace", "Identifier of the trace");
   private static final Parameter NODE = Parameter.path("node", "UUID of the node, or at least four characters of its beginning");
   private static final Parameter USER_NAME = Parameter.path("user", "Name of the user");
   private static final Parameter ROLE_NAME = Parameter.path("role", "Name of the role");
@@ -211,6 +217,26 @@ public final class Endpoints {
           Parameter.integer(Place.QUERY, "qos", 1, 0, 2, "Quality of service of the message"),
           Parameter.flag(Place.QUERY, "retain", "Whether the message has the flag RETAIN"), TENANT);
 
+  public static final Endpoint START_TRACE =
+      one(
+          "trace start", Method.POST, "/traces", Role.OPERATOR,
+          "Follows messages through all nodes for some minutes: those that meet all of client, topic and address that are given, at least one", TraceStarted.class,
+          Parameter.optional(Place.BODY, "client", "Client identifier of publisher or subscriber; none for any"),
+          Parameter.optional(Place.BODY, "topic", "Topic filter, without a shared subscription; none for any topic"),
+          Parameter.optional(Place.BODY, "address", "IP address that the client's connection comes from; none for any"),
+          Parameter.integer(Place.BODY, "minutes", 5, 1, TRACE_MINUTES_MAX, "Minutes until it ends"),
+          Parameter.preset(Place.BODY, "tenant", "default", "Tenant of publisher and subscribers"));
+  public static final Endpoint STOP_TRACE =
+      one("trace stop", Method.DELETE, "/traces/{trace}", Role.OPERATOR, "Ends a trace before its time; its lines can still be read", Done.class, TRACE);
+  public static final Endpoint TRACES =
+      listing("trace list", "/traces", ROWS_MAX, "Lists the traces that run, and those that have ended and can still be read", TraceRow.class);
+  public static final Endpoint READ_TRACE =
+      one(
+          "trace read", Method.GET, "/traces/{trace}/lines", Role.VIEWER,
+          "Shows what each hop of all nodes did with the messages of a trace, in the order of time; next is the cursor of the lines behind these", TracePart.class,
+          TRACE, Parameter.integer(Place.QUERY, LIMIT, 100, 1, ROWS_MAX, "The most lines"),
+          Parameter.optional(Place.QUERY, CURSOR, "The member next of the lines before; none for the first lines"));
+
   public static final Endpoint PUBLISH =
       one(
           "publish", Method.POST, "/publish", Role.OPERATOR, "Publishes a message; with QoS 1 and 2 it answers when a PUBACK would be sent", Published.class,
@@ -305,12 +331,16 @@ public final class Endpoints {
           "Streams messages as they are published, at most 100 a second; while a filter is watched, its publishers are not told that there are no subscribers",
           SeenMessage.class, Parameter.required(Place.QUERY, "filter", "Topic filter, without a shared subscription"), TENANT);
 
+  public static final Endpoint FOLLOW_TRACE =
+      stream(
+          "trace follow", "/events/traces/{trace}", Role.VIEWER, "Streams the lines of a trace from its beginning until it has ended", TraceLine.class, TRACE);
+
   public static final List<Endpoint> ALL =
       List.of(
           STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
-          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, EXPLAIN, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
+          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
-          WATCH_OVERVIEW, WATCH_MESSAGES);
+          WATCH_OVERVIEW, WATCH_MESSAGES, FOLLOW_TRACE);
 
   private Endpoints() {}
 

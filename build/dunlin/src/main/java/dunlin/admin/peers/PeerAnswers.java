@@ -17,7 +17,7 @@ public final class PeerAnswers {
    * token is checked where the operator asks.
    */
   private static final List<Class<?>> ASKED =
-      List.of(NodeMXBean.class, ClientsMXBean.class, SessionsMXBean.class, RoutesMXBean.class, RetainedMessagesMXBean.class);
+      List.of(NodeMXBean.class, NodeTracesMXBean.class, ClientsMXBean.class, SessionsMXBean.class, RoutesMXBean.class, RetainedMessagesMXBean.class);
 
   private final NodeBeans beans;
 

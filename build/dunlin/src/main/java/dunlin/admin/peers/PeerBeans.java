@@ -147,7 +147,12 @@ public final class PeerBeans {
     return ofAll(shape, PeerBeans::isFrontend, question);
   }
 
-  /** The same without this node. */
+  /** Asks the beans of all nodes that may be up. */
+  <T, R> Gathered<R> ofPresent(Class<T> shape, Function<T, R> question) {
+    return ofAll(shape, row -> !GONE.contains(row.state()), question);
+  }
+
+  /** The same as {@link #ofFrontends} without this node. */
   <T, R> Gathered<R> ofOtherFrontends(Class<T> shape, Function<T, R> question) {
     return ofOthers(shape, PeerBeans::isFrontend, question);
   }
@@ -197,7 +202,8 @@ public final class PeerBeans {
     }
   }
 
-  private String named(String of) {
+  /** A node by its id and, if that is known, its host, for a sentence. */
+  String named(String of) {
     String host = nodes().stream().filter(row -> row.id().equals(of)).map(row -> " at " + row.host()).findFirst().orElse("");
     return "node " + of + host;
   }

@@ -1,0 +1,101 @@
+package dunlin.broker.meter;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
+
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.runtime.DropEvents;
+import dunlin.runtime.DropReason;
+import dunlin.runtime.HopLedger;
+import dunlin.transport.trace.Party;
+import dunlin.transport.trace.Trace;
+import dunlin.transport.trace.TraceCriteria;
+import dunlin.transport.trace.TraceEvent;
+import dunlin.transport.trace.Tracer;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What the ledgers count is what traces say. */
+class LoopCountsTest {
+  private static final Publication MESSAGE = Publication.of(new Publisher("default", "p"), "t", QoS.AT_LEAST_ONCE, false, 0, new byte[0]);
+  private static final Party CLIENT = Party.named("c");
+
+  private final DropEvents drops = new DropEvents("test");
+  private final Tracer tracer = Tracer.idle();
+  private final FrontendMeters meters = new FrontendMeters("test", new SimpleMeterRegistry(), drops, tracer, () -> 0, () -> 0);
+  private final LoopCounts counts = meters.newCounts();
+  private final Trace trace = tracer.begin("t", new TraceCriteria("default", "", "t", ""), Duration.ofMinutes(1));
+
+  @AfterEach
+  void close() {
+    meters.close();
+    drops.close();
+  }
+
+  private List<TraceEvent> events() {
+    return trace.read(0, 100).events();
+  }
+
+  private static void assertDropped(HopLedger ledger, DropReason reason) {
+    for (DropReason each : DropReason.values()) assertThat(ledger.dropped(each)).as(each.tag()).isEqualTo(each == reason ? 1 : 0);
+  }
+
+  @ParameterizedTest
+  @EnumSource(DropReason.class)
+  void theReasonForADropIsTheOneThatIsCounted(DropReason reason) {
+    counts.copies().dropped(reason, MESSAGE, CLIENT);
+
+    assertDropped(meters.copies(), reason);
+    assertThat(events()).extracting(TraceEvent::hop, TraceEvent::step, TraceEvent::reason, TraceEvent::client).containsExactly(tuple("session", "dropped", reason.tag(), "c"));
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = ReasonCode.class,
+      names = {"QUOTA_EXCEEDED", "SESSION_TAKEN_OVER", "SERVER_BUSY", "SERVER_UNAVAILABLE", "NOT_AUTHORIZED", "UNSPECIFIED_ERROR"})
+  void anErrorForThePublisherIsNotedWithTheReasonThatIsCounted(ReasonCode code) {
+    counts.publishAnswered(code, MESSAGE, CLIENT);
+
+    assertThat(events()).extracting(TraceEvent::step).containsExactly("dropped", "answered");
+    assertThat(events().getLast().reason()).isEqualTo(code.label());
+    String counted = events().getFirst().reason();
+    assertDropped(meters.publishes(), Arrays.stream(DropReason.values()).filter(each -> each.tag().equals(counted)).findFirst().orElseThrow());
+  }
+
+  @ParameterizedTest
+  @EnumSource(value = ReasonCode.class, names = {"SUCCESS", "NO_MATCHING_SUBSCRIBERS"})
+  void aSuccessIsNoDrop(ReasonCode code) {
+    counts.publishAnswered(code, MESSAGE, CLIENT);
+
+    assertThat(meters.publishes().dropped()).isZero();
+    assertThat(meters.publishes().delivered()).isEqualTo(1);
+    assertThat(events()).extracting(TraceEvent::reason).containsExactly(code.label());
+  }
+
+  @Test
+  void whatHasNoMessageIsCountedOnly() {
+    counts.copies().received(null, null);
+    counts.copies().dropped(DropReason.OVERLOADED, null, null);
+    counts.publishAnswered(ReasonCode.SUCCESS, null, CLIENT);
+
+    assertDropped(meters.copies(), DropReason.OVERLOADED);
+    assertThat(events()).isEmpty();
+  }
+
+  @Test
+  void onlyWhatATraceFollowsIsKeptForItsAnswer() {
+    assertThat(counts.publishes().follows(MESSAGE, CLIENT)).isTrue();
+    tracer.end("t");
+    assertThat(counts.publishes().follows(MESSAGE, CLIENT)).isFalse();
+    assertThat(counts.publishes().notes()).isFalse();
+  }
+}
