@@ -239,7 +239,7 @@ public final class Ctl {
 
   private int call(Endpoint endpoint, ParseResult given) {
     Map<String, String> values;
-    try {
+    try { // first, since a file that cannot be read is no failure of the node
       values = values(endpoint, given);
     } catch (IOException unread) {
       err.println("dunlinctl: " + unread.getMessage());
@@ -248,7 +248,6 @@ public final class Ctl {
     return asking(
         given,
         (client, output) -> {
-          Map<String, String> values = values(endpoint, given);
           if (endpoint.stream()) {
             boolean lines = endpoint.equals(Endpoints.FOLLOW_TRACE);
             client.follow(
