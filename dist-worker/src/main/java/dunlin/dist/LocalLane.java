@@ -13,7 +13,7 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
 import dunlin.transport.Terms;
-import dunlin.transport.trace.TraceStep;
+import dunlin.transport.trace.Trace.Step;
 import dunlin.transport.trace.Tracer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -256,11 +256,11 @@ final class LocalLane implements Lane {
     }
     for (AtFrontend group : atFrontends) noteRoute(message, group.picked);
     for (Route group : moved) noteRoute(message, group);
-    if (!matches) traces.note(HOP, TraceStep.UNMATCHED, unknown ? "a node that is not known yet" : "", message, null);
+    if (!matches) traces.note(HOP, Step.UNMATCHED, unknown ? "a node that is not known yet" : "", message, null);
   }
 
   private void noteRoute(Publication message, Route route) {
-    traces.note(HOP, TraceStep.FORWARDED, route.shard().name() + " " + route.filter().text(), message, null);
+    traces.note(HOP, Step.FORWARDED, route.shard().name() + " " + route.filter().text(), message, null);
   }
 
   /** Whether a destination that stores messages is among the matches. */

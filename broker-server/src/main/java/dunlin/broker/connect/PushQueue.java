@@ -3,7 +3,7 @@ package dunlin.broker.connect;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.model.Publication;
 import dunlin.runtime.DropReason;
-import dunlin.transport.trace.TraceStep;
+import dunlin.transport.trace.Trace.Step;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -77,7 +77,7 @@ public final class PushQueue implements Runnable {
   private void full(long connection, InboxMessage message) {
     if (message.sequence() == 0) {
       dropped.incrementAndGet();
-      home.loop().counts().copies().noteElsewhere(TraceStep.DROPPED, DropReason.OVERLOADED.tag(), message.message(), null);
+      home.loop().counts().copies().noteElsewhere(Step.DROPPED, DropReason.OVERLOADED.tag(), message.message(), null);
     } else {
       note(connection);
     }

@@ -7,7 +7,7 @@ import dunlin.model.ReasonCode;
 import dunlin.runtime.DropReason;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
-import dunlin.transport.trace.TraceStep;
+import dunlin.transport.trace.Trace.Step;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -269,7 +269,7 @@ public final class GroupDelivery {
       copy.deadlineNanos = nanoTime.getAsLong() + waitOf(copy.acknowledged()).toNanos();
     }
     copy.passes = 0;
-    loop.counts().copies().note(TraceStep.WAITS, copy.filter.filter().text(), copy.message, null);
+    loop.counts().copies().note(Step.WAITS, copy.filter.filter().text(), copy.message, null);
     enters(copy);
     lines.computeIfAbsent(GroupLine.Place.of(copy.message, copy.filter), this::newLine).add(copy);
     retrySoon();

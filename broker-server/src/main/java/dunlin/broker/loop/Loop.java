@@ -10,8 +10,8 @@ import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
-import dunlin.transport.trace.Party;
-import dunlin.transport.trace.TraceStep;
+import dunlin.transport.trace.Trace.Party;
+import dunlin.transport.trace.Trace.Step;
 import io.netty.channel.EventLoop;
 import io.netty.channel.SingleThreadEventLoop;
 import java.util.ArrayDeque;
@@ -164,7 +164,7 @@ public final class Loop implements AskingLoop {
    * @param publisher null for the node itself and the application that embeds it
    */
   public void handOn(Publication message, @Nullable Party publisher, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
-    counts.publishes().note(TraceStep.HANDED_ON, "", message, publisher);
+    counts.publishes().note(Step.HANDED_ON, "", message, publisher);
     lane().append(message, feedback, acknowledgement);
   }
 
@@ -180,8 +180,8 @@ public final class Loop implements AskingLoop {
         .set(
             message,
             reason -> {
-              if (reason.isError()) counts.publishes().noteElsewhere(TraceStep.NOT_RETAINED, reason.label(), message, publisher);
-              else counts.publishes().noteElsewhere(TraceStep.RETAINED, "", message, publisher);
+              if (reason.isError()) counts.publishes().noteElsewhere(Step.NOT_RETAINED, reason.label(), message, publisher);
+              else counts.publishes().noteElsewhere(Step.RETAINED, "", message, publisher);
               answer.accept(reason);
             });
   }

@@ -6,8 +6,8 @@ import dunlin.runtime.DropEvents;
 import dunlin.runtime.DropReason;
 import dunlin.runtime.HopLedger;
 import dunlin.runtime.metrics.LatencyHistogram;
-import dunlin.transport.trace.Party;
-import dunlin.transport.trace.TraceStep;
+import dunlin.transport.trace.Trace.Party;
+import dunlin.transport.trace.Trace.Step;
 import dunlin.transport.trace.Tracer;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -53,7 +53,7 @@ public final class LoopCounts {
     publishes.waiting(-1);
     if (reason.isError()) publishes.dropped(dropReason(reason), message, publisher);
     else publishes.delivered();
-    publishes.note(TraceStep.ANSWERED, reason.label(), message, publisher);
+    publishes.note(Step.ANSWERED, reason.label(), message, publisher);
   }
 
   private static DropReason dropReason(ReasonCode reason) {
@@ -105,12 +105,12 @@ public final class LoopCounts {
     /** @param message null when there is none to note, as below */
     public void received(@Nullable Publication message, @Nullable Party party) {
       local.received();
-      note(TraceStep.RECEIVED, "", message, party);
+      note(Step.RECEIVED, "", message, party);
     }
 
     public void delivered(Publication message, @Nullable Party party) {
       delivered();
-      note(TraceStep.DELIVERED, "", message, party);
+      note(Step.DELIVERED, "", message, party);
     }
 
     /** Counts a message whose last step is noted already. */
@@ -121,13 +121,13 @@ public final class LoopCounts {
     public void dropped(DropReason reason, @Nullable Publication message, @Nullable Party party) {
       local.dropped(reason);
       events.dropped(hop, reason, 1, "");
-      note(TraceStep.DROPPED, reason.tag(), message, party);
+      note(Step.DROPPED, reason.tag(), message, party);
     }
 
     /** Counts a message that went back to its source, which still has it or gives it to another session. */
     public void returned(Publication message, @Nullable Party party) {
       local.returned();
-      note(TraceStep.RETURNED, "", message, party);
+      note(Step.RETURNED, "", message, party);
     }
 
     /** Whether a trace runs, so that it is worth while to make a message only for a note. */
@@ -145,12 +145,12 @@ public final class LoopCounts {
      *
      * @param message null when there is none to note
      */
-    public void note(TraceStep step, String reason, @Nullable Publication message, @Nullable Party party) {
+    public void note(Step step, String reason, @Nullable Publication message, @Nullable Party party) {
       if (tracer.runs() && message != null) ofLoop.note(hop, step, reason, message, party);
     }
 
     /** The same on any thread. */
-    public void noteElsewhere(TraceStep step, String reason, Publication message, @Nullable Party party) {
+    public void noteElsewhere(Step step, String reason, Publication message, @Nullable Party party) {
       tracer.note(hop, step, reason, message, party);
     }
 

@@ -14,7 +14,7 @@ import dunlin.model.ReasonCode;
 import dunlin.runtime.DropReason;
 import dunlin.transport.Feedback;
 import dunlin.transport.Terms;
-import dunlin.transport.trace.TraceStep;
+import dunlin.transport.trace.Trace.Step;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -191,7 +191,7 @@ public final class InboundPublishes implements Feedback {
   }
 
   private void noteRefused(InboundPublish packet, ReasonCode reason) {
-    session.loop().counts().publishes().note(TraceStep.REFUSED, reason.label(), forNotes(packet), session);
+    session.loop().counts().publishes().note(Step.REFUSED, reason.label(), forNotes(packet), session);
   }
 
   /** The message of a publish that is not handed on, if a trace runs; else null, since it costs a copy. */

@@ -16,8 +16,8 @@ import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
-import dunlin.transport.trace.Party;
-import dunlin.transport.trace.TraceStep;
+import dunlin.transport.trace.Trace.Party;
+import dunlin.transport.trace.Trace.Step;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.net.SocketAddress;
@@ -383,7 +383,7 @@ public final class LiveSession implements Recipient, Party {
   /** Whether a message is not meant for a subscription, because its client has published it itself; MQTT 5, section 3.8.3.1. */
   private boolean isLeftOut(Publication message, SubscriptionOptions options) {
     if (!options.noLocal() || !message.publisher().equals(publisher)) return false;
-    loop().counts().copies().note(TraceStep.LEFT_OUT, "no-local", message, this);
+    loop().counts().copies().note(Step.LEFT_OUT, "no-local", message, this);
     return true;
   }
 

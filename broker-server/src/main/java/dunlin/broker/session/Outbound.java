@@ -6,7 +6,7 @@ import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.DropReason;
-import dunlin.transport.trace.TraceStep;
+import dunlin.transport.trace.Trace.Step;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -180,7 +180,7 @@ public final class Outbound {
       if (queue == null) queue = new ArrayDeque<>(8);
       queue.add(message);
       queueBytes += message.size();
-      counts.copies().note(TraceStep.QUEUED, "", message.message, session);
+      counts.copies().note(Step.QUEUED, "", message.message, session);
     }
   }
 
@@ -224,7 +224,7 @@ public final class Outbound {
       gone(sequence, message, DropReason.PACKET_TOO_LARGE);
       return;
     }
-    counts.copies().note(TraceStep.SENT, "", message.message, session);
+    counts.copies().note(Step.SENT, "", message.message, session);
     if (!message.duplicate && !message.retain) delivered(message.message);
     message.sequence = sequence;
     if (sequence == nextSequence) nextSequence++;

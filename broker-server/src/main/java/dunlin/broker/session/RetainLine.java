@@ -5,7 +5,7 @@ import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
-import dunlin.transport.trace.Party;
+import dunlin.transport.trace.Trace.Party;
 import java.util.ArrayDeque;
 import java.util.function.Predicate;
 import java.util.function.Supplier;

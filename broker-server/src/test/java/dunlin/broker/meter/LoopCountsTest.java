@@ -10,10 +10,9 @@ import dunlin.model.ReasonCode;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.DropReason;
 import dunlin.runtime.HopLedger;
-import dunlin.transport.trace.Party;
+import dunlin.transport.trace.Trace.Party;
 import dunlin.transport.trace.Trace;
-import dunlin.transport.trace.TraceCriteria;
-import dunlin.transport.trace.TraceEvent;
+import dunlin.transport.trace.Trace.Event;
 import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
@@ -33,7 +32,7 @@ class LoopCountsTest {
   private final Tracer tracer = Tracer.idle();
   private final FrontendMeters meters = new FrontendMeters("test", new SimpleMeterRegistry(), drops, tracer, () -> 0, () -> 0);
   private final LoopCounts counts = meters.newCounts();
-  private final Trace trace = tracer.begin("t", new TraceCriteria("default", "", "t", ""), Duration.ofMinutes(1));
+  private final Trace trace = tracer.begin("t", "default", "", "t", "", Duration.ofMinutes(1));
 
   @AfterEach
   void close() {
@@ -41,7 +40,7 @@ class LoopCountsTest {
     drops.close();
   }
 
-  private List<TraceEvent> events() {
+  private List<Event> events() {
     return trace.read(0, 100).events();
   }
 
@@ -55,7 +54,7 @@ class LoopCountsTest {
     counts.copies().dropped(reason, MESSAGE, CLIENT);
 
     assertDropped(meters.copies(), reason);
-    assertThat(events()).extracting(TraceEvent::hop, TraceEvent::step, TraceEvent::reason, TraceEvent::client).containsExactly(tuple("session", "dropped", reason.tag(), "c"));
+    assertThat(events()).extracting(Event::hop, Event::step, Event::reason, Event::client).containsExactly(tuple("session", "dropped", reason.tag(), "c"));
   }
 
   @ParameterizedTest
@@ -65,7 +64,7 @@ class LoopCountsTest {
   void anErrorForThePublisherIsNotedWithTheReasonThatIsCounted(ReasonCode code) {
     counts.publishAnswered(code, MESSAGE, CLIENT);
 
-    assertThat(events()).extracting(TraceEvent::step).containsExactly("dropped", "answered");
+    assertThat(events()).extracting(Event::step).containsExactly("dropped", "answered");
     assertThat(events().getLast().reason()).isEqualTo(code.label());
     String counted = events().getFirst().reason();
     assertDropped(meters.publishes(), Arrays.stream(DropReason.values()).filter(each -> each.tag().equals(counted)).findFirst().orElseThrow());
@@ -78,7 +77,7 @@ class LoopCountsTest {
 
     assertThat(meters.publishes().dropped()).isZero();
     assertThat(meters.publishes().delivered()).isEqualTo(1);
-    assertThat(events()).extracting(TraceEvent::reason).containsExactly(code.label());
+    assertThat(events()).extracting(Event::reason).containsExactly(code.label());
   }
 
   @Test

@@ -11,12 +11,11 @@ import dunlin.admin.api.Endpoint;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.api.Parameter.Place;
 import dunlin.admin.api.Role;
-import dunlin.admin.peers.PeerBeans;
+import dunlin.admin.events.EventSource;
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.runtime.Deadlines;
 import dunlin.runtime.Deadlines.Deadline;
 import dunlin.runtime.LogText;
-import dunlin.runtime.metrics.NodeBeans;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
@@ -76,11 +75,11 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
    * @param deadlines the caller closes them, after this
    */
   public AdminApi(
-      NodeBeans beans, PeerBeans peers, AdminTokens tokens, @Nullable Operators operators, Supplier<String> metrics, String version, MeterRegistry registry,
+      AdminBeans beans, AdminTokens tokens, @Nullable Operators operators, Supplier<String> metrics, String version, MeterRegistry registry,
       Deadlines deadlines) {
     this.entry = new AdminEntry(tokens, operators);
     this.metrics = metrics;
-    this.operations = new AdminOperations(beans, peers, registry);
+    this.operations = new AdminOperations(beans.all(), beans.peers(), registry);
     this.version = version;
     this.answered = counter(registry, "answered");
     this.refused = counter(registry, "refused");

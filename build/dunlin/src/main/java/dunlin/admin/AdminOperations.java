@@ -17,6 +17,10 @@ import dunlin.admin.api.Endpoints;
 import dunlin.admin.api.Role;
 import dunlin.admin.doctor.DoctorMXBean;
 import dunlin.admin.doctor.DoctorMXBean.Finding;
+import dunlin.admin.events.EventSource;
+import dunlin.admin.events.MessageEvents;
+import dunlin.admin.events.OverviewEvents;
+import dunlin.admin.events.TraceLines;
 import dunlin.admin.explain.ExplanationMXBean;
 import dunlin.admin.peers.AllNodes;
 import dunlin.admin.peers.AllNodesMXBean;
@@ -417,7 +421,7 @@ final class AdminOperations {
         Endpoints.START_TRACE,
         given ->
             bean(TracesMXBean.class)
-                .start(given.text("tenant"), given.text("client"), given.text("topic"), given.text("address"), given.number("minutes")));
+                .start(given.text("tenant"), given.text("client"), given.text("topic"), given.text("remoteAddress"), given.number("minutes")));
     on(
         Endpoints.STOP_TRACE,
         given -> {
@@ -501,7 +505,7 @@ final class AdminOperations {
 
   /** Streams are no operations of beans, since JMX has no streams; their figures are those of the beans and meters. */
   private void events() {
-    actions.put(Endpoints.WATCH_OVERVIEW, (_, role) -> new OverviewEvents(() -> status(role), () -> NodeReading.now(registry, beans)));
+    actions.put(Endpoints.WATCH_OVERVIEW, (_, role) -> new OverviewEvents(() -> status(role), registry, beans));
     on(Endpoints.WATCH_MESSAGES, this::watch);
   }
 

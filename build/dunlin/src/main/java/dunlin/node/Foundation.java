@@ -3,19 +3,12 @@ package dunlin.node;
 import static java.util.Objects.requireNonNull;
 
 import dunlin.admin.AdminApi;
+import dunlin.admin.AdminBeans;
 import dunlin.admin.AdminTokens;
-import dunlin.admin.LogbackLevels;
 import dunlin.admin.Operators;
 import dunlin.admin.PageFiles;
 import dunlin.admin.RemoteRequests;
 import dunlin.admin.api.Endpoints;
-import dunlin.admin.doctor.Doctor;
-import dunlin.admin.explain.Explainer;
-import dunlin.admin.peers.AllNodes;
-import dunlin.admin.peers.AllTraces;
-import dunlin.admin.peers.NodeBean;
-import dunlin.admin.peers.NodeTraces;
-import dunlin.admin.peers.PeerBeans;
 import dunlin.admin.peers.PeerCalls;
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.listen.AdminFront;
@@ -88,7 +81,7 @@ final class Foundation implements AutoCloseable {
   private @Nullable AdminServer admin;
   private @Nullable AdminApi api;
   private @Nullable AdminServer health;
-  private @Nullable PeerBeans peers;
+  private @Nullable AdminBeans operating;
 
   /** @param ownsProcess whether the process runs only this node, so that the process's meters are this node's */
   Foundation(Settings settings, boolean ownsProcess, Embedding embedding) {
@@ -284,15 +277,9 @@ final class Foundation implements AutoCloseable {
 
   private void openAdmin(Probes probes) {
     NodeBeans beans = metrics().beans();
-    beans.register("Node", new NodeBean(id(), Node.VERSION, probes::unhealthy, probes::unready));
-    if (ownsProcess) LogbackLevels.find().ifPresent(levels -> beans.register("Logging", levels));
-    beans.register("Doctor", new Doctor(beans, dataDirectory(), diskFreeMin(), probes::unready));
-    PeerBeans others = new PeerBeans(beans, id());
-    peers = others;
-    beans.register("AllNodes", new AllNodes(others));
-    beans.register("Explanation", new Explainer(beans, others));
-    beans.register("NodeTraces", new NodeTraces(id(), tracer, meters));
-    beans.register("Traces", new AllTraces(others));
+    var node = new AdminBeans.Of(id(), Node.VERSION, ownsProcess, dataDirectory(), diskFreeMin(), probes::unhealthy, probes::unready);
+    AdminBeans shown = new AdminBeans(beans, node, tracer, meters);
+    operating = shown;
     everySeconds(1, tracer::endDue);
     if (settings.get(NodeSettings.ADMIN_PORT) < 0) return;
     Operators operators = AdminKeys.opened(settings) ? Operators.open(dataDirectory()) : null;
@@ -300,7 +287,7 @@ final class Foundation implements AutoCloseable {
     String tokenFile = settings.get(NodeSettings.ADMIN_TOKEN_FILE);
     AdminTokens tokens = AdminTokens.open(tokenFile.isEmpty() ? null : Path.of(tokenFile));
     Deadlines deadlines = opening(new Deadlines("dunlin-admin-deadlines"));
-    AdminApi made = opening(new AdminApi(beans, others, tokens, operators, metrics()::scrape, Node.VERSION, meters, deadlines));
+    AdminApi made = opening(new AdminApi(shown, tokens, operators, metrics()::scrape, Node.VERSION, meters, deadlines));
     AdminServer opened = openAdminPort(probes);
     opened.serve(Endpoints.PREFIX, made);
     opened.serveOthers(new PageFiles(deadlines));
@@ -336,7 +323,7 @@ final class Foundation implements AutoCloseable {
 
   /** Lets operators ask for what other nodes have, once this one belongs to a cluster. */
   void askBy(PeerCalls carrier) {
-    requireNonNull(peers).askBy(carrier);
+    requireNonNull(operating).askBy(carrier);
   }
 
   /** Lets operators watch messages by the admin API, if there is one. */

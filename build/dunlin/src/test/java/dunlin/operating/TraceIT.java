@@ -538,8 +538,8 @@ class TraceIT {
 
   @Test
   void anAddressIsFollowed() {
-    try (Followed here = Followed.by("address", "127.0.0.1");
-        Followed elsewhere = Followed.by("address", "10.0.0.1")) {
+    try (Followed here = Followed.by("remoteAddress", "127.0.0.1");
+        Followed elsewhere = Followed.by("remoteAddress", "10.0.0.1")) {
       publish("from/here", "payload");
 
       here.until(line -> line.topic().equals("from/here") && line.step().equals("answered"));
@@ -620,7 +620,7 @@ class TraceIT {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "{}", "{\"topic\":\"a/#/b\"}", "{\"topic\":\"$share/g/a\"}", "{\"address\":\"host.example\"}", "{\"topic\":\"a\",\"minutes\":0}",
+        "{}", "{\"topic\":\"a/#/b\"}", "{\"topic\":\"$share/g/a\"}", "{\"remoteAddress\":\"host.example\"}", "{\"topic\":\"a\",\"minutes\":0}",
         "{\"topic\":\"a\",\"minutes\":61}", "{\"topic\":\"a\",\"tenant\":\"\"}", "{\"topic\":\"a\",\"payload\":\"x\"}"
       })
   void whatCannotBeFollowedIsRefused(String body) {

@@ -23,7 +23,7 @@ import dunlin.inbox.state.SessionState;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.TopicFilter;
-import dunlin.transport.trace.TraceStep;
+import dunlin.transport.trace.Trace.Step;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -267,7 +267,7 @@ final class Appender {
     var group = target.group();
     var member = target.member();
     long sequence = inboxes.write(change, target.inbox(), header.stored(), header.bytes, content);
-    change.effects().note(TraceStep.STORED, group == null ? "" : group.key.filter().text(), target.inbox(), message);
+    change.effects().note(Step.STORED, group == null ? "" : group.key.filter().text(), target.inbox(), message);
     if (group != null && member != null) groups.assigned(change, group, member, sequence);
     else if (group != null) groups.waits(change, group, target.inbox());
     var session = target.inbox().session;

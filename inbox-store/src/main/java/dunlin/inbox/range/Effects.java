@@ -9,7 +9,7 @@ import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.state.Backlog;
 import dunlin.inbox.state.SessionState;
 import dunlin.model.Publication;
-import dunlin.transport.trace.TraceStep;
+import dunlin.transport.trace.Trace.Step;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -49,7 +49,7 @@ public final class Effects {
    * @param reason of the step; empty for none
    * @param clientId whose inbox it is; empty for that of a group, and of a session that has ended
    */
-  public record Note(TraceStep step, String reason, String clientId, Publication message) {}
+  public record Note(Step step, String reason, String clientId, Publication message) {}
 
   /** @param notes whether what happens to messages is noted */
   public Effects(boolean notes) {
@@ -109,7 +109,7 @@ public final class Effects {
   void drop(InboxDropReason reason, Backlog inbox, @Nullable Publication message) {
     if (dropped.isEmpty()) dropped = new EnumMap<>(InboxDropReason.class);
     dropped.merge(reason, 1, Integer::sum);
-    if (message != null) note(TraceStep.DROPPED, reason.label(), inbox, message);
+    if (message != null) note(Step.DROPPED, reason.label(), inbox, message);
   }
 
   /** Whether a trace runs. */
@@ -117,7 +117,7 @@ public final class Effects {
     return notes;
   }
 
-  void note(TraceStep step, String reason, Backlog inbox, Publication message) {
+  void note(Step step, String reason, Backlog inbox, Publication message) {
     if (!notes) return;
     if (noted.isEmpty()) noted = new ArrayList<>();
     noted.add(new Note(step, reason, inbox.session == null ? "" : inbox.session.key.clientId(), message));

@@ -8,8 +8,8 @@ import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.DropReason;
 import dunlin.store.serve.ProposalLine;
-import dunlin.transport.trace.Party;
-import dunlin.transport.trace.TraceStep;
+import dunlin.transport.trace.Trace.Party;
+import dunlin.transport.trace.Trace.Step;
 import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -216,7 +216,7 @@ final class InboxMeters implements AutoCloseable {
   /** Counts a message of QoS 0 for a client without a connection, or for a group without a connected member. */
   void offline(Publication message, String clientId) {
     dropped(InboxDropReason.OFFLINE).increment();
-    if (tracer.runs()) tracer.note(HOP, TraceStep.DROPPED, InboxDropReason.OFFLINE.label(), message, Party.named(clientId));
+    if (tracer.runs()) tracer.note(HOP, Step.DROPPED, InboxDropReason.OFFLINE.label(), message, Party.named(clientId));
   }
 
   /** The same drops by the reasons that all hops share. */

@@ -26,7 +26,7 @@ import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.transport.Terms;
-import dunlin.transport.trace.TraceStep;
+import dunlin.transport.trace.Trace.Step;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -130,7 +130,7 @@ public final class RangeHarness {
   private void assertNoted() {
     for (InboxDropReason reason : InboxDropReason.values()) {
       int counted = effects.dropped().getOrDefault(reason, 0);
-      long noted = effects.noted().stream().filter(note -> note.step() == TraceStep.DROPPED && note.reason().equals(reason.label())).count();
+      long noted = effects.noted().stream().filter(note -> note.step() == Step.DROPPED && note.reason().equals(reason.label())).count();
       boolean mayBeGone = reason == InboxDropReason.OLDEST || reason == InboxDropReason.EXPIRED;
       if (noted > counted || (noted < counted && !mayBeGone)) throw new AssertionError(counted + " are counted as " + reason + ", and " + noted + " are noted");
     }

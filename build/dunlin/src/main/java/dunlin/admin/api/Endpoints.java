@@ -220,10 +220,10 @@ public final class Endpoints {
   public static final Endpoint START_TRACE =
       one(
           "trace start", Method.POST, "/traces", Role.OPERATOR,
-          "Follows messages through all nodes for some minutes: those that meet all of client, topic and address that are given, at least one", TraceStarted.class,
+          "Follows messages through all nodes for some minutes: those that meet all of client, topic and remote address that are given, at least one", TraceStarted.class,
           Parameter.optional(Place.BODY, "client", "Client identifier of publisher or subscriber; none for any"),
           Parameter.optional(Place.BODY, "topic", "Topic filter, without a shared subscription; none for any topic"),
-          Parameter.optional(Place.BODY, "address", "IP address that the client's connection comes from; none for any"),
+          Parameter.optional(Place.BODY, "remoteAddress", "IP address that the client's connection comes from; none for any"),
           Parameter.integer(Place.BODY, "minutes", 5, 1, TRACE_MINUTES_MAX, "Minutes until it ends"),
           Parameter.preset(Place.BODY, "tenant", "default", "Tenant of publisher and subscribers"));
   public static final Endpoint STOP_TRACE =

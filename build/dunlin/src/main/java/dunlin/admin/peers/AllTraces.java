@@ -3,7 +3,10 @@ package dunlin.admin.peers;
 import dunlin.admin.peers.NodeTracesMXBean.NodeLines;
 import dunlin.admin.peers.NodeTracesMXBean.NodeTrace;
 import dunlin.admin.peers.PeerBeans.Gathered;
-import dunlin.transport.trace.TraceEvent;
+import dunlin.runtime.metrics.NodeBeans;
+import dunlin.transport.trace.Trace.Event;
+import dunlin.transport.trace.Tracer;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -28,8 +31,14 @@ public final class AllTraces implements TracesMXBean {
 
   private final PeerBeans peers;
 
-  public AllTraces(PeerBeans peers) {
+  private AllTraces(PeerBeans peers) {
     this.peers = peers;
+  }
+
+  /** Registers the beans for the traces of this node and for those of all nodes. */
+  public static void show(NodeBeans beans, PeerBeans peers, Tracer tracer, MeterRegistry meters) {
+    beans.register("NodeTraces", new NodeTraces(peers.node(), tracer, meters));
+    beans.register("Traces", new AllTraces(peers));
   }
 
   private <R> Gathered<R> ask(Function<NodeTracesMXBean, R> question) {
@@ -85,7 +94,7 @@ public final class AllTraces implements TracesMXBean {
    *
    * @param order never earlier than that of the line before on the same node, so that what is read of a node is what comes first there
    */
-  private record Placed(String node, long order, TraceEvent event) {
+  private record Placed(String node, long order, Event event) {
     TraceLine line() {
       return new TraceLine(
           Instant.EPOCH.plus(event.atMicros(), ChronoUnit.MICROS).toString(), node, event.hop(), event.step(), event.reason(), event.topic(), event.publisher(), event.client(), event.qos(), event.retain(),
@@ -115,7 +124,7 @@ public final class AllTraces implements TracesMXBean {
       leftOut += of.leftOut();
       next.put(each.getKey(), of.next() - of.events().size());
       long order = 0;
-      for (TraceEvent event : of.events()) {
+      for (Event event : of.events()) {
         order = Math.max(order, event.atMicros());
         all.add(new Placed(each.getKey(), order, event));
       }

@@ -1,7 +1,6 @@
 package dunlin.admin.peers;
 
 import dunlin.transport.trace.Trace;
-import dunlin.transport.trace.TraceCriteria;
 import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -11,7 +10,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** The traces on this node, for operators and other nodes. */
-public final class NodeTraces implements NodeTracesMXBean {
+final class NodeTraces implements NodeTracesMXBean {
   /*
    * Owner: any thread; keeps nothing but the node's tracer, which has the bounds.
    */
@@ -21,7 +20,7 @@ public final class NodeTraces implements NodeTracesMXBean {
   private final Tracer tracer;
 
   /** @param node the id of this node */
-  public NodeTraces(String node, Tracer tracer, MeterRegistry registry) {
+  NodeTraces(String node, Tracer tracer, MeterRegistry registry) {
     this.node = node;
     this.tracer = tracer;
     Gauge.builder("dunlin.admin.traces", tracer, Tracer::count).description("Traces that run").register(registry);
@@ -34,7 +33,7 @@ public final class NodeTraces implements NodeTracesMXBean {
   @Override
   public NodeTrace begin(String trace, String tenant, String client, String topic, String address, int minutes) {
     if (!trace.matches("[a-z0-9]{1,32}")) throw new IllegalArgumentException("a trace is named by up to 32 letters and digits");
-    return row(tracer.begin(trace, new TraceCriteria(tenant, client, topic, address), Duration.ofMinutes(minutes)));
+    return row(tracer.begin(trace, tenant, client, topic, address, Duration.ofMinutes(minutes)));
   }
 
   @Override
@@ -48,9 +47,8 @@ public final class NodeTraces implements NodeTracesMXBean {
   }
 
   private static NodeTrace row(Trace trace) {
-    TraceCriteria of = trace.criteria();
     return new NodeTrace(
-        trace.id(), of.tenant(), of.client(), of.topic(), of.address(), trace.begunAtMillis(), trace.endsAtMillis(), trace.running(), trace.taken(),
+        trace.id(), trace.tenant(), trace.client(), trace.topic(), trace.address(), trace.begunAtMillis(), trace.endsAtMillis(), trace.running(), trace.taken(),
         trace.leftOut());
   }
 

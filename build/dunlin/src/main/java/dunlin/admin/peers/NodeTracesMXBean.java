@@ -1,7 +1,7 @@
 package dunlin.admin.peers;
 
 import dunlin.runtime.metrics.Description;
-import dunlin.transport.trace.TraceEvent;
+import dunlin.transport.trace.Trace.Event;
 import java.util.List;
 
 /** The traces on this node, by JMX: {@code dunlin:type=NodeTraces,node=<id>}. Other nodes ask it; operators begin traces on all nodes by {@link TracesMXBean}. */
@@ -25,7 +25,7 @@ public interface NodeTracesMXBean {
    * @param lost how many before them have given way already
    * @param leftOut how many were left out since the beginning because there were too many in a second
    */
-  record NodeLines(boolean known, boolean running, List<TraceEvent> events, long next, long lost, long leftOut) {
+  record NodeLines(boolean known, boolean running, List<Event> events, long next, long lost, long leftOut) {
     public NodeLines {
       events = List.copyOf(events);
     }

@@ -4,11 +4,13 @@ import static java.util.Objects.requireNonNull;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.model.Publication;
+import java.net.SocketAddress;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
@@ -26,6 +28,105 @@ public final class Trace {
   static final long BYTES_MAX = 4 << 20;
   static final int EVENTS_A_SECOND = 2_000;
 
+  /** What a hop did with a message. */
+  public enum Step {
+    /** It has come to the hop: a PUBLISH from its client, or a copy for one session. */
+    RECEIVED,
+    /** The publisher gets an error at once, or its connection is closed; the reason is the reason code. The message goes no further. */
+    REFUSED,
+    /** It has become the retained message of its topic, or has removed that with an empty payload. */
+    RETAINED,
+    /** It could not become the retained message; the reason is the reason code. */
+    NOT_RETAINED,
+    /** It was handed to the lane, which leads to the routes. */
+    HANDED_ON,
+    /** A topic filter matches, so it goes to a node with connected clients or to the inboxes; the reason names both. */
+    FORWARDED,
+    /** No topic filter matches. */
+    UNMATCHED,
+    /** It is in the inbox of a session, or waits for the members of a group, who are the reason then. */
+    STORED,
+    /** All destinations have answered; the reason is the reason code for the publisher. */
+    ANSWERED,
+    /** No member of a shared subscription has room; it waits for one. */
+    WAITS,
+    /** It was written to the client's connection, and waits for the acknowledgement. */
+    SENT,
+    /** It waits for the client: for the window of messages in flight, or for the socket. */
+    QUEUED,
+    /** Sent with QoS 0, or acknowledged by the client. */
+    DELIVERED,
+    /** It is not sent to this client and remains with its source: in the inbox, or for another member of the group. */
+    RETURNED,
+    /** It was not meant for this session after all, so it is in no books; the reason is the rule. */
+    LEFT_OUT,
+    /** It is counted as dropped; the reason is that of the counter. */
+    DROPPED;
+
+    /** As lines of a trace spell it. */
+    public String label() {
+      return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+  }
+
+  /** The client at a hop: the publisher where a message comes in, the subscriber where it goes out. */
+  public interface Party {
+    String clientId();
+
+    /** Where its connection comes from, also behind a proxy that says so; null when this node does not have its connection. */
+    @Nullable SocketAddress address();
+
+    /** A client of which only the client identifier is known. */
+    static Party named(String clientId) {
+      return new Named(clientId);
+    }
+
+    /** A client without a connection here. */
+    record Named(String clientId) implements Party {
+      @Override
+      public @Nullable SocketAddress address() {
+        return null;
+      }
+    }
+  }
+
+  /**
+   * What one hop did with one message.
+   *
+   * @param atMicros microseconds since 1970, by the clock of the node
+   * @param hop as the counters of drops name it
+   * @param reason of the step; empty for none
+   * @param topic its first {@link #TEXT_MAX} characters, as of the other texts
+   * @param publisher client identifier; empty for the node itself and the application that embeds it
+   * @param client client identifier of the subscriber at hops behind the routes; empty where there is none or it is not known
+   * @param qos with which it was published
+   * @param retain whether it was published with the flag RETAIN
+   * @param payloadBytes size of its payload
+   */
+  public record Event(
+      long atMicros, String hop, String step, String reason, String topic, String publisher, String client, int qos, boolean retain, int payloadBytes) {
+    /** The most characters of a text; the rest is cut off. */
+    static final int TEXT_MAX = 256;
+
+    /** Estimated memory of an event apart from its texts. */
+    private static final int EVENT_BYTES = 256;
+
+    static Event of(long atMicros, String hop, Step step, String reason, Publication message, String client) {
+      return new Event(
+          atMicros, hop, step.label(), cut(reason), cut(message.topic()), cut(message.publisher().clientId()), cut(client), message.qos().code(), message.retain(),
+          message.payloadLength());
+    }
+
+    private static String cut(String text) {
+      return text.length() <= TEXT_MAX ? text : text.substring(0, TEXT_MAX);
+    }
+
+    /** Estimated memory. */
+    long bytes() {
+      return EVENT_BYTES + 2L * (reason.length() + topic.length() + publisher.length() + client.length());
+    }
+  }
+
   private final String id;
   private final TraceCriteria criteria;
   private final TraceCriteria.Question question;
@@ -42,7 +143,7 @@ public final class Trace {
 
   /** An event is at the remainder of its number. */
   @GuardedBy("this")
-  private final @Nullable TraceEvent[] ring = new TraceEvent[EVENTS_MAX];
+  private final @Nullable Event[] ring = new Event[EVENTS_MAX];
 
   @GuardedBy("this")
   private long bytes;
@@ -72,7 +173,7 @@ public final class Trace {
    * @param lost how many before them have given way already
    * @param leftOut how many were left out since the beginning because there were too many in a second
    */
-  public record Part(List<TraceEvent> events, long next, long lost, long leftOut) {
+  public record Part(List<Event> events, long next, long lost, long leftOut) {
     public Part {
       events = List.copyOf(events);
     }
@@ -82,8 +183,23 @@ public final class Trace {
     return id;
   }
 
-  public TraceCriteria criteria() {
-    return criteria;
+  public String tenant() {
+    return criteria.tenant();
+  }
+
+  /** Client identifier of publisher or subscriber; empty for any. */
+  public String client() {
+    return criteria.client();
+  }
+
+  /** Topic filter; empty for any topic. */
+  public String topic() {
+    return criteria.topic();
+  }
+
+  /** IP address of the client; empty for any. */
+  public String address() {
+    return criteria.address();
   }
 
   /** Milliseconds since 1970. */
@@ -122,13 +238,13 @@ public final class Trace {
     return question.concerns(message);
   }
 
-  void add(String hop, TraceStep step, String reason, Publication message, String client) {
+  void add(String hop, Step step, String reason, Publication message, String client) {
     Instant now = wall.instant();
     if (!admits(now.getEpochSecond())) {
       leftOut.increment();
       return;
     }
-    TraceEvent event = TraceEvent.of(ChronoUnit.MICROS.between(Instant.EPOCH, now), hop, step, reason, message, client);
+    Event event = Event.of(ChronoUnit.MICROS.between(Instant.EPOCH, now), hop, step, reason, message, client);
     synchronized (this) {
       if (taken - first == EVENTS_MAX) giveWay();
       ring[place(taken++)] = event;
@@ -174,7 +290,7 @@ public final class Trace {
     long begin = Math.clamp(from, first, taken);
     long lost = Math.clamp(first - from, 0, first);
     long end = begin + Math.min(max, taken - begin);
-    List<TraceEvent> part = new ArrayList<>();
+    List<Event> part = new ArrayList<>();
     for (long number = begin; number < end; number++) part.add(requireNonNull(ring[place(number)]));
     return new Part(part, end, lost, leftOut());
   }

@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
  * @param topic a topic filter, not a shared subscription; empty for any topic
  * @param address IP address that the connection of the client at the hop comes from; empty for any. It is known where clients are connected only
  */
-public record TraceCriteria(String tenant, String client, String topic, String address) {
+record TraceCriteria(String tenant, String client, String topic, String address) {
   /** @throws IllegalArgumentException when there is none but the tenant, or when one is not what it should be */
-  public TraceCriteria {
+  TraceCriteria {
     if (tenant.isEmpty()) throw new IllegalArgumentException("a trace is of one tenant");
     if (Stream.of(client, topic, address).allMatch(String::isEmpty)) {
       throw new IllegalArgumentException("a trace follows a client, a topic filter or an address: at least one of them is to be given");
@@ -57,7 +57,7 @@ public record TraceCriteria(String tenant, String client, String topic, String a
    */
   record Question(String tenant, String client, int hash, @Nullable TopicMatch topic, @Nullable InetAddress address) {
     /** Whether publisher or client at the hop meet the criteria, whatever the topic. */
-    boolean meets(Publication message, @Nullable Party party) {
+    boolean meets(Publication message, Trace.@Nullable Party party) {
       if (!client.isEmpty() && !isIt(message.publisher().clientId()) && (party == null || !isIt(party.clientId()))) return false;
       return address == null || (party != null && isAt(party));
     }
@@ -71,7 +71,7 @@ public record TraceCriteria(String tenant, String client, String topic, String a
       return clientId.hashCode() == hash && clientId.equals(client);
     }
 
-    private boolean isAt(Party party) {
+    private boolean isAt(Trace.Party party) {
       return party.address() instanceof InetSocketAddress internet && internet.getAddress() != null && internet.getAddress().equals(address);
     }
   }

@@ -67,7 +67,7 @@ public final class Tracer {
   }
 
   /** Whether a trace that runs follows a message. */
-  public boolean follows(Publication message, @Nullable Party party) {
+  public boolean follows(Publication message, Trace.@Nullable Party party) {
     Trace[] present = running;
     if (present == null) return false;
     for (Trace each : present) if (each.follows(message, party)) return true;
@@ -81,7 +81,7 @@ public final class Tracer {
    * @param reason of the step; empty for none
    * @param party the publisher where the message comes in, else the subscriber; null when there is none or it is not known
    */
-  public void note(String hop, TraceStep step, String reason, Publication message, @Nullable Party party) {
+  public void note(String hop, Trace.Step step, String reason, Publication message, Trace.@Nullable Party party) {
     Trace[] present = running;
     if (present == null) return;
     for (Trace each : present) {
@@ -104,7 +104,7 @@ public final class Tracer {
 
     /** As {@link Tracer#note}. */
     @SuppressWarnings("ReferenceEquality") // the array is replaced with each change of the traces, and a message is compared for each hop
-    public void note(String hop, TraceStep step, String reason, Publication message, @Nullable Party party) {
+    public void note(String hop, Trace.Step step, String reason, Publication message, Trace.@Nullable Party party) {
       Trace[] present = running;
       if (present == null || (message == unconcerned && present == by)) return;
       boolean concerned = false;
@@ -120,7 +120,7 @@ public final class Tracer {
 
     /** As {@link Tracer#follows}. */
     @SuppressWarnings("ReferenceEquality") // as above
-    public boolean follows(Publication message, @Nullable Party party) {
+    public boolean follows(Publication message, Trace.@Nullable Party party) {
       return (message != unconcerned || running != by) && Tracer.this.follows(message, party);
     }
   }
@@ -128,13 +128,19 @@ public final class Tracer {
   // ------------------------------------------------------------------------------------------------------------ for operators
 
   /**
-   * Begins a trace. One with the same identifier that is there already is left as it is.
+   * Begins a trace of messages that meet all criteria; at least one besides the tenant is to be given. One with the same identifier that is there already is left
+   * as it is.
    *
+   * @param tenant of publisher and subscribers
+   * @param client client identifier of the publisher or, at the hops behind the routes, of the subscriber; empty for any
+   * @param topic a topic filter, not a shared subscription; empty for any topic
+   * @param address IP address that the client's connection comes from; empty for any
    * @param lasting more than zero, at most {@link #LONGEST}
-   * @throws IllegalArgumentException if it is not
+   * @throws IllegalArgumentException if that is not so
    * @throws IllegalStateException when there are {@link #TRACES_MAX} that run
    */
-  public synchronized Trace begin(String id, TraceCriteria criteria, Duration lasting) {
+  public synchronized Trace begin(String id, String tenant, String client, String topic, String address, Duration lasting) {
+    var criteria = new TraceCriteria(tenant, client, topic, address);
     if (!lasting.isPositive() || lasting.compareTo(LONGEST) > 0) throw new IllegalArgumentException("a trace runs for up to %d minutes".formatted(LONGEST.toMinutes()));
     Trace present = all.get(id);
     if (present != null) return present;

@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
+import dunlin.transport.trace.Trace.Event;
+import dunlin.transport.trace.Trace.Party;
+import dunlin.transport.trace.Trace.Step;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.time.Duration;
@@ -34,15 +37,15 @@ class TracerTest {
   }
 
   private Trace begin(String id, String client, String topic, String address) {
-    return tracer.begin(id, new TraceCriteria(TENANT, client, topic, address), MINUTE);
+    return tracer.begin(id, TENANT, client, topic, address, MINUTE);
   }
 
   private void note(Publication message, @Nullable Party party) {
-    tracer.note("session", TraceStep.RECEIVED, "", message, party);
+    tracer.note("session", Step.RECEIVED, "", message, party);
   }
 
   private static List<String> topics(Trace trace) {
-    return trace.read(0, 1_000).events().stream().map(TraceEvent::topic).toList();
+    return trace.read(0, 1_000).events().stream().map(Event::topic).toList();
   }
 
   @Test
@@ -58,10 +61,10 @@ class TracerTest {
   void anEventSaysWhatIsKnownOfTheMessage() {
     Trace trace = begin("t", "", "a/#", "");
 
-    tracer.note("session", TraceStep.NOT_RETAINED, "quota-exceeded", message("p", "a/b"), client("s", "10.0.0.1"));
+    tracer.note("session", Step.NOT_RETAINED, "quota-exceeded", message("p", "a/b"), client("s", "10.0.0.1"));
 
     assertThat(trace.read(0, 10).events())
-        .containsExactly(new TraceEvent(1_000_000_000, "session", "not-retained", "quota-exceeded", "a/b", "p", "s", 1, false, 3));
+        .containsExactly(new Event(1_000_000_000, "session", "not-retained", "quota-exceeded", "a/b", "p", "s", 1, false, 3));
   }
 
   @Test
@@ -149,9 +152,9 @@ class TracerTest {
     for (int hop = 0; hop < 3; hop++) assertThat(thread.follows(message, null)).isFalse();
 
     Trace trace = begin("t", "", "a", "");
-    thread.note("session", TraceStep.RECEIVED, "", message, null);
-    thread.note("session", TraceStep.RECEIVED, "", message("p", "c"), null);
-    thread.note("session", TraceStep.RECEIVED, "", message, null);
+    thread.note("session", Step.RECEIVED, "", message, null);
+    thread.note("session", Step.RECEIVED, "", message("p", "c"), null);
+    thread.note("session", Step.RECEIVED, "", message, null);
     assertThat(topics(trace)).containsExactly("a", "a");
 
     tracer.end("t");
@@ -174,7 +177,7 @@ class TracerTest {
   void oneThatHasEndedGivesWayToANewOne() {
     for (int i = 0; i < Tracer.TRACES_MAX; i++) begin("t" + i, "", "a", "");
     assertThatThrownBy(() -> begin("more", "", "a", "")).isInstanceOf(IllegalStateException.class);
-    assertThat(begin("t1", "", "b", "").criteria().topic()).as("the one that is there").isEqualTo("a");
+    assertThat(begin("t1", "", "b", "").topic()).as("the one that is there").isEqualTo("a");
 
     tracer.end("t2");
     begin("more", "", "a", "");
@@ -186,7 +189,7 @@ class TracerTest {
   @ParameterizedTest
   @CsvSource({"0", "-1", "3601"})
   void aTraceHasABoundInTime(int seconds) {
-    assertThatThrownBy(() -> tracer.begin("t", new TraceCriteria(TENANT, "", "a", ""), Duration.ofSeconds(seconds))).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> tracer.begin("t", TENANT, "", "a", "", Duration.ofSeconds(seconds))).isInstanceOf(IllegalArgumentException.class);
   }
 
   @Test
@@ -198,7 +201,7 @@ class TracerTest {
     }
 
     Trace.Part first = trace.read(4, 2);
-    assertThat(first.events()).extracting(TraceEvent::topic).containsExactly("a10", "a11");
+    assertThat(first.events()).extracting(Event::topic).containsExactly("a10", "a11");
     assertThat(first.lost()).isEqualTo(6);
     Trace.Part next = trace.read(first.next(), Trace.EVENTS_MAX);
     assertThat(next.events()).hasSize(Trace.EVENTS_MAX - 2);
@@ -230,8 +233,8 @@ class TracerTest {
       note(message("p".repeat(1_000), topic), client("c".repeat(1_000), "10.0.0.1"));
     }
 
-    List<TraceEvent> kept = trace.read(0, Trace.EVENTS_MAX).events();
-    assertThat(kept.stream().mapToLong(TraceEvent::bytes).sum()).isBetween(Trace.BYTES_MAX - 4_096, Trace.BYTES_MAX);
-    assertThat(kept.getFirst().topic()).hasSize(TraceEvent.TEXT_MAX);
+    List<Event> kept = trace.read(0, Trace.EVENTS_MAX).events();
+    assertThat(kept.stream().mapToLong(Event::bytes).sum()).isBetween(Trace.BYTES_MAX - 4_096, Trace.BYTES_MAX);
+    assertThat(kept.getFirst().topic()).hasSize(Event.TEXT_MAX);
   }
 }

@@ -1,10 +1,10 @@
-package dunlin.admin;
+package dunlin.admin.events;
 
 import java.time.Duration;
 import java.util.List;
 
 /** What a stream of events sends. One thread calls it. */
-interface EventSource extends AutoCloseable {
+public interface EventSource extends AutoCloseable {
   /** Time between two looks. */
   Duration pause();
 

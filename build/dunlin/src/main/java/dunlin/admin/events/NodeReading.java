@@ -1,4 +1,4 @@
-package dunlin.admin;
+package dunlin.admin.events;
 
 import dunlin.admin.api.ApiAnswers.Times;
 import dunlin.runtime.metrics.LatencyHistogramMXBean;

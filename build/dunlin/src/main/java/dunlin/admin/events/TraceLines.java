@@ -1,4 +1,4 @@
-package dunlin.admin;
+package dunlin.admin.events;
 
 import dunlin.admin.peers.TracesMXBean;
 import dunlin.admin.peers.TracesMXBean.TraceLine;
@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.NoSuchElementException;
 
 /** The lines of a trace from its beginning until it has ended. */
-final class TraceLines implements EventSource {
+public final class TraceLines implements EventSource {
   /*
    * Owner: the thread of its stream.
    * Bounds: LINES_MAX lines for each look. A reader who is slower than the trace misses the oldest lines; a line of the hop "trace" says how many, and names nodes
@@ -26,7 +26,7 @@ final class TraceLines implements EventSource {
   private List<String> unanswered = List.of();
   private boolean ended;
 
-  TraceLines(TracesMXBean traces, String trace) {
+  public TraceLines(TracesMXBean traces, String trace) {
     this.traces = traces;
     this.trace = trace;
   }

@@ -1,4 +1,4 @@
-package dunlin.admin;
+package dunlin.admin.events;
 
 import dunlin.admin.api.ApiAnswers.SeenMessage;
 import dunlin.broker.MessageWatch;
@@ -10,21 +10,21 @@ import java.util.Base64;
 import java.util.List;
 
 /** The messages of a topic filter as they are published, as many as a person can look at. */
-final class MessageEvents implements EventSource {
+public final class MessageEvents implements EventSource {
   /*
    * Owner: the thread of its stream.
    * Bounds: MESSAGES_MAX messages for each look, of BYTES_MAX bytes together unless it is one; the watch skips what comes beyond that until the next look, and
    * counts it. PAYLOAD_MAX bytes of a payload.
    */
   private static final Duration PAUSE = Duration.ofMillis(250);
-  static final int MESSAGES_MAX = 25;
-  static final long BYTES_MAX = 1_048_576;
+  public static final int MESSAGES_MAX = 25;
+  public static final long BYTES_MAX = 1_048_576;
   private static final int PAYLOAD_MAX = 4_096;
 
   private final MessageWatch watch;
   private long skipped;
 
-  MessageEvents(MessageWatch watch) {
+  public MessageEvents(MessageWatch watch) {
     this.watch = watch;
   }
 

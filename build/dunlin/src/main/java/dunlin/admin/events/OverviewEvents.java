@@ -1,7 +1,9 @@
-package dunlin.admin;
+package dunlin.admin.events;
 
 import dunlin.admin.api.ApiAnswers.Overview;
 import dunlin.admin.api.ApiAnswers.Status;
+import dunlin.runtime.metrics.NodeBeans;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.List;
@@ -9,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /** How the node is and how much it does, once a second. */
-final class OverviewEvents implements EventSource {
+public final class OverviewEvents implements EventSource {
   /*
    * Owner: the thread of its stream.
    * Bounds: READINGS_MAX readings of the meters, each of some kilobytes.
@@ -22,9 +24,10 @@ final class OverviewEvents implements EventSource {
   private final Supplier<NodeReading> meters;
   private final ArrayDeque<NodeReading> readings = new ArrayDeque<>();
 
-  OverviewEvents(Supplier<Status> status, Supplier<NodeReading> meters) {
+  /** @param status how the node is, and who asks */
+  public OverviewEvents(Supplier<Status> status, MeterRegistry registry, NodeBeans beans) {
     this.status = status;
-    this.meters = meters;
+    this.meters = () -> NodeReading.now(registry, beans);
   }
 
   @Override

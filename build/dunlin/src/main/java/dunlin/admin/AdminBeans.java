@@ -1,0 +1,62 @@
+package dunlin.admin;
+
+import dunlin.admin.doctor.Doctor;
+import dunlin.admin.explain.Explainer;
+import dunlin.admin.peers.AllNodes;
+import dunlin.admin.peers.AllTraces;
+import dunlin.admin.peers.NodeBean;
+import dunlin.admin.peers.PeerBeans;
+import dunlin.admin.peers.PeerCalls;
+import dunlin.runtime.metrics.NodeBeans;
+import dunlin.transport.trace.Tracer;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/** The beans of operators that belong to no tier: of the node and what is around it, of all nodes, explanations and traces. */
+public final class AdminBeans {
+  /*
+   * Owner: the thread that starts the node makes it; then it does not change.
+   */
+  private final NodeBeans beans;
+  private final PeerBeans peers;
+
+  /**
+   * What they say of the node.
+   *
+   * @param ownsProcess whether the process runs only this node, so that its log levels are this node's
+   * @param diskFreeMin bytes below which the disk is too full
+   * @param unhealthy why the process should be restarted; empty when it should not
+   * @param unready why no clients should be sent to it; empty when they may be
+   */
+  public record Of(
+      String id, String version, boolean ownsProcess, Path dataDirectory, long diskFreeMin, Supplier<Optional<String>> unhealthy,
+      Supplier<Optional<String>> unready) {}
+
+  /** Registers them. */
+  public AdminBeans(NodeBeans beans, Of node, Tracer tracer, MeterRegistry meters) {
+    this.beans = beans;
+    peers = new PeerBeans(beans, node.id());
+    beans.register("Node", new NodeBean(node.id(), node.version(), node.unhealthy(), node.unready()));
+    if (node.ownsProcess()) LogbackLevels.find().ifPresent(levels -> beans.register("Logging", levels));
+    beans.register("Doctor", new Doctor(beans, node.dataDirectory(), node.diskFreeMin(), node.unready()));
+    beans.register("AllNodes", new AllNodes(peers));
+    beans.register("Explanation", new Explainer(beans, peers));
+    AllTraces.show(beans, peers, tracer, meters);
+  }
+
+  /** Sets what carries questions to other nodes, once this one belongs to a cluster. */
+  public void askBy(PeerCalls carrier) {
+    peers.askBy(carrier);
+  }
+
+  /** All beans of the node. */
+  NodeBeans all() {
+    return beans;
+  }
+
+  PeerBeans peers() {
+    return peers;
+  }
+}
