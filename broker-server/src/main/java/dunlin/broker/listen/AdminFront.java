@@ -11,6 +11,8 @@ import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.group.ChannelGroup;
+import io.netty.channel.group.DefaultChannelGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.SocketChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
@@ -55,6 +57,7 @@ public final class AdminFront implements AutoCloseable {
   private final AddressCounts addresses = new AddressCounts(PER_ADDRESS_MAX);
   private final Map<Integer, InetAddress> peers = new ConcurrentHashMap<>();
   private final AtomicInteger open = new AtomicInteger();
+  private final ChannelGroup connections = new DefaultChannelGroup(loop.next(), true);
   private final TlsContext tls;
   private final InetSocketAddress served;
   private final Counter full;
@@ -145,6 +148,7 @@ public final class AdminFront implements AutoCloseable {
       return;
     }
     open.incrementAndGet();
+    connections.add(channel);
     channel.closeFuture().addListener(_ -> {
       open.decrementAndGet();
       addresses.remove(client);
@@ -181,6 +185,7 @@ public final class AdminFront implements AutoCloseable {
   @Override
   public void close() throws IOException {
     server.close().awaitUninterruptibly(CLOSE_MILLIS);
+    connections.close().awaitUninterruptibly(CLOSE_MILLIS); // an event loop that ends would leave those open that have yet to say so by TLS
     loop.shutdownGracefully(0, CLOSE_MILLIS, TimeUnit.MILLISECONDS).awaitUninterruptibly(2L * CLOSE_MILLIS);
     tls.close();
   }
