@@ -48,6 +48,7 @@ public final class DunlinCluster implements AutoCloseable {
   private static final String LOGBACK = "ch.qos.logback.classic.LoggerContext";
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
   private static final Duration FORCE_MAX = Duration.ofSeconds(5);
+  private static final Duration DELETE_MAX = Duration.ofSeconds(20);
   private static final Duration TO_GIVE_UP = Duration.ofSeconds(15);
 
   private final Path directory;
@@ -352,7 +353,21 @@ public final class DunlinCluster implements AutoCloseable {
     }
   }
 
+  /** A store that has not stopped in time goes on in the background, and writes files for a moment. */
   private void delete() throws IOException {
+    long deadline = System.nanoTime() + DELETE_MAX.toNanos();
+    while (true) {
+      try {
+        deleteNow();
+        return;
+      } catch (IOException | UncheckedIOException e) {
+        if (System.nanoTime() - deadline >= 0) throw e;
+        LockSupport.parkNanos(LOOK_NANOS);
+      }
+    }
+  }
+
+  private void deleteNow() throws IOException {
     if (!Files.exists(directory)) return;
     var all = new ArrayList<Path>();
     try (var files = Files.walk(directory)) {
