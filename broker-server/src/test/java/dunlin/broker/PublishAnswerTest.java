@@ -8,6 +8,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
+import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -85,7 +86,8 @@ class PublishAnswerTest {
         boolean five = connect.equals(CONNECT_5);
         send(frontend, channel, five ? "3406" + "000174" + "0008" + "00" : "3405" + "000174" + "0008");
         await().until(() -> !channel.isActive());
-        assertThat(sent(frontend, channel)).matches(five ? "e0..8e..1f00.*" : "");
+        String why = "another connection uses this client identifier";
+        assertThat(sent(frontend, channel)).isEqualTo(five ? "e0338e311f002e" + HexFormat.of().formatHex(why.getBytes(StandardCharsets.US_ASCII)) : "");
         assertThat(dropped(frontend, "session-ended")).isEqualTo(1);
         assertThat(dropped(frontend, "overloaded")).isZero();
       }
