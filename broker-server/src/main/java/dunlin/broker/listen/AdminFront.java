@@ -26,7 +26,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The TLS port in front of the admin API's HTTP server, which itself listens on loopback. Its certificate is read again when it changes, as
@@ -56,7 +55,6 @@ public final class AdminFront implements AutoCloseable {
   private final EventLoopGroup loop = new MultiThreadIoEventLoopGroup(1, Thread.ofPlatform().name("dunlin-admin-tls").daemon().factory(), NioIoHandler.newFactory());
   private final AddressCounts addresses = new AddressCounts(PER_ADDRESS_MAX);
   private final Map<Integer, InetAddress> peers = new ConcurrentHashMap<>();
-  private final AtomicInteger open = new AtomicInteger();
   private final ChannelGroup connections = new DefaultChannelGroup(loop.next(), true);
   private final TlsContext tls;
   private final InetSocketAddress served;
@@ -69,7 +67,7 @@ public final class AdminFront implements AutoCloseable {
     this.served = new InetSocketAddress(InetAddress.getLoopbackAddress(), servedPort);
     this.full = refused(meters, "full");
     this.failed = refused(meters, "tls-handshake");
-    Gauge.builder("dunlin.admin.tls.connections", open, AtomicInteger::get).description("Open connections to the TLS port of the admin API").register(meters);
+    Gauge.builder("dunlin.admin.tls.connections", connections, ChannelGroup::size).description("Open connections to the TLS port of the admin API").register(meters);
     ServerBootstrap bootstrap =
         new ServerBootstrap()
             .group(loop)
@@ -142,17 +140,13 @@ public final class AdminFront implements AutoCloseable {
 
   private void accepted(SocketChannel channel) {
     InetAddress client = channel.remoteAddress().getAddress();
-    if (open.get() >= CONNECTIONS_MAX || !addresses.add(client)) {
+    if (connections.size() >= CONNECTIONS_MAX || !addresses.add(client)) {
       full.increment();
       channel.close();
       return;
     }
-    open.incrementAndGet();
     connections.add(channel);
-    channel.closeFuture().addListener(_ -> {
-      open.decrementAndGet();
-      addresses.remove(client);
-    });
+    channel.closeFuture().addListener(_ -> addresses.remove(client));
     HttpDecoderConfig heads = new HttpDecoderConfig().setMaxInitialLineLength(LINE_MAX).setMaxHeaderSize(HEADERS_MAX);
     channel.pipeline().addLast(tls.newHandler(channel.alloc()), new HttpRequestDecoder(heads), new FrontedConnection(this));
   }
