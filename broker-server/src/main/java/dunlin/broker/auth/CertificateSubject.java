@@ -2,6 +2,7 @@ package dunlin.broker.auth;
 
 import java.security.cert.CertificateParsingException;
 import java.security.cert.X509Certificate;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -40,17 +41,20 @@ public final class CertificateSubject {
 
   /** The first subject alternative name of a type; empty if there is none. */
   public static Optional<String> alternativeName(X509Certificate certificate, int type) {
-    Collection<List<?>> names;
+    return alternativeNames(certificate, type).stream().findFirst();
+  }
+
+  /** All subject alternative names of a type, in their order; none when they cannot be read. */
+  public static List<String> alternativeNames(X509Certificate certificate, int type) {
+    List<String> found = new ArrayList<>();
     try {
-      names = certificate.getSubjectAlternativeNames();
+      Collection<List<?>> names = certificate.getSubjectAlternativeNames();
+      if (names == null) return found;
+      for (List<?> name : names) if (name.get(0).equals(type) && name.get(1) instanceof String text) found.add(text);
     } catch (CertificateParsingException _) {
-      return Optional.empty();
+      // Then it has no names that could be compared.
     }
-    if (names == null) return Optional.empty();
-    for (List<?> name : names) {
-      if (name.get(0).equals(type) && name.get(1) instanceof String text) return Optional.of(text);
-    }
-    return Optional.empty();
+    return found;
   }
 
   /** The attributes of a client for access rules, by their names there: those of its certificate, if it has one. */

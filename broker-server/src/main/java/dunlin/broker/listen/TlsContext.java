@@ -12,16 +12,14 @@ import io.netty.handler.ssl.SslHandler;
 import io.netty.util.IllegalReferenceCountException;
 import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
-import java.security.cert.CertificateParsingException;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Collection;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -206,16 +204,7 @@ final class TlsContext implements AutoCloseable {
   }
 
   private static Set<String> names(X509Certificate certificate) {
-    Set<String> names = new HashSet<>();
-    try {
-      Collection<List<?>> alternatives = certificate.getSubjectAlternativeNames();
-      if (alternatives == null) return names;
-      for (List<?> each : alternatives) {
-        if (each.getFirst().equals(CertificateSubject.DNS)) names.add(each.getLast().toString().toLowerCase(Locale.ROOT));
-      }
-    } catch (CertificateParsingException _) { // then it has no names that a client could have compared
-    }
-    return names;
+    return CertificateSubject.alternativeNames(certificate, CertificateSubject.DNS).stream().map(name -> name.toLowerCase(Locale.ROOT)).collect(Collectors.toSet());
   }
 
   private static Instant firstExpiry(List<X509Certificate> certificates) {
