@@ -73,28 +73,27 @@ class ReturningClientTest {
     }
   }
 
-  @ParameterizedTest
-  @ValueSource(ints = {0, 60})
-  void doesNotOvertakeItsDisconnect(int expirySeconds, @TempDir Path data) throws Exception {
+  /** What a client does over its first connection and, on another event loop, its second, while a loop is held. */
+  private interface Course {
+    void take(RealTiers broker, Client first, Client other, CountDownLatch held) throws Exception;
+  }
+
+  /** A client has connected with a will; only the will of its second connection may come, which is sent in the end. */
+  private static void connectedTwice(int expirySeconds, Path data, Course course) throws Exception {
     var held = new CountDownLatch(1);
     try (RealTiers broker = new RealTiers(data, OpenFrontend.settings(LOOPS))) {
       broker.frontend.listen();
-      LoopClient subscriber = LoopClient.connected(broker.frontend, 0, 's', 0);
-      subscriber.send("82070001000001" + "74" + "01");
-      subscriber.hears("9004000100" + "01");
       try (Client first = Client.of(broker);
           Client same = Client.of(broker);
           Client other = same.loop() == first.loop() ? Client.of(broker) : same) {
         assertThat(other.loop()).isNotEqualTo(first.loop());
+        LoopClient subscriber = LoopClient.connected(broker.frontend, other.loop(), 's', 0);
+        subscriber.send("82070001000001" + "74" + "01");
+        subscriber.hears("9004000100" + "01");
         first.connect(expirySeconds, "old will");
-        first.holdLoopWhenClosed(broker, held);
 
-        first.socket().getOutputStream().write(Wire.packet(0xE0, 0, Wire.properties(0x11, Wire.u32(0))));
-        assertThat(first.in().read()).as("the end of the socket").isEqualTo(-1);
-        boolean sessionPresent = other.connect(expirySeconds, "new will");
-        held.countDown();
+        course.take(broker, first, other, held);
 
-        assertThat(sessionPresent).isFalse();
         other.socket().getOutputStream().write(Wire.packet(0xE0, 4));
         await().until(() -> subscriber.heard().contains(hex("new will")));
         assertThat(subscriber.heard()).as("DISCONNECT 0x00 has discarded the first will").doesNotContain(hex("old will"));
@@ -107,31 +106,33 @@ class ReturningClientTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 60})
+  void doesNotOvertakeItsDisconnect(int expirySeconds, @TempDir Path data) throws Exception {
+    connectedTwice(
+        expirySeconds,
+        data,
+        (broker, first, other, held) -> {
+          first.holdLoopWhenClosed(broker, held);
+          first.socket().getOutputStream().write(Wire.packet(0xE0, 0, Wire.properties(0x11, Wire.u32(0))));
+          assertThat(first.in().read()).as("the end of the socket").isEqualTo(-1);
+          boolean sessionPresent = other.connect(expirySeconds, "new will");
+          held.countDown();
+
+          assertThat(sessionPresent).isFalse();
+        });
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 60})
   void hasDisconnectedAlthoughTheLoopHearsOfItsNextConnectionFirst(int expirySeconds, @TempDir Path data) throws Exception {
-    var held = new CountDownLatch(1);
-    try (RealTiers broker = new RealTiers(data, OpenFrontend.settings(LOOPS))) {
-      broker.frontend.listen();
-      try (Client first = Client.of(broker);
-          Client same = Client.of(broker);
-          Client other = same.loop() == first.loop() ? Client.of(broker) : same) {
-        LoopClient subscriber = LoopClient.connected(broker.frontend, other.loop(), 's', 0);
-        subscriber.send("82070001000001" + "74" + "01");
-        subscriber.hears("9004000100" + "01");
-        first.connect(expirySeconds, "old will");
-        first.connection().loop().executor().execute(() -> holdUntil(held));
-
-        first.socket().getOutputStream().write(Wire.packet(0xE0, 0));
-        other.connect(expirySeconds, "new will");
-        held.countDown();
-
-        other.socket().getOutputStream().write(Wire.packet(0xE0, 4));
-        await().until(() -> subscriber.heard().contains(hex("new will")));
-        assertThat(subscriber.heard()).as("DISCONNECT 0x00 has discarded the first will").doesNotContain(hex("old will"));
-        subscriber.close();
-      } finally {
-        held.countDown();
-      }
-    }
+    connectedTwice(
+        expirySeconds,
+        data,
+        (_, first, other, held) -> {
+          first.connection().loop().executor().execute(() -> holdUntil(held));
+          first.socket().getOutputStream().write(Wire.packet(0xE0, 0));
+          other.connect(expirySeconds, "new will");
+          held.countDown();
+        });
   }
 
   private static void holdUntil(CountDownLatch until) {
