@@ -6,6 +6,7 @@ import dunlin.cluster.call.ClusterAnswer.Proposed;
 import dunlin.cluster.call.ClusterCall.Propose;
 import dunlin.cluster.call.ClusterCall.Report;
 import dunlin.cluster.call.ClusterCall.Watch;
+import dunlin.cluster.call.ThreadEnd;
 import dunlin.placement.ClusterNode;
 import dunlin.placement.Operation.Split;
 import dunlin.placement.PlacementCommand.RegisterNode;
@@ -14,7 +15,6 @@ import java.io.IOException;
 import java.util.Collections;
 import java.util.NavigableMap;
 import java.util.UUID;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -172,8 +172,6 @@ final class Heartbeat {
   }
 
   boolean ended(long untilNanos) throws InterruptedException {
-    long left = untilNanos - System.nanoTime();
-    if (left > 0) TimeUnit.NANOSECONDS.timedJoin(thread, left);
-    return !thread.isAlive();
+    return ThreadEnd.by(untilNanos, thread);
   }
 }

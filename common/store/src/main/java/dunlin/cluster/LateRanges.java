@@ -2,6 +2,7 @@ package dunlin.cluster;
 
 import dunlin.cluster.call.ClusterAnswer.Proposed;
 import dunlin.cluster.call.ClusterCall.Propose;
+import dunlin.cluster.call.ThreadEnd;
 import dunlin.placement.PlacementCommand.PlaceRange;
 import dunlin.placement.PlacementResult.Refused;
 import dunlin.store.KeyInterval;
@@ -13,7 +14,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
@@ -107,8 +107,6 @@ final class LateRanges {
   }
 
   boolean ended(long untilNanos) throws InterruptedException {
-    long left = untilNanos - System.nanoTime();
-    if (left > 0) TimeUnit.NANOSECONDS.timedJoin(thread, left);
-    return !thread.isAlive();
+    return ThreadEnd.by(untilNanos, thread);
   }
 }

@@ -2,6 +2,7 @@ package dunlin.cluster;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.cluster.call.ClusterAnswer.Heard;
+import dunlin.cluster.call.ThreadEnd;
 import dunlin.placement.Action;
 import dunlin.placement.ClusterMap;
 import dunlin.placement.NodeReport;
@@ -256,8 +257,7 @@ final class PlacementDriver {
 
   /** Whether its thread and its actions have ended by then. */
   boolean ended(long untilNanos) throws InterruptedException {
-    long left = untilNanos - System.nanoTime();
-    if (left > 0) TimeUnit.NANOSECONDS.timedJoin(thread, left);
-    return actions.awaitTermination(Math.max(0, untilNanos - System.nanoTime()), TimeUnit.NANOSECONDS) && !thread.isAlive();
+    boolean ended = ThreadEnd.by(untilNanos, thread);
+    return actions.awaitTermination(Math.max(0, untilNanos - System.nanoTime()), TimeUnit.NANOSECONDS) && ended;
   }
 }

@@ -1,6 +1,7 @@
 package dunlin.cluster;
 
 import dunlin.cluster.LocalReplicas.Hosted;
+import dunlin.cluster.call.ThreadEnd;
 import dunlin.placement.NodeReport.Load;
 import dunlin.placement.plan.SplitSettings;
 import dunlin.store.RangeDescriptor;
@@ -10,7 +11,6 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -102,8 +102,6 @@ final class RangeLoads {
   }
 
   boolean ended(long untilNanos) throws InterruptedException {
-    long left = untilNanos - System.nanoTime();
-    if (left > 0) TimeUnit.NANOSECONDS.timedJoin(thread, left);
-    return !thread.isAlive();
+    return ThreadEnd.by(untilNanos, thread);
   }
 }

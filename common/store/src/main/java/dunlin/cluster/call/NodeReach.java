@@ -148,8 +148,7 @@ public final class NodeReach {
 
   /** Whether its thread and its calls have ended by then. */
   public boolean ended(long untilNanos) throws InterruptedException {
-    long left = untilNanos - System.nanoTime();
-    if (left > 0) TimeUnit.NANOSECONDS.timedJoin(thread, left);
-    return callers.awaitTermination(Math.max(0, untilNanos - System.nanoTime()), TimeUnit.NANOSECONDS) && !thread.isAlive();
+    boolean ended = ThreadEnd.by(untilNanos, thread);
+    return callers.awaitTermination(Math.max(0, untilNanos - System.nanoTime()), TimeUnit.NANOSECONDS) && ended;
   }
 }
