@@ -5,9 +5,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 
 /** A frontend dies with very many clients, whose sessions end and whose wills are sent: what that costs the clients of another frontend. */
 final class LostFrontend {
@@ -63,21 +60,10 @@ final class LostFrontend {
   private static void connect(Scene scene, Entrance entrance) throws InterruptedException {
     var clients = new ArrayList<MqttClient>();
     for (int i = 0; i < CLIENTS; i++) clients.add(scene.client("lost-" + i, 5, EXPIRY_SECONDS, entrance));
-    var permits = new Semaphore(AT_A_TIME);
-    var done = new CountDownLatch(CLIENTS);
-    for (var client : clients) {
-      permits.acquire();
-      Thread.startVirtualThread(
-          () -> {
-            try {
-              if (client.connectWithWill(true, "lost/" + client.id(), 0) && client.subscribe("own/" + client.id(), 1)) done.countDown();
-            } finally {
-              permits.release();
-            }
-          });
-    }
-    boolean all = done.await(CONNECTED_WITHIN.toMillis(), TimeUnit.MILLISECONDS);
-    scene.expect(all, done.getCount() + " clients could not connect and subscribe");
+    long left =
+        Scene.each(
+            clients, AT_A_TIME, CONNECTED_WITHIN, client -> client.connectWithWill(true, "lost/" + client.id(), 0) && client.subscribe("own/" + client.id(), 1));
+    scene.expect(left == 0, left + " clients could not connect and subscribe");
   }
 
   private static String text(Map<Kind, List<Long>> times, Kind kind) {

@@ -10,7 +10,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -69,6 +73,29 @@ final class Scene implements AutoCloseable {
     var client = new MqttClient(journal, entrance, new Profile(id, level, expirySeconds, 1000, 500));
     clients.add(client);
     return client;
+  }
+
+  /**
+   * Has clients do something, each on a thread of its own, and some at a time.
+   *
+   * @return how many have not done it with success within the time
+   */
+  static long each(List<MqttClient> clients, int atATime, Duration most, Predicate<MqttClient> task) throws InterruptedException {
+    var permits = new Semaphore(atATime);
+    var left = new CountDownLatch(clients.size());
+    for (var client : clients) {
+      permits.acquire();
+      Thread.startVirtualThread(
+          () -> {
+            try {
+              if (task.test(client)) left.countDown();
+            } finally {
+              permits.release();
+            }
+          });
+    }
+    var _ = left.await(most.toMillis(), TimeUnit.MILLISECONDS);
+    return left.getCount();
   }
 
   void problem(String what) {

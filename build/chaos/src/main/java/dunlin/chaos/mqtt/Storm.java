@@ -5,7 +5,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
@@ -60,23 +59,14 @@ final class Storm {
   }
 
   private static void prepare(List<MqttClient> sessions) throws InterruptedException {
-    var permits = new Semaphore(AT_A_TIME);
-    var done = new CountDownLatch(sessions.size());
-    for (var session : sessions) {
-      permits.acquire();
-      Thread.startVirtualThread(
-          () -> {
-            try {
-              session.connect(true);
-              session.subscribe("storm/" + session.id(), 1);
-              session.disconnect();
-            } finally {
-              permits.release();
-              done.countDown();
-            }
-          });
-    }
-    done.await();
+    Scene.each(
+        sessions, AT_A_TIME, PATIENCE,
+        session -> {
+          session.connect(true);
+          session.subscribe("storm/" + session.id(), 1);
+          session.disconnect();
+          return true; // what was not possible shows in the messages that do not come
+        });
   }
 
   private static void fill(Scene scene) throws InterruptedException {

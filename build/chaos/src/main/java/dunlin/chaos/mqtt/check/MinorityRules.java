@@ -17,7 +17,7 @@ public final class MinorityRules {
    * count. CUT is recorded once the links are cut, and MENDED before they are connected again.
    */
   private static final long SECOND = 1_000_000_000L;
-  /** The lease of MqttCluster.TIMEOUTS, and the same again on a busy machine. */
+  /** The lease of ClusterRows.TIMEOUTS, and the same again on a busy machine. */
   static final long DISCONNECT_MOST = 10 * SECOND;
 
   private record Cut(int node, long fromNanos, long untilNanos) {
