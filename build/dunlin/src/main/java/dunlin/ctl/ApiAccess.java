@@ -3,8 +3,6 @@ package dunlin.ctl;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URI;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -83,20 +81,10 @@ record ApiAccess(URI address, String authorization, @Nullable SSLSocketFactory t
   }
 
   /** The first line of a file, or of standard input for -; not empty. */
-  static String firstLine(Path file) throws IOException {
-    byte[] bytes;
-    if (file.toString().equals("-")) {
-      bytes = System.in.readNBytes(LINE_MAX);
-    } else {
-      try (InputStream in = Files.newInputStream(file)) {
-        bytes = in.readNBytes(LINE_MAX);
-      }
-    }
-    try {
-      String text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
-      return text.lines().findFirst().filter(line -> !line.isEmpty()).orElseThrow(() -> new IOException(file + " has an empty first line"));
-    } catch (CharacterCodingException e) {
-      throw new IOException(file + " is not text in UTF-8", e);
+  private static String firstLine(Path file) throws IOException {
+    if (file.toString().equals(GivenFile.STANDARD_INPUT)) return GivenFile.firstLine(System.in.readNBytes(LINE_MAX), "the standard input");
+    try (InputStream in = Files.newInputStream(file)) {
+      return GivenFile.firstLine(in.readNBytes(LINE_MAX), file.toString());
     }
   }
 

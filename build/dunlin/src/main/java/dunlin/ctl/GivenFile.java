@@ -69,15 +69,21 @@ final class GivenFile {
     int max = Math.toIntExact(parameter.max()) * CHARACTER_BYTES;
     byte[] bytes = in.readNBytes(max + 1);
     if (bytes.length > max) throw new IOException(source + " has more than %d bytes".formatted(max));
-    String text;
+    return parameter.kind() == Parameter.Kind.SECRET ? firstLine(bytes, source) : decoded(bytes, source);
+  }
+
+  /** @throws IOException when it is empty, or these are no characters */
+  static String firstLine(byte[] bytes, String source) throws IOException {
+    String line = decoded(bytes, source).lines().findFirst().orElse("");
+    if (line.isEmpty()) throw new IOException("the first line of " + source + " is empty");
+    return line;
+  }
+
+  private static String decoded(byte[] bytes, String source) throws IOException {
     try {
-      text = StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
     } catch (CharacterCodingException e) {
       throw new IOException(source + " is not UTF-8", e);
     }
-    if (parameter.kind() != Parameter.Kind.SECRET) return text;
-    String line = text.lines().findFirst().orElse("");
-    if (line.isEmpty()) throw new IOException("the first line of " + source + " is empty");
-    return line;
   }
 }
