@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
-import com.google.gson.JsonElement;
-import com.google.gson.JsonObject;
 import dunlin.TestBroker;
 import dunlin.admin.AdminTokens;
 import dunlin.admin.api.Role;
@@ -16,6 +14,7 @@ import dunlin.harness.ApiEvents;
 import dunlin.harness.RawClient;
 import dunlin.harness.RawClient.Connect;
 import dunlin.model.ReasonCode;
+import dunlin.operating.Followed.Line;
 import dunlin.runtime.DropReason;
 import dunlin.runtime.HopLedger;
 import java.io.IOException;
@@ -31,7 +30,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -79,67 +77,6 @@ class TraceIT {
     broker.close();
   }
 
-  // -------------------------------------------------------------------------------------------------------------- a trace
-
-  /** What a line says, without when and where. */
-  private record Line(String hop, String step, String reason, String topic, String publisher, String client) {
-    static Line of(JsonElement json) {
-      JsonObject line = json.getAsJsonObject();
-      return new Line(text(line, "hop"), text(line, "step"), text(line, "reason"), text(line, "topic"), text(line, "publisher"), text(line, "client"));
-    }
-
-    private static String text(JsonObject line, String member) {
-      return line.get(member).getAsString();
-    }
-
-    /** Hop, step and reason in one text. */
-    String what() {
-      return (hop + " " + step + " " + reason).strip();
-    }
-  }
-
-  /** A trace that runs, until it is closed. */
-  private record Followed(String id) implements AutoCloseable {
-    static Followed by(String criterion, String value) {
-      Answer begun = api.post("/traces", "{\"%s\":\"%s\",\"minutes\":1}".formatted(criterion, value));
-      assertThat(begun.status()).as(begun.text()).isEqualTo(200);
-      return new Followed(begun.member("trace"));
-    }
-
-    static Followed topic(String filter) {
-      return by("topic", filter);
-    }
-
-    List<Line> lines() {
-      Answer answer = api.get("/traces/" + id + "/lines?limit=1000");
-      assertThat(answer.status()).as(answer.text()).isEqualTo(200);
-      return answer.json().getAsJsonArray("lines").asList().stream().map(Line::of).toList();
-    }
-
-    /** Waits for a line that says this; answers all of that time. */
-    List<Line> until(Predicate<Line> wanted) {
-      List<Line> lines = new ArrayList<>();
-      await()
-          .atMost(TestBroker.SOON)
-          .untilAsserted(
-              () -> {
-                lines.clear();
-                lines.addAll(lines());
-                assertThat(lines).anyMatch(wanted);
-              });
-      return lines;
-    }
-
-    List<Line> until(String what) {
-      return until(line -> line.what().equals(what));
-    }
-
-    @Override
-    public void close() {
-      assertThat(api.delete("/traces/" + id).status()).isEqualTo(200);
-    }
-  }
-
   private static List<String> what(List<Line> lines) {
     return lines.stream().map(Line::what).toList();
   }
@@ -156,7 +93,7 @@ class TraceIT {
   private static List<Line> dropped(HopLedger ledger, String hop, DropReason reason, String topic, ThrowingRunnable action) throws Exception {
     await("the clients of earlier tests have left").atMost(TestBroker.SOON).until(() -> copies().inFlight() == 0 && publishes().inFlight() == 0);
     long before = ledger.dropped(reason);
-    try (Followed trace = Followed.topic(topic)) {
+    try (Followed trace = Followed.topic(api, topic)) {
       action.run();
       List<Line> lines = trace.until(hop + " dropped " + reason.tag());
       assertThat(what(lines).stream().filter(each -> each.startsWith(hop + " dropped")).toList()).containsOnly(hop + " dropped " + reason.tag());
@@ -198,7 +135,7 @@ class TraceIT {
   void aMessageIsFollowedFromSocketToSocket() {
     try (var subscriber = online("sub");
         var publisher = online("pub");
-        Followed trace = Followed.topic("way/#")) {
+        Followed trace = Followed.topic(api, "way/#")) {
       subscriber.subscribe("way/+", 1);
       publisher.publishAndWait("way/1", "payload");
       subscriber.take();
@@ -218,7 +155,7 @@ class TraceIT {
   void withQoS0ItIsDeliveredOnceItIsWritten() {
     try (var subscriber = online("sub");
         var publisher = online("pub");
-        Followed trace = Followed.topic("zero")) {
+        Followed trace = Followed.topic(api, "zero")) {
       subscriber.subscribe("zero", 0);
       publisher.publish("zero", 0, 0, "payload");
       subscriber.take();
@@ -230,8 +167,8 @@ class TraceIT {
 
   @Test
   void withoutSubscribersThePublisherHearsIt() {
-    try (Followed trace = Followed.topic("nobody")) {
-      publish("nobody", "payload");
+    try (Followed trace = Followed.topic(api, "unheard")) {
+      publish("unheard", "payload");
 
       assertThat(what(trace.until(line -> line.step().equals("answered"))))
           .containsExactly("publish received", "publish handed-on", "routes unmatched", "publish answered " + ReasonCode.NO_MATCHING_SUBSCRIBERS.label());
@@ -240,7 +177,7 @@ class TraceIT {
 
   @Test
   void whatWaitsForItsClientIsQueuedAndWhatTheInboxKeepsIsReturned() {
-    try (Followed trace = Followed.topic("durable")) {
+    try (Followed trace = Followed.topic(api, "durable")) {
       try (var subscriber = RawClient.connected(broker.port(), Connect.of("durable").receiveMaximum(1))) {
         subscriber.subscribe("durable", 1);
         publish("durable", "1");
@@ -258,7 +195,7 @@ class TraceIT {
 
   @Test
   void aRetainedMessageIsNotedAndSoIsWhyOneIsNot() {
-    try (Followed trace = Followed.topic("kept/#");
+    try (Followed trace = Followed.topic(api, "kept/#");
         var publisher = online("pub")) {
       publisher.publishAndWait("kept/1", "payload", true);
       assertThat(what(trace.until("publish retained"))).contains("publish received", "publish handed-on");
@@ -272,7 +209,7 @@ class TraceIT {
 
   @Test
   void aMessageThatIsAgainstTheRulesOfMqttIsRefused() {
-    try (Followed trace = Followed.topic("refused");
+    try (Followed trace = Followed.topic(api, "refused");
         var publisher = online("pub")) {
       publisher.publish("refused", 2, 5, "its exchange goes on");
       publisher.next(RawClient.PUBREC);
@@ -285,7 +222,7 @@ class TraceIT {
 
   @Test
   void anOwnMessageIsLeftOutByNoLocal() {
-    try (Followed trace = Followed.topic("own");
+    try (Followed trace = Followed.topic(api, "own");
         var client = online("own")) {
       client.subscribe("own", 1 | NO_LOCAL);
       client.publishAndWait("own", "payload");
@@ -296,7 +233,7 @@ class TraceIT {
 
   @Test
   void aWillIsFollowed() {
-    try (Followed trace = Followed.topic("will")) {
+    try (Followed trace = Followed.topic(api, "will")) {
       RawClient.connected(broker.port(), Connect.of("dying").expiry(0).will("will", "payload", 1, 0)).reset();
 
       assertThat(trace.until(line -> line.step().equals("answered"))).extracting(Line::publisher).containsOnly("dying");
@@ -427,7 +364,7 @@ class TraceIT {
   /** Follows a topic while something is done; the trace and the counter say that one more was dropped in an inbox, for this reason. */
   private static Line droppedInInbox(String reason, String topic, ThrowingRunnable action) throws Exception {
     long before = inInboxes(reason);
-    try (Followed trace = Followed.topic(topic)) {
+    try (Followed trace = Followed.topic(api, topic)) {
       action.run();
       List<Line> drops = trace.until("inbox dropped " + reason).stream().filter(line -> line.hop().equals("inbox") && line.step().equals("dropped")).toList();
       assertThat(drops).hasSize(1);
@@ -522,7 +459,7 @@ class TraceIT {
   void aClientIsFollowedWhereItPublishesAndWhereItReceives() {
     try (var client = online("followed");
         var other = online("other");
-        Followed trace = Followed.by("client", "followed")) {
+        Followed trace = Followed.by(api, "client", "followed")) {
       for (var each : List.of(client, other)) each.subscribe("both", 0);
       client.publishAndWait("both", "mine");
       other.publishAndWait("both", "theirs");
@@ -531,15 +468,15 @@ class TraceIT {
 
       assertThat(lines.stream().filter(line -> line.publisher().equals("other"))).extracting(Line::client).containsOnly("followed");
       assertThat(lines.stream().filter(line -> line.publisher().equals("followed") && line.hop().equals("session")).map(Line::client))
-          .as("whoever receives what it publishes").contains("followed", "other");
+          .as("also where others receive what it publishes").contains("followed", "other");
       assertThat(lines).extracting(Line::topic).containsOnly("both");
     }
   }
 
   @Test
   void anAddressIsFollowed() {
-    try (Followed here = Followed.by("remoteAddress", "127.0.0.1");
-        Followed elsewhere = Followed.by("remoteAddress", "10.0.0.1")) {
+    try (Followed here = Followed.by(api, "remoteAddress", "127.0.0.1");
+        Followed elsewhere = Followed.by(api, "remoteAddress", "10.0.0.1")) {
       publish("from/here", "payload");
 
       here.until(line -> line.topic().equals("from/here") && line.step().equals("answered"));
@@ -550,7 +487,7 @@ class TraceIT {
   @Test
   void anotherTenantIsNotFollowed() {
     Answer begun = api.post("/traces", "{\"topic\":\"#\",\"tenant\":\"another\"}");
-    try (Followed trace = new Followed(begun.member("trace"))) {
+    try (Followed trace = new Followed(api, begun.member("trace"))) {
       publish("tenants", "payload");
       assertThat(trace.lines()).isEmpty();
     }
@@ -560,7 +497,7 @@ class TraceIT {
 
   @Test
   void linesComeInPartsAndByAStreamThatEndsWithTheTrace() throws Exception {
-    Followed trace = Followed.topic("parts");
+    Followed trace = Followed.topic(api, "parts");
     try (ApiEvents events = api.events("/traces/" + trace.id())) {
       assertThat(events.status()).isEqualTo(200);
       publish("parts", "payload");
@@ -587,9 +524,9 @@ class TraceIT {
     TracesMXBean traces = broker.bean("Traces", TracesMXBean.class);
     String id = traces.start("default", "", "beans", "", 1).trace();
     publish("beans", "payload");
-    new Followed(id).until(line -> line.step().equals("answered"));
+    new Followed(api, id).until(line -> line.step().equals("answered"));
 
-    assertThat(traces.read(id, "", 10).lines()).extracting(TracesMXBean.TraceLine::step).isEqualTo(new Followed(id).lines().stream().map(Line::step).toList());
+    assertThat(traces.read(id, "", 10).lines()).extracting(TracesMXBean.TraceLine::step).isEqualTo(new Followed(api, id).lines().stream().map(Line::step).toList());
     assertThat(traces.list().traces()).extracting(TracesMXBean.TraceRow::trace).contains(id);
     assertThat(traces.stop(id)).isTrue();
     assertThat(traces.stop(id)).isFalse();
@@ -597,7 +534,7 @@ class TraceIT {
 
   @Test
   void aViewerReadsButStartsNone() {
-    try (Followed trace = Followed.topic("viewed");
+    try (Followed trace = Followed.topic(api, "viewed");
         ApiCalls asked = api.with(viewer)) {
       assertThat(asked.get("/traces/" + trace.id() + "/lines").status()).isEqualTo(200);
       assertThat(asked.post("/traces", "{\"topic\":\"viewed\"}").status()).isEqualTo(403);
@@ -608,13 +545,13 @@ class TraceIT {
   @Test
   void noMoreThanFourRunAtATime() {
     List<Followed> running = new ArrayList<>();
-    for (int i = 0; i < 4; i++) running.add(Followed.topic("t" + i));
+    for (int i = 0; i < 4; i++) running.add(Followed.topic(api, "t" + i));
 
     Answer refused = api.post("/traces", "{\"topic\":\"more\"}");
     assertThat(refused.status()).isEqualTo(409);
     assertThat(refused.member("detail")).contains("4 traces run already");
     running.forEach(Followed::close);
-    Followed.topic("more").close();
+    Followed.topic(api, "more").close();
   }
 
   @ParameterizedTest
@@ -636,7 +573,7 @@ class TraceIT {
     try (ApiEvents events = api.events("/traces/none")) {
       assertThat(events.status()).isEqualTo(404);
     }
-    try (Followed trace = Followed.topic("a")) {
+    try (Followed trace = Followed.topic(api, "a")) {
       assertThat(api.get("/traces/" + trace.id() + "/lines?cursor=~").status()).isEqualTo(400);
       assertThat(api.get("/traces/" + trace.id() + "/lines?cursor=eA").status()).as("an x, which no part has given").isEqualTo(400);
       assertThat(api.get("/traces/" + trace.id() + "/lines?limit=1001").status()).isEqualTo(400);

@@ -1,0 +1,72 @@
+package dunlin.operating;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import dunlin.TestBroker;
+import dunlin.harness.ApiCalls;
+import dunlin.harness.ApiCalls.Answer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+
+/** A trace that runs, until it is closed. */
+record Followed(ApiCalls api, String id) implements AutoCloseable {
+  /** What a line says, without when and where. */
+  record Line(String hop, String step, String reason, String topic, String publisher, String client) {
+    static Line of(JsonElement json) {
+      JsonObject line = json.getAsJsonObject();
+      return new Line(text(line, "hop"), text(line, "step"), text(line, "reason"), text(line, "topic"), text(line, "publisher"), text(line, "client"));
+    }
+
+    private static String text(JsonObject line, String member) {
+      return line.get(member).getAsString();
+    }
+
+    /** Hop, step and reason in one text. */
+    String what() {
+      return (hop + " " + step + " " + reason).strip();
+    }
+  }
+
+  static Followed by(ApiCalls api, String criterion, String value) {
+    Answer begun = api.post("/traces", "{\"%s\":\"%s\",\"minutes\":1}".formatted(criterion, value));
+    assertThat(begun.status()).as(begun.text()).isEqualTo(200);
+    return new Followed(api, begun.member("trace"));
+  }
+
+  static Followed topic(ApiCalls api, String filter) {
+    return by(api, "topic", filter);
+  }
+
+  List<Line> lines() {
+    Answer answer = api.get("/traces/" + id + "/lines?limit=1000");
+    assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+    return answer.json().getAsJsonArray("lines").asList().stream().map(Line::of).toList();
+  }
+
+  /** Waits for a line that says this; answers all of that time. */
+  List<Line> until(Predicate<Line> wanted) {
+    List<Line> lines = new ArrayList<>();
+    await()
+        .atMost(TestBroker.SOON)
+        .untilAsserted(
+            () -> {
+              lines.clear();
+              lines.addAll(lines());
+              assertThat(lines).anyMatch(wanted);
+            });
+    return lines;
+  }
+
+  List<Line> until(String what) {
+    return until(line -> line.what().equals(what));
+  }
+
+  @Override
+  public void close() {
+    assertThat(api.delete("/traces/" + id).status()).isEqualTo(200);
+  }
+}
