@@ -70,7 +70,7 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
   private final Counter busy;
 
   /**
-   * @param operators who signs in by a password; null for nobody
+   * @param operators who signs in by a password; null without operators
    * @param metrics renders the metrics for those who ask by TLS
    * @param deadlines the caller closes them, after this
    */
@@ -229,14 +229,7 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
   }
 
   private static Optional<Runnable> sendMetrics(HttpExchange exchange, String text) throws IOException {
-    byte[] body = text.getBytes(StandardCharsets.UTF_8);
-    ApiHeaders.set(exchange, PROMETHEUS_TEXT);
-    if (exchange.getRequestMethod().equals("HEAD")) {
-      exchange.sendResponseHeaders(200, ApiHeaders.NO_BODY);
-    } else {
-      exchange.sendResponseHeaders(200, body.length);
-      exchange.getResponseBody().write(body);
-    }
+    ApiHeaders.send(exchange, 200, PROMETHEUS_TEXT, text.getBytes(StandardCharsets.UTF_8));
     return Optional.empty();
   }
 

@@ -2,6 +2,7 @@ package dunlin.admin;
 
 import com.sun.net.httpserver.Headers;
 import com.sun.net.httpserver.HttpExchange;
+import java.io.IOException;
 
 /** The headers that all answers of the admin API and its page have. */
 final class ApiHeaders {
@@ -20,5 +21,16 @@ final class ApiHeaders {
     headers.set("X-Content-Type-Options", "nosniff");
     headers.set("Cross-Origin-Resource-Policy", "same-origin");
     headers.set("Referrer-Policy", "no-referrer");
+  }
+
+  /** Sends an answer of a known length, or, for HEAD, its headers. */
+  static void send(HttpExchange exchange, int status, String type, byte[] body) throws IOException {
+    set(exchange, type);
+    if (exchange.getRequestMethod().equals("HEAD")) {
+      exchange.sendResponseHeaders(status, NO_BODY);
+    } else {
+      exchange.sendResponseHeaders(status, body.length);
+      exchange.getResponseBody().write(body);
+    }
   }
 }

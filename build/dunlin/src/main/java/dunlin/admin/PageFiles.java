@@ -98,14 +98,8 @@ public final class PageFiles implements HttpHandler {
   }
 
   private static void send(HttpExchange exchange, int status, PageFile file) throws IOException {
-    ApiHeaders.set(exchange, file.type());
     exchange.getResponseHeaders().set("Content-Security-Policy", POLICY);
     exchange.getResponseHeaders().set("Cross-Origin-Opener-Policy", "same-origin");
-    if (exchange.getRequestMethod().equals("HEAD")) {
-      exchange.sendResponseHeaders(status, ApiHeaders.NO_BODY);
-    } else {
-      exchange.sendResponseHeaders(status, file.bytes().length);
-      exchange.getResponseBody().write(file.bytes());
-    }
+    ApiHeaders.send(exchange, status, file.type(), file.bytes());
   }
 }

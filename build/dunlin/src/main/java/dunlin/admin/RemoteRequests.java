@@ -22,6 +22,7 @@ public final class RemoteRequests implements HttpHandler {
   private static final int PROBES_MAX = 16;
   private static final int PROBES_PER_CLIENT = 4;
   private static final int SECONDS = 10;
+  private static final String TEXT = "text/plain; charset=utf-8";
 
   private final AdminApi api;
   private final PageFiles page;
@@ -81,19 +82,13 @@ public final class RemoteRequests implements HttpHandler {
   }
 
   private static void answer(HttpExchange exchange, String good, Optional<String> trouble) throws IOException {
-    byte[] body = (trouble.orElse(good) + "\n").getBytes(StandardCharsets.UTF_8);
-    ApiHeaders.set(exchange, "text/plain; charset=utf-8");
-    int status = trouble.isEmpty() ? 200 : 503;
-    switch (exchange.getRequestMethod()) {
-      case "HEAD" -> exchange.sendResponseHeaders(status, ApiHeaders.NO_BODY);
-      case "GET" -> {
-        exchange.sendResponseHeaders(status, body.length);
-        exchange.getResponseBody().write(body);
-      }
-      default -> {
-        exchange.getResponseHeaders().set("Allow", "GET, HEAD");
-        exchange.sendResponseHeaders(405, ApiHeaders.NO_BODY);
-      }
+    String method = exchange.getRequestMethod();
+    if (method.equals("GET") || method.equals("HEAD")) {
+      ApiHeaders.send(exchange, trouble.isEmpty() ? 200 : 503, TEXT, (trouble.orElse(good) + "\n").getBytes(StandardCharsets.UTF_8));
+      return;
     }
+    ApiHeaders.set(exchange, TEXT);
+    exchange.getResponseHeaders().set("Allow", "GET, HEAD");
+    exchange.sendResponseHeaders(405, ApiHeaders.NO_BODY);
   }
 }
