@@ -29,7 +29,7 @@ final class AdminEntry {
   /** @param valid whether the role is still that of this holder; asked while a stream goes on */
   record Holder(Role role, BooleanSupplier valid) {}
 
-  /** @param operators null when there is no TLS port, and so nobody with a password */
+  /** @param operators null when there is no TLS port, and so no operator with a password */
   AdminEntry(AdminTokens tokens, @Nullable Operators operators) {
     this.tokens = tokens;
     this.operators = operators;
@@ -39,12 +39,12 @@ final class AdminEntry {
    * Who asks.
    *
    * @param authorization the header, empty for none
-   * @throws Problem when it is nobody, or passwords from there are not looked at now
+   * @throws Problem when the credentials are missing or wrong, or passwords from there are not looked at now
    */
   Holder enter(String authorization, Door door) {
     if (begins(authorization, BEARER)) return holder(authorization.substring(BEARER.length()).strip());
     if (operators != null && begins(authorization, BASIC)) return operator(operators, authorization.substring(BASIC.length()).strip(), door);
-    throw nobody();
+    throw unknown();
   }
 
   /** Schemes are compared without case; RFC 9110, section 11.1. */
@@ -54,7 +54,7 @@ final class AdminEntry {
 
   private Holder holder(String token) {
     Optional<Role> role = token.isEmpty() ? Optional.empty() : tokens.roleOf(token);
-    Role found = role.orElseThrow(this::nobody);
+    Role found = role.orElseThrow(this::unknown);
     return new Holder(found, () -> tokens.roleOf(token).equals(role));
   }
 
@@ -83,7 +83,7 @@ final class AdminEntry {
     }
   }
 
-  private Problem nobody() {
+  private Problem unknown() {
     String way = operators == null ? "" : ", or an operator's name and password, as Authorization: Basic";
     return new Problem(
         401, "The admin API needs a valid token, as Authorization: Bearer%s; the file %s in the data directory has one.".formatted(way, AdminTokens.ACCESS_FILE));

@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 final class SameSite {
   private static final Set<String> LOOPBACK = Set.of("localhost", "127.0.0.1", "[::1]");
 
-  /** Nobody can let an address stand for another one. */
+  /** An address cannot be made to stand for another one, as a name can. */
   private static final Pattern ADDRESS = Pattern.compile("[0-9]{1,3}(\\.[0-9]{1,3}){3}|\\[[0-9a-f:.]+]");
 
   private final String scheme;

@@ -300,7 +300,7 @@ final class Foundation implements AutoCloseable {
     if (operators != null) openToOthers(made, probes, deadlines);
   }
 
-  /** Opens the admin API's port for other machines: TLS in front of an HTTP server on loopback, which answers nobody else. */
+  /** Opens the admin API's port for other machines: TLS in front of an HTTP server on loopback, which answers only what comes that way. */
   private void openToOthers(AdminApi made, Probes probes, Deadlines deadlines) {
     AdminServer behind = opening(AdminServer.startHealth(loopback(0), probes::unhealthy, probes::unready));
     AdminFront front;

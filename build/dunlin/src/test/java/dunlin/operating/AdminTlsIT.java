@@ -230,7 +230,7 @@ class AdminTlsIT {
     assertThat(status("/api/v1/status", "Bearer wrong")).isEqualTo(401);
     int refused = 0;
     // A minute may end in between, so that the count begins anew.
-    while (refused <= 2 * FAILURES_MAX + 1 && status("/api/v1/status", basic(refused % 2 == 0 ? "vera" : "nobody", "wrong " + refused)) == 401) refused++;
+    while (refused <= 2 * FAILURES_MAX + 1 && status("/api/v1/status", basic(refused % 2 == 0 ? "vera" : "unknown", "wrong " + refused)) == 401) refused++;
 
     assertThat(refused).isBetween(FAILURES_MAX, 2 * FAILURES_MAX);
     HttpResponse<String> right = send("GET", "/api/v1/status", null, basic("vera", PASSWORD));

@@ -177,7 +177,7 @@ final class LocalReplicaSet {
       try {
         data.notes().write(id, first == null);
         range.open(memory, threads.apply("open-" + id));
-        mayVote = !joining && first == null; // nobody else counts on the vote of the only peer
+        mayVote = !joining && first == null; // no other peer counts on its vote
         serving.add(RaftGroup.valueOf(range.group(), initial), deadline);
         range.startProposing(serving.server());
         show(range);

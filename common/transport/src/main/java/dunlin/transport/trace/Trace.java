@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 public final class Trace {
   /*
    * Owner: any thread notes events, mostly event loops; threads of operators read. Both hold the lock for a few operations.
-   * Bounds: EVENTS_MAX events of BYTES_MAX bytes. Full: the oldest gives way, and a reader who comes too late is told how many are missing. EVENTS_A_SECOND
+   * Bounds: EVENTS_MAX events of BYTES_MAX bytes. Full: the oldest gives way, and a reader who comes too late learns how many are missing. EVENTS_A_SECOND
    * events are taken in each second, so that a trace of everything does not slow the node down. The rest of a second is left out and counted, before anything
    * is made of it; so what is taken has no gaps but at ends of seconds.
    */

@@ -53,7 +53,7 @@ record TraceCriteria(String tenant, String client, String topic, String address)
   /**
    * The criteria in the form in which they cost least.
    *
-   * @param hash of the client identifier: texts keep theirs, so that most clients are told apart by a number
+   * @param hash of the client identifier: texts keep theirs, so that most clients are distinguished by a number
    */
   record Question(String tenant, String client, int hash, @Nullable TopicMatch topic, @Nullable InetAddress address) {
     /** Whether publisher or client at the hop meet the criteria, whatever the topic. */
