@@ -65,7 +65,7 @@ class RangeBeanTest {
         assertThatThrownBy(() -> leader.transferLeadership("the other one")).hasMessageContaining("is not a node's id");
         assertThatThrownBy(() -> leader.removePeer(UUID.randomUUID().toString())).hasMessageContaining("it has no replica");
 
-        leader.transferLeadership(to.id().toString());
+        await().atMost(Trio.DEADLINE).ignoreExceptionsMatching(e -> String.valueOf(e.getMessage()).endsWith("it does not answer")).untilAsserted(() -> leader.transferLeadership(to.id().toString()));
 
         assertThat(trio.leader()).isSameAs(to);
         assertThat(follower.getRole()).isEqualTo("leader");

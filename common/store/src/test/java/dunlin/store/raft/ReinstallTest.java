@@ -123,7 +123,7 @@ class ReinstallTest {
       assertThat(behind.meters.get("dunlin.store.install.bytes").counter().count()).isPositive();
       assertThat(behind.logic.opened).as("the logic was opened on the snapshot").isEqualTo(2);
       assertThat(behind.logic.rowsAtOpen).anyMatch(row -> row.startsWith("after="));
-      trio.leader().range().transferLeadership(behind.id(), Trio.DEADLINE);
+      trio.letLead(behind);
       assertThat(trio.apply(new Append("after", "!"))).isEqualTo("b".repeat(120) + "!");
       behind.close();
       behind.restart();
@@ -160,7 +160,7 @@ class ReinstallTest {
       assertThat(old.snapshotsAsked).as("a snapshot that is ready is not fetched again").hasValue(1);
       assertThat(old.meters.get("dunlin.store.install.waiting").gauge().value()).isZero();
       assertThat(new RowsDirectory(rows(old)).ready()).doesNotExist();
-      trio.leader().range().transferLeadership(old.id(), Trio.DEADLINE);
+      trio.letLead(old);
       assertThat(trio.apply(new Append("after", "!"))).isEqualTo("b".repeat(120) + "!");
     }
   }
@@ -199,7 +199,7 @@ class ReinstallTest {
     try (var trio = start()) {
       for (int term = 0; term < 12; term++) {
         for (int i = 0; i < 10; i++) trio.apply(new Append("row", "a"));
-        trio.leader().range().transferLeadership(trio.followers().getFirst().id(), Trio.DEADLINE);
+        trio.letLead(trio.followers().getFirst());
       }
       for (int i = 0; i < 60; i++) trio.apply(new Append("row", "b"));
       for (var node : trio.nodes) await().atMost(Trio.DEADLINE).until(() -> firstSegment(node) > 0);
@@ -219,9 +219,8 @@ class ReinstallTest {
       await().atMost(Trio.DEADLINE).until(() -> behind.snapshotsAsked.get() > 0);
 
       behind.snapshotsHeld = new CountDownLatch(0); // the next one does not wait
-      var silent = trio.leader();
       var next = trio.followers().stream().filter(node -> node != behind).findFirst().orElseThrow();
-      silent.range().transferLeadership(next.id(), Trio.DEADLINE);
+      trio.letLead(next);
       await().atMost(Trio.DEADLINE.dividedBy(2)).untilAsserted(() -> assertThat(behind.rows()).isEqualTo(next.rows()));
     }
   }
@@ -281,7 +280,7 @@ class ReinstallTest {
       rejoin(trio, damagedRows);
 
       // Healthy again: any two of them can continue.
-      trio.leader().range().transferLeadership(damagedLog.id(), Trio.DEADLINE);
+      trio.letLead(damagedLog);
       trio.nodes.stream().filter(node -> node != damagedLog && node != damagedRows).forEach(Trio.Node::close);
       trio.apply(new Put("last", ""));
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(damagedRows.rows()).hasSize(61));

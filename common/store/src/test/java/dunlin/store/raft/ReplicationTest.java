@@ -78,7 +78,7 @@ class ReplicationTest {
   void aLeaderIsPreferredUntilThePeersAreChangedAndKeepsLeading() {
     try (var trio = Trio.start(directory)) {
       var next = trio.followers().getFirst();
-      trio.leader().range().transferLeadership(next.id(), Trio.DEADLINE);
+      trio.letLead(next);
       await().atMost(Trio.DEADLINE).until(() -> trio.leader() == next && next.range().status().configuration() >= 0);
       assertThat(next.range().status().peers()).filteredOn(peer -> peer.priority() > 0).hasSize(1);
 
@@ -257,7 +257,7 @@ class ReplicationTest {
       var seen = new CopyOnWriteArrayList<Boolean>();
       to.range().onLeadership(seen::add);
 
-      from.range().transferLeadership(to.id(), Trio.DEADLINE);
+      trio.letLead(to);
 
       assertThat(trio.leader()).isSameAs(to);
       assertThat(seen).containsExactly(false, true);
@@ -305,7 +305,7 @@ class ReplicationTest {
       assertThat(leaving.data.resolve("ranges").resolve(Trio.RANGE.uuid().toString())).doesNotExist();
       assertThat(leaving.store().stored()).isEmpty();
       leaving.replica = null;
-      trio.leader().range().transferLeadership(fourth.id(), Trio.DEADLINE);
+      trio.letLead(fourth);
       trio.apply(new Put("late", ""));
       assertThat(fourth.rows()).hasSize(31);
 

@@ -253,6 +253,18 @@ public final class Trio implements AutoCloseable {
     return nodes.stream().filter(node -> node != leader && node.running != null).toList();
   }
 
+  /** Lets a follower lead. On a busy machine a leader may not have heard from it for so long that it refuses; it is asked again then. */
+  public void letLead(Node follower) {
+    await()
+        .atMost(DEADLINE)
+        .ignoreExceptionsMatching(e -> e instanceof StoreException && String.valueOf(e.getMessage()).endsWith("it does not answer"))
+        .until(
+            () -> {
+              leader().range().transferLeadership(follower.id(), DEADLINE);
+              return true;
+            });
+  }
+
   /** Proposes on the leader; retries as long as it was surely not done. */
   public String apply(Command command) {
     long until = System.nanoTime() + DEADLINE.toNanos();

@@ -97,7 +97,7 @@ class ServedReplicaTest {
       assertThat(propose(range, "a").get(60, TimeUnit.SECONDS)).isEqualTo("a");
       var leader = trio.leader();
       var next = trio.nodes.stream().filter(node -> node != leader).findFirst().orElseThrow();
-      leader.range().transferLeadership(next.id(), PATIENCE);
+      trio.letLead(next);
 
       assertThat(propose(range, "b").get(60, TimeUnit.SECONDS)).isEqualTo("ab");
       var caughtUp = new CompletableFuture<UUID>();

@@ -68,7 +68,7 @@ class WhileLeadingTest {
       awaitServedByTheLeader(trio, all);
       for (int turn = 0; turn < 3; turn++) {
         var next = trio.nodes.get((trio.nodes.indexOf(trio.leader()) + 1) % trio.nodes.size());
-        trio.leader().range().transferLeadership(next.id(), PATIENCE);
+        trio.letLead(next);
         awaitServedByTheLeader(trio, all);
       }
       assertThat(all).allSatisfy(each -> assertThat(each.overlaps).hasValue(0));
