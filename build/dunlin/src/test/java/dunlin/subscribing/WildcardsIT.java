@@ -278,13 +278,17 @@ class WildcardsIT {
       IMqttMessageListener listener = (topic, message) -> arrived.add(topic.substring(root.length()) + message.isRetained());
       var properties = new MqttProperties();
       properties.setSubscriptionIdentifiers(List.of(1)); // without one, Paho itself fails
-      client.subscribe(new MqttSubscription[] {kept, cleared}, null, null, listener, properties).waitForCompletion();
+      // A message that comes live while retained messages are still read for its subscription may come a second time as a retained one.
+      var read = new MqttSubscription(root + "/read", 1);
+      publisher.publish(root + "/read", 1, "0", true).join();
+      client.subscribe(new MqttSubscription[] {kept, cleared, read}, null, null, listener, properties).waitForCompletion();
+      await().atMost(TestBroker.SOON).until(() -> arrived.remove("/readtrue"));
 
       publisher.publish(root + "/kept", 1, "1", true).join();
       publisher.publish(root + "/cleared", 1, "2", true).join();
       publisher.publish(root + "/kept", 1, "3", false).join();
 
-      await().atMost(TestBroker.SOON).until(() -> arrived.size() == 3);
+      await().atMost(TestBroker.SOON).untilAsserted(() -> assertThat(arrived).hasSize(3));
       assertThat(arrived).containsExactlyInAnyOrder("/kepttrue", "/clearedfalse", "/keptfalse");
     } finally {
       client.disconnect().waitForCompletion();
