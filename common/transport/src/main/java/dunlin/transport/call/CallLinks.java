@@ -56,7 +56,7 @@ public final class CallLinks implements AutoCloseable {
   private final AtomicLong lost = new AtomicLong();
   private final CompletableFuture<Void> taken = new CompletableFuture<>();
 
-  /** The link that calls go to, which may be yet to be dialled; null before the first one. Written by the links' thread. */
+  /** The link that calls go to, which may be yet to be dialled; null before the first one. Written by begin(), and then by the links' thread. */
   private volatile @Nullable CallStream present;
 
   private volatile boolean reached; // written by the links' thread
@@ -90,9 +90,10 @@ public final class CallLinks implements AutoCloseable {
     load = new CallLoad(bounds);
   }
 
-  /** Begins the first link. Completes on the links' thread when the tier has taken one for the first time. Any thread, once. */
+  /** Begins the first link, for which all later calls wait. Completes on the links' thread when the tier has taken one for the first time. Any thread, once. */
   public CompletableFuture<Void> begin() {
-    owner.execute(() -> dial(next()));
+    var first = next();
+    owner.execute(() -> dial(first));
     return taken;
   }
 
