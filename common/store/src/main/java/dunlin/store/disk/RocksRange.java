@@ -392,8 +392,8 @@ public final class RocksRange implements RangeReader {
       batch.clear();
       if (end != null && Arrays.compareUnsigned(cut, end) < 0) batch.deleteRange(cut, end);
       batch.put(POSITION_KEY, new Head(position, lower).toBytes());
+      placed = lower; // before the rows go, so that a reader who misses one sees that the keys have changed
       db.write(writeOptions, batch);
-      placed = lower;
       written = position;
       deleted.incrementAndGet();
     } catch (RocksDBException e) {
