@@ -26,10 +26,18 @@ import dunlin.inbox.remote.RemoteInbox;
 import dunlin.inbox.remote.SessionLinks;
 import dunlin.inbox.server.FrontendLinks;
 import dunlin.inbox.server.InboxServer;
+import dunlin.model.Publication;
+import dunlin.model.ReasonCode;
 import dunlin.model.ShardId;
 import dunlin.retain.RetainClient;
+import dunlin.retain.RetainRangeClient;
+import dunlin.retain.RetainReplica;
 import dunlin.retain.remote.RemoteRetain;
 import dunlin.retain.remote.RetainCalls;
+import dunlin.retain.remote.RetainRouter;
+import dunlin.store.KeyInterval;
+import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeId;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
 import dunlin.transport.call.CallBounds;
@@ -174,11 +182,41 @@ public final class WiredTiers implements TierConnections {
   public RetainClient retain(RetainClient retain) {
     var here = thread("retained-of-frontend");
     var there = thread("retained-of-tier");
-    var network = network("retained messages", here, new Called(there, RetainCalls.receiver(there, CALLS, retain, meters)));
-    var remote = new RemoteRetain(NODE, 1, network, here, CALLS, MESSAGE_MAX, meters);
-    ends(remote::close);
-    remote.begin().orTimeout(TestBroker.SOON.toSeconds(), TimeUnit.SECONDS).join();
-    return remote;
+    var network = network("retained messages", here, new Called(there, RetainCalls.receiver(there, CALLS, new OnlyRange(retain))));
+    var router = new RetainRouter(_ -> new RemoteRetain(NODE, 1, network, here, CALLS, MESSAGE_MAX), timer, CALLS.answersMax(), MESSAGE_MAX, meters);
+    ends(router::close);
+    router.ranges(List.of(OnlyRange.DESCRIPTOR));
+    router.begin().orTimeout(TestBroker.SOON.toSeconds(), TimeUnit.SECONDS).join();
+    return router;
+  }
+
+  /** A retain tier as the only range of a cluster, at its first epoch. */
+  private record OnlyRange(RetainClient retain) implements RetainRangeClient {
+    static final RangeDescriptor DESCRIPTOR =
+        new RangeDescriptor(RangeId.firstOf(RetainReplica.KIND).uuid(), RetainReplica.KIND, KeyInterval.all(), 1, List.of(ANYBODY), null);
+
+    @Override
+    public CompletableFuture<ReasonCode> set(long epoch, Publication message) {
+      var answer = new CompletableFuture<ReasonCode>();
+      retain.set(message, answer::complete);
+      return answer;
+    }
+
+    @Override
+    public CompletableFuture<RetainClient.Page> find(
+        long epoch, String tenant, String filter, RetainClient.@Nullable Cursor after, int messagesMax, int bytesMax) {
+      return retain.find(tenant, filter, after, messagesMax, bytesMax);
+    }
+
+    @Override
+    public CompletableFuture<Listing> list(long epoch, byte[] prefix, byte[] from, int max) {
+      throw new UnsupportedOperationException("operators ask the tier itself");
+    }
+
+    @Override
+    public CompletableFuture<Sums> sums() {
+      return retain.count().thenApply(messages -> new Sums(messages, 0, 0));
+    }
   }
 
   /** One for all callers. */

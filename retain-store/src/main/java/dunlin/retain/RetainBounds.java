@@ -1,7 +1,7 @@
 package dunlin.retain;
 
 /**
- * Limits of retained messages, for all ranges of a node together; in a command, for its range. A message beyond them is
+ * Limits of retained messages, for all ranges together; in a command, for its range. A message beyond them is
  * refused with 0x97, and the topic's present message stays.
  *
  * @param messagesMax topics with a message

@@ -4,8 +4,9 @@ import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
+import dunlin.retain.RetainRangeClient.Listing;
+import dunlin.retain.RetainRangeClient.Row;
 import dunlin.runtime.LogText;
-import dunlin.store.RangeReader;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
@@ -14,17 +15,17 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Lists and deletes retained messages for an operator. */
-final class RetainOperations implements RetainedMessagesMXBean {
+public final class RetainOperations implements RetainedMessagesMXBean {
   /*
    * A deletion goes through the log like a client's empty message [MQTT-3.3.1-6], and in order with these.
    *
    * Owner: any thread that may block.
-   * Bounds: PAGE_MAX topics at a time, listed or being deleted. Pages come from the index; a listing reads the rows for
-   * their sizes.
+   * Bounds: PAGE_MAX topics at a time, listed or being deleted. They come from the index; rows are read for their sizes.
    * Failure: a deletion that the range refuses ends the operation with its reason; earlier deletions stay.
    */
   private static final Logger log = LoggerFactory.getLogger(RetainOperations.class);
@@ -35,80 +36,59 @@ final class RetainOperations implements RetainedMessagesMXBean {
   /** Bytes of a payload that are shown. */
   private static final int PAYLOAD_MAX = 65_536;
 
-  private final TopicRanges ranges;
-  private final List<RetainRangeServer> servers;
   private final RetainClient client;
+  private final Lister lister;
+  private final LongSupplier topics;
 
-  /** The keys of a page that are in one range. */
-  private record Part(RetainRangeServer server, List<byte[]> keys) {}
+  /** Lists the keys that begin with a prefix, from a key on, a part at a time. */
+  @FunctionalInterface
+  public interface Lister {
+    CompletableFuture<Listing> list(byte[] prefix, byte[] from, int max);
+  }
+
+  private RetainOperations(RetainClient client, Lister lister, LongSupplier topics) {
+    this.client = client;
+    this.lister = lister;
+    this.topics = topics;
+  }
 
   /**
-   * @param servers one for each range
-   * @param client deletes the messages
+   * The operations on a retain tier.
+   *
+   * @param client reads and deletes messages
+   * @param topics how many topics have a message; answers at once
    */
-  RetainOperations(TopicRanges ranges, List<RetainRangeServer> servers, RetainClient client) {
-    this.ranges = ranges;
-    this.servers = servers;
-    this.client = client;
+  public static RetainedMessagesMXBean over(RetainClient client, Lister lister, LongSupplier topics) {
+    return new RetainOperations(client, lister, topics);
   }
 
   @Override
   public long getTopics() {
-    return client.count().join();
+    return topics.getAsLong();
   }
 
   @Override
   public List<RetainedRow> list(String tenant, String prefix, String after, int max) {
     require(max, PAGE_MAX);
-    var listed = new ArrayList<RetainedRow>();
-    for (Part part : page(tenant, prefix, after, max)) {
-      var rows = part.server().reading(reader -> part.keys().stream().map(key -> row(key, reader)).toList());
-      listed.addAll(await(rows, "retained messages were not read"));
-    }
-    return listed;
+    return page(tenant, prefix, after, max).stream().map(row -> new RetainedRow(TopicKeys.topic(row.key()), row.bytes())).toList();
   }
 
-  private static RetainedRow row(byte[] key, RangeReader rows) {
-    byte[] row = rows.get(key);
-    return new RetainedRow(TopicKeys.topic(key), row == null ? 0 : row.length);
-  }
-
-  /** A page of keys behind a topic. */
-  private List<Part> page(String tenant, String prefix, String after, int max) {
+  /** A page behind a topic. It is full, or the last one. */
+  private List<Row> page(String tenant, String prefix, String after, int max) {
     byte[] beginning = TopicKeys.of(tenant, prefix);
-    byte[] target = beginning;
+    byte[] from = beginning;
     if (!after.isEmpty()) {
       byte[] last = TopicKeys.of(tenant, after);
       // A topic that sorts before the prefix does not move the start of the page.
-      if (Arrays.compareUnsigned(last, beginning) >= 0) target = following(last);
+      if (Arrays.compareUnsigned(last, beginning) >= 0) from = TopicKeys.following(last);
     }
-    var parts = new ArrayList<Part>();
-    int left = max;
-    for (int i = ranges.of(target, target.length); i < ranges.count() && left > 0; i++) {
-      var keys = keys(servers.get(i).applied().index(), beginning, target, left);
-      if (!keys.isEmpty()) parts.add(new Part(servers.get(i), keys));
-      left -= keys.size();
+    var rows = new ArrayList<Row>();
+    while (from != null && rows.size() < max) {
+      var listing = await(lister.list(beginning, from, max - rows.size()), "retained messages were not read");
+      rows.addAll(listing.rows());
+      from = listing.next();
     }
-    return parts;
-  }
-
-  /** Keys with this prefix, from the given key on. */
-  private static List<byte[]> keys(TopicIndex index, byte[] beginning, byte[] from, int max) {
-    var keys = new ArrayList<byte[]>();
-    var walk = index.walk();
-    byte[] target = from;
-    while (keys.size() < max && walk.seek(target, target.length)) {
-      byte[] key = walk.copy();
-      if (key.length < beginning.length || !Arrays.equals(key, 0, beginning.length, beginning, 0, beginning.length)) break;
-      keys.add(key);
-      target = following(key);
-    }
-    return keys;
-  }
-
-  /** The lowest key that sorts after this one. */
-  private static byte[] following(byte[] key) {
-    return Arrays.copyOf(key, key.length + 1);
+    return rows;
   }
 
   /** A message without a payload. */
@@ -125,11 +105,9 @@ final class RetainOperations implements RetainedMessagesMXBean {
       while (deleted < max) {
         var page = page(tenant, prefix, after, Math.min(PAGE_MAX, max - deleted));
         if (page.isEmpty()) break;
-        for (Part part : page) {
-          deleteAll(tenant, part.keys());
-          deleted += part.keys().size();
-          after = TopicKeys.topic(part.keys().getLast());
-        }
+        deleteAll(tenant, page.stream().map(Row::key).toList());
+        deleted += page.size();
+        after = TopicKeys.topic(page.getLast().key());
       }
     } finally {
       log.info("An operator has deleted {} retained messages of topics that begin with {}", deleted, LogText.quoted(prefix));
@@ -153,7 +131,7 @@ final class RetainOperations implements RetainedMessagesMXBean {
   public boolean deleteOne(String tenant, String topic) {
     requireName(topic);
     byte[] key = TopicKeys.of(tenant, topic);
-    boolean present = page(tenant, topic, "", 1).stream().anyMatch(part -> Arrays.equals(part.keys().getFirst(), key));
+    boolean present = page(tenant, topic, "", 1).stream().anyMatch(row -> Arrays.equals(row.key(), key));
     if (!present) return false;
     deleteAll(tenant, List.of(key));
     log.info("An operator has deleted the retained message of {}", LogText.quoted(topic));

@@ -4,6 +4,7 @@ import dunlin.model.Publication;
 import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
 import dunlin.retain.RetainCommand.RemoveExpired;
+import dunlin.retain.index.TopicIndex;
 import dunlin.store.RangeReader;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -5,6 +5,8 @@ import dunlin.retain.RetainCommand.Clear;
 import dunlin.retain.RetainCommand.RemoveExpired;
 import dunlin.retain.RetainCommand.Set;
 import dunlin.retain.RetainResult.Limit;
+import dunlin.retain.index.SizeClass;
+import dunlin.retain.index.TopicIndex;
 import dunlin.store.RangeLogic;
 import dunlin.store.RangeReader;
 import dunlin.store.RangeWriter;

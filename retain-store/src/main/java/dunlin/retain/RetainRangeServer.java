@@ -3,19 +3,23 @@ package dunlin.retain;
 import dunlin.model.ReasonCode;
 import dunlin.retain.RetainClient.Page;
 import dunlin.retain.RetainCommand.RemoveExpired;
+import dunlin.retain.RetainRangeClient.Listing;
+import dunlin.retain.RetainRangeClient.Row;
 import dunlin.store.Completion;
 import dunlin.store.Range;
 import dunlin.store.RangeReader;
 import dunlin.store.StoreException;
+import dunlin.store.WrongEpochException;
 import dunlin.store.serve.ProposalLine;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,7 +34,8 @@ final class RetainRangeServer {
    * REMOVALS_MAX pending removals of expired messages.
    * Failure: beyond WAITING_MAX, messages are answered with 0x97 at once (0x89 would fit better, but is no PUBACK
    * code); a failed proposal with 0x80: the message may or may not be stored. A full queue of readers fails the page.
-   * All are counted. Removals of expired messages are retried by the next round of the sweep.
+   * All are counted. Removals of expired messages are retried by the next round of the sweep. What names another epoch
+   * than the range's own is refused, and surely not done: a range that is split while a page is read refuses the page.
    */
   private static final Logger log = LoggerFactory.getLogger(RetainRangeServer.class);
   private static final int REMOVALS_MAX = 16;
@@ -38,10 +43,16 @@ final class RetainRangeServer {
   /** More than all lanes' default credit, so that publishers are held back before this is full. */
   private static final int WAITING_MAX = 1 << 20;
 
+  /** The longest keys of a listing together, beyond the last one. */
+  private static final int LISTING_BYTES_MAX = 1 << 20;
+
+  /** The epoch of a range that has none. */
+  static final long ALONE = 0;
+
+  private final RetainReplica replica;
   private final RetainRange logic;
   private final Range<RetainCommand, RetainResult> range;
-  private final byte @Nullable [] end;
-  private final ProposalLine<RetainCommand, RetainResult> line;
+  private final ProposalLine<Change, RetainResult> line;
   private final InstantSource clock;
   private final RetainMeters meters;
   private final PendingSets pendingSets = new PendingSets();
@@ -51,12 +62,37 @@ final class RetainRangeServer {
 
   private volatile boolean closed;
 
-  /** @param end the first key of the next range; null when there is none */
-  RetainRangeServer(RetainReplica replica, byte @Nullable [] end, InstantSource clock, RetainMeters meters) {
+  /** A command for the range at an epoch. */
+  private record Change(long epoch, RetainCommand command) {}
+
+  /** The range, as the line in front of it proposes. */
+  private final class Changes implements Range<Change, RetainResult> {
+    @Override
+    public boolean propose(Change change, Completion<RetainResult> completion) {
+      return replica.propose(change.epoch(), change.command(), completion);
+    }
+
+    @Override
+    public boolean whenRoom(Runnable caller) {
+      return range.whenRoom(caller);
+    }
+
+    @Override
+    public RangeReader reader() {
+      return range.reader();
+    }
+
+    @Override
+    public Executor readers() {
+      return range.readers();
+    }
+  }
+
+  RetainRangeServer(RetainReplica replica, InstantSource clock, RetainMeters meters) {
+    this.replica = replica;
     this.range = replica.range();
     this.logic = replica.messages();
-    this.end = end;
-    this.line = new ProposalLine<>(range, WAITING_MAX);
+    this.line = new ProposalLine<>(new Changes(), WAITING_MAX);
     this.clock = clock;
     this.meters = meters;
   }
@@ -78,28 +114,49 @@ final class RetainRangeServer {
 
   /** {@link RetainClient#set} for a topic of this range, as a command. */
   void change(RetainCommand command, Consumer<ReasonCode> answer) {
+    change(
+        ALONE, command,
+        new Completion<>() {
+          @Override
+          public void done(ReasonCode reason) {
+            answer.accept(reason);
+          }
+
+          @Override
+          public void failed(StoreException failure) {
+            answer.accept(ReasonCode.UNSPECIFIED_ERROR);
+          }
+        });
+  }
+
+  /** The same at an epoch. Fails only when the range has another one. */
+  void change(long epoch, RetainCommand command, Completion<ReasonCode> answer) {
     pendingSets.begin();
-    if (!line.propose(command, completing(answer))) {
+    if (!line.propose(new Change(epoch, command), completing(answer))) {
       pendingSets.end();
       meters.refusedBusy.increment();
-      answer.accept(ReasonCode.SERVER_BUSY);
+      answer.done(ReasonCode.SERVER_BUSY);
     }
   }
 
-  private Completion<RetainResult> completing(Consumer<ReasonCode> answer) {
+  private Completion<RetainResult> completing(Completion<ReasonCode> answer) {
     return new Completion<>() {
       @Override
       public void done(RetainResult result) {
         pendingSets.end();
-        answer.accept(counted(result));
+        answer.done(counted(result));
       }
 
       @Override
       public void failed(StoreException failure) {
         pendingSets.end();
+        if (failure instanceof WrongEpochException) {
+          answer.failed(failure);
+          return;
+        }
         log.debug("The outcome of a retained message is unknown: {}", failure.getMessage());
         meters.refusedFailed.increment();
-        answer.accept(ReasonCode.UNSPECIFIED_ERROR);
+        answer.done(ReasonCode.UNSPECIFIED_ERROR);
       }
     };
   }
@@ -122,26 +179,30 @@ final class RetainRangeServer {
   }
 
   /** {@link RetainClient#find} from the seek's position, which is in this range. */
-  CompletableFuture<Page> find(FilterSeek seek, int messagesMax, int bytesMax) {
+  CompletableFuture<Page> find(long epoch, FilterSeek seek, int messagesMax, int bytesMax) {
     var answer = new CompletableFuture<Page>();
-    pendingSets.whenEnded(() -> readSoon(seek, messagesMax, bytesMax, answer));
+    pendingSets.whenEnded(() -> readSoon(epoch, seek, messagesMax, bytesMax, answer));
     return answer;
   }
 
-  private void readSoon(FilterSeek seek, int messagesMax, int bytesMax, CompletableFuture<Page> answer) {
+  private void readSoon(long epoch, FilterSeek seek, int messagesMax, int bytesMax, CompletableFuture<Page> answer) {
     try {
-      range.readers().execute(() -> read(seek, messagesMax, bytesMax, answer));
+      range.readers().execute(() -> read(epoch, seek, messagesMax, bytesMax, answer));
     } catch (RejectedExecutionException e) {
       meters.refusedPages.increment();
       answer.completeExceptionally(new StoreException("retained messages: too many pages are being read", e));
     }
   }
 
-  private void read(FilterSeek seek, int messagesMax, int bytesMax, CompletableFuture<Page> answer) {
+  private void read(long epoch, FilterSeek seek, int messagesMax, int bytesMax, CompletableFuture<Page> answer) {
     RetainPages.Result result;
     long nowMillis = clock.millis();
     try {
-      result = RetainPages.read(logic.index(), range.reader(), end, seek, nowMillis, messagesMax, bytesMax);
+      result = RetainPages.read(logic.index(), range.reader(), replica.end(epoch), seek, nowMillis, messagesMax, bytesMax);
+      var _ = replica.end(epoch); // the rows behind a cut may have gone while the page was read
+    } catch (WrongEpochException e) {
+      answer.completeExceptionally(e);
+      return;
     } catch (RuntimeException e) {
       meters.refusedPages.increment();
       answer.completeExceptionally(
@@ -154,13 +215,37 @@ final class RetainRangeServer {
     answer.complete(result.page());
   }
 
-  /** Reads rows of this range on a reader thread. */
-  <T> CompletableFuture<T> reading(Function<RangeReader, T> what) {
+  /** {@link RetainRangeClient#list}. */
+  CompletableFuture<Listing> list(long epoch, byte[] prefix, byte[] from, int max) {
     try {
-      return CompletableFuture.supplyAsync(() -> what.apply(range.reader()), range.readers());
+      return CompletableFuture.supplyAsync(() -> listing(epoch, prefix, from, max), range.readers());
     } catch (RejectedExecutionException e) {
       return CompletableFuture.failedFuture(new StoreException("retained messages: too many pages are being read", e));
     }
+  }
+
+  private Listing listing(long epoch, byte[] prefix, byte[] from, int max) {
+    var listing = listing(replica.end(epoch), prefix, from, max);
+    var _ = replica.end(epoch); // as above
+    return listing;
+  }
+
+  private Listing listing(byte @Nullable [] end, byte[] prefix, byte[] from, int max) {
+    var rows = range.reader();
+    var walk = logic.index().walk();
+    var listed = new ArrayList<Row>();
+    byte[] next = from;
+    long bytes = 0;
+    while (listed.size() < max && bytes < LISTING_BYTES_MAX) {
+      if (!walk.seek(next, next.length)) return new Listing(listed, end != null && TopicKeys.begins(end, prefix) ? end : null);
+      byte[] key = walk.copy();
+      if (!TopicKeys.begins(key, prefix)) return new Listing(listed, null);
+      byte[] row = rows.get(key);
+      listed.add(new Row(key, row == null ? 0 : row.length));
+      bytes += key.length;
+      next = TopicKeys.following(key);
+    }
+    return new Listing(listed, next);
   }
 
   /** Starts the next step of the sweep for expired messages, unless one is running or the readers are busy with clients' requests. */
@@ -199,7 +284,7 @@ final class RetainRangeServer {
             removals.release();
           }
         };
-    boolean queued = range.propose(new RemoveExpired(nowMillis, keys), completion);
+    boolean queued = replica.propose(replica.epoch(), new RemoveExpired(nowMillis, keys), completion);
     if (!queued) removals.release();
     return queued;
   }

@@ -4,6 +4,7 @@ import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.retain.RetainCommand.Clear;
 import dunlin.retain.RetainCommand.Set;
+import dunlin.retain.RetainRangeClient.Listing;
 import dunlin.store.CommandCodec;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
@@ -20,14 +21,14 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The retain tier of a process that leads all ranges of retained messages. A subscriber finds a message at least as new
+ * The retain tier of a process that runs alone, and so has all ranges of retained messages. A subscriber finds a message at least as new
  * as any acknowledged before its request, and never an older one than it has found before.
  */
 public final class RetainServer implements RetainClient, AutoCloseable {
   /*
    * A topic is in one range. A page is from one range, the one that may hold the filter's next matching topic
    * (FilterSeek): a filter only visits ranges that may have a match. The cursor is a key, and so identifies the range
-   * as well. A single node has one range.
+   * as well. Outside of tests there is one range.
    *
    * Owner: none; called by any thread. The scheduler's thread only starts the sweep.
    * Bounds: see RetainRangeServer. RetainBounds are for all ranges of the node together (SharedBounds), and so is the
@@ -68,12 +69,6 @@ public final class RetainServer implements RetainClient, AutoCloseable {
     return new RetainServer(store::range, List.of(), settings, registry, clock, scheduler);
   }
 
-  /** Serves the only range of retained messages of a cluster, for one leadership of this node. */
-  public static RetainServer leading(
-      RetainReplica replica, RetainSettings settings, MeterRegistry registry, InstantSource clock, ScheduledExecutorService scheduler) {
-    return new RetainServer(List.of(replica), new TopicRanges(List.of()), settings, registry, clock, scheduler);
-  }
-
   /**
    * Creates a server and its ranges.
    *
@@ -86,32 +81,23 @@ public final class RetainServer implements RetainClient, AutoCloseable {
       MeterRegistry registry,
       InstantSource clock,
       ScheduledExecutorService scheduler) {
-    this(declare(store, cuts.size() + 1), new TopicRanges(cuts), settings, registry, clock, scheduler);
-  }
-
-  private RetainServer(
-      List<RetainReplica> replicas,
-      TopicRanges ranges,
-      RetainSettings settings,
-      MeterRegistry registry,
-      InstantSource clock,
-      ScheduledExecutorService scheduler) {
     this.settings = settings;
     this.scheduler = scheduler;
     this.meters = new RetainMeters(registry);
-    this.ranges = ranges;
+    this.ranges = new TopicRanges(cuts);
     var made = new ArrayList<RetainRangeServer>();
-    for (int i = 0; i < ranges.count(); i++) made.add(new RetainRangeServer(replicas.get(i), ranges.end(i), clock, meters));
+    for (var replica : declare(store, ranges)) made.add(new RetainRangeServer(replica, clock, meters));
     this.servers = List.copyOf(made);
     this.shared = new SharedBounds(settings.bounds(), servers.stream().map(RetainRangeServer::applied).toList());
     meters.show(servers, settings.bounds());
   }
 
-  private static List<RetainReplica> declare(RangeOpener store, int count) {
-    var made = new ArrayList<RetainReplica>(count);
-    for (int i = 0; i < count; i++) {
+  private static List<RetainReplica> declare(RangeOpener store, TopicRanges ranges) {
+    var made = new ArrayList<RetainReplica>(ranges.count());
+    for (int i = 0; i < ranges.count(); i++) {
       var messages = new RetainRange();
-      made.add(new RetainReplica(store.range(i == 0 ? RetainReplica.KIND : RetainReplica.KIND + "-" + i, new RetainCodec(), messages), messages));
+      var range = store.range(i == 0 ? RetainReplica.KIND : RetainReplica.KIND + "-" + i, new RetainCodec(), messages);
+      made.add(RetainReplica.alone(range, messages, ranges.end(i)));
     }
     return made;
   }
@@ -154,21 +140,28 @@ public final class RetainServer implements RetainClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Long> count() {
-    return CompletableFuture.completedFuture(servers.stream().mapToLong(server -> server.applied().index().size()).sum());
+    return CompletableFuture.completedFuture(topics());
   }
 
   @Override
   public CompletableFuture<Page> find(
       String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) {
     if (messagesMax < 1) throw new IllegalArgumentException("a page of " + messagesMax + " messages");
-    FilterSeek seek = new FilterSeek(tenant, filter);
-    if (after != null) seek.from(after.key());
-    return servers.get(ranges.of(seek.target(), seek.targetLength())).find(seek, messagesMax, bytesMax);
+    FilterSeek seek = TopicKeys.seek(tenant, filter, after);
+    return servers.get(ranges.of(seek.target(), seek.targetLength())).find(RetainRangeServer.ALONE, seek, messagesMax, bytesMax);
+  }
+
+  private CompletableFuture<Listing> list(byte[] prefix, byte[] from, int max) {
+    return servers.get(ranges.of(from, from.length)).list(RetainRangeServer.ALONE, prefix, from, max);
+  }
+
+  private long topics() {
+    return servers.stream().mapToLong(server -> server.applied().index().size()).sum();
   }
 
   /** The operations on retained messages for operators. */
   public RetainedMessagesMXBean operations() {
-    return new RetainOperations(ranges, servers, this);
+    return RetainOperations.over(this, this::list, this::topics);
   }
 
   /** Sweeps the next range for expired messages; scheduled by {@link #start}. */

@@ -1,5 +1,6 @@
 package dunlin.retain;
 
+import dunlin.retain.index.SizeClass;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToLongFunction;

@@ -1,12 +1,14 @@
 package dunlin.retain;
 
 import dunlin.model.Publication;
+import dunlin.retain.RetainClient.Cursor;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /** The keys of rows and of the topic index: a tenant and a topic name, such that every branch of the topic tree is one interval. */
-final class TopicKeys {
+public final class TopicKeys {
   /*
    * Layout: length of the tenant (2 bytes) | tenant | topic name with 0x00 for each '/'.
    *
@@ -31,7 +33,8 @@ final class TopicKeys {
     return prefix;
   }
 
-  static byte[] of(Publication message) {
+  /** The key of a message's topic, which has one ({@link #hasKey}). */
+  public static byte[] of(Publication message) {
     byte[] tenant = encodedTenant(message.tenant());
     byte[] key = new byte[LENGTH_BYTES + tenant.length + message.topicLength()];
     int at = writePrefix(tenant, key);
@@ -53,10 +56,31 @@ final class TopicKeys {
   }
 
   /** Whether the message's topic name has a unique key: it has no U+0000. */
-  static boolean hasKey(Publication message) {
+  public static boolean hasKey(Publication message) {
     byte[] body = message.body();
     for (int i = 0; i < message.topicLength(); i++) if (body[i] == SEPARATOR) return false;
     return true;
+  }
+
+  /** The lowest key of which a page of {@link RetainClient#find} may have the message: it says which range has to be asked. */
+  public static byte[] first(String tenant, String filter, @Nullable Cursor after) {
+    var seek = seek(tenant, filter, after);
+    return Arrays.copyOf(seek.target(), seek.targetLength());
+  }
+
+  static FilterSeek seek(String tenant, String filter, @Nullable Cursor after) {
+    var seek = new FilterSeek(tenant, filter);
+    if (after != null) seek.from(after.key());
+    return seek;
+  }
+
+  static boolean begins(byte[] key, byte[] prefix) {
+    return key.length >= prefix.length && Arrays.equals(key, 0, prefix.length, prefix, 0, prefix.length);
+  }
+
+  /** The lowest key that sorts after this one. */
+  static byte[] following(byte[] key) {
+    return Arrays.copyOf(key, key.length + 1);
   }
 
   /** The tenant of a row's key. */

@@ -8,6 +8,7 @@ import dunlin.retain.RetainCommand.RemoveExpired;
 import dunlin.retain.RetainCommand.Set;
 import dunlin.retain.RetainResult.Limit;
 import dunlin.retain.RetainResult.Removed;
+import dunlin.retain.index.SizeClass;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;

@@ -2,6 +2,7 @@ package dunlin.retain;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.retain.index.SizeClass;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 

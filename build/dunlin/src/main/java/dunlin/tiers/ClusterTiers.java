@@ -28,10 +28,12 @@ import dunlin.links.LinkDialler;
 import dunlin.links.LinkPeer;
 import dunlin.links.LinkService;
 import dunlin.model.ShardId;
+import dunlin.placement.PlacedRange;
 import dunlin.retain.RetainClient;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainSettings;
 import dunlin.retain.remote.RemoteRetain;
+import dunlin.retain.remote.RetainRouter;
 import dunlin.runtime.Surroundings;
 import dunlin.runtime.metrics.NodeBeans;
 import dunlin.store.RangeLogic;
@@ -65,8 +67,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ClusterTiers implements AutoCloseable {
   /*
-   * There is one range of routes, one of retained messages and one of sessions, and where the setting asks for it one of users, roles and bans; any node may lead
-   * each of them. All messages between tiers cross links, also between tiers of the same node.
+   * There is one range of routes, one of sessions, and where the setting asks for it one of users, roles and bans. Retained messages have one or more, which are split while the cluster
+   * runs. Any node may lead each of them. All messages between tiers cross links, also between tiers of the same node.
    *
    * Owner: any thread. Each kind of link that the frontend opens has a thread of its own.
    * Bounds: those of lanes, calls and links.
@@ -112,7 +114,7 @@ public final class ClusterTiers implements AutoCloseable {
   private final int shards;
   private final RemoteRoutes routesOfClients;
   private final RemoteRoutes routesOfSessions;
-  private final RemoteRetain retained;
+  private final RetainRouter retained;
   private final SessionLinks sessions;
   private final @Nullable RemoteAccess access; // none where clients are not judged by users
   private volatile @Nullable Cluster cluster;
@@ -135,8 +137,7 @@ public final class ClusterTiers implements AutoCloseable {
     routesOfClients = routes("clients", node);
     routesOfSessions = routes("sessions", node);
     var calls = accepted.thread("retained-of-clients");
-    retained =
-        new RemoteRetain(node, parts.frontend().identity().incarnation(), network(RetainReplica.KIND, LinkNames.RETAINED, calls), calls, LedTiers.CALLS, MESSAGE_MAX, parts.meters());
+    retained = new RetainRouter(range -> retained(range, node, calls), parts.timer(), LedTiers.CALLS.answersMax(), MESSAGE_MAX, parts.meters());
     var ofSessions = accepted.thread("sessions-of-clients");
     sessions =
         new SessionLinks(
@@ -144,6 +145,11 @@ public final class ClusterTiers implements AutoCloseable {
             opening -> dialler.leader(SessionReplica.KIND, this::leased, LinkNames.SESSIONS, opening.encode(), ofSessions), ofSessions,
             RemoteInbox.Bounds.defaults(MESSAGE_MAX));
     access = users.enabled() ? access(node) : null;
+  }
+
+  private RemoteRetain retained(UUID range, String node, Executor thread) {
+    CallLinks.Network network = opening -> dialler.leader(range, LinkNames.retained(range), opening.encode(), thread);
+    return new RemoteRetain(node, parts.frontend().identity().incarnation(), network, thread, LedTiers.CALLS, MESSAGE_MAX);
   }
 
   private RemoteAccess access(String node) {
@@ -183,17 +189,17 @@ public final class ClusterTiers implements AutoCloseable {
 
   private List<RangeKind<?, ?, ?>> kinds() {
     return List.of(
-        undivided(RouteReplica.kind((replica, routes) -> opened(RouteReplica.KIND, replica, () -> led.serveRoutes(replica, routes, cluster())))),
-        undivided(RetainReplica.kind((replica, messages) -> opened(RetainReplica.KIND, replica, () -> led.serveRetained(replica, messages)))),
+        undivided(RouteReplica.kind((replica, routes) -> opened(replica, () -> led.serveRoutes(replica, routes, cluster())))),
+        RetainReplica.kind((replica, messages) -> opened(replica, () -> led.serveRetained(replica, messages, retained))),
         undivided(
             SessionReplica.kind(
                 shards,
                 (replica, all) ->
                     opened(
-                        SessionReplica.KIND, replica,
+                        replica,
                         () -> led.serveSessions(all, new DistRoutes(RepeatedCalls.of(routesOfSessions), parts.announced()), parts.frontend().wills())))),
         AccessReplica.kind(
-            (replica, rows) -> opened(AccessReplica.KIND, replica, () -> led.serveAccess(replica, rows, parts.routes().wallClock()))));
+            (replica, rows) -> opened(replica, () -> led.serveAccess(replica, rows, parts.routes().wallClock()))));
   }
 
   /** The same kind, without splits: links lead to the one range of a kind. */
@@ -201,8 +207,8 @@ public final class ClusterTiers implements AutoCloseable {
     return new RangeKind<>(kind.name(), kind.codec(), kind.logic(), kind.opened(), _ -> 0);
   }
 
-  private void opened(String kind, Replica<?, ?> replica, WhileLeading.Opener opener) {
-    dialler.replica(kind, replica);
+  private void opened(Replica<?, ?> replica, WhileLeading.Opener opener) {
+    dialler.replica(replica);
     serving.add(WhileLeading.of(replica, opener));
   }
 
@@ -210,6 +216,7 @@ public final class ClusterTiers implements AutoCloseable {
   public void in(Cluster member) {
     cluster = member;
     dialler.in(member);
+    member.watch(map -> retained.ranges(map.ranges().values().stream().map(PlacedRange::range).filter(range -> range.kind().equals(RetainReplica.KIND)).toList()));
   }
 
   private Cluster cluster() {
@@ -267,7 +274,7 @@ public final class ClusterTiers implements AutoCloseable {
     }
   }
 
-  /** The retain tier, whichever node leads it. */
+  /** The retain tier, whichever nodes lead its ranges. */
   public RetainClient retained() {
     return RepeatedCalls.of(retained);
   }
@@ -323,7 +330,7 @@ public final class ClusterTiers implements AutoCloseable {
   public Optional<String> unreached() {
     if (!sessions.isReached()) return Optional.of("the leader of the sessions is not reached");
     if (!routesOfClients.isReached()) return Optional.of("the leader of the routes is not reached");
-    if (!retained.isReached()) return Optional.of("the leader of the retained messages is not reached");
+    if (!retained.isReached()) return Optional.of("a leader of retained messages is not reached");
     return Optional.empty();
   }
 

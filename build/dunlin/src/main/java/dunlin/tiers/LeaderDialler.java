@@ -4,7 +4,6 @@ import dunlin.cluster.Cluster;
 import dunlin.links.LinkDialler;
 import dunlin.links.LinkPeer;
 import dunlin.links.Whereabouts;
-import dunlin.placement.PlacedRange;
 import dunlin.runtime.Surroundings;
 import dunlin.store.RangeId;
 import dunlin.store.Replica;
@@ -31,7 +30,7 @@ final class LeaderDialler {
    */
   private final LinkDialler dialler;
   private final Surroundings routes;
-  private final Map<String, Replica<?, ?>> replicas = new ConcurrentHashMap<>();
+  private final Map<UUID, Replica<?, ?>> replicas = new ConcurrentHashMap<>();
   private final AtomicInteger turn = new AtomicInteger();
   private volatile @Nullable Cluster cluster;
 
@@ -45,9 +44,14 @@ final class LeaderDialler {
     cluster = member;
   }
 
-  /** Adds this node's replica of the only range of a kind; it knows the range's leader. */
-  void replica(String kind, Replica<?, ?> replica) {
-    replicas.put(kind, replica);
+  /** Adds this node's replica of a range; it knows the range's leader. */
+  void replica(Replica<?, ?> replica) {
+    replicas.put(replica.id().uuid(), replica);
+  }
+
+  /** Dials a link to the leader of a range. */
+  SendingStream.Dialler leader(UUID range, String name, byte[] opening, Executor owner) {
+    return leader(range, () -> true, name, opening, owner);
   }
 
   /** Dials a link to the leader of the only range of a kind. */
@@ -57,15 +61,19 @@ final class LeaderDialler {
 
   /** The same, while a condition holds; else the link waits. */
   SendingStream.Dialler leader(String kind, BooleanSupplier condition, String name, byte[] opening, Executor owner) {
-    return handler -> dialler.dial(new LeaderOf(kind, condition), name, opening, owner, handler);
+    return leader(RangeId.firstOf(kind).uuid(), condition, name, opening, owner);
   }
 
-  /** The leader of the only range of a kind, as one link looks for it. */
+  private SendingStream.Dialler leader(UUID range, BooleanSupplier condition, String name, byte[] opening, Executor owner) {
+    return handler -> dialler.dial(new LeaderOf(range, condition), name, opening, owner, handler);
+  }
+
+  /** The leader of a range, as one link looks for it. */
   private final class LeaderOf implements Whereabouts {
     /*
      * Owner: the link's thread asks whom to dial; another one asks whether the link should be given up.
      */
-    private final String kind;
+    private final UUID range;
 
     private final BooleanSupplier condition;
 
@@ -74,8 +82,8 @@ final class LeaderDialler {
 
     private @Nullable UUID dialled;
 
-    LeaderOf(String kind, BooleanSupplier condition) {
-      this.kind = kind;
+    LeaderOf(UUID range, BooleanSupplier condition) {
+      this.range = range;
       this.condition = condition;
     }
 
@@ -84,7 +92,7 @@ final class LeaderDialler {
       if (!condition.getAsBoolean()) return Optional.empty();
       var heard = heardOf();
       named = heard.orElse(null);
-      var to = surely().or(() -> heard.filter(node -> !node.equals(dialled))).or(() -> someVoter(kind));
+      var to = surely().or(() -> heard.filter(node -> !node.equals(dialled))).or(() -> someVoter(range));
       dialled = to.orElse(null);
       return to.flatMap(LeaderDialler.this::peer);
     }
@@ -99,13 +107,13 @@ final class LeaderDialler {
     /** The leader that this node's replica follows; empty where there is none, or no more. */
     @Override
     public Optional<UUID> surely() {
-      var replica = replicas.get(kind);
+      var replica = replicas.get(range);
       return replica == null ? Optional.empty() : replica.status().leader();
     }
 
     private Optional<UUID> heardOf() {
       var member = cluster;
-      return member == null ? Optional.empty() : member.leader(RangeId.firstOf(kind).uuid());
+      return member == null ? Optional.empty() : member.leader(range);
     }
   }
 
@@ -114,11 +122,11 @@ final class LeaderDialler {
     return handler -> dialler.dial(() -> peer(node), name, opening, owner, handler);
   }
 
-  private Optional<UUID> someVoter(String kind) {
+  private Optional<UUID> someVoter(UUID range) {
     var member = cluster;
     if (member == null) return Optional.empty();
-    List<UUID> voters =
-        member.map().ranges().values().stream().map(PlacedRange::range).filter(range -> range.kind().equals(kind)).flatMap(range -> range.peers().stream()).toList();
+    var placed = member.map().ranges().get(range);
+    List<UUID> voters = placed == null ? List.of() : placed.range().peers();
     return voters.isEmpty() ? Optional.empty() : Optional.of(voters.get(Math.floorMod(turn.getAndIncrement(), voters.size())));
   }
 

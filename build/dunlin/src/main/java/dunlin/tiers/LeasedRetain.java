@@ -2,36 +2,36 @@ package dunlin.tiers;
 
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
-import dunlin.retain.RetainClient;
-import dunlin.retain.RetainServer;
+import dunlin.retain.RetainClient.Cursor;
+import dunlin.retain.RetainClient.Page;
+import dunlin.retain.RetainRangeClient;
 import dunlin.store.Replica;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The retained messages of a leader, which are read only while no other node can lead them. */
-final class LeasedRetain implements RetainClient {
-  private final RetainServer server;
-  private final Replica<?, ?> messages;
-
-  /** @param messages this node's replica of the range of retained messages */
-  LeasedRetain(RetainServer server, Replica<?, ?> messages) {
-    this.server = server;
-    this.messages = messages;
+/**
+ * A range of retained messages that this node leads, which is read only while no other node can lead it.
+ *
+ * @param replica this node's replica of the range
+ */
+record LeasedRetain(RetainRangeClient led, Replica<?, ?> replica) implements RetainRangeClient {
+  @Override
+  public CompletableFuture<ReasonCode> set(long epoch, Publication message) {
+    return led.set(epoch, message);
   }
 
   @Override
-  public void set(Publication message, Consumer<ReasonCode> answer) {
-    server.set(message, answer);
+  public CompletableFuture<Page> find(long epoch, String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) {
+    return replica.readBarrier().thenCompose(_ -> led.find(epoch, tenant, filter, after, messagesMax, bytesMax));
   }
 
   @Override
-  public CompletableFuture<Page> find(String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) {
-    return messages.readBarrier().thenCompose(_ -> server.find(tenant, filter, after, messagesMax, bytesMax));
+  public CompletableFuture<Listing> list(long epoch, byte[] prefix, byte[] from, int max) {
+    return replica.readBarrier().thenCompose(_ -> led.list(epoch, prefix, from, max));
   }
 
   @Override
-  public CompletableFuture<Long> count() {
-    return server.count();
+  public CompletableFuture<Sums> sums() {
+    return led.sums();
   }
 }

@@ -22,15 +22,19 @@ import dunlin.inbox.server.FrontendLinks;
 import dunlin.inbox.server.InboxServer;
 import dunlin.inbox.server.SessionReplica;
 import dunlin.links.LinkService;
+import dunlin.retain.RetainOperations;
 import dunlin.retain.RetainReplica;
-import dunlin.retain.RetainServer;
 import dunlin.retain.RetainSettings;
+import dunlin.retain.RetainTier;
 import dunlin.retain.remote.RetainCalls;
+import dunlin.retain.remote.RetainRouter;
 import dunlin.runtime.metrics.NodeBeans;
+import dunlin.store.RangeId;
 import dunlin.store.Replica;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
 import dunlin.transport.call.CallBounds;
+import dunlin.transport.call.CallReceiver;
 import dunlin.transport.lane.LaneLinks;
 import dunlin.transport.lane.RemoteLane;
 import dunlin.transport.lane.SharedWindow;
@@ -39,8 +43,11 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
@@ -55,6 +62,7 @@ final class LedTiers {
    */
   private static final long COMPARE_MILLIS = 250;
   private static final long DRAIN_MILLIS = 1_000;
+  private static final long ASK_MILLIS = 1_000;
   private static final String SESSIONS = "Sessions";
   private static final String RETAINED = "RetainedMessages";
   private static final String ROUTES = "Routes";
@@ -76,6 +84,10 @@ final class LedTiers {
   private final NodeBeans beans;
   private final InstantSource clock;
   private final ScheduledExecutorService timer;
+  private final RetainTier retained;
+
+  /** Of the ranges of retained messages that are led here. */
+  private final List<CallReceiver> retainedCalls = new CopyOnWriteArrayList<>();
 
   /**
    * @param tracer notes what becomes of messages, for operators
@@ -98,6 +110,10 @@ final class LedTiers {
     this.beans = beans;
     this.clock = clock;
     this.timer = timer;
+    retained = new RetainTier(bounds.retain(), meters, clock, timer);
+    Gauge.builder("dunlin.retain.calls.served", retainedCalls, all -> all.stream().mapToInt(CallReceiver::unanswered).sum())
+        .description("Calls of all nodes about retained messages that this node has not answered, as the leader of their ranges")
+        .register(meters);
   }
 
   /**
@@ -159,20 +175,25 @@ final class LedTiers {
     };
   }
 
-  AutoCloseable serveRetained(Replica<?, ?> replica, RetainReplica messages) {
-    var server = RetainServer.leading(messages, bounds.retain(), meters, clock, timer);
-    server.start();
+  /** @param router to all ranges of retained messages */
+  AutoCloseable serveRetained(Replica<?, ?> replica, RetainReplica messages, RetainRouter router) {
+    UUID range = replica.id().uuid();
+    var server = retained.lead(messages, () -> router.elsewhere(range));
+    var asking = timer.scheduleWithFixedDelay(router::ask, 0, ASK_MILLIS, TimeUnit.MILLISECONDS);
     var accepted = new AcceptedLinks(links);
-    var calls = accepted.thread("retained");
-    var retained = new LeasedRetain(server, replica);
-    var opening = new AfterBarrier(replica, timer, () -> accepted.accept(LinkNames.RETAINED, calls, RetainCalls.receiver(calls, CALLS, retained, meters)));
-    beans.register(RETAINED, server.operations());
+    var calls = accepted.thread(LinkNames.retained(range));
+    var receiver = RetainCalls.receiver(calls, CALLS, new LeasedRetain(server, replica));
+    retainedCalls.add(receiver);
+    var opening = new AfterBarrier(replica, timer, () -> accepted.accept(LinkNames.retained(range), calls, receiver));
+    boolean first = range.equals(RangeId.firstOf(RetainReplica.KIND).uuid());
+    if (first) beans.register(RETAINED, RetainOperations.over(router, router::list, router::topics)); // one node answers for all ranges
     return () -> {
-      beans.unregister(RETAINED, Map.of());
+      if (first) beans.unregister(RETAINED, Map.of());
       opening.close();
       accepted.close();
+      asking.cancel(false);
       server.close();
-      unregister(RetainCalls.SERVED);
+      retainedCalls.remove(receiver);
     };
   }
 

@@ -1,5 +1,7 @@
 package dunlin.tiers;
 
+import java.util.UUID;
+
 /**
  * The names of links between nodes. What lane N of a frontend publishes is on lane N everywhere, so that it keeps its order when another node leads. A node
  * with fewer threads has several lanes on each.
@@ -11,9 +13,6 @@ final class LinkNames {
   /** To the leader of the routes: calls that change them. */
   static final String ROUTES = "routes";
 
-  /** To the leader of the retained messages. */
-  static final String RETAINED = "retained";
-
   /** To the leader of the sessions. */
   static final String SESSIONS = "sessions";
 
@@ -21,6 +20,11 @@ final class LinkNames {
   static final String ACCESS = "access";
 
   private LinkNames() {}
+
+  /** To the leader of a range of retained messages. */
+  static String retained(UUID range) {
+    return "retained-" + range;
+  }
 
   /** From a frontend to the leader of the routes: messages. */
   static String lane(int number) {

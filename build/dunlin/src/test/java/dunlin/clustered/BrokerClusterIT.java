@@ -1,5 +1,6 @@
 package dunlin.clustered;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -13,6 +14,8 @@ import dunlin.harness.StayingClients;
 import dunlin.harness.SteadyClients;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.model.Publisher;
+import dunlin.retain.RetainedMessagesMXBean;
+import dunlin.retain.RetainedMessagesMXBean.RetainedRow;
 import dunlin.store.NotLeaderException;
 import dunlin.store.raft.RangeMXBean;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -21,10 +24,16 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Random;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
@@ -341,5 +350,100 @@ class BrokerClusterIT {
         clients.check();
       }
     }
+  }
+
+  private static List<ClusterMXBean.RangeRow> retainedRanges(ClusterMXBean cluster) {
+    return cluster.getRanges().stream().filter(range -> range.kind().equals("retain")).toList();
+  }
+
+  /** Splits the range of retained messages that has a topic, so that the topic is the first one of the upper part, and waits for it. */
+  private static void splitRetained(ClusterMXBean cluster, String topic) {
+    String key = "%04x".formatted(Publisher.DEFAULT_TENANT.length()) + HexFormat.of().formatHex((Publisher.DEFAULT_TENANT + topic.replace('/', '\0')).getBytes(UTF_8));
+    int before = retainedRanges(cluster).size();
+    // Keys of ranges are in hexadecimal: the range is the last one that begins before the cut.
+    var range = retainedRanges(cluster).stream().filter(each -> start(each).compareTo(key) < 0).max(Comparator.comparing(BrokerClusterIT::start)).orElseThrow();
+    await("the split begins").atMost(TestBroker.SOON).ignoreExceptions().until(() -> !cluster.split(range.id(), key).isEmpty());
+    await("the range is split").atMost(TestBroker.SOON).until(() -> retainedRanges(cluster).size() == before + 1 && cluster.getOperations().isEmpty());
+  }
+
+  private static String start(ClusterMXBean.RangeRow range) {
+    String first = range.keys().substring(1, range.keys().indexOf(','));
+    return first.equals("start") ? "" : first;
+  }
+
+  @Test
+  void retainedMessagesStayWhileTheirRangesAreSplitAndMoved() throws JMException {
+    var random = new Random(7);
+    var cluster = bean(queried("dunlin:type=Cluster,*").iterator().next(), ClusterMXBean.class);
+    var publishers = new ArrayList<RawClient>();
+    for (int i = 0; i < NODES; i++) publishers.add(connected(i, Connect.of("splits-" + i).clean().expiry(0)));
+    var kept = new TreeMap<String, String>();
+    int number = 0;
+    publishers.getFirst().publishAndWait("end-of-splits", "end", true);
+    for (String cut : List.of("split/m", "split/t", "split/f")) {
+      var splitting = CompletableFuture.runAsync(() -> splitRetained(cluster, cut));
+      do {
+        // Each client has some of the topics, and several messages on their way, so that a topic's last message is the one that it published last.
+        for (RawClient publisher : publishers) {
+          int first = number % 50_000 + 1;
+          for (int i = 0; i < 10; i++) {
+            int letter = random.nextInt(8) * NODES + publishers.indexOf(publisher);
+            String topic = "split/" + (char) ('a' + letter);
+            publisher.publish(topic, "message " + ++number, 1, first + i, false, true);
+            kept.put(topic, "message " + number);
+          }
+        }
+        for (RawClient publisher : publishers) {
+          for (int i = 0; i < 10; i++) assertThat(publisher.next(RawClient.PUBACK).reason()).isLessThan(0x80);
+        }
+      } while (!splitting.isDone());
+      splitting.join();
+    }
+    assertThat(retainedRanges(cluster)).hasSize(4);
+    assertThat(retained("split/#")).isEqualTo(List.of(kept, kept, kept));
+
+    for (var range : retainedRanges(cluster)) {
+      String next = range.voters().stream().filter(voter -> !voter.equals(range.leader())).findFirst().orElseThrow();
+      await("a transfer begins").atMost(TestBroker.SOON).ignoreExceptions().until(() -> !cluster.transferLeadership(range.id(), next).isEmpty());
+    }
+    await("leaders have moved").atMost(TestBroker.SOON).until(() -> cluster.getOperations().isEmpty());
+    assertThat(publishers.get(1).publishAndWait("split/b", "moved", true)).isLessThan(0x80);
+    kept.put("split/b", "moved");
+    assertThat(retained("split/#")).isEqualTo(List.of(kept, kept, kept));
+    assertThat(retained("+/f")).isEqualTo(Collections.nCopies(NODES, new TreeMap<>(Map.of("split/f", kept.get("split/f")))));
+    publishers.forEach(RawClient::disconnect);
+
+    var operations = retainedOperations();
+    assertThat(operations.list(Publisher.DEFAULT_TENANT, "split/", "", 1_000)).extracting(RetainedRow::topic).containsExactlyElementsOf(kept.keySet());
+    assertThat(operations.delete(Publisher.DEFAULT_TENANT, "split/", 1_000)).isEqualTo(kept.size());
+    assertThat(retained("split/#")).isEqualTo(Collections.nCopies(NODES, new TreeMap<>()));
+  }
+
+  /** The retained messages that a new subscriber of each broker gets. */
+  private List<Map<String, String>> retained(String filter) {
+    return IntStream.range(0, NODES)
+        .<Map<String, String>>mapToObj(
+            broker -> {
+              var found = new TreeMap<String, String>();
+              var subscriber = connected(broker, Connect.of("finds-" + broker).clean().expiry(0));
+              subscriber.subscribe(filter, 0);
+              subscriber.subscribe("end-of-splits", 0);
+              for (var message = subscriber.message(); !message.topic().equals("end-of-splits"); message = subscriber.message()) {
+                assertThat(found.put(message.topic(), message.text())).as("%s came twice", message.topic()).isNull();
+              }
+              subscriber.disconnect();
+              return found;
+            })
+        .toList();
+  }
+
+  /** Those of the broker that answers for all ranges. */
+  private static RetainedMessagesMXBean retainedOperations() {
+    var beans = await("one broker has the operations").atMost(TestBroker.SOON).until(() -> queried("dunlin:type=RetainedMessages,*"), names -> names.size() == 1);
+    return bean(beans.iterator().next(), RetainedMessagesMXBean.class);
+  }
+
+  private static Set<ObjectName> queried(String pattern) throws JMException {
+    return ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName(pattern), null);
   }
 }

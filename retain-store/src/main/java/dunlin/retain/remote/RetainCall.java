@@ -4,11 +4,13 @@ import dunlin.model.Publication;
 import dunlin.retain.RetainClient.Cursor;
 import org.jspecify.annotations.Nullable;
 
-/** What a frontend asks of the retain tier: the calls of {@link dunlin.retain.RetainClient}. */
+/** What a node asks of a range of retained messages: the calls of {@link dunlin.retain.RetainRangeClient}. */
 sealed interface RetainCall {
-  record Set(Publication message) implements RetainCall {}
+  record Set(long epoch, Publication message) implements RetainCall {}
 
-  record Find(String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) implements RetainCall {}
+  record Find(long epoch, String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) implements RetainCall {}
 
-  record Count() implements RetainCall {}
+  record ListKeys(long epoch, byte[] prefix, byte[] from, int max) implements RetainCall {}
+
+  record AskSums() implements RetainCall {}
 }

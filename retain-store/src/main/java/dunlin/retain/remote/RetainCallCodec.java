@@ -4,10 +4,15 @@ import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
+import dunlin.retain.RetainRangeClient.Listing;
+import dunlin.retain.RetainRangeClient.Row;
+import dunlin.retain.RetainRangeClient.Sums;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import dunlin.store.OutcomeUnknownException;
+import dunlin.store.RangeDescriptor;
 import dunlin.store.StoreException;
+import dunlin.store.WrongEpochException;
 import dunlin.transport.call.CallProtocol;
 import dunlin.transport.lane.MalformedFrameException;
 import java.util.function.Function;
@@ -20,36 +25,70 @@ import org.jspecify.annotations.Nullable;
 final class RetainCallCodec {
   static final CallProtocol PROTOCOL =
       new CallProtocol(
-          "retain 1",
+          "retain 2",
           "retain tier",
           StoreException::new,
           why -> new OutcomeUnknownException(why, new StoreException("the answer of the retain tier is not known")),
           StoreException::isForNextLeader,
-          CallProtocol.Kinds.none());
+          new Moved());
 
   private static final int SET = 1;
   private static final int FIND = 2;
-  private static final int COUNT = 3;
+  private static final int LIST = 3;
+  private static final int SUMS = 4;
 
   private RetainCallCodec() {}
+
+  /** The failure that says which keys the range has now. */
+  private static final class Moved implements CallProtocol.Kinds {
+    @Override
+    public byte @Nullable [] encode(Throwable failure) {
+      if (!(failure instanceof WrongEpochException moved)) return null;
+      return FieldWriter.bytesOf(
+          out -> {
+            out.number(moved.asked());
+            moved.now().writeTo(out);
+          });
+    }
+
+    @Override
+    public RuntimeException decode(byte[] failure) throws MalformedFrameException {
+      return read(
+          failure,
+          in -> {
+            long asked = in.number();
+            return new WrongEpochException(RangeDescriptor.readFrom(in), asked);
+          },
+          "a failure");
+    }
+  }
 
   static byte[] encode(RetainCall call) {
     return FieldWriter.bytesOf(
         out -> {
           switch (call) {
-            case RetainCall.Set(var message) -> {
+            case RetainCall.Set(var epoch, var message) -> {
               out.octet(SET);
+              out.number(epoch);
               writeMessage(out, message);
             }
-            case RetainCall.Find(var tenant, var filter, var after, var messagesMax, var bytesMax) -> {
+            case RetainCall.Find(var epoch, var tenant, var filter, var after, var messagesMax, var bytesMax) -> {
               out.octet(FIND);
+              out.number(epoch);
               out.text(tenant);
               out.text(filter);
               writeCursor(out, after);
               out.number(messagesMax);
               out.number(bytesMax);
             }
-            case RetainCall.Count() -> out.octet(COUNT);
+            case RetainCall.ListKeys(var epoch, var prefix, var from, var max) -> {
+              out.octet(LIST);
+              out.number(epoch);
+              out.bytes(prefix);
+              out.bytes(from);
+              out.number(max);
+            }
+            case RetainCall.AskSums() -> out.octet(SUMS);
           }
         });
   }
@@ -62,12 +101,14 @@ final class RetainCallCodec {
     int kind = in.octet();
     return switch (kind) {
       case SET -> {
+        long epoch = in.number();
         var message = readMessage(in);
         if (!message.retain()) throw new IllegalStateException("a message that is not to be retained");
-        yield new RetainCall.Set(message);
+        yield new RetainCall.Set(epoch, message);
       }
-      case FIND -> new RetainCall.Find(in.text(), in.text(), readCursor(in), in.count(), in.count());
-      case COUNT -> new RetainCall.Count();
+      case FIND -> new RetainCall.Find(in.number(), in.text(), in.text(), readCursor(in), in.count(), in.count());
+      case LIST -> new RetainCall.ListKeys(in.number(), in.bytes(), in.bytes(), in.count());
+      case SUMS -> new RetainCall.AskSums();
       default -> throw new IllegalStateException("kind " + kind + " of a call");
     };
   }
@@ -100,12 +141,36 @@ final class RetainCallCodec {
     return read(answer, in -> new Page(in.list(RetainCallCodec::readMessage), readCursor(in)), "a page");
   }
 
-  static byte[] encode(long count) {
-    return FieldWriter.bytesOf(out -> out.number(count));
+  static byte[] encode(Listing listing) {
+    return FieldWriter.bytesOf(
+        out -> {
+          out.list(
+              listing.rows(),
+              (to, row) -> {
+                to.bytes(row.key());
+                to.number(row.bytes());
+              });
+          byte[] next = listing.next();
+          out.flag(next != null);
+          if (next != null) out.bytes(next);
+        });
   }
 
-  static Long decodeCount(byte[] answer) throws MalformedFrameException {
-    return read(answer, FieldReader::number, "a number");
+  static Listing decodeListing(byte[] answer) throws MalformedFrameException {
+    return read(answer, in -> new Listing(in.list(row -> new Row(row.bytes(), row.count())), in.flag() ? in.bytes() : null), "a listing");
+  }
+
+  static byte[] encode(Sums sums) {
+    return FieldWriter.bytesOf(
+        out -> {
+          out.number(sums.messages());
+          out.number(sums.topicBytes());
+          out.number(sums.bytes());
+        });
+  }
+
+  static Sums decodeSums(byte[] answer) throws MalformedFrameException {
+    return read(answer, in -> new Sums(in.number(), in.number(), in.number()), "sums");
   }
 
   private static <T> T read(byte[] bytes, Function<FieldReader, T> fields, String what) throws MalformedFrameException {

@@ -6,15 +6,18 @@ import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
+import dunlin.retain.RetainRangeClient.Listing;
+import dunlin.runtime.Failures;
+import dunlin.store.WrongEpochException;
 import dunlin.transport.call.CallBounds;
 import dunlin.transport.call.CallLinks;
 import dunlin.transport.call.CallReceiver;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
@@ -23,7 +26,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** The retain tier over pipes that delay and break, beside one that is called directly: the answers are the same, and what is kept at the end. */
 class RemoteRetainModelTest {
-  private static final CallBounds BOUNDS = new CallBounds(10_000, 10 << 20, 10 << 20);
+  private static final CallBounds BOUNDS = new CallBounds(10_000, 10 << 20, 1 << 30);
   private static final int TOPICS = 15;
 
   static LongStream seeds() {
@@ -41,8 +44,12 @@ class RemoteRetainModelTest {
     }
 
     private static Object said(@Nullable Object value, @Nullable Throwable failure) {
-      if (failure != null) return failure.getClass().getSimpleName() + " " + failure.getMessage();
-      return value instanceof Page page ? new String(RetainCallCodec.encode(page), StandardCharsets.ISO_8859_1) : String.valueOf(value);
+      if (failure != null) return Failures.unwrapped(failure).getClass().getSimpleName() + " " + Failures.unwrapped(failure).getMessage();
+      return switch (value) {
+        case Page page -> new String(RetainCallCodec.encode(page), StandardCharsets.ISO_8859_1);
+        case Listing listing -> new String(RetainCallCodec.encode(listing), StandardCharsets.ISO_8859_1);
+        case null, default -> String.valueOf(value);
+      };
     }
   }
 
@@ -54,6 +61,13 @@ class RemoteRetainModelTest {
     Was(Publication message) {
       this.message = message;
     }
+
+    /** What is refused for its epoch changes nothing. */
+    void answered(@Nullable ReasonCode reason, @Nullable Throwable failure) {
+      if (reason != null) reasons.add(reason);
+      else reasons.add(Failures.unwrapped(Objects.requireNonNull(failure)) instanceof WrongEpochException ? ReasonCode.QUOTA_EXCEEDED : ReasonCode.SERVER_UNAVAILABLE);
+    }
+
   }
 
   private static final class Run {
@@ -63,7 +77,6 @@ class RemoteRetainModelTest {
     final Map<String, List<Was>> set = new HashMap<>();
     final MapRetain direct = new MapRetain(Runnable::run);
     final MapRetain tier = new MapRetain(this::answers);
-    final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     final CallPipes pipes;
     final RemoteRetain remote;
     CallReceiver receiver;
@@ -73,13 +86,13 @@ class RemoteRetainModelTest {
       receiver = receiver();
       pipes = new CallPipes(random, (link, opening) -> receiver.open(link, opening));
       var links = new CallLinks(RetainCallCodec.PROTOCOL, "frontend", 1, pipes::network, pipes.callerTasks::add, pipes.callerTasks::add, BOUNDS);
-      remote = new RemoteRetain(links, 1_000, meters);
+      remote = new RemoteRetain(links, 1_000);
       remote.begin();
       pipes.drain();
     }
 
     private CallReceiver receiver() {
-      return RetainCalls.receiver(this::tierRuns, BOUNDS, tier, new SimpleMeterRegistry());
+      return RetainCalls.receiver(this::tierRuns, BOUNDS, tier);
     }
 
     private void tierRuns(Runnable task) {
@@ -97,21 +110,36 @@ class RemoteRetainModelTest {
       var was = new Was(message);
       asked.add(one);
       set.computeIfAbsent(message.topic(), _ -> new ArrayList<>()).add(was);
-      direct.set(message, reason -> one.direct = String.valueOf(reason));
-      remote.set(
-          message,
-          reason -> {
-            one.answered(reason, null);
-            was.reasons.add(reason);
-          });
+      long epoch = epoch();
+      direct.set(epoch, message).whenComplete((value, failure) -> one.direct = Asked.said(value, failure));
+      remote
+          .set(epoch, message)
+          .whenComplete(
+              (reason, failure) -> {
+                one.answered(reason, failure);
+                was.answered(reason, failure);
+              });
+    }
+
+    /** Mostly that of the range. */
+    private long epoch() {
+      return random.nextInt(8) == 0 ? 1 + random.nextInt(5) : MapRetain.EPOCH;
     }
 
     void asks() {
       var one = new Asked();
       asked.add(one);
       if (random.nextInt(4) == 0) {
-        direct.count().whenComplete((value, failure) -> one.direct = Asked.said(value, failure));
-        remote.count().whenComplete(one::answered);
+        direct.sums().whenComplete((value, failure) -> one.direct = Asked.said(value, failure));
+        remote.sums().whenComplete(one::answered);
+        return;
+      }
+      long epoch = epoch();
+      if (random.nextInt(4) == 0) {
+        int max = 1 + random.nextInt(5);
+        byte[] prefix = {(byte) random.nextInt()};
+        direct.list(epoch, prefix, prefix, max).whenComplete((value, failure) -> one.direct = Asked.said(value, failure));
+        remote.list(epoch, prefix, prefix, max).whenComplete(one::answered);
         return;
       }
       String tenant = MapRetain.TENANTS.get(random.nextInt(MapRetain.TENANTS.size()));
@@ -119,8 +147,8 @@ class RemoteRetainModelTest {
       var after = random.nextBoolean() ? null : new Cursor(("a/" + random.nextInt(TOPICS)).getBytes(StandardCharsets.UTF_8));
       int messagesMax = 1 + random.nextInt(5);
       int bytesMax = random.nextInt(100);
-      direct.find(tenant, filter, after, messagesMax, bytesMax).whenComplete((value, failure) -> one.direct = Asked.said(value, failure));
-      remote.find(tenant, filter, after, messagesMax, bytesMax).whenComplete(one::answered);
+      direct.find(epoch, tenant, filter, after, messagesMax, bytesMax).whenComplete((value, failure) -> one.direct = Asked.said(value, failure));
+      remote.find(epoch, tenant, filter, after, messagesMax, bytesMax).whenComplete(one::answered);
     }
 
     void run(int steps, int restartsOneIn) {
@@ -153,9 +181,9 @@ class RemoteRetainModelTest {
 
     for (Asked each : run.asked) assertThat(each.answers).containsExactly(each.direct);
     assertThat(run.tier.messages.toString()).isEqualTo(run.direct.messages.toString());
-    assertThat(run.meters.get("dunlin.retain.calls").gauge().value()).isZero();
-    assertThat(run.meters.get("dunlin.retain.calls.size").gauge().value()).isZero();
-    assertThat(run.meters.get("dunlin.retain.links.lost").functionCounter().count()).isZero();
+    assertThat(run.remote.links().calls()).isZero();
+    assertThat(run.remote.links().bytes()).isZero();
+    assertThat(run.remote.links().lost()).isZero();
   }
 
   /** What a topic has is what was said to be kept last, or something later whose publisher was told that it is not known. */
@@ -167,7 +195,7 @@ class RemoteRetainModelTest {
     run.run(4_000, 150);
 
     for (Asked each : run.asked) assertThat(each.answers).hasSize(1);
-    assertThat(run.meters.get("dunlin.retain.links.lost").functionCounter().count()).isPositive();
+    assertThat(run.remote.links().lost()).isPositive();
     run.set.forEach(
         (topic, all) -> {
           List<@Nullable Publication> possible = new ArrayList<>();

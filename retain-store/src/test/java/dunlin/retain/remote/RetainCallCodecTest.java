@@ -9,6 +9,10 @@ import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
+import dunlin.retain.RetainRangeClient.Listing;
+import dunlin.retain.RetainRangeClient.Row;
+import dunlin.retain.RetainRangeClient.Sums;
+import dunlin.store.WrongEpochException;
 import dunlin.transport.lane.MalformedFrameException;
 import java.util.Arrays;
 import java.util.List;
@@ -33,16 +37,22 @@ class RetainCallCodecTest {
     Reads call = RetainCallCodec::decode;
     Reads page = RetainCallCodec::decodePage;
     Reads reason = RetainCallCodec::decodeReason;
-    Reads count = RetainCallCodec::decodeCount;
+    Reads listing = RetainCallCodec::decodeListing;
+    Reads sums = RetainCallCodec::decodeSums;
+    Reads failure = RetainCallCodec.PROTOCOL.kinds()::decode;
     return new Object[][] {
-      {RetainCallCodec.encode(new RetainCall.Set(MESSAGE)), call},
-      {RetainCallCodec.encode(new RetainCall.Find("t", "a/#", new Cursor(new byte[] {1, 2}), 256, 131_072)), call},
-      {RetainCallCodec.encode(new RetainCall.Find("", "+", null, 1, 0)), call},
-      {RetainCallCodec.encode(new RetainCall.Count()), call},
+      {RetainCallCodec.encode(new RetainCall.Set(7, MESSAGE)), call},
+      {RetainCallCodec.encode(new RetainCall.Find(1L << 40, "t", "a/#", new Cursor(new byte[] {1, 2}), 256, 131_072)), call},
+      {RetainCallCodec.encode(new RetainCall.Find(1, "", "+", null, 1, 0)), call},
+      {RetainCallCodec.encode(new RetainCall.ListKeys(2, new byte[] {1}, new byte[] {1, 2}, 1_000)), call},
+      {RetainCallCodec.encode(new RetainCall.AskSums()), call},
       {RetainCallCodec.encode(PAGE), page},
       {RetainCallCodec.encode(new Page(List.of(), null)), page},
       {RetainCallCodec.encode(ReasonCode.QUOTA_EXCEEDED), reason},
-      {RetainCallCodec.encode(1L << 40), count},
+      {RetainCallCodec.encode(new Listing(List.of(new Row(new byte[] {1, 2}, 30), new Row(new byte[0], 0)), new byte[] {1, 2, 0})), listing},
+      {RetainCallCodec.encode(new Listing(List.of(), null)), listing},
+      {RetainCallCodec.encode(new Sums(1L << 40, 2, 3)), sums},
+      {RetainCallCodec.PROTOCOL.kinds().encode(new WrongEpochException(MapRetain.descriptor(), 2)), failure},
     };
   }
 
@@ -54,7 +64,9 @@ class RetainCallCodecTest {
           case RetainCall call -> RetainCallCodec.encode(call);
           case Page page -> RetainCallCodec.encode(page);
           case ReasonCode reason -> RetainCallCodec.encode(reason);
-          case Long count -> RetainCallCodec.encode(count);
+          case Listing listing -> RetainCallCodec.encode(listing);
+          case Sums sums -> RetainCallCodec.encode(sums);
+          case WrongEpochException moved -> RetainCallCodec.PROTOCOL.kinds().encode(moved);
           case Object other -> throw new AssertionError(other);
         };
     assertThat(again).isEqualTo(written);
@@ -89,7 +101,7 @@ class RetainCallCodecTest {
   @Test
   void aMessageThatIsNotToBeRetainedIsRefused() {
     var message = Publication.of(new Publisher("t", "c"), "a", QoS.AT_LEAST_ONCE, false, 0, new byte[1]);
-    byte[] written = RetainCallCodec.encode(new RetainCall.Set(message));
+    byte[] written = RetainCallCodec.encode(new RetainCall.Set(1, message));
 
     assertThatThrownBy(() -> RetainCallCodec.decode(written)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("not to be retained");
   }

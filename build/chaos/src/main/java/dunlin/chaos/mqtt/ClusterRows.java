@@ -43,7 +43,7 @@ final class ClusterRows {
           services("services-cut-nodes", "each out of reach of the others, not of clients, for 13 s, one after the other", Set.of(Need.NETWORK), ClusterRows::cutNodes));
 
   /** Shorter than the product's, so that rounds are short; docs/RELIABILITY.md says which they are. */
-  private static final Map<String, String> TIMEOUTS =
+  static final Map<String, String> TIMEOUTS =
       Map.of(
           "dunlin.cluster.heartbeat", "200ms",
           "dunlin.cluster.lease", "5s",

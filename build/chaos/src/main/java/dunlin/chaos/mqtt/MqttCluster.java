@@ -5,6 +5,7 @@ import dunlin.chaos.Site;
 import dunlin.chaos.TrialException;
 import dunlin.chaos.mqtt.MqttBroker.Home;
 import dunlin.chaos.mqtt.check.Drops;
+import dunlin.store.RangeId;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -14,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -207,8 +209,7 @@ final class MqttCluster implements Service, AutoCloseable {
   /** The same, to the broker of an operator. */
   void transfer(String range, Operator to) {
     var cluster = to.cluster();
-    // There is one range of each kind, and its name begins with the kind.
-    var row = cluster.getRanges().stream().filter(each -> range.startsWith(each.kind())).findFirst();
+    var row = cluster.getRanges().stream().filter(each -> new RangeId(each.kind(), UUID.fromString(each.id())).toString().equals(range)).findFirst();
     if (row.isEmpty()) throw new TrialException("the cluster does not know " + range);
     var _ = cluster.transferLeadership(row.get().id(), cluster.getNode());
   }

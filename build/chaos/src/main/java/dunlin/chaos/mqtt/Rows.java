@@ -37,7 +37,7 @@ final class Rows {
           own("deaf", "20 durable sessions do not read, QoS 0 is published as fast as it goes", Map.of(), Rows::deaf),
           own("storm", "kill -9, and all sessions with waiting messages return at once", Map.of(), Storm::play));
 
-  static final List<Row> ALL = Stream.of(ONE, ClusterRows.ALL, GapRows.ALL).flatMap(List::stream).toList();
+  static final List<Row> ALL = Stream.of(ONE, ClusterRows.ALL, SplitRows.ALL, GapRows.ALL).flatMap(List::stream).toList();
 
   private Rows() {}
 

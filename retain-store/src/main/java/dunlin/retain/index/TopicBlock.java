@@ -1,4 +1,4 @@
-package dunlin.retain;
+package dunlin.retain.index;
 
 import java.util.Arrays;
 

@@ -1,4 +1,4 @@
-package dunlin.retain;
+package dunlin.retain.index;
 
 import java.util.Arrays;
 import java.util.Map;
@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /** The sorted keys of all topics with a retained message, each with its size class. Filters are looked up here; messages stay on disk. */
-final class TopicIndex {
+public final class TopicIndex {
   /*
    * A sorted map from lower bounds to immutable blocks of about a kilobyte of prefix-compressed keys (TopicBlock). A
    * skip list with a node per topic would be less code, at about 100 bytes a topic.
@@ -30,17 +30,18 @@ final class TopicIndex {
   private final AtomicLong size = new AtomicLong();
   private final TopicBlock place = new TopicBlock();
 
-  TopicIndex() {
+  /** An empty index. */
+  public TopicIndex() {
     blocks.put(LOWEST, new byte[0]);
   }
 
   /** The number of topics; any thread. */
-  long size() {
+  public long size() {
     return size.get();
   }
 
   /** Adds a key or changes its size class; returns its previous class, or {@link SizeClass#NONE}. */
-  int put(byte[] key, byte sizeClass) {
+  public int put(byte[] key, byte sizeClass) {
     Map.Entry<byte[], byte[]> found = blockOf(key);
     byte[] bound = found.getKey();
     byte[] block = found.getValue();
@@ -90,7 +91,7 @@ final class TopicIndex {
   }
 
   /** Removes a key; returns its size class, or {@link SizeClass#NONE} when there was none. */
-  int remove(byte[] key) {
+  public int remove(byte[] key) {
     Map.Entry<byte[], byte[]> found = blockOf(key);
     byte[] bound = found.getKey();
     byte[] block = found.getValue();
@@ -124,7 +125,7 @@ final class TopicIndex {
   }
 
   /** The size class of a key, or {@link SizeClass#NONE}. Called by the owner only. */
-  int sizeClass(byte[] key) {
+  public int sizeClass(byte[] key) {
     Map.Entry<byte[], byte[]> found = blockOf(key);
     place.load(found.getKey(), found.getValue());
     return place.seek(key, key.length) && place.isAt(key) ? Byte.toUnsignedInt(place.sizeClass()) : SizeClass.NONE;
@@ -137,13 +138,15 @@ final class TopicIndex {
   }
 
   /** Starts a walk for the calling thread. */
-  Walk walk() {
+  public Walk walk() {
     return new Walk();
   }
 
   /** A forward iteration over the keys, each step as of about that moment; it holds one block and no lock. */
-  final class Walk {
+  public final class Walk {
     private final TopicBlock block = new TopicBlock();
+
+    private Walk() {}
 
     /**
      * Moves to the first key at or after the target. Costs a few hundred nanoseconds, less within a block.
@@ -151,7 +154,7 @@ final class TopicIndex {
      * @param target must ascend from call to call
      * @return false when there is no such key
      */
-    boolean seek(byte[] target, int length) {
+    public boolean seek(byte[] target, int length) {
       if (block.seek(target, length)) return true;
       Map.@Nullable Entry<byte[], byte[]> next = blocks.floorEntry(Arrays.copyOf(target, length));
       while (next != null) {
@@ -163,16 +166,17 @@ final class TopicIndex {
     }
 
     /** The buffer that begins with the key, of {@link #length} bytes; valid until the next seek. */
-    byte[] key() {
+    public byte[] key() {
       return block.key();
     }
 
-    int length() {
+    /** How many bytes of it are the key. */
+    public int length() {
       return block.length();
     }
 
     /** A copy of the current key. */
-    byte[] copy() {
+    public byte[] copy() {
       return Arrays.copyOf(block.key(), block.length());
     }
   }

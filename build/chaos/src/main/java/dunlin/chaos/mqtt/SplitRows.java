@@ -1,0 +1,113 @@
+package dunlin.chaos.mqtt;
+
+import dunlin.chaos.TrialException;
+import dunlin.chaos.mqtt.MqttCluster.Node;
+import dunlin.chaos.mqtt.Row.Form;
+import dunlin.chaos.mqtt.Row.Script;
+import dunlin.cluster.ClusterMXBean;
+import dunlin.cluster.ClusterMXBean.RangeRow;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Set;
+
+/** The rows in which ranges of retained messages are split between the topics that the load's writers use. */
+final class SplitRows {
+  private static final Duration SPLIT_MAX = Duration.ofSeconds(60);
+  private static final String KIND = "retain";
+  private static final String TENANT = "default";
+
+  /** One for each round; all topics of a writer are in different ranges at the end. */
+  private static final List<String> CUTS = List.of("r/1/0", "r/0/1", "r/1/2", "r/0/2", "r/1/1", "r/0/0");
+
+  static final List<Row> ALL =
+      List.of(
+          row("cluster-split", "a range of retained messages is split, and another broker leads the upper part", scene -> split(scene, false)),
+          row("cluster-split-kill", "a range of retained messages is split, and kill -9 of one of them at about that time", scene -> split(scene, true)));
+
+  private SplitRows() {}
+
+  private static Row row(String name, String what, Script script) {
+    return new Row(name, "three brokers: " + what, Set.of(), ClusterRows.TIMEOUTS, Form.CLUSTER, script);
+  }
+
+  private static void split(Scene scene, boolean kills) throws InterruptedException {
+    var nodes = scene.cluster().nodes();
+    for (int round = 0; round < Math.min(scene.rounds, CUTS.size()); round++) {
+      scene.during(scene.random.nextInt(1000, 3000));
+      var killed = nodes.get(scene.random.nextInt(nodes.size()));
+      var asked = nodes.get((nodes.indexOf(killed) + 1) % nodes.size());
+      try (var operator = asked.operator()) {
+        var cluster = operator.cluster();
+        int before = ranges(cluster).size();
+        long began = System.nanoTime();
+        scene.struck(killed);
+        begin(cluster, CUTS.get(round));
+        if (kills) {
+          Thread.sleep(scene.random.nextInt(500));
+          killed.kill();
+          scene.answersAgain();
+          scene.during(scene.random.nextInt(2000));
+          killed.start();
+        }
+        boolean split = scene.await(SPLIT_MAX, () -> ranges(cluster).size() == before + 1 && cluster.getOperations().isEmpty());
+        scene.expect(split, "no range was split at " + CUTS.get(round));
+        scene.answersAgain();
+        scene.outage(began);
+        lead(scene, cluster, CUTS.get(round), asked);
+        scene.answersAgain();
+        scene.healed();
+      }
+    }
+  }
+
+  private static List<RangeRow> ranges(ClusterMXBean cluster) {
+    return cluster.getRanges().stream().filter(range -> range.kind().equals(KIND)).toList();
+  }
+
+  private static void begin(ClusterMXBean cluster, String topic) {
+    var _ = cluster.split(of(cluster, topic).id(), key(topic));
+  }
+
+  /** The range that has a topic: the last one that begins with it or before it. */
+  private static RangeRow of(ClusterMXBean cluster, String topic) {
+    return ranges(cluster).stream()
+        .filter(range -> start(range).compareTo(key(topic)) <= 0)
+        .max(Comparator.comparing(SplitRows::start))
+        .orElseThrow(() -> new TrialException("no range has " + topic));
+  }
+
+  /** As ranges show their keys: length of the tenant, tenant, topic with 0 for each slash. */
+  private static String key(String topic) {
+    return "%04x".formatted(TENANT.length()) + HexFormat.of().formatHex((TENANT + topic.replace('/', '\0')).getBytes(StandardCharsets.UTF_8));
+  }
+
+  private static String start(RangeRow range) {
+    String first = range.keys().substring(1, range.keys().indexOf(','));
+    return first.equals("start") ? "" : first;
+  }
+
+  private static void lead(Scene scene, ClusterMXBean cluster, String topic, Node next) throws InterruptedException {
+    String node = cluster.getNode();
+    boolean moved =
+        scene.await(
+            SPLIT_MAX,
+            () -> {
+              var range = of(cluster, topic);
+              if (range.leader().equals(node)) return true;
+              if (cluster.getOperations().isEmpty()) transfer(cluster, range, node);
+              return false;
+            });
+    scene.expect(moved, next.name() + " does not lead the range that was split off");
+  }
+
+  private static void transfer(ClusterMXBean cluster, RangeRow range, String node) {
+    try {
+      var _ = cluster.transferLeadership(range.id(), node);
+    } catch (RuntimeException e) {
+      // It is refused while the range has no leader or no replica there; it is asked for again.
+    }
+  }
+}
