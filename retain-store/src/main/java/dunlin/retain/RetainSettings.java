@@ -18,7 +18,7 @@ public record RetainSettings(RetainBounds bounds, Duration sweepInterval, int sw
   private static final Setting<Long> MESSAGES_MAX =
       Setting.longInteger(
           "dunlin.retain.messages-max", 10_000_000, 1, 1_000_000_000, "Maximum number of topics with a retained message. A"
-              + " message of one more topic is refused with 0x97. This limit and the next two are for the whole cluster. With several ranges they may be exceeded by what is stored within about a second.");
+              + " message of one more topic is refused with 0x97. The limits of retained messages are for the whole cluster. With several ranges they may be exceeded by what is stored within about a second.");
   private static final Setting<Long> TOPIC_BYTES_MAX =
       Setting.bytes("dunlin.retain.topic-bytes-max", 0, 0, BYTES_MOST, "Maximum sum of the lengths of all topics with a retained message,"
           + " which are kept in memory. A message of one more topic is refused with 0x97. 0: an eighth of the maximum heap.");

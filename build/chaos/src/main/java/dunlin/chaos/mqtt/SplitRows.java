@@ -42,20 +42,21 @@ final class SplitRows {
       try (var operator = asked.operator()) {
         var cluster = operator.cluster();
         int before = ranges(cluster).size();
-        long began = System.nanoTime();
         scene.struck(killed);
-        begin(cluster, CUTS.get(round));
+        var _ = cluster.split(of(cluster, CUTS.get(round)).id(), key(CUTS.get(round)));
         if (kills) {
           Thread.sleep(scene.random.nextInt(500));
           killed.kill();
-          scene.answersAgain();
+        }
+        long began = System.nanoTime();
+        scene.answersAgain();
+        scene.outage(began);
+        if (kills) {
           scene.during(scene.random.nextInt(2000));
           killed.start();
         }
         boolean split = scene.await(SPLIT_MAX, () -> ranges(cluster).size() == before + 1 && cluster.getOperations().isEmpty());
         scene.expect(split, "no range was split at " + CUTS.get(round));
-        scene.answersAgain();
-        scene.outage(began);
         lead(scene, cluster, CUTS.get(round), asked);
         scene.answersAgain();
         scene.healed();
@@ -65,10 +66,6 @@ final class SplitRows {
 
   private static List<RangeRow> ranges(ClusterMXBean cluster) {
     return cluster.getRanges().stream().filter(range -> range.kind().equals(KIND)).toList();
-  }
-
-  private static void begin(ClusterMXBean cluster, String topic) {
-    var _ = cluster.split(of(cluster, topic).id(), key(topic));
   }
 
   /** The range that has a topic: the last one that begins with it or before it. */
