@@ -41,7 +41,7 @@ public final class AccessCalls implements CallReceiver.Answerer {
 
   private final AccessClient access;
 
-  private AccessCalls(AccessClient access) {
+  AccessCalls(AccessClient access) {
     this.access = access;
   }
 
