@@ -32,7 +32,6 @@ import dunlin.model.ShardId;
 import dunlin.retain.RetainClient;
 import dunlin.retain.RetainRangeClient;
 import dunlin.retain.RetainReplica;
-import dunlin.retain.remote.RemoteRetain;
 import dunlin.retain.remote.RetainCalls;
 import dunlin.retain.remote.RetainRouter;
 import dunlin.store.KeyInterval;
@@ -183,7 +182,7 @@ public final class WiredTiers implements TierConnections {
     var here = thread("retained-of-frontend");
     var there = thread("retained-of-tier");
     var network = network("retained messages", here, new Called(there, RetainCalls.receiver(there, CALLS, new OnlyRange(retain))));
-    var router = new RetainRouter(_ -> new RemoteRetain(NODE, 1, network, here, CALLS, MESSAGE_MAX), timer, CALLS.answersMax(), MESSAGE_MAX, meters);
+    var router = new RetainRouter(NODE, 1, _ -> network, here, CALLS, MESSAGE_MAX, timer, meters);
     ends(router::close);
     router.ranges(List.of(OnlyRange.DESCRIPTOR));
     router.begin().orTimeout(TestBroker.SOON.toSeconds(), TimeUnit.SECONDS).join();

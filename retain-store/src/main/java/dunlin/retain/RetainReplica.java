@@ -9,6 +9,7 @@ import dunlin.store.StoreException;
 import dunlin.store.WrongEpochException;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -69,6 +70,11 @@ public final class RetainReplica {
   /** {@link Range#propose} at an epoch. A range of a node that runs alone has none. */
   boolean propose(long epoch, RetainCommand command, Completion<RetainResult> completion) {
     return placed == null ? range.propose(command, completion) : placed.propose(epoch, command, completion);
+  }
+
+  /** {@link Replica#readBarrier}. A node that runs alone needs none. */
+  CompletableFuture<?> readBarrier() {
+    return placed == null ? CompletableFuture.completedFuture(null) : placed.readBarrier();
   }
 
   /** The present epoch. */

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The retain tier of a node of a cluster: serves the ranges of retained messages that the node leads, each for one leadership. Which keys a range has may change
- * while it is served.
+ * while it is served. A range is read only while no other node can lead it.
  */
 public final class RetainTier {
   /*
@@ -127,14 +127,16 @@ public final class RetainTier {
       if (messagesMax < 1) throw new IllegalArgumentException("a page of " + messagesMax + " messages");
       var seek = TopicKeys.seek(tenant, filter, after);
       var refused = replica.refusal(epoch, seek.target(), seek.targetLength());
-      return refused == null ? server.find(epoch, seek, messagesMax, bytesMax) : CompletableFuture.failedFuture(refused);
+      if (refused != null) return CompletableFuture.failedFuture(refused);
+      return replica.readBarrier().thenCompose(_ -> server.find(epoch, seek, messagesMax, bytesMax));
     }
 
     @Override
     public CompletableFuture<Listing> list(long epoch, byte[] prefix, byte[] from, int max) {
       if (max < 1) throw new IllegalArgumentException("a listing of " + max + " rows");
       var refused = replica.refusal(epoch, from, from.length);
-      return refused == null ? server.list(epoch, prefix, from, max) : CompletableFuture.failedFuture(refused);
+      if (refused != null) return CompletableFuture.failedFuture(refused);
+      return replica.readBarrier().thenCompose(_ -> server.list(epoch, prefix, from, max));
     }
 
     @Override

@@ -32,7 +32,6 @@ import dunlin.placement.PlacedRange;
 import dunlin.retain.RetainClient;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainSettings;
-import dunlin.retain.remote.RemoteRetain;
 import dunlin.retain.remote.RetainRouter;
 import dunlin.runtime.Surroundings;
 import dunlin.runtime.metrics.NodeBeans;
@@ -137,7 +136,11 @@ public final class ClusterTiers implements AutoCloseable {
     routesOfClients = routes("clients", node);
     routesOfSessions = routes("sessions", node);
     var calls = accepted.thread("retained-of-clients");
-    retained = new RetainRouter(range -> retained(range, node, calls), parts.timer(), LedTiers.CALLS.answersMax(), MESSAGE_MAX, parts.meters());
+    retained =
+        new RetainRouter(
+            node, parts.frontend().identity().incarnation(),
+            range -> opening -> dialler.leader(range, LinkNames.retained(range), opening.encode(), calls), calls, LedTiers.CALLS, MESSAGE_MAX, parts.timer(),
+            parts.meters());
     var ofSessions = accepted.thread("sessions-of-clients");
     sessions =
         new SessionLinks(
@@ -145,11 +148,6 @@ public final class ClusterTiers implements AutoCloseable {
             opening -> dialler.leader(SessionReplica.KIND, this::leased, LinkNames.SESSIONS, opening.encode(), ofSessions), ofSessions,
             RemoteInbox.Bounds.defaults(MESSAGE_MAX));
     access = users.enabled() ? access(node) : null;
-  }
-
-  private RemoteRetain retained(UUID range, String node, Executor thread) {
-    CallLinks.Network network = opening -> dialler.leader(range, LinkNames.retained(range), opening.encode(), thread);
-    return new RemoteRetain(node, parts.frontend().identity().incarnation(), network, thread, LedTiers.CALLS, MESSAGE_MAX);
   }
 
   private RemoteAccess access(String node) {

@@ -22,7 +22,6 @@ import dunlin.inbox.server.FrontendLinks;
 import dunlin.inbox.server.InboxServer;
 import dunlin.inbox.server.SessionReplica;
 import dunlin.links.LinkService;
-import dunlin.retain.RetainOperations;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainSettings;
 import dunlin.retain.RetainTier;
@@ -182,11 +181,11 @@ final class LedTiers {
     var asking = timer.scheduleWithFixedDelay(router::ask, 0, ASK_MILLIS, TimeUnit.MILLISECONDS);
     var accepted = new AcceptedLinks(links);
     var calls = accepted.thread(LinkNames.retained(range));
-    var receiver = RetainCalls.receiver(calls, CALLS, new LeasedRetain(server, replica));
+    var receiver = RetainCalls.receiver(calls, CALLS, server);
     retainedCalls.add(receiver);
     var opening = new AfterBarrier(replica, timer, () -> accepted.accept(LinkNames.retained(range), calls, receiver));
     boolean first = range.equals(RangeId.firstOf(RetainReplica.KIND).uuid());
-    if (first) beans.register(RETAINED, RetainOperations.over(router, router::list, router::topics)); // one node answers for all ranges
+    if (first) beans.register(RETAINED, router.operations()); // one node answers for all ranges
     return () -> {
       if (first) beans.unregister(RETAINED, Map.of());
       opening.close();

@@ -12,7 +12,7 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /** A range of retained messages, whichever node leads it. Answers come on the links' thread; those that fail at once have failed when the call returns. */
-public final class RemoteRetain implements RetainRangeClient, AutoCloseable {
+final class RemoteRetain implements RetainRangeClient, AutoCloseable {
   /*
    * Owner: any thread calls it (CallLinks).
    * Bounds: CallBounds. A message that is set holds credit of its publisher's lane until it is answered, so bounds that are larger than what all lanes have credit
@@ -36,7 +36,7 @@ public final class RemoteRetain implements RetainRangeClient, AutoCloseable {
    * @param owner runs tasks on the links' thread, soon, in their order
    * @param messageMax bytes of the largest message there can be, from 1
    */
-  public RemoteRetain(String frontend, long incarnation, CallLinks.Network network, Executor owner, CallBounds bounds, int messageMax) {
+  RemoteRetain(String frontend, long incarnation, CallLinks.Network network, Executor owner, CallBounds bounds, int messageMax) {
     this(new CallLinks(RetainCallCodec.PROTOCOL, frontend, incarnation, network, owner, bounds), messageMax);
   }
 

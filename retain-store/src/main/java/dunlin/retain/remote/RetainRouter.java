@@ -4,13 +4,16 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.retain.RetainClient;
+import dunlin.retain.RetainOperations;
 import dunlin.retain.RetainRangeClient.Listing;
 import dunlin.retain.RetainRangeClient.Sums;
+import dunlin.retain.RetainedMessagesMXBean;
 import dunlin.retain.TopicKeys;
 import dunlin.runtime.Failures;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.StoreException;
 import dunlin.store.WrongEpochException;
+import dunlin.transport.call.CallBounds;
 import dunlin.transport.call.CallLinks;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -25,6 +28,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -115,15 +119,26 @@ public final class RetainRouter implements RetainClient, AutoCloseable {
   /**
    * Knows no range, until {@link #ranges}.
    *
-   * @param opener makes the way to a range, without a link
-   * @param timer gives up calls that have waited for too long; the caller closes it
-   * @param pageBytesMax the bytes that pages on their way may have together, from 1
+   * @param node as the leaders of ranges are to know this caller; no two callers have one name
+   * @param incarnation which life of it, larger than those before
+   * @param networks leads to the leader of a range
+   * @param owner runs tasks on the links' thread, soon, in their order
+   * @param bounds of each range's calls; those of pages are for all ranges together
    * @param messageMax bytes of the largest message there can be, from 1
+   * @param timer gives up calls that have waited for too long; the caller closes it
    */
-  public RetainRouter(Function<UUID, RemoteRetain> opener, ScheduledExecutorService timer, long pageBytesMax, int messageMax, MeterRegistry registry) {
-    this(opener, timer, pageBytesMax, messageMax, PATIENCE, registry);
+  public RetainRouter(
+      String node, long incarnation, Function<UUID, CallLinks.Network> networks, Executor owner, CallBounds bounds, int messageMax, ScheduledExecutorService timer,
+      MeterRegistry registry) {
+    this(
+        range -> new RemoteRetain(node, incarnation, networks.apply(range), owner, bounds, messageMax), timer, bounds.answersMax(), messageMax, PATIENCE, registry);
   }
 
+  /**
+   * With other ways to ranges.
+   *
+   * @param opener makes the way to a range, without a link
+   */
   RetainRouter(
       Function<UUID, RemoteRetain> opener, ScheduledExecutorService timer, long pageBytesMax, int messageMax, Duration patience, MeterRegistry registry) {
     this.opener = opener;
@@ -310,8 +325,13 @@ public final class RetainRouter implements RetainClient, AutoCloseable {
     return room.when((long) bytesMax + messageMax, () -> call(key, (link, epoch) -> link.find(epoch, tenant, filter, after, messagesMax, bytesMax)));
   }
 
+  /** The operations on all ranges for operators. */
+  public RetainedMessagesMXBean operations() {
+    return RetainOperations.over(this, this::list, this::topics);
+  }
+
   /** Lists keys that begin with a prefix, as far as one range has them. */
-  public CompletableFuture<Listing> list(byte[] prefix, byte[] from, int max) {
+  CompletableFuture<Listing> list(byte[] prefix, byte[] from, int max) {
     return call(from, (link, epoch) -> link.list(epoch, prefix, from, max));
   }
 
@@ -346,7 +366,7 @@ public final class RetainRouter implements RetainClient, AutoCloseable {
   }
 
   /** How many topics had a message when all ranges were asked last. Any thread. */
-  public long topics() {
+  long topics() {
     return known.values().stream().mapToLong(Sums::messages).sum();
   }
 

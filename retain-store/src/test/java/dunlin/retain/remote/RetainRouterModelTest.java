@@ -14,6 +14,7 @@ import dunlin.transport.call.CallLinks;
 import dunlin.transport.call.CallReceiver;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -60,7 +61,7 @@ class RetainRouterModelTest {
     final Map<UUID, CallPipes> pipes = new LinkedHashMap<>();
     final Map<UUID, CallReceiver> receivers = new HashMap<>();
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
-    final RetainRouter router = new RetainRouter(this::open, timer, 10 << 20, 1_000, meters);
+    final RetainRouter router = new RetainRouter(this::open, timer, 10 << 20, 1_000, Duration.ofMinutes(10), meters);
     final Map<String, Integer> set = new TreeMap<>();
     final List<ReasonCode> reasons = new ArrayList<>();
     final List<Asked> asked = new ArrayList<>();
