@@ -1,131 +1,17 @@
-package dunlin.operating;
+package dunlin.page;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dunlin.TestBroker;
-import dunlin.admin.AdminTokens;
 import dunlin.admin.api.Role;
-import dunlin.browser.Chromium;
-import dunlin.harness.ApiCalls;
 import dunlin.harness.RawClient;
 import dunlin.harness.RawClient.Connect;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
-import java.util.concurrent.Callable;
-import org.awaitility.Awaitility;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.CleanupMode;
-import org.junit.jupiter.api.io.TempDir;
 
-/** Tests the operations page in a browser, against a broker with clients. */
-class AdminPageInChromiumIT {
-  private static final String HOSTILE = "<img src=x onerror=\"window.hit='yes'\">";
+/** The operations page as a whole, and its views of the node, in a browser. */
+class AdminPageInChromiumIT extends PageOfBroker {
   private static final int ROWS_OF_PAGE = 100;
-
-  private static @Nullable Chromium started;
-
-  @TempDir Path directory;
-
-  private Path tokens;
-  private TestBroker broker;
-  private ApiCalls api;
-
-  @BeforeAll
-  static void startBrowser(@TempDir(cleanup = CleanupMode.NEVER) Path profile) throws Exception {
-    Optional<Path> program = Chromium.find();
-    if (program.isPresent()) started = new Chromium(program.get(), profile);
-  }
-
-  @AfterAll
-  static void stopBrowser() {
-    if (started != null) started.close();
-  }
-
-  @BeforeEach
-  void start() throws Exception {
-    assumeTrue(started != null, "There is no Chromium on PATH to try the page in. Install it (chromium), or name it in DUNLIN_CHROMIUM.");
-    browser().forget();
-    Path data = directory.resolve("data");
-    tokens = Files.createFile(directory.resolve("tokens"));
-    broker =
-        TestBroker.on(data, Map.of("dunlin.store.fsync", "false", "dunlin.admin.port", "0", "dunlin.admin.token-file", tokens.toString()));
-    api = ApiCalls.of(data);
-  }
-
-  @AfterEach
-  void stop() {
-    if (broker == null) return; // skipped
-    api.close();
-    broker.close();
-  }
-
-  private static Chromium browser() {
-    if (started == null) throw new AssertionError("not started");
-    return started;
-  }
-
-  private static void await(String what, Callable<Boolean> condition) {
-    Awaitility.await(what).atMost(Duration.ofSeconds(30)).until(condition);
-  }
-
-  private static String js(String expression) throws Exception {
-    return browser().evaluate(expression);
-  }
-
-  private static String focused() throws Exception {
-    return js("document.activeElement?.id");
-  }
-
-  private static void press(String selector) throws Exception {
-    await(selector, () -> js("document.querySelector(`" + selector + "`) !== null").equals("true"));
-    js("document.querySelector(`" + selector + "`).click()");
-  }
-
-  private static void view(String hash, String title) throws Exception {
-    js("location.hash = '#/" + hash + "'");
-    await(title, () -> browser().text("title").equals(title));
-  }
-
-  private static int rows() throws Exception {
-    return Integer.parseInt(js("document.querySelectorAll('#view tbody tr').length"));
-  }
-
-  /** The text of the view. */
-  private static String shown() throws Exception {
-    return browser().text("view");
-  }
-
-  /** Signs in as a person does. */
-  private void signIn(String token) throws Exception {
-    browser().open(api.address() + "/");
-    await("the field of the token has the focus", () -> focused().equals("token"));
-    browser().type(token);
-    browser().press("Enter");
-    await("the overview", () -> browser().text("title").equals("Overview"));
-  }
-
-  private String tokenOf(Role role) throws IOException {
-    String token = AdminTokens.create();
-    Files.writeString(tokens, AdminTokens.line("x", role, token) + "\n");
-    return token;
-  }
-
-  private void nothingWasAskedOfOthersAndNothingFailed() {
-    assertThat(browser().requests()).isNotEmpty().allMatch(request -> request.startsWith(api.address()));
-    assertThat(browser().errors()).isEmpty();
-  }
 
   @Test
   void theOverviewFollowsTheNode() throws Exception {
@@ -188,7 +74,7 @@ class AdminPageInChromiumIT {
     assertThat(js("Object.keys(localStorage).length + document.cookie.length")).isEqualTo("0");
     assertThat(js("location.href")).doesNotContain(viewer);
 
-    Files.writeString(tokens, "# none any more\n");
+    noTokenIsValidAnyMore();
     await("signed out", () -> focused().equals("token"));
     assertThat(js("sessionStorage.length")).isEqualTo("0");
     assertThat(js("document.getElementById('view').childElementCount")).isEqualTo("0");
@@ -381,7 +267,9 @@ class AdminPageInChromiumIT {
     assertThat(js("document.querySelector('[aria-current=page]').textContent")).isEqualTo("Sessions");
 
     assertThat(js("['header', 'nav', 'main'].every(name => document.querySelector(name))")).isEqualTo("true");
-    for (String hash : List.of("overview", "sessions", "retained", "messages", "cluster", "listeners", "settings", "loggers")) {
+    for (String hash :
+        List.of(
+            "overview", "sessions", "retained", "messages", "cluster", "listeners", "settings", "loggers")) {
       js("location.hash = '#/" + hash + "'");
       await(hash, () -> js("document.querySelector('[aria-current=page]').getAttribute('href')").equals("#/" + hash));
       await(hash, () -> js("document.getElementById('view').childElementCount").compareTo("0") > 0);

@@ -1,4 +1,4 @@
-package dunlin.operating;
+package dunlin.page;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
