@@ -26,6 +26,12 @@ export const credentials = {
   forget: () => sessionStorage.removeItem(CREDENTIALS),
 };
 
+// A part of a path. These two would lead elsewhere in the path, however they are escaped.
+export function segment(text) {
+  if (text === "." || text === "..") throw new Refusal(400, "An address cannot name what is called " + text + ". The MXBeans can.");
+  return encodeURIComponent(text);
+}
+
 export const mayDo = (role, needed) => ROLES.indexOf(role) >= ROLES.indexOf(needed);
 
 // Called when the credentials are not valid any more.
@@ -61,13 +67,15 @@ export const get = (path, query, signal) => call("GET", path, {query, signal});
 // All rows of a listing, up to a bound that the answer tells.
 export async function all(path, query, signal) {
   const rows = [];
+  const unanswered = new Set();
   let cursor = "";
   do {
     const page = await get(path, {...query, limit: ROWS_OF_PAGE, cursor}, signal);
     rows.push(...page.items);
+    for (const each of page.unanswered) unanswered.add(each);
     cursor = page.next;
   } while (cursor && rows.length < ROWS_MAX);
-  return {rows, more: cursor !== ""};
+  return {rows, more: cursor !== "", unanswered: [...unanswered]};
 }
 
 // The events of a stream. EventSource cannot send a token, so the stream is read by hand.
@@ -76,7 +84,9 @@ async function follow(path, query, onEvent, signal) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
-    const {value, done} = await reader.read().catch(() => ({done: true}));
+    const {value, done} = await reader.read().catch(() => {
+      throw new Refusal(0, "The node has broken off the stream.");
+    });
     if (done) return;
     const lines = (rest + value).split("\n");
     rest = lines.pop();
@@ -94,8 +104,9 @@ function pause(millis, signal) {
   });
 }
 
-// Follows a stream, again and again, until the signal aborts it or the node refuses for good. onTrouble gets the reason, and null when events come again.
-export async function keepFollowing(path, query, onEvent, onTrouble, signal) {
+// Follows a stream, again and again, until the signal aborts it, the node refuses for good, or hasEnded says that there are no further events.
+// onTrouble gets the reason, and null when events come again.
+export async function keepFollowing(path, query, onEvent, onTrouble, signal, hasEnded = async () => false) {
   for (let tries = 0; !signal.aborted; tries++) {
     try {
       await follow(path, query, event => {
@@ -103,6 +114,7 @@ export async function keepFollowing(path, query, onEvent, onTrouble, signal) {
         tries = 0;
         onEvent(event);
       }, signal);
+      if (await hasEnded()) return;
       throw new Refusal(0, "The node has ended the stream.");
     } catch (error) {
       if (signal.aborted) return;

@@ -1,12 +1,11 @@
 // The cluster as this node knows it, and the node's own replicas.
 
 import {call, get, mayDo} from "./api.js";
-import {ask, button, complain, facts, make, say, section} from "./dom.js";
+import {ask, button, complain, facts, make, say, section, shortId} from "./dom.js";
 import {local} from "./listing.js";
-import {bytes, number} from "./text.js";
+import {bytes, duration, number} from "./text.js";
 
 const id = text => make("code", {}, text);
-const short = text => make("code", {title: text}, text.slice(0, 8));
 
 function replicas(signal) {
   const listing = local({
@@ -18,7 +17,7 @@ function replicas(signal) {
     columns: [
       {title: "range", value: row => row.name},
       {title: "role", value: row => row.role},
-      {title: "leader", value: row => row.leader ? short(row.leader) : "unknown"},
+      {title: "leader", value: row => row.leader ? shortId(row.leader) : "unknown"},
       {title: "term", numeric: true, value: row => number(row.term)},
       {title: "applied", numeric: true, value: row => number(row.applied)},
       {title: "behind by", numeric: true, value: row => number(row.applyLag)},
@@ -52,13 +51,34 @@ function nodes(admin, after, signal) {
     text: row => [row.id, row.host, row.region, row.zone, row.state, ...row.roles].join(" "),
     signal,
     columns: [
-      {title: "node", value: row => short(row.id)},
+      {title: "node", value: row => shortId(row.id)},
       {title: "host", value: row => row.host},
       {title: "region and zone", value: row => [row.region, row.zone].filter(Boolean).join(", ") || "–"},
       {title: "state", value: row => make("span", {class: row.state === "JOINED" ? "good" : "bad"}, row.state.toLowerCase())},
       {title: "replicas", numeric: true, value: row => number(row.replicas)},
       {title: "roles", value: row => row.roles.join(", ")},
       ...admin ? [{title: "change", value: actions}] : [],
+    ],
+  });
+}
+
+// Asks each node, so it takes two seconds when one does not answer.
+function health(signal) {
+  const well = (good, text) => make("span", {class: good ? "good" : "bad"}, text);
+  return local({
+    path: "/cluster/health",
+    caption: "What each node says of itself",
+    filterLabel: "Filter by id, host or state",
+    text: row => [row.node, row.host, row.state, row.health, row.readiness].join(" "),
+    signal,
+    columns: [
+      {title: "node", value: row => shortId(row.node)},
+      {title: "host", value: row => row.host},
+      {title: "state", value: row => well(row.state === "JOINED", row.state.toLowerCase())},
+      {title: "health", value: row => well(row.healthy, row.health)},
+      {title: "readiness", value: row => well(row.ready, row.readiness)},
+      {title: "version", value: row => row.version || "–"},
+      {title: "up for", value: row => row.version ? duration(row.uptimeSeconds) : "–"},
     ],
   });
 }
@@ -71,12 +91,12 @@ function ranges(signal) {
     text: row => [row.id, row.kind, ...row.voters, row.leader].join(" "),
     signal,
     columns: [
-      {title: "range", value: row => short(row.id)},
+      {title: "range", value: row => shortId(row.id)},
       {title: "kind", value: row => row.kind},
       {title: "keys", value: row => make("code", {}, row.keys)},
       {title: "epoch", numeric: true, value: row => number(row.epoch)},
-      {title: "leader", value: row => row.leader ? short(row.leader) : make("span", {class: "bad"}, "unknown")},
-      {title: "voters", value: row => make("span", {}, ...row.voters.flatMap((voter, i) => i ? [", ", short(voter)] : [short(voter)]))},
+      {title: "leader", value: row => row.leader ? shortId(row.leader) : make("span", {class: "bad"}, "unknown")},
+      {title: "voters", value: row => make("span", {}, ...row.voters.flatMap((voter, i) => i ? [", ", shortId(voter)] : [shortId(voter)]))},
     ],
   });
 }
@@ -125,8 +145,9 @@ export function cluster({root, role, signal}) {
     const moving = operations(admin, signal);
     const members = nodes(admin, () => moving.reload(), signal);
     const parts = ranges(signal);
-    root.append(section("Nodes", members.element), section("Operations", moving.element), section("Ranges", parts.element));
-    for (const listing of [members, moving, parts]) listing.reload();
+    const asked = health(signal);
+    root.append(section("Nodes", members.element), section("Health", asked.element), section("Operations", moving.element), section("Ranges", parts.element));
+    for (const listing of [members, asked, moving, parts]) listing.reload();
     root.append(replicas(signal));
   }
 }

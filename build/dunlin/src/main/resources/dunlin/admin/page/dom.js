@@ -37,6 +37,10 @@ export function flag(text, field) {
   return make("label", {for: field.id, class: "flag"}, field, text);
 }
 
+export function choice(values, attributes = {}) {
+  return make("select", attributes, ...Object.entries(values).map(([value, title]) => make("option", {value}, title)));
+}
+
 export function textField(attributes = {}) {
   return make("input", {type: "text", autocomplete: "off", spellcheck: "false", ...attributes});
 }
@@ -51,6 +55,12 @@ export function form(onSubmit, ...children) {
   return made;
 }
 
+// The identifier of a node, a range or a cluster, which is a UUID.
+export const shortId = id => make("code", {title: id}, id.slice(0, 8));
+
+// What a view says beside what it shows, such as which role something needs.
+export const hint = text => make("p", {class: "soft"}, text);
+
 // Names and values of one thing.
 export function facts(pairs) {
   return make("dl", {class: "facts"}, ...pairs.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
@@ -59,6 +69,18 @@ export function facts(pairs) {
 export function section(title, ...children) {
   const heading = make("h2", {id: "heading-" + ++fields}, title);
   return make("section", {"aria-labelledby": heading.id}, heading, ...children);
+}
+
+// A paragraph that is read out when its text changes.
+export function notice(attributes = {}) {
+  const made = make("p", {role: "status", ...attributes});
+  return {
+    element: made,
+    show(text) {
+      made.className = text ? "notice" : "";
+      put(made, text);
+    },
+  };
 }
 
 // Columns have a title, a value of a row as a string or an element, and maybe numeric.
@@ -71,7 +93,6 @@ export function table(caption, columns) {
   return {
     element: make("div", {class: "wide", role: "region", "aria-label": caption, tabindex: "0"}, made),
     show: rows => body.replaceChildren(...rows.map(row)),
-    caption: text => put(made.caption, text),
   };
 }
 

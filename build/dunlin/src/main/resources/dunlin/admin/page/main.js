@@ -27,7 +27,7 @@ let shown = new AbortController();
 // What a view has begun ends with its signal.
 function show() {
   const [name, ...path] = location.hash.replace(/^#\/?/, "").split("/");
-  const [title, view] = VIEWS[name] ?? VIEWS.overview;
+  const [title, view] = Object.hasOwn(VIEWS, name) ? VIEWS[name] : VIEWS.overview;
   shown.abort();
   shown = new AbortController();
   say("");
@@ -38,7 +38,13 @@ function show() {
     else link.removeAttribute("aria-current");
   }
   at("view").replaceChildren();
-  view({root: at("view"), path: path.map(decodeURIComponent), role, signal: shown.signal});
+  try {
+    view({root: at("view"), path: path.map(decodeURIComponent), role, signal: shown.signal});
+  } catch (error) {
+    if (error instanceof URIError) complain(new Error("The address has an escape that stands for no character."));
+    else if (error.status !== undefined) complain(error);
+    else throw error;
+  }
 }
 
 async function begin() {
@@ -71,12 +77,8 @@ at("skip").addEventListener("click", event => {
 });
 addEventListener("hashchange", () => {
   if (!credentials.get()) return;
-  try {
-    show();
-    at("title").focus();
-  } catch (error) {
-    complain(error); // such as an escape in the address that is none
-  }
+  show();
+  at("title").focus();
 });
 if (credentials.get()) begin();
 else askForCredentials("");

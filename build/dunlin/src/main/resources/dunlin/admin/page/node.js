@@ -1,6 +1,6 @@
 // The node itself: its listeners and a drain, its settings, its log levels.
 
-import {call, get, mayDo} from "./api.js";
+import {call, get, mayDo, segment} from "./api.js";
 import {ask, button, complain, form, labelled, make, put, say, section, textField} from "./dom.js";
 import {local} from "./listing.js";
 import {number} from "./text.js";
@@ -42,6 +42,7 @@ function draining(role, signal) {
 
 export function listeners({root, role, signal}) {
   const refused = row => Object.entries(row.refused).filter(([, count]) => count > 0).map(([reason, count]) => reason + ": " + number(count)).join(", ") || "none";
+  const act = (row, title, action) => button(title, () => change(row, action).catch(complain), {"aria-label": title + " " + row.name, class: action === "close" ? "grave" : ""});
   const listing = local({
     path: "/listeners",
     caption: "Listeners",
@@ -52,11 +53,21 @@ export function listeners({root, role, signal}) {
       {title: "name", value: row => row.name},
       {title: "type", value: row => row.type},
       {title: "address", value: row => row.address},
+      {title: "accepts", value: row => row.accepting ? make("span", {class: "good"}, "yes") : make("span", {class: "bad"}, "no")},
       {title: "connections", numeric: true, value: row => number(row.connections)},
       {title: "refused before MQTT", value: refused},
       {title: "certificate expires", value: row => row.certificateExpiry || "–"},
+      ...mayDo(role, "operator") ? [{title: "change", value: row => row.accepting ? act(row, "Close", "close") : act(row, "Open", "open")}] : [],
     ],
   });
+
+  async function change(row, action) {
+    if (action === "close" && !await ask("Let the listener " + row.name + " accept no new connections? Its clients stay connected.", "Close the listener")) return;
+    await call("POST", "/listeners/" + segment(row.name) + "/" + action, {body: {}, signal});
+    say(action === "close" ? "The listener accepts no new connections." : "The listener accepts connections again.");
+    listing.reload();
+  }
+
   root.append(listing.element, draining(role, signal));
   listing.reload();
 }
@@ -98,7 +109,7 @@ export function loggers({root, role, signal}) {
   });
 
   async function set(name, level) {
-    const row = await call("PUT", "/loggers/" + encodeURIComponent(name), {body: {level}, signal});
+    const row = await call("PUT", "/loggers/" + segment(name), {body: {level}, signal});
     say("The level of " + row.name + " is " + row.effective + ".");
   }
 

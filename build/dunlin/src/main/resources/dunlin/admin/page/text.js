@@ -30,6 +30,12 @@ export function duration(seconds) {
   return Math.floor(whole / 86400) + " d " + Math.floor(whole % 86400 / 3600) + " h";
 }
 
+// A moment in ISO format, by the reader's clock.
+export const moment = iso => new Date(iso).toLocaleString();
+
+// The same without the day, to the millisecond.
+export const clock = iso => new Date(iso).toLocaleTimeString(undefined, {hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3});
+
 const EXPIRES_NEVER = 4294967295;
 
 export function expiry(seconds) {
