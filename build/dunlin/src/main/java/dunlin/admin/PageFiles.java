@@ -21,7 +21,8 @@ public final class PageFiles implements HttpHandler {
    * Failure: a file that is missing in the jar stops the start.
    */
   private static final List<String> MODULES =
-      List.of("api", "cluster", "dom", "listing", "login", "main", "messages", "node", "overview", "retained", "sessions", "spark", "text");
+      List.of(
+          "api", "clients", "cluster", "dom", "inbox", "listing", "login", "main", "messages", "node", "overview", "retained", "sessions", "spark", "text");
   private static final int REQUESTS_MAX = 64;
   private static final int PER_CLIENT = 32;
   private static final int SECONDS = 10;

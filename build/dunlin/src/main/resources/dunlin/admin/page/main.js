@@ -1,6 +1,7 @@
 // The operations page: signs in, and shows the view that the address names behind its #.
 
 import {credentials, whenSignedOut} from "./api.js";
+import {clients} from "./clients.js";
 import {cluster} from "./cluster.js";
 import {at, complain, make, put, say} from "./dom.js";
 import {askForCredentials, signIn, whenCredentialsAreGiven} from "./login.js";
@@ -12,6 +13,7 @@ import {sessions} from "./sessions.js";
 
 const VIEWS = {
   overview: ["Overview", overview],
+  clients: ["Clients", clients],
   sessions: ["Sessions", sessions],
   retained: ["Retained messages", retained],
   messages: ["Messages", messages],

@@ -1,8 +1,8 @@
 // Publishes a message, and shows those of a topic filter as they come.
 
 import {call, keepFollowing, mayDo} from "./api.js";
+import {tenantField} from "./clients.js";
 import {button, complain, flag, form, labelled, make, put, say, section, textField} from "./dom.js";
-import {tenantField} from "./sessions.js";
 import {bytes, number, payload, shortened} from "./text.js";
 
 const SHOWN_MAX = 100;

@@ -1,9 +1,9 @@
 // Retained messages: a listing by pages, and one of them.
 
 import {call, get, mayDo} from "./api.js";
-import {ask, button, complain, facts, make, say} from "./dom.js";
+import {tenantField} from "./clients.js";
+import {ask, button, complain, facts, hint, make, say} from "./dom.js";
 import {remote} from "./listing.js";
-import {tenantField} from "./sessions.js";
 import {bytes, payload, shortened, visible} from "./text.js";
 
 const PAYLOAD_SHOWN = 65536;
@@ -31,7 +31,7 @@ export function retained({root, role, signal}) {
   async function show(query) {
     const message = await get("/retained/message", query, signal);
     const cut = message.payloadBytes > PAYLOAD_SHOWN;
-    const removing = button("Delete the message", () => remove(query).catch(complain), {class: "grave", disabled: !mayDo(role, "admin")});
+    const removing = button("Delete the message", () => remove(query).catch(complain), {class: "grave"});
     shown.replaceChildren(
       facts([
         ["Topic", make("bdi", {}, visible(message.topic))],
@@ -39,7 +39,7 @@ export function retained({root, role, signal}) {
         ["Payload", bytes(message.payloadBytes) + (cut ? ", of which the first " + bytes(PAYLOAD_SHOWN) + " are here" : "")],
       ]),
       make("pre", {class: "bytes", id: "payload", tabindex: "0", "aria-label": "Payload"}, payload(message.payload, cut)),
-      make("p", {class: "row"}, removing, mayDo(role, "admin") ? "" : "Deleting needs the role admin."));
+      mayDo(role, "admin") ? make("p", {class: "row"}, removing) : hint("Deleting needs the role admin."));
     shown.scrollIntoView({block: "nearest"});
   }
 
@@ -52,6 +52,6 @@ export function retained({root, role, signal}) {
   }
 
   root.append(listing.element, shown);
-  if (!mayDo(role, "operator")) root.append(make("p", {class: "soft"}, "To see payloads needs the role operator."));
+  if (!mayDo(role, "operator")) root.append(hint("To see payloads needs the role operator."));
   listing.reload();
 }
