@@ -10,11 +10,13 @@ import {listeners, loggers, settings} from "./node.js";
 import {overview} from "./overview.js";
 import {retained} from "./retained.js";
 import {sessions} from "./sessions.js";
+import {topics} from "./topics.js";
 
 const VIEWS = {
   overview: ["Overview", overview],
   clients: ["Clients", clients],
   sessions: ["Sessions", sessions],
+  topics: ["Topics and groups", topics],
   retained: ["Retained messages", retained],
   messages: ["Messages", messages],
   cluster: ["Cluster", cluster],
