@@ -11,6 +11,7 @@ import {overview} from "./overview.js";
 import {retained} from "./retained.js";
 import {sessions} from "./sessions.js";
 import {topics} from "./topics.js";
+import {traces} from "./traces.js";
 
 const VIEWS = {
   overview: ["Overview", overview],
@@ -19,6 +20,7 @@ const VIEWS = {
   topics: ["Topics and groups", topics],
   retained: ["Retained messages", retained],
   messages: ["Messages", messages],
+  traces: ["Traces", traces],
   cluster: ["Cluster", cluster],
   listeners: ["Listeners", listeners],
   settings: ["Settings", settings],
