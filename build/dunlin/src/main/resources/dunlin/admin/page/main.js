@@ -4,6 +4,7 @@ import {credentials, whenSignedOut} from "./api.js";
 import {clients} from "./clients.js";
 import {cluster} from "./cluster.js";
 import {at, complain, make, put, say} from "./dom.js";
+import {explain} from "./explain.js";
 import {askForCredentials, signIn, whenCredentialsAreGiven} from "./login.js";
 import {messages} from "./messages.js";
 import {listeners, loggers, settings} from "./node.js";
@@ -20,6 +21,7 @@ const VIEWS = {
   topics: ["Topics and groups", topics],
   retained: ["Retained messages", retained],
   messages: ["Messages", messages],
+  explain: ["Explain", explain],
   traces: ["Traces", traces],
   cluster: ["Cluster", cluster],
   listeners: ["Listeners", listeners],
