@@ -1,6 +1,7 @@
 // The operations page: signs in, and shows the view that the address names behind its #.
 
-import {credentials, whenSignedOut} from "./api.js";
+import {bans, roles, users} from "./access.js";
+import {credentials, get, whenSignedOut} from "./api.js";
 import {clients} from "./clients.js";
 import {cluster} from "./cluster.js";
 import {at, complain, make, put, say} from "./dom.js";
@@ -23,13 +24,21 @@ const VIEWS = {
   messages: ["Messages", messages],
   explain: ["Explain", explain],
   traces: ["Traces", traces],
+  users: ["Users", users],
+  roles: ["Roles", roles],
+  bans: ["Bans", bans],
   cluster: ["Cluster", cluster],
   listeners: ["Listeners", listeners],
   settings: ["Settings", settings],
   loggers: ["Log levels", loggers],
 };
 
+// Only where the setting is there.
+const ACCESS_VIEWS = ["users", "roles", "bans"];
+const ACCESS_SETTING = "dunlin.auth.users.enabled";
+
 let role = "";
+let access = false;
 let shown = new AbortController();
 
 // What a view has begun ends with its signal.
@@ -47,7 +56,7 @@ function show() {
   }
   at("view").replaceChildren();
   try {
-    view({root: at("view"), path: path.map(decodeURIComponent), role, signal: shown.signal});
+    view({root: at("view"), path: path.map(decodeURIComponent), role, access, signal: shown.signal});
   } catch (error) {
     if (error instanceof URIError) complain(new Error("The address has an escape that stands for no character."));
     else if (error.status !== undefined) complain(error);
@@ -55,9 +64,22 @@ function show() {
   }
 }
 
+// A node that starts has no answer yet, and no users either.
+async function hasAccess() {
+  try {
+    const {items} = await get("/settings", {prefix: ACCESS_SETTING, limit: 1});
+    return items.some(row => row.key === ACCESS_SETTING && row.value === "true");
+  } catch (error) {
+    if (error.status === undefined || error.status === 401) throw error;
+    return false;
+  }
+}
+
 async function begin() {
   try {
     role = (await signIn()).role;
+    access = await hasAccess();
+    for (const name of ACCESS_VIEWS) at("views").querySelector(`[href="#/${name}"]`).parentElement.hidden = !access;
     show();
     at("title").focus();
   } catch (error) {
