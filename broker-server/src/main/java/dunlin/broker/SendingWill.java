@@ -102,6 +102,7 @@ final class SendingWill implements Sending {
               authentication,
               loop,
               NO_ADDRESS,
+              false,
               () -> authorization.ask(client, Optional.empty()),
               answer -> {
                 switch (answer) {

@@ -4,6 +4,7 @@ import dunlin.broker.auth.AskingLoop;
 import dunlin.broker.auth.Authentication;
 import dunlin.broker.auth.AuthenticationProvider;
 import dunlin.broker.auth.AuthenticationSettings;
+import dunlin.broker.guard.GuardSettings;
 import dunlin.broker.jwt.JwtSettings;
 import dunlin.broker.users.UsersSettings;
 import dunlin.broker.codec.PacketLimits;
@@ -135,7 +136,7 @@ public final class OpenFrontend implements AutoCloseable {
             new FrontendSettings.Lanes(lanes, LANE_MESSAGES, 1_000, WIDE),
             GROUP_WAITS);
     var anybody = 
-        new AuthenticationSettings(true, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 2, 100, 0); // independent of a PROXY header
+        new AuthenticationSettings(true, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 2, 100, GuardSettings.none()); // independent of a PROXY header
     authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), InstantSource.system(), meters);
     frontend = new Frontend(settings, budget, authentication, new FrontendIdentity("node", 7), InstantSource.system(), meters, drops, Tracer.idle(), noListener());
     frontend.open(new Tiers(dist, retain, sessions, alone));

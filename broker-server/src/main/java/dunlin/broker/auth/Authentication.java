@@ -4,8 +4,8 @@ import dunlin.broker.auth.AuthenticationProvider.Authenticators;
 import dunlin.broker.auth.Authenticator.Credentials;
 import dunlin.broker.auth.Authenticator.Decision;
 import dunlin.broker.codec.Packet;
+import dunlin.broker.guard.Guard;
 import dunlin.broker.limit.AddressCounts;
-import dunlin.broker.limit.FailureLimit;
 import dunlin.broker.limit.FairLines;
 import dunlin.broker.users.AccessCopy;
 import dunlin.broker.users.AccessEntry;
@@ -17,7 +17,6 @@ import dunlin.runtime.LineLimit;
 import dunlin.runtime.LogText;
 import dunlin.runtime.SettingException;
 import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.InetSocketAddress;
@@ -35,10 +34,12 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,7 +54,7 @@ public final class Authentication implements AutoCloseable {
    * Owner: the class that composes the node opens and closes it and has refresh() called; any thread may call the rest.
    * Bounds: threads and queueMax of the settings. Clients wait in a line for each address, and the lines take turns: an
    * address that sends many wrong passwords delays only itself. A client that finds no room (FairLines) is refused with
-   * 0x89. FailureLimit has its own bound. Log lines: EVENTS_A_SECOND; the next line says how many were left out.
+   * 0x89. The guard has its own bounds. Log lines: EVENTS_A_SECOND; the next line says how many were left out.
    * Failure: if an authenticator fails, only its client is refused (Result.FAILED, TIMED_OUT). If calls never return,
    * the queue fills up, and then all clients are refused.
    */
@@ -68,8 +69,10 @@ public final class Authentication implements AutoCloseable {
     ACCEPTED,
     /** Its credentials are wrong or insufficient. */
     REFUSED,
-    /** Too many attempts from its address failed in this minute. */
+    /** Too many attempts from its address have failed, and the address is blocked. */
     LIMITED,
+    /** The client has connected too often, and is blocked. */
+    FLAPPING,
     /** Too many clients were waiting. */
     OVERLOADED,
     /** The authenticator did not answer in time. */
@@ -102,7 +105,7 @@ public final class Authentication implements AutoCloseable {
   private final Authorization authorization;
   private final @Nullable Authenticator authenticator;
   private final Map<String, EnhancedAuthenticator> methods;
-  private final FailureLimit failures;
+  private final Guard guard;
   private final LineLimit eventLines = new LineLimit(EVENTS_A_SECOND, System::nanoTime);
   private final LineLimit failureLines = new LineLimit(1, System::nanoTime);
   private final Map<Result, Counter> decisions = new EnumMap<>(Result.class);
@@ -135,7 +138,7 @@ public final class Authentication implements AutoCloseable {
             meters);
     this.authenticator = onlyAuthenticator(all);
     this.methods = byMethod(all);
-    this.failures = new FailureLimit(settings.failuresMax(), System::nanoTime);
+    this.guard = new Guard(settings.guard(), wall, System::nanoTime, meters);
     this.waiting = new FairLines<>(settings.queueMax());
     AtomicInteger threads = new AtomicInteger();
     this.executor =
@@ -174,12 +177,6 @@ public final class Authentication implements AutoCloseable {
     }
     Gauge.builder("dunlin.auth.waiting", waiting, FairLines::size)
         .description("Clients that wait for a thread to authenticate them")
-        .register(meters);
-    Gauge.builder("dunlin.auth.failures.addresses", failures, FailureLimit::addresses)
-        .description("Addresses from which clients have failed to authenticate in this minute")
-        .register(meters);
-    FunctionCounter.builder("dunlin.auth.failures.untracked", failures, FailureLimit::untracked)
-        .description("Failures that were not counted against their address because too many addresses had failures")
         .register(meters);
   }
 
@@ -427,13 +424,14 @@ public final class Authentication implements AutoCloseable {
     return clientIds;
   }
 
-  public FailureLimit failures() {
-    return failures;
+  /** What blocks addresses and clients. */
+  public Guard guard() {
+    return guard;
   }
 
   /**
-   * The identity for credentials that were accepted a short time ago, if known. Empty if the failures of the address
-   * have reached their limit.
+   * The identity for credentials that were accepted a short time ago, if known. Not to be asked for an address that is
+   * blocked, which could guess fast in this way.
    */
   public Optional<Identity> known(Authenticator asked, Credentials credentials) {
     return passwords != null && asked.equals(passwords) ? passwords.known(credentials) : Optional.empty();
@@ -451,7 +449,7 @@ public final class Authentication implements AutoCloseable {
     if (call != null) call.run();
   }
 
-  /** The address or network, as in FailureLimit; all clients of Unix domain sockets are one source. */
+  /** The address or network, as in the guard; all clients of Unix domain sockets are one source. */
   private static long sourceOf(SocketAddress address) {
     return address instanceof InetSocketAddress inet && inet.getAddress() != null ? AddressCounts.keyOf(inet.getAddress()) : -1;
   }
@@ -466,22 +464,43 @@ public final class Authentication implements AutoCloseable {
   }
 
   /**
-   * Counts a refusal against its address, unless it is for a failure of the server, and logs it, with whether it was the last one that the address may have in
-   * this minute.
+   * An authenticator's answer. If it is a refusal, it counts against the address before the thread asks about the next client, and also when the client has
+   * disconnected by then.
+   *
+   * @param refusal why the answer is a refusal; empty if it is none
    */
+  public <T> CompletionStage<T> counted(Credentials who, @Nullable CompletionStage<T> answer, Function<T, Optional<ReasonCode>> refusal) {
+    return Objects.requireNonNull(answer, "an authenticator answered null")
+        .thenApply(
+            given -> {
+              refusal.apply(Objects.requireNonNull(given, "an authenticator answered null")).ifPresent(reason -> count(who, reason));
+              return given;
+            });
+  }
+
+  /** Counts a refusal against its address and user name, unless it is for a failure of the server. */
+  public void count(Credentials who, ReasonCode reason) {
+    if (isOfClient(reason)) guard.failed(who.peer().address(), nameIn(who));
+  }
+
+  /** The user name, unless it may be a token. */
+  private String nameIn(Credentials who) {
+    return who.userName().filter(name -> tokens == null || tokens.isName(name)).orElse("");
+  }
+
+  /** Logs a refusal, with whether the address is blocked from now on. */
   public void refused(Credentials who, @Nullable String method, ReasonCode reason, String explanation) {
-    SocketAddress address = who.peer().address();
-    boolean last = isOfClient(reason) && failures.failed(address);
     if (!eventLines.admits()) return;
+    SocketAddress address = who.peer().address();
     EventLine.of(events, Level.INFO, "authentication-refused")
         .text("client", who.clientId())
-        .text("user", who.userName().filter(name -> tokens == null || tokens.isName(name)).orElse(""))
+        .text("user", nameIn(who))
         .text("method", method == null ? "" : method)
         .text("address", address.toString())
         .word("listener", who.peer().listener())
         .word("reason", reason.label())
         .text("explanation", explanation)
-        .flag("last", last)
+        .flag("last", isOfClient(reason) && guard.isBlocked(address))
         .number("untold", eventLines.leftOut())
         .write();
   }

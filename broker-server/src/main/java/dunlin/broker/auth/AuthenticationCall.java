@@ -26,6 +26,7 @@ public final class AuthenticationCall<T> implements Runnable {
   private final Authentication authentication;
   private final AskingLoop loop;
   private final SocketAddress from;
+  private final boolean verifies;
   private final Callable<CompletionStage<T>> question;
   private final Consumer<Answer<T>> receiver;
 
@@ -43,15 +44,18 @@ public final class AuthenticationCall<T> implements Runnable {
     record Missing<T>(Authentication.Result why) implements Answer<T> {}
   }
 
+  /** @param verifies whether credentials are verified, which is not done for an address that is blocked */
   public AuthenticationCall(
       Authentication authentication,
       AskingLoop loop,
       SocketAddress from,
+      boolean verifies,
       Callable<CompletionStage<T>> question,
       Consumer<Answer<T>> receiver) {
     this.authentication = authentication;
     this.loop = loop;
     this.from = from;
+    this.verifies = verifies;
     this.question = question;
     this.receiver = receiver;
   }
@@ -83,8 +87,8 @@ public final class AuthenticationCall<T> implements Runnable {
   @Override
   public void run() {
     if (over) return;
-    // Check the limit again: many connections of one address can pass the first check before any of them has failed.
-    if (authentication.failures().exceeded(from)) {
+    // Check again: many connections of one address can pass the first check before any of them has failed.
+    if (verifies && authentication.guard().isBlocked(from)) {
       answer(new Answer.Missing<>(Authentication.Result.LIMITED));
       return;
     }

@@ -1,5 +1,6 @@
 package dunlin.broker.auth;
 
+import dunlin.broker.guard.GuardSettings;
 import dunlin.broker.jwt.JwtSettings;
 import dunlin.broker.users.UsersSettings;
 import dunlin.runtime.Secret;
@@ -25,8 +26,7 @@ import java.util.stream.Stream;
  * @param timeout how long an authenticator may take for one answer, including the time in the queue
  * @param threads threads that call authenticators
  * @param queueMax maximum number of clients that wait for one of these threads
- * @param failuresMax maximum number of refused attempts from one address in a minute; further ones are refused without
- *     a check; 0 for no limit
+ * @param guard when addresses and clients are blocked
  */
 public record AuthenticationSettings(
     boolean anonymous,
@@ -41,7 +41,7 @@ public record AuthenticationSettings(
     Duration timeout,
     int threads,
     int queueMax,
-    int failuresMax) {
+    GuardSettings guard) {
 
   private static final int CORES_AT_LEAST_TWO = Math.clamp(Runtime.getRuntime().availableProcessors(), 2, 64);
 
@@ -88,17 +88,12 @@ public record AuthenticationSettings(
       Setting.integer(
           "dunlin.auth.queue-max", 10_000, 1, 10_000_000, "Maximum number of clients that wait to be authenticated. Addresses"
               + " take turns. When it is reached, clients of the address with the most waiting ones are refused with \"server busy\".");
-  private static final Setting<Integer> FAILURES_MAX =
-      Setting.integer(
-          "dunlin.auth.failures-max", 300, 0, 1_000_000,
-          "Maximum number of failed authentications per minute from one IPv4 address or IPv6 /64 network. Beyond it, the address is refused for the"
-              + " rest of the"
-              + " minute. 0 means no limit.");
 
-  /** The settings that this class reads, those of users and those of tokens. */
+  /** The settings that this class reads, those of the guard, of users and of tokens. */
   public static final List<Setting<?>> ALL =
       Stream.of(
-              List.of(ANONYMOUS, CLIENT_IDS, PASSWORD_FILE, ACL_FILE, PASSWORD_CACHE, PROVIDER, PROVIDER_OPTIONS, TIMEOUT, THREADS, QUEUE_MAX, FAILURES_MAX),
+              List.of(ANONYMOUS, CLIENT_IDS, PASSWORD_FILE, ACL_FILE, PASSWORD_CACHE, PROVIDER, PROVIDER_OPTIONS, TIMEOUT, THREADS, QUEUE_MAX),
+              GuardSettings.ALL,
               UsersSettings.ALL,
               JwtSettings.ALL)
           .<Setting<?>>flatMap(List::stream)
@@ -118,13 +113,13 @@ public record AuthenticationSettings(
         settings.get(TIMEOUT),
         settings.get(THREADS),
         settings.get(QUEUE_MAX),
-        settings.get(FAILURES_MAX));
+        GuardSettings.from(settings));
   }
 
   /** The default: no client has to authenticate, so none is accepted from other machines. */
   public static AuthenticationSettings defaults() {
     return new AuthenticationSettings(
         false, CLIENT_IDS.defaultValue(), "", "", UsersSettings.none(), JwtSettings.defaults(), PASSWORD_CACHE.defaultValue(), "", Secret.none(), TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(),
-        FAILURES_MAX.defaultValue());
+        GuardSettings.defaults());
   }
 }

@@ -110,7 +110,7 @@ final class Admission {
       return;
     }
     var way = authentication.wayOf(credentials.peer(), Objects.requireNonNull(packet), connection.isLocal());
-    if (!(way instanceof Authentication.Way.Known) && authentication.failures().exceeded(credentials.peer().address())) {
+    if (!(way instanceof Authentication.Way.Known) && authentication.guard().isBlocked(credentials.peer().address())) {
       unanswered(Authentication.Result.LIMITED);
       return;
     }
@@ -122,7 +122,8 @@ final class Admission {
           authentication
               .known(asked, who)
               .ifPresentOrElse(
-                  known -> accepted(known, Claims.none(), NOTHING), () -> ask(() -> asked.authenticate(who), this::decided));
+                  known -> accepted(known, Claims.none(), NOTHING),
+                  () -> ask(() -> authentication.counted(who, asked.authenticate(who), Admission::refusalIn), this::decided));
       case Authentication.Way.ByMethod(var asked) -> {
         authenticator = asked;
         begin(asked, packet.authenticationData());
@@ -136,15 +137,16 @@ final class Admission {
   }
 
   private <T> void ask(Callable<CompletionStage<T>> question, Consumer<T> then) {
-    ask(question, then, this::unanswered);
+    ask(true, question, then, this::unanswered);
   }
 
-  private <T> void ask(Callable<CompletionStage<T>> question, Consumer<T> then, Consumer<Authentication.Result> otherwise) {
+  private <T> void ask(boolean verifies, Callable<CompletionStage<T>> question, Consumer<T> then, Consumer<Authentication.Result> otherwise) {
     var asked =
         new AuthenticationCall<T>(
             authentication,
             connection.loop(),
             credentials.peer().address(),
+            verifies,
             question,
             answer -> {
               call = null;
@@ -160,8 +162,12 @@ final class Admission {
   private void decided(Decision decision) {
     switch (decision) {
       case Decision.Accepted(var who, var claims) -> accepted(who, claims, NOTHING);
-      case Decision.Refused(var reason, var explanation) -> refused(reason, explanation);
+      case Decision.Refused(var reason, var explanation) -> refusedAndCounted(reason, explanation);
     }
+  }
+
+  private static Optional<ReasonCode> refusalIn(Decision decision) {
+    return decision instanceof Decision.Refused(var reason, _) ? Optional.of(reason) : Optional.empty();
   }
 
   // ------------------------------------------------------------------------------------------------- with an authentication method
@@ -172,21 +178,24 @@ final class Admission {
     ask(
         () -> {
           Exchange begun = Objects.requireNonNull(asked.begin(who), "an authenticator began no exchange");
-          return next(begun, data);
+          return next(who, begun, data);
         },
         this::stepped);
   }
 
-  private static CompletionStage<Turn> next(Exchange exchange, byte @Nullable [] data) {
-    return Objects.requireNonNull(exchange.next(data == null ? NOTHING : data), "an exchange answered null")
-        .thenApply(step -> new Turn(exchange, step));
+  private CompletionStage<Turn> next(Credentials who, Exchange exchange, byte @Nullable [] data) {
+    return authentication.counted(who, exchange.next(data == null ? NOTHING : data), Admission::failureIn).thenApply(step -> new Turn(exchange, step));
+  }
+
+  private static Optional<ReasonCode> failureIn(Step step) {
+    return step instanceof Step.Failure(var reason, _) ? Optional.of(reason) : Optional.empty();
   }
 
   private void stepped(Turn turn) {
     switch (turn.step()) {
       case Step.Continue(var data) -> goOn(turn.exchange(), data);
       case Step.Success(var data, var who, var claims) -> accepted(who, claims, data);
-      case Step.Failure(var reason, var explanation) -> refused(reason, explanation);
+      case Step.Failure(var reason, var explanation) -> refusedAndCounted(reason, explanation);
     }
   }
 
@@ -224,14 +233,15 @@ final class Admission {
     } else {
       Exchange with = exchange;
       stopWaiting();
-      ask(() -> next(with, auth.authenticationData()), this::stepped);
+      Credentials who = credentials;
+      ask(() -> next(who, with, auth.authenticationData()), this::stepped);
     }
   }
 
   /** MQTT 5, section 4.12.1: other packets are processed as before. */
   private void authenticateAgain(byte @Nullable [] data) {
     undecided = true;
-    if (authentication.failures().exceeded(credentials.peer().address())) unanswered(Authentication.Result.LIMITED);
+    if (authentication.guard().isBlocked(credentials.peer().address())) unanswered(Authentication.Result.LIMITED);
     else begin(Objects.requireNonNull(authenticator), data);
   }
 
@@ -267,8 +277,13 @@ final class Admission {
       // identifier is accepted.
       refused(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "this user may not have this client identifier (dunlin.auth.client-ids)");
     } else if (connecting != null) {
+      String clientId = clientId(who, connecting.clientId());
+      if (authentication.guard().isBlocked(who.tenant(), clientId)) {
+        unanswered(Authentication.Result.FLAPPING);
+        return;
+      }
       connection.userSince(since);
-      authorize(connecting, new Admitted(who, clientId(who, connecting.clientId()), data.length == 0 ? null : data, claims, null));
+      authorize(connecting, new Admitted(who, clientId, data.length == 0 ? null : data, claims, null));
     } else if (!who.equals(identity)) {
       refused(ReasonCode.NOT_AUTHORIZED, "re-authenticated as another user");
     } else if (!renewed(who, claims)) {
@@ -314,7 +329,7 @@ final class Admission {
         .known(client, candidate.claims().rules())
         .ifPresentOrElse(
             granted,
-            () -> ask(() -> authorization.ask(client, Optional.of(peer)), granted, this::notAuthorized));
+            () -> ask(false, () -> authorization.ask(client, Optional.of(peer)), granted, this::notAuthorized));
   }
 
   private void admit(Packet.Connect connecting, Admitted client) {
@@ -354,6 +369,11 @@ final class Admission {
   }
 
   private void refused(ReasonCode reason, String explanation) {
+    authentication.count(credentials, reason);
+    refusedAndCounted(reason, explanation);
+  }
+
+  private void refusedAndCounted(ReasonCode reason, String explanation) {
     authentication.refused(credentials, method, reason, explanation);
     finish(Authentication.Result.REFUSED);
     turnAway(reason, explanation);
@@ -367,11 +387,9 @@ final class Admission {
   private void unanswered(Authentication.Result why) {
     finish(why);
     switch (why) {
-      // For an MQTT 3 client, 0x97 would become "server unavailable", which invites it to try again at once.
-      case LIMITED ->
-          turnAway(
-              credentials.version().hasProperties() ? ReasonCode.QUOTA_EXCEEDED : ReasonCode.NOT_AUTHORIZED,
-              "too many failed authentications from this address (dunlin.auth.failures-max)");
+      // As a ban; "server unavailable" would invite an MQTT 3 client to try again at once.
+      case LIMITED -> turnAway(ReasonCode.BANNED, "too many failed authentications from this address (dunlin.auth.failures-max)");
+      case FLAPPING -> turnAway(ReasonCode.CONNECTION_RATE_EXCEEDED, "this client identifier connects too often (dunlin.flapping.connects-max)");
       case OVERLOADED -> turnAway(ReasonCode.SERVER_BUSY, "too many clients wait to be authenticated (dunlin.auth.queue-max)");
       case TIMED_OUT -> turnAway(ReasonCode.SERVER_UNAVAILABLE, "the client was not authenticated in time (dunlin.auth.timeout)");
       case FAILED -> turnAway(ReasonCode.UNSPECIFIED_ERROR, "the authentication failed on the server's side");

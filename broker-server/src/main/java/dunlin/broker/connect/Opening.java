@@ -5,6 +5,7 @@ import dunlin.broker.codec.Limit;
 import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.TopicAliases;
 import dunlin.broker.codec.Will;
+import dunlin.broker.guard.Arrival;
 import dunlin.broker.loop.FrontendSettings;
 import dunlin.broker.session.LiveSession;
 import dunlin.broker.session.SessionAccess;
@@ -157,6 +158,7 @@ final class Opening {
     }
     sessionPresent = connected.sessionPresent();
     displaced = connected.displaced();
+    connection.home().reception().authentication().guard().connected(arrival());
     connection.opened(
         this,
         new LiveSession(
@@ -167,6 +169,12 @@ final class Opening {
             Math.min(packet.receiveMaximum(), settings.sessions().inFlightMax()),
             connected,
             access));
+  }
+
+  private Arrival arrival() {
+    ConnectionId other = displaced;
+    String node = other == null || other.frontend().equals(connection.id().frontend()) ? "" : other.frontend();
+    return new Arrival(publisher.tenant(), publisher.clientId(), connection.peer().address(), other != null, node);
   }
 
   private static @Nullable Throwable causeOf(@Nullable Throwable failure) {

@@ -11,6 +11,7 @@ import dunlin.broker.auth.Authenticator.Decision;
 import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.PacketEncoder;
 import dunlin.broker.codec.ProtocolVersion;
+import dunlin.broker.guard.GuardSettings;
 import dunlin.broker.jwt.JwtSettings;
 import dunlin.broker.users.UsersSettings;
 import dunlin.model.ReasonCode;
@@ -260,7 +261,7 @@ class AuthenticationTest {
       throws Exception {
     var call =
         new AuthenticationCall<String>(
-            authentication, loop, from, () -> CompletableFuture.completedFuture(question.call()),
+            authentication, loop, from, true, () -> CompletableFuture.completedFuture(question.call()),
             answer -> {
               order.add(
                   switch (answer) {
@@ -273,14 +274,14 @@ class AuthenticationTest {
   }
 
   private Authentication open(boolean anonymous, Authenticators authenticators) {
-    var settings = new AuthenticationSettings(anonymous, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 1, 10, 10);
+    var settings = new AuthenticationSettings(anonymous, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 1, 10, GuardSettings.defaults());
     Authentication authentication = Authentication.open(settings, authenticators, InstantSource.system(), new SimpleMeterRegistry());
     opened.add(authentication);
     return authentication;
   }
 
   private static AuthenticationSettings settings(String provider, String options) {
-    return new AuthenticationSettings(false, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), Duration.ZERO, provider, Secret.of(options), Duration.ofSeconds(5), 1, 10, 10);
+    return new AuthenticationSettings(false, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), Duration.ZERO, provider, Secret.of(options), Duration.ofSeconds(5), 1, 10, GuardSettings.defaults());
   }
 
   private static void assertRefused(Way way, ReasonCode reason) {

@@ -42,6 +42,7 @@ import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
+import dunlin.broker.guard.BlocksMXBean;
 import dunlin.broker.listen.ListenerMXBean;
 import dunlin.broker.users.AccessMXBean;
 import dunlin.cluster.ClusterMXBean;
@@ -123,6 +124,7 @@ final class AdminOperations {
     on(Endpoints.EXPLAIN, this::explain);
     traces();
     AccessOperations.add(() -> bean(AccessMXBean.class), this::on);
+    BlockOperations.add(() -> bean(BlocksMXBean.class), this::on);
     cluster();
     events();
     if (!actions.keySet().equals(Set.copyOf(Endpoints.ALL))) {

@@ -10,6 +10,7 @@ import dunlin.broker.SysTopics;
 import dunlin.broker.auth.Authentication;
 import dunlin.broker.auth.AuthenticationProvider.Authenticators;
 import dunlin.broker.auth.AuthenticationSettings;
+import dunlin.broker.guard.BlocksBean;
 import dunlin.broker.limit.MemoryKeys;
 import dunlin.broker.limit.NodeBudget;
 import dunlin.broker.listen.ListenerKeys;
@@ -135,7 +136,10 @@ final class BrokerParts {
     ConnectionEvents events = node.opening(new ConnectionEvents(node.embedding().listener(), wall, node.meters()));
     FrontendIdentity identity = new FrontendIdentity(node.id(), node.incarnation());
     Frontend opened = node.opening(new Frontend(frontendSettings, budget, authentication, identity, clock, node.meters(), drops, node.tracer(), events));
-    if (clients) node.metrics().beans().register("Frontend", opened.bean());
+    if (clients) {
+      node.metrics().beans().register("Frontend", opened.bean());
+      node.metrics().beans().register("Blocks", new BlocksBean(authentication.guard(), node.name()));
+    }
     opened.latencies().forEach(node.metrics()::show);
     return opened;
   }

@@ -103,6 +103,13 @@ public final class ApiAnswers {
    */
   public record BanView(String kind, String value, String until, String reason, long version) {}
 
+  /**
+   * @param kind address or client
+   * @param tenant of a client; empty for an address
+   * @param until in ISO format
+   */
+  public record BlockView(String kind, String tenant, String value, String until, String reason) {}
+
   /** @param version of the row; of a deletion, that of all users, roles and bans */
   public record Changed(long version) {}
 

@@ -2,6 +2,7 @@ package dunlin.admin.api;
 
 import dunlin.admin.api.ApiAnswers.BanView;
 import dunlin.admin.api.ApiAnswers.Begun;
+import dunlin.admin.api.ApiAnswers.BlockView;
 import dunlin.admin.api.ApiAnswers.Changed;
 import dunlin.admin.api.ApiAnswers.ClusterView;
 import dunlin.admin.api.ApiAnswers.Deleted;
@@ -29,6 +30,7 @@ import dunlin.admin.peers.TracesMXBean.TraceStarted;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
+import dunlin.broker.guard.BlockKind;
 import dunlin.broker.users.AccessMXBean.RoleRow;
 import dunlin.broker.users.AccessMXBean.UserRow;
 import dunlin.broker.users.BanKind;
@@ -97,6 +99,8 @@ public final class Endpoints {
   private static final Parameter ROLE_NAME = Parameter.path("role", "Name of the role");
   private static final Parameter BAN_KIND = Parameter.choice(Place.PATH, "kind", BanKind.LABELS, "What is banned");
   private static final Parameter BANNED = Parameter.path("value", "A client identifier, a user name, an address, or a network such as 192.0.2.0/24");
+  private static final Parameter BLOCK_KIND = Parameter.choice(Place.PATH, "kind", BlockKind.LABELS, "What is blocked");
+  private static final Parameter BLOCKED = Parameter.path("value", "An address, an IPv6 network such as 2001:db8::/64, or a client identifier");
   private static final Parameter DELETIONS =
       Parameter.integer(Place.QUERY, "max", ROWS_MAX, 1, DELETIONS_MAX, "The most that are deleted");
 
@@ -276,6 +280,13 @@ public final class Endpoints {
   public static final Endpoint DELETE_BAN =
       one("bans delete", Method.DELETE, "/bans/{kind}/{value}", Role.OPERATOR, "Deletes a ban", Changed.class, BAN_KIND, BANNED, version(Place.QUERY));
 
+  public static final Endpoint BLOCKS =
+      listing(
+          "blocks list", "/blocks/{kind}", ROWS_MAX,
+          "Lists the addresses or clients that this node refuses for a while, after failed authentications or too many connects", BlockView.class, BLOCK_KIND, TENANT);
+  public static final Endpoint DELETE_BLOCK =
+      one("blocks delete", Method.DELETE, "/blocks/{kind}/{value}", Role.OPERATOR, "Ends a block of this node", Done.class, BLOCK_KIND, BLOCKED, TENANT);
+
   public static final Endpoint DRAIN =
       one(
           "drain start", Method.PUT, "/drain", Role.OPERATOR, "Sends clients to another server; the node becomes not ready", Done.class,
@@ -338,7 +349,7 @@ public final class Endpoints {
   public static final List<Endpoint> ALL =
       List.of(
           STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
-          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
+          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
           WATCH_OVERVIEW, WATCH_MESSAGES, FOLLOW_TRACE);
 

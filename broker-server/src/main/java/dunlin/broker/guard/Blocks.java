@@ -1,0 +1,68 @@
+package dunlin.broker.guard;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import com.github.benmanes.caffeine.cache.RemovalCause;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
+
+/** The present blocks of a kind. Each ends by itself. */
+final class Blocks<K> {
+  /*
+   * Owner: any thread, including event loops: a lookup is one of a hash table.
+   * Bounds: BYTES_MAX bytes, by estimate; that is more than 10,000 blocks. Full: one that is asked for least ends early, and is counted
+   * (endedEarly). The next block of the same key takes as many failures or connects as this one did.
+   */
+  static final int BYTES_MAX = 2 << 20;
+  private static final int ENTRY_BYTES = 192;
+
+  private final Cache<K, Block> present;
+  private final LongAdder endedEarly = new LongAdder();
+
+  /** @param time how long each block lasts */
+  Blocks(Duration time, LongSupplier nanoTime) {
+    present =
+        Caffeine.newBuilder()
+            .maximumWeight(BYTES_MAX)
+            .weigher((K _, Block block) -> ENTRY_BYTES + 2 * (block.tenant().length() + block.value().length()))
+            .expireAfterWrite(time)
+            .ticker(nanoTime::getAsLong)
+            .executor(Runnable::run)
+            .evictionListener(
+                (_, _, cause) -> {
+                  if (cause == RemovalCause.SIZE) endedEarly.increment();
+                })
+            .build();
+  }
+
+  boolean holds(K key) {
+    return present.getIfPresent(key) != null;
+  }
+
+  /** Begins a block; false if there is one already. */
+  boolean begin(K key, Block block) {
+    return present.asMap().putIfAbsent(key, block) == null;
+  }
+
+  /** Ends a block; false if there is none. */
+  boolean remove(K key) {
+    return present.asMap().remove(key) != null;
+  }
+
+  List<Block> all() {
+    return List.copyOf(present.asMap().values());
+  }
+
+  /** How many there are. */
+  long size() {
+    present.cleanUp();
+    return present.estimatedSize();
+  }
+
+  /** How many have ended early because there were too many. */
+  long endedEarly() {
+    return endedEarly.sum();
+  }
+}

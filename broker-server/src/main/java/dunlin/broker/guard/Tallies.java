@@ -1,0 +1,70 @@
+package dunlin.broker.guard;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import com.github.benmanes.caffeine.cache.RemovalCause;
+import java.time.Duration;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.function.ToIntFunction;
+
+/**
+ * What was counted for each key in its window, which begins when the key is first seen and does not slide.
+ *
+ * @param <K> whose tally it is
+ * @param <T> the tally, for any thread
+ */
+final class Tallies<K, T> {
+  /*
+   * Owner: any thread, including event loops.
+   * Bounds: BYTES_MAX bytes, by estimate; that is some 50,000 addresses or names of usual length. Full: a tally is forgotten and counted
+   * (forgotten). It is one of those that were seen least, by an estimate that outlives the tallies (W-TinyLFU): keys that are seen once do not
+   * displace one that is seen again and again. So to wash out a tally of its own, an attacker would have to do as often what is counted, for
+   * tens of thousands of other keys, as for this one.
+   * Failure: a key that is forgotten while it is counted loses this one count.
+   */
+  static final int BYTES_MAX = 8 << 20;
+  private static final int ENTRY_BYTES = 160;
+
+  private final Cache<K, T> tallies;
+  private final Supplier<T> fresh;
+  private final LongAdder forgotten = new LongAdder();
+
+  /** @param characters of the texts in a key */
+  Tallies(Duration window, ToIntFunction<K> characters, Supplier<T> fresh, LongSupplier nanoTime) {
+    this.fresh = fresh;
+    tallies =
+        Caffeine.newBuilder()
+            .maximumWeight(BYTES_MAX)
+            .weigher((K key, T _) -> ENTRY_BYTES + 2 * characters.applyAsInt(key))
+            .expireAfterWrite(window) // a tally is changed in place, so only its beginning is a write
+            .ticker(nanoTime::getAsLong)
+            .executor(Runnable::run)
+            .evictionListener(
+                (_, _, cause) -> {
+                  if (cause == RemovalCause.SIZE) forgotten.increment();
+                })
+            .build();
+  }
+
+  /** The tally of a key in its present window, which begins now if there is none. */
+  T of(K key) {
+    return tallies.get(key, _ -> fresh.get());
+  }
+
+  void forget(K key) {
+    tallies.invalidate(key);
+  }
+
+  /** How many there are. */
+  long size() {
+    tallies.cleanUp();
+    return tallies.estimatedSize();
+  }
+
+  /** How many were forgotten before their windows ended, because there were too many. */
+  long forgotten() {
+    return forgotten.sum();
+  }
+}
