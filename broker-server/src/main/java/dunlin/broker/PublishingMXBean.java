@@ -14,5 +14,5 @@ public interface PublishingMXBean {
       @Description("The topic name") String topic,
       @Description("Quality of service, 0 to 2") int qos,
       @Description("Whether it becomes the topic's retained message") boolean retain,
-      @Description("The payload in Base64") String payload);
+      @Description(value = "The payload in Base64", concealed = true) String payload);
 }

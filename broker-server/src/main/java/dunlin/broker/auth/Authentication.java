@@ -59,7 +59,7 @@ public final class Authentication implements AutoCloseable {
    * the queue fills up, and then all clients are refused.
    */
   private static final Logger log = LoggerFactory.getLogger(Authentication.class);
-  private static final Logger events = LoggerFactory.getLogger("dunlin.events");
+  private static final Logger events = LoggerFactory.getLogger("dunlin.audit");
   private static final int EVENTS_A_SECOND = 100;
   private static final int IDLE_THREAD_SECONDS = 10;
 

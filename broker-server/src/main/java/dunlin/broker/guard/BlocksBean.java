@@ -15,7 +15,7 @@ public final class BlocksBean implements BlocksMXBean {
    * Bounds: a page has PAGE_MAX rows; the blocks have their own bounds.
    * Failure: wrong input is an IllegalArgumentException, a block that is not there a NoSuchElementException.
    */
-  private static final Logger events = LoggerFactory.getLogger("dunlin.events");
+  private static final Logger events = LoggerFactory.getLogger("dunlin.audit");
   private static final int PAGE_MAX = 1_000;
 
   private final Guard guard;

@@ -33,7 +33,7 @@ public final class Guard {
    * Bounds: those of Tallies and Blocks, for each kind. Log lines: LINES_A_SECOND for each event.
    * Failure: none; the counts and blocks of a node are lost when it ends.
    */
-  private static final Logger events = LoggerFactory.getLogger("dunlin.events");
+  private static final Logger events = LoggerFactory.getLogger("dunlin.audit");
   private static final int LINES_A_SECOND = 5;
   private static final int NETWORK_BYTES = 8;
   private static final int NETWORK_BITS = 8 * NETWORK_BYTES;

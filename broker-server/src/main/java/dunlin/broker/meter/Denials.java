@@ -15,7 +15,7 @@ import org.slf4j.event.Level;
 
 /**
  * What clients were denied by access rules. Each denial is counted and written as one line to the log
- * {@code dunlin.events}, but only a few a second of each kind.
+ * {@code dunlin.audit}, but only a few a second of each kind.
  */
 public final class Denials {
   /*
@@ -23,7 +23,7 @@ public final class Denials {
    * Bounds: a counter for each kind. Lines: LINES_A_SECOND for each kind; the next line, or the one that flush() writes,
    * has the number of those left out.
    */
-  private static final Logger events = LoggerFactory.getLogger("dunlin.events");
+  private static final Logger events = LoggerFactory.getLogger("dunlin.audit");
   private static final int LINES_A_SECOND = 5;
 
   /** What was denied; a tag of the metric. */

@@ -41,7 +41,7 @@ public final class AccessBean implements AccessMXBean {
    * Failure: wrong input is an IllegalArgumentException, a row that is missing a NoSuchElementException, and all else that is refused an IllegalStateException. A change of
    *   which it is not known whether it was made is an UncheckedIOException; one that is not answered within PATIENCE_SECONDS may still be made.
    */
-  private static final Logger events = LoggerFactory.getLogger("dunlin.events");
+  private static final Logger events = LoggerFactory.getLogger("dunlin.audit");
   private static final int PAGE_MAX = 1_000;
   private static final int PATIENCE_SECONDS = 10;
   private static final int NAME_BYTES_MAX = 255;

@@ -49,7 +49,7 @@ public interface AccessMXBean {
   @Description("Creates or changes a user. Answers the new version")
   long putUser(
       @Description("Name of the user") String name,
-      @Description("Password; empty to keep the present one, or for a user without a password") String password,
+      @Description(value = "Password; empty to keep the present one, or for a user without a password", concealed = true) String password,
       @Description("Names of roles with commas between them") String roles,
       @Description("Whether clients of the user may connect. If not, they are disconnected, too") boolean enabled,
       @Description("Version that the user must have: -1 for any, 0 for one that does not exist") long version);

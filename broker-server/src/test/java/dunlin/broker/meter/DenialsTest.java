@@ -21,7 +21,7 @@ class DenialsTest {
 
   @Test
   void allAreCountedAndAFewAreLogged() {
-    Logger logger = (Logger) LoggerFactory.getLogger("dunlin.events");
+    Logger logger = (Logger) LoggerFactory.getLogger("dunlin.audit");
     Level before = logger.getLevel();
     var lines = new ListAppender<ILoggingEvent>();
     lines.start();

@@ -63,6 +63,7 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
   private final AdminEntry entry;
   private final Supplier<String> metrics;
   private final AdminOperations operations;
+  private final AdminAudit audit = new AdminAudit(System::nanoTime);
   private final String version;
   private final Counter answered;
   private final Counter refused;
@@ -139,18 +140,42 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
   /** @return what to answer: an object, the text of the metrics, or the Runnable that sends a stream */
   private Object acted(HttpExchange exchange, Door door, Deadline deadline) throws IOException {
     door.site().check(exchange);
-    Holder holder = entry.enter(Objects.requireNonNullElse(exchange.getRequestHeaders().getFirst("Authorization"), ""), door);
-    Role role = holder.role();
+    Holder holder = entered(exchange, door);
     String path = Objects.requireNonNullElse(exchange.getRequestURI().getRawPath(), "");
     if (path.equals(Endpoints.DOCUMENT) && exchange.getRequestMethod().equals("GET")) return OpenApi.document(version);
     if (door.remote() && path.equals(METRICS)) return metrics(exchange);
     RequestForm.Route route = RequestForm.route(exchange.getRequestMethod(), path);
-    Endpoint endpoint = route.endpoint();
+    Map<Place, Map<String, String>> given = new EnumMap<>(Place.class);
+    given.put(Place.PATH, route.path());
+    int status = 500;
+    try {
+      Object answer = acted(exchange, holder, route.endpoint(), given, deadline);
+      status = 200;
+      return answer;
+    } catch (Problem problem) {
+      status = problem.status();
+      throw problem;
+    } finally {
+      audit.asked(holder, door, route.endpoint(), given, status);
+    }
+  }
+
+  private Holder entered(HttpExchange exchange, Door door) {
+    try {
+      return entry.enter(Objects.requireNonNullElse(exchange.getRequestHeaders().getFirst("Authorization"), ""), door);
+    } catch (Problem problem) {
+      audit.notLetIn(door, problem.status());
+      throw problem;
+    }
+  }
+
+  /** @param given what the request says in its path; the rest is added */
+  private Object acted(HttpExchange exchange, Holder holder, Endpoint endpoint, Map<Place, Map<String, String>> given, Deadline deadline)
+      throws IOException {
+    Role role = holder.role();
     if (!role.includes(endpoint.role())) {
       throw new Problem(403, "This needs the role %s; yours is %s.".formatted(endpoint.role().label(), role.label()));
     }
-    Map<Place, Map<String, String>> given = new EnumMap<>(Place.class);
-    given.put(Place.PATH, route.path());
     given.put(Place.QUERY, RequestForm.query(Objects.requireNonNullElse(exchange.getRequestURI().getRawQuery(), "")));
     given.put(Place.BODY, RequestForm.body(body(exchange, endpoint)));
     Arguments arguments = Arguments.of(endpoint, given);

@@ -1,5 +1,6 @@
 package dunlin.admin;
 
+import dunlin.admin.AdminTokens.TokenHolder;
 import dunlin.admin.Operators.Operator;
 import dunlin.admin.api.Role;
 import dunlin.broker.limit.FailureLimit;
@@ -26,8 +27,11 @@ final class AdminEntry {
   private final @Nullable Operators operators;
   private final FailureLimit failures = new FailureLimit(FAILURES_MAX, System::nanoTime);
 
-  /** @param valid whether the role is still that of this holder; asked while a stream goes on */
-  record Holder(Role role, BooleanSupplier valid) {}
+  /**
+   * @param name of the token or the operator
+   * @param valid whether the role is still that of this holder; asked while a stream goes on
+   */
+  record Holder(String name, Role role, BooleanSupplier valid) {}
 
   /** @param operators null when there is no TLS port, and so no operator with a password */
   AdminEntry(AdminTokens tokens, @Nullable Operators operators) {
@@ -53,9 +57,9 @@ final class AdminEntry {
   }
 
   private Holder holder(String token) {
-    Optional<Role> role = token.isEmpty() ? Optional.empty() : tokens.roleOf(token);
-    Role found = role.orElseThrow(this::unknown);
-    return new Holder(found, () -> tokens.roleOf(token).equals(role));
+    Optional<TokenHolder> holder = token.isEmpty() ? Optional.empty() : tokens.holderOf(token);
+    TokenHolder found = holder.orElseThrow(this::unknown);
+    return new Holder(found.name(), found.role(), () -> tokens.holderOf(token).equals(holder));
   }
 
   private Holder operator(Operators known, String credentials, Door door) {
@@ -66,7 +70,7 @@ final class AdminEntry {
     String name = colon < 0 ? pair : pair.substring(0, colon);
     try {
       Optional<Operator> found = colon < 0 ? Optional.empty() : known.find(name, pair.substring(colon + 1));
-      if (found.isPresent()) return new Holder(found.get().role(), () -> known.isCurrent(name, found.get()));
+      if (found.isPresent()) return new Holder(name, found.get().role(), () -> known.isCurrent(name, found.get()));
     } catch (InterruptedException late) {
       Thread.currentThread().interrupt();
       throw new Problem(503, "Too many passwords are being compared; ask again soon.");

@@ -42,6 +42,9 @@ public final class AdminTokens {
   /** The file in the data directory: the address in its first line, the token in its second one. */
   public static final String ACCESS_FILE = "admin-access";
 
+  /** The name of the token in {@link #ACCESS_FILE}. */
+  static final String OWN = ACCESS_FILE;
+
   private final String own = create();
   private final @Nullable Path file;
 
@@ -52,6 +55,9 @@ public final class AdminTokens {
   private @Nullable FileTime read;
 
   private record Known(String name, Role role, byte[] hash) {}
+
+  /** @param name of the token, as its file has it; of the token of this run {@link #OWN} */
+  record TokenHolder(String name, Role role) {}
 
   private AdminTokens(@Nullable Path file) {
     this.file = file;
@@ -99,11 +105,11 @@ public final class AdminTokens {
     }
   }
 
-  /** The role of a token's holder; empty when it is not valid. */
-  Optional<Role> roleOf(String token) {
+  /** Whose a token is; empty when it is not valid. */
+  Optional<TokenHolder> holderOf(String token) {
     byte[] hash = hash(token);
-    Role found = MessageDigest.isEqual(hash, hash(own)) ? Role.ADMIN : null;
-    for (Known each : known()) if (MessageDigest.isEqual(hash, each.hash())) found = each.role();
+    TokenHolder found = MessageDigest.isEqual(hash, hash(own)) ? new TokenHolder(OWN, Role.ADMIN) : null;
+    for (Known each : known()) if (MessageDigest.isEqual(hash, each.hash())) found = new TokenHolder(each.name(), each.role());
     return Optional.ofNullable(found);
   }
 

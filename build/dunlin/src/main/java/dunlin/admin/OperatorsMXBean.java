@@ -14,7 +14,7 @@ public interface OperatorsMXBean {
   OperatorRow put(
       @Description("Name, of letters, digits, . - and _") String name,
       @Description("viewer, operator or admin") String role,
-      @Description("Password, of 12 to 128 characters") String password);
+      @Description(value = "Password, of 12 to 128 characters", concealed = true) String password);
 
   @Description("Deletes an operator. Requests that have begun are still answered")
   void delete(@Description("Name of the operator") String name);

@@ -498,7 +498,7 @@ class AuthenticationIT {
     Path file = passwords("alice", "one");
     Map<String, String> settings =
         Map.of("dunlin.auth.password-file", file.toString(), "dunlin.auth.failures-max", "3", "dunlin.admin.port", "0");
-    try (var events = new Lines("dunlin.events");
+    try (var events = new Lines("dunlin.audit");
         var broker = TestBroker.on(directory.resolve("data"), settings)) {
       int port = broker.port();
       assertThat(answer(port, 5, "c", "alice", "one")).as("known again from here on, which must not help to guess").isZero();
@@ -522,7 +522,7 @@ class AuthenticationIT {
   @ParameterizedTest
   @ValueSource(strings = {"mallory\u202E", "mallory\u2028second line"})
   void textsOfAClientAreEscapedInTheEvent(String user) throws IOException {
-    try (var events = new Lines("dunlin.events");
+    try (var events = new Lines("dunlin.audit");
         var broker = broker(passwords("alice", "one"))) {
       assertThat(answer(broker.port(), 5, "c", user, "x")).isEqualTo(0x86);
 
@@ -549,7 +549,7 @@ class AuthenticationIT {
     Map<String, String> settings =
         Map.of("dunlin.auth.jwt.algorithms", "hs256", "dunlin.auth.jwt.secret-file", secret.toString(), "dunlin.auth.jwt.token-in", "user-name");
     try (var everything = new Lines("dunlin");
-        var events = new Lines("dunlin.events");
+        var events = new Lines("dunlin.audit");
         var broker = TestBroker.on(directory.resolve("data"), settings)) {
       assertThat(answer(broker.port(), connect(5, 0x82, 0, RawClient.noProperties(), "c", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2VjcmV0"))).isEqualTo(0x87);
 

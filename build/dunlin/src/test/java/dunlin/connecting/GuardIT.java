@@ -4,6 +4,7 @@ import static dunlin.harness.RawClient.connect;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
@@ -41,6 +42,7 @@ import org.slf4j.LoggerFactory;
 class GuardIT {
   private static final String ATTACKER = "127.0.0.1";
   private static final String NEIGHBOUR = "127.0.0.2";
+  private static final Logger AUDIT = (Logger) LoggerFactory.getLogger("dunlin.audit");
 
   @TempDir Path directory;
 
@@ -76,12 +78,14 @@ class GuardIT {
     var events = new ListAppender<ILoggingEvent>();
     events.list = new ArrayList<>();
     events.start();
-    ((Logger) LoggerFactory.getLogger("dunlin.events")).addAppender(events);
+    AUDIT.setLevel(Level.INFO);
+    AUDIT.addAppender(events);
     return events;
   }
 
   private static List<String> ended(ListAppender<ILoggingEvent> events, String name) {
-    ((Logger) LoggerFactory.getLogger("dunlin.events")).detachAppender(events);
+    AUDIT.detachAppender(events);
+    AUDIT.setLevel(null); // that of its parent again
     return List.copyOf(events.list).stream().map(ILoggingEvent::getFormattedMessage).filter(line -> line.startsWith("event=" + name + " ")).toList();
   }
 

@@ -21,7 +21,7 @@ public sealed interface BrokerEvent {
   }
 
   /**
-   * A line of the log {@code dunlin.events}, or a warning or an error of another one.
+   * A line of the logs {@code dunlin.events} and {@code dunlin.audit}, or a warning or an error of another one.
    *
    * @param logger the name of the log
    */

@@ -10,7 +10,8 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * What the brokers of a {@link DunlinCluster} have reported: connections that began and ended, lines of the log {@code dunlin.events}, and warnings.
+ * What the brokers of a {@link DunlinCluster} have reported: connections that began and ended, lines of the logs {@code dunlin.events} and
+ * {@code dunlin.audit}, and warnings.
  *
  * <p>Lines of logs are only there when the test logs by Logback, and at the levels that its configuration lets pass. Connections are always there. A line that
  * is logged by a thread that the brokers of several clusters share counts for the one that has started that thread.

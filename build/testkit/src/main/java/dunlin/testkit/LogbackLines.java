@@ -6,6 +6,7 @@ import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.UnsynchronizedAppenderBase;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -18,16 +19,15 @@ final class LogbackLines implements AutoCloseable {
    * Owner: any thread that logs; the cluster attaches and detaches it.
    * Bounds: keeps nothing.
    */
-  private static final String EVENTS = "dunlin.events";
+  private static final Set<String> EVENTS = Set.of("dunlin.events", "dunlin.audit");
 
   private final List<Logger> attachedTo;
   private final Copies copies;
 
   private LogbackLines(LoggerContext logging, Copies copies) {
-    Logger events = logging.getLogger(EVENTS);
     Logger all = logging.getLogger("dunlin");
     this.copies = copies;
-    attachedTo = Stream.of(all, events).filter(each -> each == all || !events.isAdditive()).toList();
+    attachedTo = Stream.concat(Stream.of(all), EVENTS.stream().map(logging::getLogger).filter(each -> !each.isAdditive())).toList();
     copies.setContext(logging);
     copies.start();
     attachedTo.forEach(each -> each.addAppender(copies));
@@ -59,7 +59,7 @@ final class LogbackLines implements AutoCloseable {
 
     @Override
     protected void append(ILoggingEvent line) {
-      if (!line.getLevel().isGreaterOrEqual(Level.WARN) && !line.getLoggerName().equals(EVENTS)) return;
+      if (!line.getLevel().isGreaterOrEqual(Level.WARN) && !EVENTS.contains(line.getLoggerName())) return;
       Integer from = node.get();
       if (from == null) return;
       to.accept(new BrokerEvent.Line(line.getInstant(), from, org.slf4j.event.Level.valueOf(line.getLevel().toString()), line.getLoggerName(), line.getFormattedMessage()));

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 public record Parameter(
     String name, Place place, Kind kind, boolean required, long min, long max, List<String> choices, @Nullable String preset, String description) {
   /** The most characters of an MQTT string; MQTT 5, section 1.5.4. */
-  private static final int TEXT_MAX = 65_535;
+  public static final int TEXT_MAX = 65_535;
 
   private static final int PRESET_MAX = 128;
 

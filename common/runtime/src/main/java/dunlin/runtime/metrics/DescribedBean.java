@@ -5,34 +5,41 @@ import java.lang.reflect.Parameter;
 import java.util.Arrays;
 import java.util.Optional;
 import javax.management.MBeanAttributeInfo;
+import javax.management.MBeanException;
 import javax.management.MBeanInfo;
 import javax.management.MBeanOperationInfo;
 import javax.management.MBeanParameterInfo;
+import javax.management.ReflectionException;
 import javax.management.StandardMBean;
 import org.jspecify.annotations.Nullable;
 
 /**
  * An MXBean with the descriptions of its interface's {@link Description} annotations, and with the real names of
- * parameters. A plain MXBean has no descriptions and names the parameters p0 and p1.
+ * parameters. A plain MXBean has no descriptions and names the parameters p0 and p1. What is done with it is in the log {@code dunlin.audit}.
  */
 final class DescribedBean extends StandardMBean {
   /*
    * Owner: any thread; only the wrapped bean has state.
    */
+  private final String name;
   private final Class<?> shape;
 
-  private <T> DescribedBean(T bean, Class<T> shape) {
+  private <T> DescribedBean(String name, T bean, Class<T> shape) {
     super(bean, shape, true);
+    this.name = name;
     this.shape = shape;
   }
 
-  /** @throws IllegalArgumentException when it implements no interface whose name ends in MXBean */
-  static DescribedBean of(Object bean) {
-    return of(bean, shapeOf(bean.getClass()).orElseThrow(() -> new IllegalArgumentException("not an MXBean: " + bean.getClass())));
+  /**
+   * @param name for the log
+   * @throws IllegalArgumentException when it implements no interface whose name ends in MXBean
+   */
+  static DescribedBean of(String name, Object bean) {
+    return of(name, bean, shapeOf(bean.getClass()).orElseThrow(() -> new IllegalArgumentException("not an MXBean: " + bean.getClass())));
   }
 
-  private static <T> DescribedBean of(Object bean, Class<T> shape) {
-    return new DescribedBean(shape.cast(bean), shape);
+  private static <T> DescribedBean of(String name, Object bean, Class<T> shape) {
+    return new DescribedBean(name, shape.cast(bean), shape);
   }
 
   private static Optional<Class<?>> shapeOf(Class<?> type) {
@@ -40,6 +47,34 @@ final class DescribedBean extends StandardMBean {
       for (Class<?> shape : each.getInterfaces()) if (shape.getSimpleName().endsWith("MXBean")) return Optional.of(shape);
     }
     return Optional.empty();
+  }
+
+  @Override
+  public Object invoke(String operation, Object @Nullable [] arguments, String @Nullable [] signature) throws MBeanException, ReflectionException {
+    Object[] given = arguments == null ? new Object[0] : arguments;
+    String outcome = "done";
+    try {
+      return super.invoke(operation, arguments, signature);
+    } catch (MBeanException | ReflectionException | RuntimeException failure) {
+      outcome = (failure.getCause() == null ? failure : failure.getCause()).getClass().getSimpleName();
+      throw failure;
+    } finally {
+      JmxAudit.called(name, operation, shown(operation, given), outcome);
+    }
+  }
+
+  /** The arguments by their names, without those that no log may have. */
+  private String shown(String operation, Object[] given) {
+    Method method = method(operation, given.length);
+    if (method == null) return "";
+    StringBuilder shown = new StringBuilder();
+    for (int i = 0; i < given.length; i++) {
+      Parameter parameter = method.getParameters()[i];
+      Description description = parameter.getAnnotation(Description.class);
+      boolean concealed = description == null || description.concealed();
+      shown.append(i == 0 ? "" : " ").append(parameter.getName()).append('=').append(concealed ? "***" : given[i]);
+    }
+    return shown.toString();
   }
 
   @Override

@@ -10,4 +10,7 @@ import java.lang.annotation.Target;
 @Target({ElementType.TYPE, ElementType.METHOD, ElementType.PARAMETER})
 public @interface Description {
   String value();
+
+  /** Whether a parameter is a secret or a payload, which no log may have. */
+  boolean concealed() default false;
 }

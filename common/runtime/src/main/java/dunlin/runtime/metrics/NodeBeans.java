@@ -88,7 +88,7 @@ public final class NodeBeans implements AutoCloseable {
     if (server == null) return;
     try {
       ObjectName objectName = new ObjectName(name);
-      server.registerMBean(DescribedBean.of(bean), objectName);
+      server.registerMBean(DescribedBean.of(name, bean), objectName);
       registered.push(objectName);
     } catch (JMException failure) {
       log.warn("Not visible by JMX: {}", name, failure);
