@@ -46,7 +46,7 @@ class DunlinctlIT {
       for (String command : commands) {
         Dunlinctl ended = ctl(data, command.split(" +", -1));
 
-        if (command.equals("doctor")) assertThat(ended.code()).as("as this machine is").isIn(0, 4);
+        if (command.startsWith("doctor")) assertThat(ended.code()).as("as this machine is").isIn(0, 4);
         else assertThat(ended.code()).as("%s: %s", command, ended.err()).isZero();
         assertThat(ended.out()).as(command).isNotBlank();
         if (command.equals("status")) assertThat(ended.out()).containsPattern("readiness +ready").containsPattern("connections +2");

@@ -18,8 +18,8 @@ import dunlin.admin.api.ApiAnswers.Status;
 import dunlin.admin.api.Endpoint.Form;
 import dunlin.admin.api.Endpoint.Method;
 import dunlin.admin.api.Parameter.Place;
-import dunlin.admin.doctor.DoctorMXBean.Finding;
 import dunlin.admin.explain.ExplanationMXBean.Explanation;
+import dunlin.admin.peers.AllNodesMXBean.NodeFinding;
 import dunlin.admin.peers.AllNodesMXBean.NodeHealth;
 import dunlin.admin.peers.AllNodesMXBean.SharedGroup;
 import dunlin.admin.peers.TracesMXBean.TraceLine;
@@ -132,7 +132,8 @@ public final class Endpoints {
   public static final Endpoint DOCTOR =
       listing(
           "doctor", "/doctor", ROWS_MAX,
-          "Looks for what is wrong around the node: limits of the process and the kernel, memory, disk, clock, certificates, listeners", Finding.class);
+          "Looks for what is wrong around the node: process, memory, disk, clock, certificates, ports, kernel, ranges, refusals of the last hour", NodeFinding.class,
+          Parameter.flag(Place.QUERY, "all", "Whether all nodes of the cluster are examined, and their clocks compared"));
   public static final Endpoint REPLICAS = listing("replicas", "/replicas", ROWS_MAX, "Lists this node's replicas of ranges", ReplicaRow.class);
 
   public static final Endpoint CLIENTS =
