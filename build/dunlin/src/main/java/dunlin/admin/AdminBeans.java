@@ -1,5 +1,7 @@
 package dunlin.admin;
 
+import dunlin.admin.busy.Queues;
+import dunlin.admin.busy.Samples;
 import dunlin.admin.doctor.Doctor;
 import dunlin.admin.explain.Explainer;
 import dunlin.admin.peers.AllNodes;
@@ -43,6 +45,8 @@ public final class AdminBeans {
     if (node.ownsProcess()) LogbackLevels.find().ifPresent(levels -> beans.register("Logging", levels));
     doctor = new Doctor(beans, meters, node.dataDirectory(), node.diskFreeMin(), node.unready());
     beans.register("Doctor", doctor);
+    beans.register("Queues", new Queues(meters));
+    beans.register("Samples", new Samples(tracer, meters));
     beans.register("AllNodes", new AllNodes(peers));
     beans.register("Explanation", new Explainer(beans, peers));
     AllTraces.show(beans, peers, tracer, meters);

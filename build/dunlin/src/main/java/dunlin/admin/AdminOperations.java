@@ -15,6 +15,10 @@ import dunlin.admin.api.Endpoint;
 import dunlin.admin.api.Endpoint.Page;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.api.Role;
+import dunlin.admin.busy.QueuesMXBean;
+import dunlin.admin.busy.QueuesMXBean.QueueRow;
+import dunlin.admin.busy.SampledBy;
+import dunlin.admin.busy.SamplesMXBean;
 import dunlin.admin.doctor.DoctorMXBean;
 import dunlin.admin.events.EventSource;
 import dunlin.admin.events.MessageEvents;
@@ -172,6 +176,8 @@ final class AdminOperations {
     listener(Endpoints.CLOSE_LISTENER, ListenerMXBean::close);
     operators();
     on(Endpoints.DOCTOR, given -> page(given.flag("all") ? bean(AllNodesMXBean.class).examine() : examine(), row -> row.node() + ' ' + row.check(), given));
+    on(Endpoints.QUEUES, given -> page(bean(QueuesMXBean.class).getQueues(), QueueRow::name, given));
+    on(Endpoints.TOP_MESSAGES, this::sample);
     on(
         Endpoints.REPLICAS,
         given ->
@@ -227,6 +233,10 @@ final class AdminOperations {
   private List<NodeFinding> examine() {
     String node = bean(NodeMXBean.class).getId();
     return bean(DoctorMXBean.class).examine().stream().map(found -> NodeFinding.of(node, found)).toList();
+  }
+
+  private Page sample(Arguments given) {
+    return new Page(bean(SamplesMXBean.class).sample(given.text("tenant"), SampledBy.of(given.text("by")), given.number("limit")), "");
   }
 
   private static Page settings(SettingsMXBean settings, Arguments given) {

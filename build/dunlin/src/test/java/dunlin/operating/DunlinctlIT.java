@@ -57,6 +57,8 @@ class DunlinctlIT {
         if (command.startsWith("retained list")) assertThat(ended.out()).contains("plant/7/state");
         if (command.startsWith("doctor")) assertThat(ended.out()).contains("VERDICT").containsPattern("ready +ok").containsPattern("listener tcp +ok");
         if (command.startsWith("top")) assertThat(ended.out()).contains("connections 2").contains("CLIENT ID").contains("meter-2").contains("COMMITS PER SECOND");
+        if (command.contains("--sample")) assertThat(ended.out()).contains("Published by topic: none").contains("Published by client: none");
+        if (command.equals("queues")) assertThat(ended.out()).contains("OLDEST MILLIS").contains("messages in lanes").contains("commands of the range");
         if (command.startsWith("clients list --prefix")) assertThat(ended.out()).contains("ADDRESS").contains("meter-1").doesNotContain("van-7");
         if (command.startsWith("clients get")) assertThat(ended.out()).containsPattern("protocol +5.0");
         if (command.contains(" subscriptions ")) assertThat(ended.out()).contains("to/meter-1");

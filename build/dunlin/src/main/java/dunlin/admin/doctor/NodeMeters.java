@@ -14,9 +14,9 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /** What the meters of a node show at this moment. */
-record NodeMeters(MeterRegistry registry) {
+public record NodeMeters(MeterRegistry registry) {
   /** What gauges show, by a tag; those that have no number now are left out. */
-  SortedMap<String, Double> gauges(String name, String tag) {
+  public SortedMap<String, Double> gauges(String name, String tag) {
     SortedMap<String, Double> values = new TreeMap<>();
     for (Gauge gauge : registry.find(name).gauges()) {
       double value = gauge.value();

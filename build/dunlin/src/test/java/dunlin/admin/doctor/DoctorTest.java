@@ -237,7 +237,8 @@ class DoctorTest {
       assertThat(well.examine())
           .extracting(Finding::check)
           .containsExactly(
-              "ready", "disk", "file-system", "free-files", "fsync", "java", "collector", "open-files", "memory", "memory-used", "swap", "somaxconn", "port-range", "tcp-memory",
+              "ready", "disk", "file-system", "free-files", "fsync", "java", "collector", "open-files", "memory", "memory-used", "swap",
+              "somaxconn", "port-range", "tcp-memory",
               "failures", "refusals");
     }
   }
@@ -262,8 +263,10 @@ class DoctorTest {
     file("proc/sys/net/ipv4/ip_local_port_range", "32768\t60999\n");
     Map<String, String> settings =
         Map.of(
-            "dunlin.listeners.tcp.port", "1883", "dunlin.listeners.tcp.backlog", "4096", "dunlin.listeners.tcp.connections-max", "50000", "dunlin.cluster.service-port", "40100",
-            "dunlin.admin.port", "any", "dunlin.cluster.tls.ca", root.resolve("none.pem").toString(), "dunlin.cluster.tls.certificate", "", "dunlin.store.fsync", "false");
+            "dunlin.listeners.tcp.port", "1883", "dunlin.listeners.tcp.backlog", "4096",
+            "dunlin.listeners.tcp.connections-max", "50000", "dunlin.cluster.service-port", "40100",
+            "dunlin.admin.port", "any", "dunlin.cluster.tls.ca", root.resolve("none.pem").toString(),
+            "dunlin.cluster.tls.certificate", "", "dunlin.store.fsync", "false");
     try (NodeBeans beans = new NodeBeans("doctor-test")) {
       beans.register("Settings", new Settled(settings, Map.of("dunlin.listeners.tcp.connections-max", "the test")));
       Doctor doctor = new Doctor(beans, new SimpleMeterRegistry(), root, 0, Optional::empty, new HostFiles(root), InstantSource.system());

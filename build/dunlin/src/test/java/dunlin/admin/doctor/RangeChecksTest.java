@@ -59,7 +59,8 @@ class RangeChecksTest {
   @Test
   void anOperationThatWaitsIsNamed() {
     verdict(RangeChecks.operations(List.of(new OperationRow("1", "drain", false, ""))), DoctorMXBean.OK, "1 are in progress");
-    verdict(RangeChecks.operations(List.of(new OperationRow("1", "drain of node b", false, "no node has room"))), DoctorMXBean.WARNING, "drain of node b: no node has room");
+    List<OperationRow> stalled = List.of(new OperationRow("1", "drain of node b", false, "no node has room"));
+    verdict(RangeChecks.operations(stalled), DoctorMXBean.WARNING, "drain of node b: no node has room");
   }
 
   private static RunningJava java(long heap, boolean nativeAccess, String... collectors) {
