@@ -1,5 +1,7 @@
 package dunlin.admin;
 
+import dunlin.admin.busy.Queues;
+import dunlin.admin.busy.Samples;
 import dunlin.admin.doctor.Doctor;
 import dunlin.admin.explain.Explainer;
 import dunlin.admin.peers.AllNodes;
@@ -21,6 +23,7 @@ public final class AdminBeans {
    */
   private final NodeBeans beans;
   private final PeerBeans peers;
+  private final Doctor doctor;
 
   /**
    * What they say of the node.
@@ -40,7 +43,10 @@ public final class AdminBeans {
     peers = new PeerBeans(beans, node.id());
     beans.register("Node", new NodeBean(node.id(), node.version(), node.unhealthy(), node.unready()));
     if (node.ownsProcess()) LogbackLevels.find().ifPresent(levels -> beans.register("Logging", levels));
-    beans.register("Doctor", new Doctor(beans, node.dataDirectory(), node.diskFreeMin(), node.unready()));
+    doctor = new Doctor(beans, meters, node.dataDirectory(), node.diskFreeMin(), node.unready());
+    beans.register("Doctor", doctor);
+    beans.register("Queues", new Queues(meters));
+    beans.register("Samples", new Samples(tracer, meters));
     beans.register("AllNodes", new AllNodes(peers));
     beans.register("Explanation", new Explainer(beans, peers));
     AllTraces.show(beans, peers, tracer, meters);
@@ -49,6 +55,11 @@ public final class AdminBeans {
   /** Sets what carries questions to other nodes, once this one belongs to a cluster. */
   public void askBy(PeerCalls carrier) {
     peers.askBy(carrier);
+  }
+
+  /** Notes how far counters are; to be called every {@link Doctor#LOOK_SECONDS}. */
+  public void look() {
+    doctor.look();
   }
 
   /** All beans of the node. */

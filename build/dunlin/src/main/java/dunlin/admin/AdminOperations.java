@@ -15,8 +15,11 @@ import dunlin.admin.api.Endpoint;
 import dunlin.admin.api.Endpoint.Page;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.api.Role;
+import dunlin.admin.busy.QueuesMXBean;
+import dunlin.admin.busy.QueuesMXBean.QueueRow;
+import dunlin.admin.busy.SampledBy;
+import dunlin.admin.busy.SamplesMXBean;
 import dunlin.admin.doctor.DoctorMXBean;
-import dunlin.admin.doctor.DoctorMXBean.Finding;
 import dunlin.admin.events.EventSource;
 import dunlin.admin.events.MessageEvents;
 import dunlin.admin.events.OverviewEvents;
@@ -26,6 +29,7 @@ import dunlin.admin.peers.AllNodes;
 import dunlin.admin.peers.AllNodesMXBean;
 import dunlin.admin.peers.AllNodesMXBean.ClientPage;
 import dunlin.admin.peers.AllNodesMXBean.GroupPage;
+import dunlin.admin.peers.AllNodesMXBean.NodeFinding;
 import dunlin.admin.peers.AllNodesMXBean.NodeHealth;
 import dunlin.admin.peers.AllNodesMXBean.SharedGroup;
 import dunlin.admin.peers.NodeMXBean;
@@ -173,7 +177,9 @@ final class AdminOperations {
     listener(Endpoints.OPEN_LISTENER, ListenerMXBean::open);
     listener(Endpoints.CLOSE_LISTENER, ListenerMXBean::close);
     operators();
-    on(Endpoints.DOCTOR, given -> page(bean(DoctorMXBean.class).examine(), Finding::check, given));
+    on(Endpoints.DOCTOR, given -> page(given.flag("all") ? bean(AllNodesMXBean.class).examine() : examine(), row -> row.node() + ' ' + row.check(), given));
+    on(Endpoints.QUEUES, given -> page(bean(QueuesMXBean.class).getQueues(), QueueRow::name, given));
+    on(Endpoints.TOP_MESSAGES, this::sample);
     on(
         Endpoints.REPLICAS,
         given ->
@@ -224,6 +230,15 @@ final class AdminOperations {
         frontend.map(FrontendMXBean::isDraining).orElse(false), beans.find(SessionsMXBean.class).map(SessionsMXBean::getSessions).orElse(-1),
         beans.find(RetainedMessagesMXBean.class).map(RetainedMessagesMXBean::getTopics).orElse(-1L), runtime.totalMemory() - runtime.freeMemory(),
         runtime.maxMemory());
+  }
+
+  private List<NodeFinding> examine() {
+    String node = bean(NodeMXBean.class).getId();
+    return bean(DoctorMXBean.class).examine().stream().map(found -> NodeFinding.of(node, found)).toList();
+  }
+
+  private Page sample(Arguments given) {
+    return new Page(bean(SamplesMXBean.class).sample(given.text("tenant"), SampledBy.of(given.text("by")), given.number("limit")), "");
   }
 
   private static Page settings(SettingsMXBean settings, Arguments given) {

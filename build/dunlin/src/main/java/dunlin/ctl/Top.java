@@ -9,6 +9,7 @@ import dunlin.admin.api.Endpoints;
 import dunlin.admin.api.Parameter;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,7 +21,7 @@ import picocli.CommandLine.ParseResult;
 /** {@code dunlinctl top}: shows what keeps a node busy, again after each interval. */
 final class Top {
   /*
-   * Bounds: at most LIMIT_MAX rows in each table; four requests for a picture, one after the other.
+   * Bounds: at most LIMIT_MAX rows in each table; five requests for a picture, and two for a sample, one after the other.
    * Failure: a part that the node refuses, such as the sessions that another node leads, has the reason in its place. A node that does not
    * answer ends it.
    */
@@ -31,14 +32,18 @@ final class Top {
   private static final String INTERVAL = "--interval";
   private static final String COUNT = "--count";
   private static final String LIMIT = "--limit";
+  private static final String SAMPLE = "--sample";
   private static final int INTERVAL_MAX = 3_600;
   private static final int COUNT_MAX = 1_000_000;
   private static final int LIMIT_MAX = 100;
   private static final String CLEAR = "\u001b[H\u001b[2J";
   private static final String RATE = "commitsPerSecond";
+  private static final List<String> PUBLISHED_BY = Endpoints.TOP_MESSAGES.parameters().getFirst().choices();
   private static final List<String> CLIENT_COLUMNS =
       List.of("clientId", "user", "address", "queued", "queuedBytes", "inFlight", "socketBytes", "subscriptions");
   private static final List<String> SESSION_COLUMNS = List.of("clientId", "connected", "messages", "bytes", "subscriptions");
+  private static final List<String> QUEUE_COLUMNS = List.of("name", "waiting", "bytes", "oldestMillis");
+  private static final List<String> SAMPLE_COLUMNS = List.of("name", "perSecond", "sharePercent", "sampled", "payloadBytes");
   private static final List<String> REPLICA_COLUMNS = List.of("name", "role", RATE, "queued", "applyLag", "logBytes");
 
   private final ApiClient client;
@@ -64,13 +69,20 @@ final class Top {
     command
         .usageMessage()
         .description(
-            "Shows what keeps the node busy: the clients that have most of something, the sessions that most waits for, and how much each replica commits."
-                + " Needs a token of the role viewer.");
+            "Shows what keeps the node busy: the clients that have most of something, the sessions that most waits for, the queues in which something has waited"
+                + " longest, how much each replica commits, and on request the topics and clients that publish most."
+                + " Needs a token of the role viewer, and with --sample of the role operator.");
     command.addOption(choice(BY, Endpoints.TOP_CLIENTS, "What clients are compared by"));
     command.addOption(choice(SESSIONS_BY, Endpoints.TOP_SESSIONS, "What sessions are compared by"));
     command.addOption(number(INTERVAL, "SECONDS", "2", "Time between two pictures"));
     command.addOption(number(COUNT, "PICTURES", "0", "How many pictures are shown; 0 for any number, until it is interrupted"));
     command.addOption(number(LIMIT, "ROWS", "10", "The most rows of a table"));
+    command.addOption(
+        OptionSpec.builder(SAMPLE)
+            .type(boolean.class)
+            .arity("0")
+            .description("Follows published messages for two seconds before each picture, to show the busiest topics and clients.")
+            .build());
     return command;
   }
 
@@ -121,7 +133,13 @@ final class Top {
       picture.add("status", client.call(Endpoints.STATUS, Map.of()));
       picture.add("clients", part(Endpoints.TOP_CLIENTS, Map.of("by", text(given, BY), Endpoints.LIMIT, limit)));
       picture.add("sessions", part(Endpoints.TOP_SESSIONS, Map.of("by", text(given, SESSIONS_BY), Endpoints.LIMIT, limit)));
+      picture.add("queues", longest(part(Endpoints.QUEUES, Map.of()), integer(given, LIMIT)));
       picture.add("replicas", rated(part(Endpoints.REPLICAS, Map.of(Endpoints.LIMIT, limit))));
+      if (given.hasMatchedOption(SAMPLE)) {
+        for (String by : PUBLISHED_BY) {
+          picture.add(published(by), part(Endpoints.TOP_MESSAGES, Map.of("by", by, Endpoints.LIMIT, limit)));
+        }
+      }
       if (output == Output.JSON) output.one(picture, out);
       else draw(picture);
     }
@@ -147,6 +165,23 @@ final class Top {
     }
   }
 
+  /** The queues in which something waits, those with the oldest first. */
+  private static JsonElement longest(JsonElement queues, int max) {
+    if (!(queues instanceof JsonArray rows)) return queues;
+    JsonArray longest = new JsonArray();
+    rows.asList().stream()
+        .map(JsonElement::getAsJsonObject)
+        .filter(row -> number(row, "waiting") > 0)
+        .sorted(Comparator.<JsonObject>comparingLong(row -> number(row, "oldestMillis")).thenComparingLong(row -> number(row, "waiting")).reversed())
+        .limit(max)
+        .forEach(longest::add);
+    return longest;
+  }
+
+  private static long number(JsonObject row, String name) {
+    return row.getAsJsonPrimitive(name).getAsLong();
+  }
+
   /** Adds how many entries were committed a second since the last picture. */
   private JsonElement rated(JsonElement replicas) {
     if (!(replicas instanceof JsonArray rows)) return replicas;
@@ -163,6 +198,11 @@ final class Top {
     return rows;
   }
 
+  /** The member of a picture with the sample by topic or client. */
+  private static String published(String by) {
+    return "publishedBy" + Character.toUpperCase(by.charAt(0)) + by.substring(1);
+  }
+
   private void draw(JsonObject picture) {
     if (terminal) out.print(CLEAR);
     JsonObject status = picture.getAsJsonObject("status");
@@ -172,7 +212,11 @@ final class Top {
         status.getAsJsonPrimitive("heapUsedBytes").getAsLong() >> 20, status.getAsJsonPrimitive("heapMaxBytes").getAsLong() >> 20);
     table("Clients", picture.get("clients"), CLIENT_COLUMNS);
     table("Sessions", picture.get("sessions"), SESSION_COLUMNS);
+    table("Queues", picture.get("queues"), QUEUE_COLUMNS);
     table("Replicas", picture.get("replicas"), REPLICA_COLUMNS);
+    for (String by : PUBLISHED_BY) {
+      if (picture.has(published(by))) table("Published by " + by, picture.get(published(by)), SAMPLE_COLUMNS);
+    }
   }
 
   private static String word(JsonObject object, String name) {

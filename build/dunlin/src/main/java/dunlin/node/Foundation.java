@@ -9,6 +9,7 @@ import dunlin.admin.Operators;
 import dunlin.admin.PageFiles;
 import dunlin.admin.RemoteRequests;
 import dunlin.admin.api.Endpoints;
+import dunlin.admin.doctor.Doctor;
 import dunlin.admin.peers.PeerCalls;
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.listen.AdminFront;
@@ -281,6 +282,7 @@ final class Foundation implements AutoCloseable {
     AdminBeans shown = new AdminBeans(beans, node, tracer, meters);
     operating = shown;
     everySeconds(1, tracer::endDue);
+    everySeconds(Doctor.LOOK_SECONDS, shown::look);
     if (settings.get(NodeSettings.ADMIN_PORT) < 0) return;
     Operators operators = AdminKeys.opened(settings) ? Operators.open(dataDirectory()) : null;
     if (operators != null) beans.register("Operators", operators);

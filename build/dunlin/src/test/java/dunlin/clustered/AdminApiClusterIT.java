@@ -16,7 +16,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -89,6 +92,15 @@ class AdminApiClusterIT {
       assertThat(api.get("/cluster/health").members("node")).containsExactlyInAnyOrderElementsOf(ids);
       assertThat(api.get("/cluster/health").members("readiness")).containsOnly("ready");
 
+      Map<String, List<String>> examined = verdicts(api.get("/doctor?all=true&limit=1000"));
+      assertThat(examined.get("ready")).containsExactly("ok", "ok", "ok");
+      assertThat(examined.get("membership")).containsExactly("ok", "ok", "ok");
+      assertThat(examined.get("ranges")).containsExactly("ok", "ok", "ok");
+      assertThat(examined.get("replicas")).containsExactly("ok", "ok", "ok");
+      assertThat(examined.get("clock-of-nodes")).as("two clocks beside that of the node that is asked").containsExactly("ok", "ok");
+      assertThat(Set.copyOf(api.get("/doctor?all=true&limit=1000").members("node"))).containsExactlyInAnyOrderElementsOf(ids);
+      assertThat(Set.copyOf(api.get("/doctor").members("node"))).containsExactly(api.get("/cluster").member("node"));
+
       assertThat(api.get("/clients").members("clientId")).containsExactly("meter-0", "meter-1", "meter-2");
       assertThat(api.get("/clients").members("node")).isEqualTo(ids);
       assertThat(api.get("/clients").json().getAsJsonArray("unanswered")).isEmpty();
@@ -116,6 +128,16 @@ class AdminApiClusterIT {
       assertThat(api.get("/groups").members("clients")).containsExactly("3");
       assertThat(api.get("/groups").members("sessions")).containsExactly("0");
     }
+  }
+
+  /** The verdicts of each check. */
+  private static Map<String, List<String>> verdicts(Answer examined) {
+    Map<String, List<String>> verdicts = new HashMap<>();
+    for (JsonElement each : examined.json().getAsJsonArray("items")) {
+      JsonObject found = each.getAsJsonObject();
+      verdicts.computeIfAbsent(found.get("check").getAsString(), _ -> new ArrayList<>()).add(found.get("verdict").getAsString());
+    }
+    return verdicts;
   }
 
   private static List<String> pages(ApiCalls api, String path) {
@@ -197,6 +219,9 @@ class AdminApiClusterIT {
       assertThat(begun.json().get("nodes").getAsInt()).isEqualTo(NODES - 1);
       Answer health = api.get("/cluster/health");
       assertThat(health.members("health")).hasSize(NODES).contains("alive").anyMatch(text -> text.contains(id + " at 127.0.0.1 did not answer within 2 s"));
+      Dunlinctl examined = Dunlinctl.run(directory, directory.resolve("node" + (still + 1) % NODES), "doctor", "--all");
+      assertThat(examined.code()).as(examined.err()).isEqualTo(4);
+      assertThat(examined.out()).containsPattern(id + " +answer +wrong +It was not examined: " + silent).containsPattern("clock-of-nodes +ok");
       Answer one = api.get("/clients/never");
       assertThat(one.status()).as("it may be connected to the node that does not answer").isEqualTo(503);
       assertThat(one.member("detail")).contains("did not answer within 2 s");

@@ -73,6 +73,7 @@ class CtlTest {
     assertThat(run("top", "--limit", "101")).isEqualTo(Ctl.USAGE);
     assertThat(run("top", "--count", "-1")).isEqualTo(Ctl.USAGE);
     assertThat(run("top", "--count", "some")).isEqualTo(Ctl.USAGE);
+    assertThat(run("top", "--sample", "6")).as("a sample takes no number").isEqualTo(Ctl.USAGE);
     assertThat(run("top", "--count", "1")).as("there is no node").isEqualTo(Ctl.UNREACHED);
   }
 

@@ -19,8 +19,11 @@ import dunlin.admin.api.ApiAnswers.Status;
 import dunlin.admin.api.Endpoint.Form;
 import dunlin.admin.api.Endpoint.Method;
 import dunlin.admin.api.Parameter.Place;
-import dunlin.admin.doctor.DoctorMXBean.Finding;
+import dunlin.admin.busy.QueuesMXBean.QueueRow;
+import dunlin.admin.busy.SampledBy;
+import dunlin.admin.busy.SamplesMXBean.SampledRow;
 import dunlin.admin.explain.ExplanationMXBean.Explanation;
+import dunlin.admin.peers.AllNodesMXBean.NodeFinding;
 import dunlin.admin.peers.AllNodesMXBean.NodeHealth;
 import dunlin.admin.peers.AllNodesMXBean.SharedGroup;
 import dunlin.admin.peers.TracesMXBean.TraceLine;
@@ -136,7 +139,9 @@ public final class Endpoints {
   public static final Endpoint DOCTOR =
       listing(
           "doctor", "/doctor", ROWS_MAX,
-          "Looks for what is wrong around the node: limits of the process and the kernel, memory, disk, clock, certificates, listeners", Finding.class);
+          "Looks for what is wrong around the node: process, memory, disk, clock, certificates, ports, kernel, ranges, refusals of the last hour", NodeFinding.class,
+          Parameter.flag(Place.QUERY, "all", "Whether all nodes of the cluster are examined, and their clocks compared"));
+  public static final Endpoint QUEUES = listing("queues", "/queues", ROWS_MAX, "Lists what waits in this node, and for how long", QueueRow.class);
   public static final Endpoint REPLICAS = listing("replicas", "/replicas", ROWS_MAX, "Lists this node's replicas of ranges", ReplicaRow.class);
 
   public static final Endpoint CLIENTS =
@@ -241,6 +246,13 @@ public final class Endpoints {
           TRACE, Parameter.integer(Place.QUERY, LIMIT, 100, 1, ROWS_MAX, "The most lines"),
           Parameter.optional(Place.QUERY, CURSOR, "The member next of the lines before; none for the first lines"));
 
+  public static final Endpoint TOP_MESSAGES =
+      new Endpoint(
+          "messages top", Method.GET, "/top/messages", Role.OPERATOR, "Samples for a second what clients publish to this node, and lists the busiest topics or clients",
+          List.of(
+              Parameter.choice(Place.QUERY, "by", SampledBy.LABELS, SampledBy.TOPIC.label(), "What messages are counted by"),
+              TENANT, Parameter.integer(Place.QUERY, LIMIT, 10, 1, TOP_MAX, "The most rows")),
+          SampledRow.class, Form.LISTING);
   public static final Endpoint PUBLISH =
       one(
           "publish", Method.POST, "/publish", Role.OPERATOR, "Publishes a message; with QoS 1 and 2 it answers when a PUBACK would be sent", Published.class,
@@ -348,8 +360,8 @@ public final class Endpoints {
 
   public static final List<Endpoint> ALL =
       List.of(
-          STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
-          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
+          STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, QUEUES, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
+          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
           WATCH_OVERVIEW, WATCH_MESSAGES, FOLLOW_TRACE);
 

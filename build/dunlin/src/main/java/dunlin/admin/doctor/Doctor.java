@@ -1,8 +1,12 @@
 package dunlin.admin.doctor;
 
+import dunlin.admin.doctor.RangeChecks.Replica;
 import dunlin.broker.listen.ListenerMXBean;
+import dunlin.cluster.ClusterMXBean;
 import dunlin.runtime.metrics.NodeBeans;
 import dunlin.runtime.metrics.SettingsMXBean;
+import dunlin.store.raft.RangeMXBean;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -16,62 +20,86 @@ import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Examines a node by its files, its settings and its other MXBeans. */
+/** Examines a node by its files, its settings, its meters and its other MXBeans. It reads, and changes nothing: the disk is not written to. */
 public final class Doctor implements DoctorMXBean {
   /*
-   * Owner: any thread that may read files.
-   * Bounds: a few findings, and one for each listener and certificate.
-   * Failure: what cannot be read is wrong, when it is of the node, and is left out when it is of the operating system.
+   * Owner: any thread that may read files; the housekeeping thread calls look().
+   * Bounds: some thirty findings, and one for each listener and certificate. RecentCounts keeps an hour of some counters.
+   * Failure: what cannot be read is wrong when it is of the node, and unknown when it is of the operating system. What the node does not have, such as a
+   * cluster, is left out.
    */
-  private static final Pattern OF_LISTENER = Pattern.compile("dunlin\\.listeners\\.(?<name>[^.]+)\\.(?<key>port|backlog|connections-max)");
+  /** How often {@link #look} is to be called. */
+  public static final int LOOK_SECONDS = RecentCounts.LOOK_SECONDS;
 
-  private final HostChecks host;
+  private static final Pattern OF_LISTENER = Pattern.compile("dunlin\\.listeners\\.(?<name>[^.]+)\\.(?<key>port|backlog|connections-max)");
+  private static final Pattern CERTIFICATES =
+      Pattern.compile("dunlin\\.(cluster\\.tls\\.(certificate|ca)|admin\\.tls\\.certificate|listeners\\.[^.]+\\.tls\\.(certificate|client-ca))");
+  private static final List<String> PORTS =
+      List.of("dunlin.admin.port", "dunlin.admin.tls.port", "dunlin.cluster.port", "dunlin.cluster.service-port", "dunlin.health.port");
+  private static final Pattern NUMBER = Pattern.compile("[0-9]{1,9}");
+
   private final NodeBeans beans;
+  private final NodeMeters meters;
+  private final MeterChecks metered;
   private final Supplier<Optional<String>> unready;
   private final Path data;
   private final long diskFreeMin;
+  private final HostChecks host;
+  private final KernelChecks kernel;
   private final InstantSource clock;
 
   /**
    * @param diskFreeMin bytes of the disk below which the node stores nothing new; 0 for the default
    * @param unready why no clients should be sent to the node
    */
-  public Doctor(NodeBeans beans, Path data, long diskFreeMin, Supplier<Optional<String>> unready) {
-    this(beans, data, diskFreeMin, unready, new HostFiles(Path.of("/")), InstantSource.system());
+  public Doctor(NodeBeans beans, MeterRegistry meters, Path data, long diskFreeMin, Supplier<Optional<String>> unready) {
+    this(beans, meters, data, diskFreeMin, unready, new HostFiles(Path.of("/")), InstantSource.system());
   }
 
-  Doctor(NodeBeans beans, Path data, long diskFreeMin, Supplier<Optional<String>> unready, HostFiles host, InstantSource clock) {
+  Doctor(NodeBeans beans, MeterRegistry meters, Path data, long diskFreeMin, Supplier<Optional<String>> unready, HostFiles host, InstantSource clock) {
     this.beans = beans;
+    this.meters = new NodeMeters(meters);
+    this.metered = new MeterChecks(this.meters);
     this.data = data;
     this.diskFreeMin = diskFreeMin;
     this.unready = unready;
     this.host = new HostChecks(host);
+    this.kernel = new KernelChecks(host);
     this.clock = clock;
+  }
+
+  /** Notes how far counters are, so that later findings are about the last hour. */
+  public void look() {
+    metered.look();
   }
 
   @Override
   public List<Finding> examine() {
     Map<String, String> settings = beans.find(SettingsMXBean.class).map(SettingsMXBean::getEffective).orElseGet(Map::of);
-    Map<String, String> sources = beans.find(SettingsMXBean.class).map(SettingsMXBean::getSources).orElseGet(Map::of);
     List<Finding> findings = new ArrayList<>();
     findings.add(readiness());
     listeners(findings);
-    certificates(settings, findings);
+    findings.addAll(metered.certificates(clock.instant()));
+    files(settings, findings);
     findings.add(NodeChecks.disk(data, diskFreeMin));
+    findings.add(NodeChecks.fileSystem(data));
+    findings.add(NodeChecks.freeFiles(data));
     findings.add(NodeChecks.fsync(settings.getOrDefault("dunlin.store.fsync", "true").equals("true")));
     NodeChecks.clock(data).ifPresent(findings::add);
-    // A listener without such a setting takes as many connections as there are file descriptors.
-    long wanted =
-        ofListeners(settings, "connections-max").entrySet().stream()
-            .filter(each -> !sources.getOrDefault("dunlin.listeners.%s.connections-max".formatted(each.getKey()), "default").equals("default"))
-            .mapToLong(Map.Entry::getValue)
-            .sum();
-    host.openFiles(wanted).ifPresent(findings::add);
-    host.memory(Runtime.getRuntime().maxMemory()).ifPresent(findings::add);
-    host.swap().ifPresent(findings::add);
-    host.hugePages().ifPresent(findings::add);
-    host.somaxconn(ofListeners(settings, "backlog").values().stream().mapToLong(Integer::longValue).max().orElse(0)).ifPresent(findings::add);
-    host.portRange(ofListeners(settings, "port")).ifPresent(findings::add);
+    ranges(findings);
+    RunningJava java = RunningJava.ofThisProcess();
+    findings.add(java.java());
+    findings.add(java.collector());
+    findings.add(host.openFiles(connectionsWanted(settings)));
+    findings.add(host.memory(java.heapMax()));
+    findings.add(host.memoryUsed());
+    findings.add(host.swap());
+    metered.budgets(java.heapMax(), java.directMax()).ifPresent(findings::add);
+    findings.add(kernel.somaxconn(ofListeners(settings, "backlog").values().stream().mapToLong(Integer::longValue).max().orElse(0)));
+    findings.add(kernel.portRange(ports(settings)));
+    findings.add(kernel.tcpMemory());
+    findings.add(metered.failures());
+    findings.add(metered.refusals());
     return findings;
   }
 
@@ -83,23 +111,60 @@ public final class Doctor implements DoctorMXBean {
   }
 
   private void listeners(List<Finding> findings) {
-    Instant now = clock.instant();
     beans.all(ListenerMXBean.class, "name").forEach(
         (name, listener) -> {
           String check = "listener " + name;
           if (listener.isAccepting()) findings.add(Finding.ok(check, "It accepts connections at %s, and has %d.".formatted(listener.getAddress(), listener.getConnections())));
           else findings.add(Finding.warning(check, "It accepts no connections at %s.".formatted(listener.getAddress()), "Open it again by bin/dunlinctl listeners open %s.".formatted(name)));
-          if (!listener.getCertificateExpiry().isEmpty()) {
-            findings.add(NodeChecks.expiry("certificate " + name, Instant.parse(listener.getCertificateExpiry()), now, "of this listener"));
-          }
         });
   }
 
-  private void certificates(Map<String, String> settings, List<Finding> findings) {
-    for (String key : List.of("dunlin.cluster.tls.certificate", "dunlin.cluster.tls.ca", "dunlin.admin.tls.certificate")) {
-      String file = settings.getOrDefault(key, "");
-      if (!file.isEmpty()) findings.add(NodeChecks.certificate(key, Path.of(file), clock.instant()));
+  /** Files that are not as they should be; what is in use is found by the meters. */
+  private void files(Map<String, String> settings, List<Finding> findings) {
+    Instant now = clock.instant();
+    new TreeMap<>(settings).forEach(
+        (key, file) -> {
+          if (file.isEmpty() || !CERTIFICATES.matcher(key).matches()) return;
+          Finding finding = NodeChecks.certificate(key, Path.of(file), now);
+          if (!finding.verdict().equals(OK)) findings.add(finding);
+        });
+  }
+
+  private void ranges(List<Finding> findings) {
+    List<Replica> replicas =
+        beans.all(RangeMXBean.class, "range").entrySet().stream()
+            .map(each -> new Replica(each.getKey(), each.getValue().getRole(), each.getValue().getLeader(), each.getValue().getCommitMillisMax()))
+            .toList();
+    if (!replicas.isEmpty()) {
+      findings.add(RangeChecks.replicas(replicas));
+      findings.add(RangeChecks.commits(replicas));
     }
+    beans.find(ClusterMXBean.class).ifPresent(
+        cluster -> {
+          findings.add(RangeChecks.membership(cluster.isConnected(), cluster.getUnreachedNodes()));
+          long missing = meters.gauges("dunlin.cluster.replicas.missing", "").values().stream().mapToLong(Double::longValue).sum();
+          findings.add(RangeChecks.ranges(cluster.getRanges(), missing));
+          findings.add(RangeChecks.operations(cluster.getOperations()));
+        });
+  }
+
+  /** A listener without such a setting takes as many connections as there are file descriptors. */
+  private long connectionsWanted(Map<String, String> settings) {
+    Map<String, String> sources = beans.find(SettingsMXBean.class).map(SettingsMXBean::getSources).orElseGet(Map::of);
+    return ofListeners(settings, "connections-max").entrySet().stream()
+        .filter(each -> !sources.getOrDefault("dunlin.listeners.%s.connections-max".formatted(each.getKey()), "default").equals("default"))
+        .mapToLong(Map.Entry::getValue)
+        .sum();
+  }
+
+  /** The ports that the settings name, by listener or setting. */
+  private static SortedMap<String, Integer> ports(Map<String, String> settings) {
+    SortedMap<String, Integer> ports = ofListeners(settings, "port");
+    for (String key : PORTS) {
+      String value = settings.getOrDefault(key, "");
+      if (NUMBER.matcher(value).matches()) ports.put(key, Integer.valueOf(value));
+    }
+    return ports;
   }
 
   /** The numbers that a setting has for each listener. */
@@ -108,7 +173,7 @@ public final class Doctor implements DoctorMXBean {
     settings.forEach(
         (setting, value) -> {
           Matcher matcher = OF_LISTENER.matcher(setting);
-          if (matcher.matches() && matcher.group("key").equals(key) && value.matches("[0-9]{1,9}")) numbers.put(matcher.group("name"), Integer.valueOf(value));
+          if (matcher.matches() && matcher.group("key").equals(key) && NUMBER.matcher(value).matches()) numbers.put(matcher.group("name"), Integer.valueOf(value));
         });
     return numbers;
   }

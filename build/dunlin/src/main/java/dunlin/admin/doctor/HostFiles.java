@@ -1,6 +1,7 @@
 package dunlin.admin.doctor;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,13 +17,25 @@ import java.util.stream.Stream;
  * @param root under which proc and sys are
  */
 record HostFiles(Path root) {
-  /** The text of a file; empty when it is not there or cannot be read. */
+  private static final int BYTES_MAX = 65_536;
+
+  /** The text of a file, its first 64 KiB; empty when it is not there or cannot be read. */
   Optional<String> text(String path) {
-    try {
-      return Optional.of(Files.readString(root.resolve(path), StandardCharsets.UTF_8).strip());
+    try (InputStream in = Files.newInputStream(root.resolve(path))) {
+      // The kernel gives the whole of a number to the first read, and nothing to a second one. Files.readString begins with one byte, as these files have no size.
+      byte[] bytes = new byte[BYTES_MAX];
+      int length = in.readNBytes(bytes, 0, bytes.length);
+      return Optional.of(new String(bytes, 0, length, StandardCharsets.UTF_8).strip());
     } catch (IOException | SecurityException unreadable) {
       return Optional.empty();
     }
+  }
+
+  /** Why a file has not said what was asked for, as a sentence. */
+  String why(String path) {
+    Path file = root.resolve(path);
+    if (!Files.exists(file)) return "There is no /%s.".formatted(path);
+    return text(path).isEmpty() ? "The node may not read /%s.".formatted(path) : "/%s has another form than expected.".formatted(path);
   }
 
   List<String> lines(String path) {
@@ -49,7 +62,13 @@ record HostFiles(Path root) {
     return words.isEmpty() ? OptionalLong.empty() : asNumber(words.getFirst());
   }
 
-  private static OptionalLong asNumber(String text) {
+  /** All words of the first line of a file as numbers; empty when there are not so many, or one is no number. */
+  List<Long> numbers(String path, int wanted) {
+    List<Long> numbers = words(path, "").stream().map(HostFiles::asNumber).filter(OptionalLong::isPresent).map(OptionalLong::getAsLong).toList();
+    return numbers.size() == wanted && words(path, "").size() == wanted ? numbers : List.of();
+  }
+
+  static OptionalLong asNumber(String text) {
     return text.matches("[0-9]{1,18}") ? OptionalLong.of(Long.parseLong(text)) : OptionalLong.empty();
   }
 

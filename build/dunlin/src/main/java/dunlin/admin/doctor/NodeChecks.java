@@ -15,6 +15,7 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.Set;
 
 /** What the node keeps on disk, and the files that its settings name. */
 final class NodeChecks {
@@ -25,6 +26,11 @@ final class NodeChecks {
   private static final Duration EXPIRES_SOON = Duration.ofDays(14);
   private static final long CLOCK_MILLIS = 1_000;
   private static final int CLOCK_WORDS = 3;
+  private static final long FILES_FEW = 10_000;
+  private static final long FILES_NONE = 1_000;
+  private static final Set<String> IN_MEMORY = Set.of("tmpfs", "ramfs");
+  private static final Set<String> OF_CONTAINER = Set.of("overlay", "aufs");
+  private static final Set<String> OF_NETWORK = Set.of("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ceph", "lustre", "afs", "gfs2", "ocfs2");
 
   private NodeChecks() {}
 
@@ -45,6 +51,53 @@ final class NodeChecks {
     String remedy = "Free or add space. bin/dunlin repair DATA list shows which sessions hold most.";
     if (free < least) return Finding.wrong(check, finding, remedy);
     if (free < 2 * least || free * PERCENT < total * FREE_PERCENT) return Finding.warning(check, finding, remedy);
+    return Finding.ok(check, finding);
+  }
+
+  static Finding fileSystem(Path data) {
+    String check = "file-system";
+    try {
+      return fileSystem(Files.getFileStore(data).type());
+    } catch (IOException unreadable) {
+      return Finding.unknown(check, "The file system of the data directory cannot be read: %s.".formatted(unreadable.getMessage()));
+    }
+  }
+
+  /** @param type as the operating system calls it, such as ext4 */
+  static Finding fileSystem(String type) {
+    String check = "file-system";
+    if (IN_MEMORY.contains(type)) {
+      return Finding.wrong(
+          check, "The data directory is on %s, which is memory: sessions and messages are lost when the machine stops.".formatted(type),
+          "Set dunlin.data-dir to a directory on a disk.");
+    }
+    if (OF_CONTAINER.contains(type)) {
+      return Finding.warning(
+          check, "The data directory is on %s, which is deleted with its container.".formatted(type), "Mount a volume there, as docs/deploying.md shows.");
+    }
+    if (OF_NETWORK.contains(type) || type.startsWith("fuse.")) {
+      return Finding.warning(
+          check, "The data directory is on %s, so each fsync waits for another machine or program, which may answer before the data is on disk.".formatted(type),
+          "Set dunlin.data-dir to a directory on a local disk; a cluster has its copies on other nodes.");
+    }
+    return Finding.ok(check, "The data directory is on %s.".formatted(type));
+  }
+
+  static Finding freeFiles(Path data) {
+    try {
+      return freeFiles(FreeFiles.of(data));
+    } catch (IOException unread) {
+      return Finding.unknown("free-files", "How many more files the disk takes cannot be read: %s.".formatted(unread.getMessage()));
+    }
+  }
+
+  static Finding freeFiles(FreeFiles files) {
+    String check = "free-files";
+    if (files.all() == 0) return Finding.ok(check, "The file system of the data directory has no fixed number of files.");
+    String finding = "%d of %d files are free in the file system of the data directory.".formatted(files.free(), files.all());
+    String remedy = "Delete small files that are not Dunlin's, or make a file system with more inodes: the store makes new files all the time.";
+    if (files.free() < FILES_NONE) return Finding.wrong(check, finding, remedy);
+    if (files.free() < FILES_FEW) return Finding.warning(check, finding, remedy);
     return Finding.ok(check, finding);
   }
 
@@ -79,16 +132,16 @@ final class NodeChecks {
             "Keep the machine's clock right by NTP. Expiry goes on by the node's own clock, so nothing need be done for the node."));
   }
 
-  /** @param name whose certificate it is */
-  static Finding certificate(String name, Path file, Instant now) {
-    String check = "certificate " + name;
+  /** @param key the setting that names the file */
+  static Finding certificate(String key, Path file, Instant now) {
+    String check = "file " + key;
     try (InputStream pem = Files.newInputStream(file)) {
       Instant end = Instant.MAX;
       for (Certificate each : CertificateFactory.getInstance("X.509").generateCertificates(pem)) {
         if (each instanceof X509Certificate certificate && certificate.getNotAfter().toInstant().isBefore(end)) end = certificate.getNotAfter().toInstant();
       }
       if (end.equals(Instant.MAX)) return unusable(check, file, "there is none in it");
-      return expiry(check, end, now, file.toString());
+      return expiry(check, end, now, "in " + file);
     } catch (IOException | CertificateException unreadable) {
       return unusable(check, file, String.valueOf(unreadable.getMessage()));
     }

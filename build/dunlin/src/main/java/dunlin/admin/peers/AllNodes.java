@@ -1,5 +1,8 @@
 package dunlin.admin.peers;
 
+import dunlin.admin.doctor.DoctorMXBean;
+import dunlin.admin.doctor.DoctorMXBean.Finding;
+import dunlin.admin.doctor.PeerClock;
 import dunlin.admin.peers.PeerBeans.Gathered;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean;
@@ -19,7 +22,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Function;
-import java.util.function.Predicate;
 
 /** Puts the answers of all nodes together. */
 public final class AllNodes implements AllNodesMXBean {
@@ -126,11 +128,14 @@ public final class AllNodes implements AllNodesMXBean {
     }
   }
 
+  private static boolean isMember(NodeRow row) {
+    return !row.state().equals("LEFT");
+  }
+
   @Override
   public List<NodeHealth> health() {
-    Predicate<NodeRow> member = row -> !row.state().equals("LEFT");
-    List<NodeRow> nodes = peers.nodes().stream().filter(member).toList();
-    Gathered<Said> gathered = peers.ofAll(NodeMXBean.class, member, Said::by);
+    List<NodeRow> nodes = peers.nodes().stream().filter(AllNodes::isMember).toList();
+    Gathered<Said> gathered = peers.ofAll(NodeMXBean.class, AllNodes::isMember, Said::by);
     if (nodes.isEmpty()) return gathered.answers().entrySet().stream().map(each -> health(each.getKey(), "", "JOINED", each.getValue())).toList();
     return nodes.stream()
         .map(
@@ -148,5 +153,30 @@ public final class AllNodes implements AllNodesMXBean {
     boolean ready = said.unready().isEmpty();
     return new NodeHealth(
         node, host, state, healthy, healthy ? ALIVE : said.unhealthy(), ready, ready ? READY : said.unready(), said.version(), said.uptimeSeconds());
+  }
+
+  @Override
+  public List<NodeFinding> examine() {
+    Gathered<Finding> clocks = peers.ofAll(NodeMXBean.class, AllNodes::isMember, this::clock);
+    Gathered<List<Finding>> found = peers.ofAll(DoctorMXBean.class, AllNodes::isMember, DoctorMXBean::examine);
+    List<NodeFinding> all = new ArrayList<>();
+    found.answers().forEach((node, findings) -> findings.forEach(each -> all.add(NodeFinding.of(node, each))));
+    clocks.answers().forEach(
+        (node, clock) -> {
+          if (!node.equals(peers.node())) all.add(NodeFinding.of(node, clock));
+        });
+    found.silent().forEach(
+        (node, why) ->
+            all.add(
+                new NodeFinding(
+                    node, "answer", DoctorMXBean.WRONG, "It was not examined: %s.".formatted(why),
+                    "Start the node, or mend the network to it; one that is gone for good is taken out by bin/dunlinctl cluster leave-node.")));
+    return all;
+  }
+
+  private Finding clock(NodeMXBean of) {
+    long before = System.currentTimeMillis();
+    long there = of.getTimeMillis();
+    return PeerClock.compare(peers.node(), before, System.currentTimeMillis(), there);
   }
 }

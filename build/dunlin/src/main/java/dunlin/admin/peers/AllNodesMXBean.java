@@ -1,5 +1,6 @@
 package dunlin.admin.peers;
 
+import dunlin.admin.doctor.DoctorMXBean.Finding;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
@@ -51,6 +52,19 @@ public interface AllNodesMXBean {
    */
   record NodeHealth(String node, String host, String state, boolean healthy, String health, boolean ready, String readiness, String version, long uptimeSeconds) {}
 
+  /**
+   * What one check has found at a node.
+   *
+   * @param verdict ok, warning, wrong or unknown
+   * @param finding a sentence
+   * @param remedy a sentence; empty when all is well
+   */
+  record NodeFinding(String node, String check, String verdict, String finding, String remedy) {
+    public static NodeFinding of(String node, Finding found) {
+      return new NodeFinding(node, found.check(), found.verdict(), found.finding(), found.remedy());
+    }
+  }
+
   @Description("Lists the connected clients of all nodes in the order of their client identifiers")
   ClientPage clients(
       @Description("Tenant of the clients: default, unless an authenticator assigns another one") String tenant,
@@ -86,4 +100,7 @@ public interface AllNodesMXBean {
 
   @Description("Says how each node of the cluster is, and why it is not ready or healthy")
   List<NodeHealth> health();
+
+  @Description("Lets each node of the cluster look for what is wrong around it, and compares their clocks with that of this one; changes nothing")
+  List<NodeFinding> examine();
 }

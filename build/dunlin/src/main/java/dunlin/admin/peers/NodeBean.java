@@ -38,6 +38,11 @@ public final class NodeBean implements NodeMXBean {
   }
 
   @Override
+  public long getTimeMillis() {
+    return System.currentTimeMillis();
+  }
+
+  @Override
   public String getUnhealthy() {
     return unhealthy.get().orElse("");
   }

@@ -14,6 +14,9 @@ public interface NodeMXBean {
   @Description("Time since the start, in seconds")
   long getUptimeSeconds();
 
+  @Description("The clock of its machine, in milliseconds since 1970")
+  long getTimeMillis();
+
   @Description("Why the process should be restarted; empty when it need not")
   String getUnhealthy();
 

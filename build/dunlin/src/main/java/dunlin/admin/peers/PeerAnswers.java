@@ -1,5 +1,6 @@
 package dunlin.admin.peers;
 
+import dunlin.admin.doctor.DoctorMXBean;
 import dunlin.broker.client.ClientsMXBean;
 import dunlin.dist.RoutesMXBean;
 import dunlin.inbox.SessionsMXBean;
@@ -17,7 +18,9 @@ public final class PeerAnswers {
    * token is checked where the operator asks.
    */
   private static final List<Class<?>> ASKED =
-      List.of(NodeMXBean.class, NodeTracesMXBean.class, ClientsMXBean.class, SessionsMXBean.class, RoutesMXBean.class, RetainedMessagesMXBean.class);
+      List.of(
+          NodeMXBean.class, DoctorMXBean.class, NodeTracesMXBean.class, ClientsMXBean.class, SessionsMXBean.class, RoutesMXBean.class,
+          RetainedMessagesMXBean.class);
 
   private final NodeBeans beans;
 

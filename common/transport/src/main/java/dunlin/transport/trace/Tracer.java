@@ -182,6 +182,15 @@ public final class Tracer {
     return true;
   }
 
+  /** Ends a trace and forgets it, with its events; does nothing if there is none. */
+  public synchronized void discard(String id) {
+    Trace found = all.remove(id);
+    if (found == null) return;
+    found.end();
+    forget(found);
+    publish();
+  }
+
   /** Ends traces whose time is up, and forgets those that ended long ago; called about once a second. */
   public synchronized void endDue() {
     long now = nanoTime.getAsLong();

@@ -49,6 +49,23 @@ class TracerTest {
   }
 
   @Test
+  void aTraceThatIsDiscardedIsGone() {
+    begin("kept", "", "a", "");
+    begin("gone", "", "#", "");
+    note(message("p", "a"), null);
+    tracer.discard("gone");
+    tracer.discard("gone");
+    note(message("p", "a"), null);
+
+    assertThat(tracer.find("gone")).isEmpty();
+    assertThat(tracer.all()).extracting(Trace::id).containsExactly("kept");
+    assertThat(tracer.count()).isEqualTo(1);
+    assertThat(tracer.taken()).as("what was taken counts on").isEqualTo(3);
+    tracer.discard("kept");
+    assertThat(tracer.runs()).isFalse();
+  }
+
+  @Test
   void withoutATraceNothingIsFollowed() {
     note(message("p", "a"), null);
 
