@@ -72,13 +72,17 @@ class CallLinksTest {
   }
 
   @Test
-  void failsAtOnceUntilTheFirstLinkIsDialled() {
+  void failsAtOnceUntilTheFirstLinkIsBegun() {
     var other = tier(CallTier.PROTOCOL, BOUNDS, Link.Settings.defaults());
-    var first = other.links.begin();
 
     assertThat(failureOf(other.call(1))).isExactlyInstanceOf(NotMadeException.class).hasMessage("there is no link to the test tier");
-    assertThat(first).isNotDone();
     assertThat(other.links.refused()).isZero();
+    var first = other.links.begin();
+    assertThat(other.call(2)).as("waits for the link").isNotDone();
+    assertThat(first).isNotDone();
+    other.wires.drain();
+    assertThat(first).isDone();
+    assertThat(other.numbers()).containsExactly(2L);
   }
 
   @Test
