@@ -22,6 +22,14 @@ final class ClusterRows {
 
   private static final Duration MOVE_MAX = Duration.ofSeconds(30);
 
+  /** Shorter than the product's, so that rounds are short; docs/RELIABILITY.md says which they are. */
+  static final Map<String, String> TIMEOUTS =
+      Map.of(
+          "dunlin.cluster.heartbeat", "200ms",
+          "dunlin.cluster.lease", "5s",
+          "dunlin.cluster.down-after", "6s",
+          "dunlin.cluster.election-timeout", "1s");
+
   static final List<Row> ALL =
       List.of(
           row("cluster-none", "nothing happens", Set.of(), scene -> scene.during(5000L * scene.rounds)),
@@ -41,14 +49,6 @@ final class ClusterRows {
           services("services-pause", "SIGSTOP for 5 s of each, one after the other", Set.of(), ClusterRows::pause),
           services("services-stop", "each is stopped and started again, one after the other", Set.of(), ClusterRows::stop),
           services("services-cut-nodes", "each out of reach of the others, not of clients, for 13 s, one after the other", Set.of(Need.NETWORK), ClusterRows::cutNodes));
-
-  /** Shorter than the product's, so that rounds are short; docs/RELIABILITY.md says which they are. */
-  static final Map<String, String> TIMEOUTS =
-      Map.of(
-          "dunlin.cluster.heartbeat", "200ms",
-          "dunlin.cluster.lease", "5s",
-          "dunlin.cluster.down-after", "6s",
-          "dunlin.cluster.election-timeout", "1s");
 
   private ClusterRows() {}
 

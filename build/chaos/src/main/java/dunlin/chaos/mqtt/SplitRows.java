@@ -24,7 +24,7 @@ final class SplitRows {
 
   static final List<Row> ALL =
       List.of(
-          row("cluster-split", "a range of retained messages is split, and another broker leads the upper part", scene -> split(scene, false)),
+          row("cluster-split", "a range of retained messages is split, and a broker of an operator's choice leads the upper part", scene -> split(scene, false)),
           row("cluster-split-kill", "a range of retained messages is split, and kill -9 of one of them at about that time", scene -> split(scene, true)));
 
   private SplitRows() {}
