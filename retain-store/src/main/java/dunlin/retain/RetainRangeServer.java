@@ -6,6 +6,7 @@ import dunlin.retain.RetainCommand.RemoveExpired;
 import dunlin.retain.RetainRangeClient.Listing;
 import dunlin.retain.RetainRangeClient.Row;
 import dunlin.store.Completion;
+import dunlin.store.NotLeaderException;
 import dunlin.store.Range;
 import dunlin.store.RangeReader;
 import dunlin.store.StoreException;
@@ -200,7 +201,7 @@ final class RetainRangeServer {
     try {
       result = RetainPages.read(logic.index(), range.reader(), replica.end(epoch), seek, nowMillis, messagesMax, bytesMax);
       var _ = replica.end(epoch); // the rows behind a cut may have gone while the page was read
-    } catch (WrongEpochException e) {
+    } catch (WrongEpochException | NotLeaderException e) {
       answer.completeExceptionally(e);
       return;
     } catch (RuntimeException e) {
@@ -220,6 +221,7 @@ final class RetainRangeServer {
     try {
       return CompletableFuture.supplyAsync(() -> listing(epoch, prefix, from, max), range.readers());
     } catch (RejectedExecutionException e) {
+      meters.refusedPages.increment();
       return CompletableFuture.failedFuture(new StoreException("retained messages: too many pages are being read", e));
     }
   }

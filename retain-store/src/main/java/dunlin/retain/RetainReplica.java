@@ -2,8 +2,10 @@ package dunlin.retain;
 
 import dunlin.cluster.RangeKind;
 import dunlin.store.Completion;
+import dunlin.store.NotLeaderException;
 import dunlin.store.Range;
 import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeId;
 import dunlin.store.Replica;
 import dunlin.store.StoreException;
 import dunlin.store.WrongEpochException;
@@ -86,19 +88,25 @@ public final class RetainReplica {
    * The first key of the next range; null when there is none.
    *
    * @throws WrongEpochException when the range has another epoch
+   * @throws NotLeaderException when this replica does not know of the epoch yet
    */
   byte @Nullable [] end(long epoch) {
     var now = descriptor().orElse(null);
     if (now == null) return fixedEnd;
-    if (now.epoch() != epoch) throw new WrongEpochException(now, epoch);
+    if (now.epoch() != epoch) throw another(now, epoch);
     return now.keys().end();
+  }
+
+  /** A caller may know a later epoch than a replica that led the range before, and stood still when it was split. */
+  private static StoreException another(RangeDescriptor now, long epoch) {
+    return now.epoch() > epoch ? new WrongEpochException(now, epoch) : new NotLeaderException(new RangeId(KIND, now.id()).toString(), Optional.empty());
   }
 
   /** Why this range cannot be asked about a key at an epoch; null when it can. */
   @Nullable StoreException refusal(long epoch, byte[] key, int length) {
     var now = descriptor().orElse(null);
     if (now == null) return null;
-    if (now.epoch() != epoch) return new WrongEpochException(now, epoch);
+    if (now.epoch() != epoch) return another(now, epoch);
     return now.keys().contains(Arrays.copyOf(key, length)) ? null : new StoreException("a topic of another range than " + now.keys());
   }
 

@@ -10,6 +10,7 @@ import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
 import dunlin.retain.RetainRangeClient.Sums;
 import dunlin.store.KeyInterval;
+import dunlin.store.NotLeaderException;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeId;
 import dunlin.store.Replica;
@@ -111,6 +112,8 @@ class RetainTierTest {
     assertThatThrownBy(() -> set(led, 1, "a", "2")).isInstanceOf(CompletionException.class).hasCauseInstanceOf(WrongEpochException.class);
     assertThatThrownBy(() -> find(led, 1, KeyInterval.all())).hasCauseInstanceOf(WrongEpochException.class);
     assertThatThrownBy(() -> set(led, 2, "z", "2")).hasCauseInstanceOf(StoreException.class).hasMessageContaining("a topic of another range");
+    assertThatThrownBy(() -> set(led, 3, "a", "2")).as("an epoch that is not known here yet").hasCauseInstanceOf(NotLeaderException.class);
+    assertThatThrownBy(() -> find(led, 3, KeyInterval.all())).hasCauseInstanceOf(NotLeaderException.class);
     var lower = KeyInterval.all().below(key("m"));
     assertThat(find(led, 2, lower)).containsExactly("a", "b", "first");
     assertThat(set(led, 2, "c", "1")).isEqualTo(ReasonCode.SUCCESS);
@@ -154,6 +157,7 @@ class RetainTierTest {
     topics.forEach(topic -> set(led, 1, topic, "1"));
     topics.add("first");
     var whole = KeyInterval.all();
+    assertThat(find(led, 1, whole)).isEqualTo(topics);
     try (var splitting = Executors.newSingleThreadExecutor()) {
       var split = splitting.submit(() -> parent.split(1, key("t/1150"), CHILD.uuid(), LONG));
       int pages = 0;

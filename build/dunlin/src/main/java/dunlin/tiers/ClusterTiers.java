@@ -49,11 +49,12 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.LongAdder;
@@ -109,7 +110,9 @@ public final class ClusterTiers implements AutoCloseable {
   private final AcceptedLinks accepted;
   private final DropMeters drops;
   private final LaneRepeats repeats;
-  private final List<WhileLeading> serving = new CopyOnWriteArrayList<>();
+  /** By range. A replica that is made again takes the place of the one before. */
+  private final Map<UUID, WhileLeading> serving = new ConcurrentHashMap<>();
+
   private final int shards;
   private final RemoteRoutes routesOfClients;
   private final RemoteRoutes routesOfSessions;
@@ -207,7 +210,8 @@ public final class ClusterTiers implements AutoCloseable {
 
   private void opened(Replica<?, ?> replica, WhileLeading.Opener opener) {
     dialler.replica(replica);
-    serving.add(WhileLeading.of(replica, opener));
+    var before = serving.put(replica.id().uuid(), WhileLeading.of(replica, opener));
+    if (before != null) Thread.ofPlatform().daemon().name("dunlin-serves-no-more").start(before::close); // this must be quick
   }
 
   /** Sets the cluster that has these ranges. Called before the cluster starts. */
@@ -339,7 +343,7 @@ public final class ClusterTiers implements AutoCloseable {
     retained.close();
     routesOfClients.close();
     routesOfSessions.close();
-    serving.forEach(WhileLeading::close);
+    serving.values().forEach(WhileLeading::close);
     accepted.close();
     drops.close();
   }

@@ -1,21 +1,31 @@
 package dunlin.retain.remote;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dunlin.runtime.Failures;
 import java.util.ArrayDeque;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The room that pages of all ranges have together: a page that does not fit waits, behind those before it. */
+/** The room that pages of all ranges have together. Each range has a line of its own, and one page of it is on its way at a time. */
 final class PageRoom {
   /*
-   * Owner: any thread, under its lock. Pages are asked for outside of it.
-   * Bounds: bytesMax, or one page alone. The callers bound the line: a session and an operator have one page each.
+   * Owner: any thread, under its lock. Pages are asked for outside of it, by one thread at a time.
+   * Bounds: bytesMax, or one page alone. A page that is not answered within SLOW_MILLIS, perhaps because its range has no leader, gives its room back, so that pages of
+   *   other ranges do not wait for it; so there may be one such page more for each range. The callers bound the lines: a session and an operator have one page each.
+   * Failure: a page that cannot be asked for fails, and gives its room to the next one.
    */
-  private final long bytesMax;
+  private static final long SLOW_MILLIS = 500;
 
+  private final long bytesMax;
+  private final ScheduledExecutorService timer;
+
+  /** Lines with a page that waits and none on its way; the first is the next one. */
   @GuardedBy("this")
-  private final ArrayDeque<Waiting<?>> line = new ArrayDeque<>();
+  private final ArrayDeque<Line> ready = new ArrayDeque<>();
 
   @GuardedBy("this")
   private long taken;
@@ -23,23 +33,48 @@ final class PageRoom {
   @GuardedBy("this")
   private boolean turning;
 
-  private record Waiting<T>(long bytes, Supplier<CompletableFuture<T>> page, CompletableFuture<T> answer) {}
+  /** The pages of a range. The room's lock guards its fields. */
+  final class Line {
+    private final ArrayDeque<Page<?>> waiting = new ArrayDeque<>();
+    private boolean asking;
 
-  PageRoom(long bytesMax) {
-    this.bytesMax = bytesMax;
-  }
-
-  /** Asks for a page when there is room for it. */
-  <T> CompletableFuture<T> when(long bytes, Supplier<CompletableFuture<T>> page) {
-    var waiting = new Waiting<>(bytes, page, new CompletableFuture<T>());
-    synchronized (this) {
-      line.add(waiting);
+    /** Asks for a page in its turn. */
+    <T> CompletableFuture<T> ask(long bytes, Supplier<CompletableFuture<T>> question) {
+      var page = new Page<>(this, bytes, question);
+      synchronized (PageRoom.this) {
+        waiting.add(page);
+        if (!asking && waiting.size() == 1) ready.add(this);
+      }
+      turn();
+      return page.answer;
     }
-    turn();
-    return waiting.answer;
   }
 
-  /** Asks for the pages that have room, on one thread at a time: a page that fails at once gives its room to the next one. */
+  /** A page that waits, or is on its way. */
+  private static final class Page<T> {
+    private final Line line;
+    private final long bytes;
+    private final Supplier<CompletableFuture<T>> question;
+    private final CompletableFuture<T> answer = new CompletableFuture<>();
+    private boolean hasRoom; // the room's lock guards it
+
+    Page(Line line, long bytes, Supplier<CompletableFuture<T>> question) {
+      this.line = line;
+      this.bytes = bytes;
+      this.question = question;
+    }
+  }
+
+  PageRoom(long bytesMax, ScheduledExecutorService timer) {
+    this.bytesMax = bytesMax;
+    this.timer = timer;
+  }
+
+  Line line() {
+    return new Line();
+  }
+
+  /** Asks for all pages that have room: one that fails at once makes room for the next. */
   private void turn() {
     synchronized (this) {
       if (turning) return;
@@ -48,27 +83,51 @@ final class PageRoom {
     for (var next = next(); next != null; next = next()) ask(next);
   }
 
-  private synchronized @Nullable Waiting<?> next() {
-    var first = line.peek();
-    turning = first != null && (taken == 0 || taken + first.bytes <= bytesMax);
-    if (!turning || first == null) return null;
-    taken += first.bytes;
-    return line.remove();
+  private synchronized @Nullable Page<?> next() {
+    var line = ready.peek();
+    var page = line == null ? null : line.waiting.peek();
+    turning = page != null && (taken == 0 || taken + page.bytes <= bytesMax);
+    if (line == null || page == null || !turning) return null;
+    ready.remove();
+    line.waiting.remove();
+    line.asking = true;
+    page.hasRoom = true;
+    taken += page.bytes;
+    return page;
   }
 
-  private <T> void ask(Waiting<T> waiting) {
+  private <T> void ask(Page<T> page) {
+    var asked = Failures.inFuture(page.question);
+    if (!asked.isDone()) giveLater(page);
     var _ =
-        waiting.page.get().whenComplete(
+        asked.whenComplete(
             (answer, failure) -> {
-              give(waiting.bytes);
-              if (failure == null) waiting.answer.complete(answer);
-              else waiting.answer.completeExceptionally(failure);
+              answered(page);
+              if (failure == null) page.answer.complete(answer);
+              else page.answer.completeExceptionally(failure);
             });
   }
 
-  private void give(long bytes) {
+  private void giveLater(Page<?> page) {
+    try {
+      var _ = timer.schedule(() -> give(page), SLOW_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException closing) {
+      give(page);
+    }
+  }
+
+  private void answered(Page<?> page) {
     synchronized (this) {
-      taken -= bytes;
+      page.line.asking = false;
+      if (!page.line.waiting.isEmpty()) ready.add(page.line);
+    }
+    give(page);
+  }
+
+  private void give(Page<?> page) {
+    synchronized (this) {
+      if (page.hasRoom) taken -= page.bytes;
+      page.hasRoom = false;
     }
     turn();
   }

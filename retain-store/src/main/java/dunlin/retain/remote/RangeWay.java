@@ -1,5 +1,6 @@
 package dunlin.retain.remote;
 
+import dunlin.store.KeyInterval;
 import dunlin.store.RangeDescriptor;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -13,42 +14,45 @@ final class RangeWay {
    */
   private static final long ENDED = 1L << 62;
 
-  /** The range, with its keys at that epoch; null where no range is known yet, and for all keys. */
-  final @Nullable RangeDescriptor range;
+  final KeyInterval keys;
 
-  final @Nullable RemoteRetain link;
+  /** 0 where no range is known. */
+  final long epoch;
+
+  /** Null where no range is known. */
+  final @Nullable RangeLink link;
 
   /** Calls that wait, by their numbers, so in the order in which they were made. */
   final TreeMap<Long, RoutedCall<?>> held = new TreeMap<>();
 
-  /** Whether the newest map has the range at another epoch. */
+  /** The range as its leader has described it with a refusal; null without one. */
+  @Nullable RangeDescriptor next;
+
+  /** Whether the newest map has other ranges for these keys. */
   boolean superseded;
 
   /** The calls on their way, and whether it has ended. */
   private final AtomicLong state = new AtomicLong();
 
-  private RangeWay(@Nullable RangeDescriptor range, @Nullable RemoteRetain link) {
-    this.range = range;
+  private RangeWay(KeyInterval keys, long epoch, @Nullable RangeLink link) {
+    this.keys = keys;
+    this.epoch = epoch;
     this.link = link;
   }
 
-  static RangeWay to(RangeDescriptor range, RemoteRetain link) {
-    return new RangeWay(range, link);
+  static RangeWay to(RangeDescriptor range, RangeLink link) {
+    return new RangeWay(range.keys(), range.epoch(), link);
   }
 
-  /** No way, for all keys, before the first map. */
-  static RangeWay unknown() {
-    var way = new RangeWay(null, null);
+  /** For keys whose range is not known, on which calls wait for a map. */
+  static RangeWay unknown(KeyInterval keys) {
+    var way = new RangeWay(keys, 0, null);
     way.end();
     return way;
   }
 
-  boolean has(byte[] key) {
-    return range == null || range.keys().contains(key);
-  }
-
-  long epoch() {
-    return range == null ? 0 : range.epoch();
+  boolean isTo(RangeDescriptor range) {
+    return link != null && link.range().equals(range.id());
   }
 
   /** Counts a call that is about to be made; false when the way has ended. */
@@ -68,10 +72,6 @@ final class RangeWay {
 
   void end() {
     state.getAndUpdate(now -> now | ENDED);
-  }
-
-  boolean hasEnded() {
-    return state.get() >= ENDED;
   }
 
   /** Whether it has ended and all its calls are answered. */

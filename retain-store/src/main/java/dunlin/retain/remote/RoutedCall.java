@@ -7,7 +7,7 @@ final class RoutedCall<T> {
   /** Makes the call. */
   @FunctionalInterface
   interface Maker<T> {
-    CompletableFuture<T> make(RemoteRetain link, long epoch);
+    CompletableFuture<T> make(RemoteRetain calls, long epoch);
   }
 
   /** Later calls have larger ones. */
@@ -17,8 +17,10 @@ final class RoutedCall<T> {
   final Maker<T> maker;
   final CompletableFuture<T> answer = new CompletableFuture<>();
 
-  /** When it has to be given up; set while it waits. */
+  /** When it has to be given up, if it still waits then. Set when it begins to wait; the router's lock guards it. */
   long untilNanos;
+
+  boolean waited;
 
   RoutedCall(long number, byte[] key, Maker<T> maker) {
     this.number = number;

@@ -75,7 +75,7 @@ final class MapRetain implements RetainRangeClient {
     switch (tenant) {
       case FAILING -> answering.accept(() -> answer.completeExceptionally(new StoreException("too many pages are being read")));
       case UNKNOWN ->
-          answering.accept(() -> answer.completeExceptionally(new OutcomeUnknownException("nobody knows", new StoreException("of a test"))));
+          answering.accept(() -> answer.completeExceptionally(new OutcomeUnknownException("the answer is not known", new StoreException("of a test"))));
       default -> {
         var page = page(TopicFilter.plain(filter), after == null ? "" : new String(after.key(), StandardCharsets.UTF_8), messagesMax, bytesMax);
         answering.accept(() -> answer.complete(page));

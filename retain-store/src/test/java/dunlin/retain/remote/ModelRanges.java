@@ -1,6 +1,8 @@
 package dunlin.retain.remote;
 
 import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.TopicFilter;
 import dunlin.retain.RetainClient.Cursor;
@@ -35,7 +37,7 @@ final class ModelRanges {
   /** All that was applied, over all ranges. */
   final TreeMap<byte[], Publication> rows = new TreeMap<>(Arrays::compareUnsigned);
 
-  /** Topics with payloads that are numbers which were applied after larger ones. */
+  /** Topics whose messages were applied after later ones. */
   final List<String> reversed = new ArrayList<>();
 
   /** The maps of the cluster that are to be published, in their order. */
@@ -49,9 +51,22 @@ final class ModelRanges {
     maps.add(descriptors());
   }
 
-  /** @param number its payload; 0 for a message that removes the one before */
+  /** @param number says when it was made, and is its payload too */
   static Publication message(String topic, int number) {
-    return MapRetain.message(topic, number == 0 ? "" : String.valueOf(number));
+    return publication(topic, number, String.valueOf(number));
+  }
+
+  /** A message that removes the one before. */
+  static Publication removal(String topic, int number) {
+    return publication(topic, number, "");
+  }
+
+  private static Publication publication(String topic, int number, String payload) {
+    return Publication.of(new Publisher("t", "client"), topic, QoS.AT_LEAST_ONCE, true, number, payload.getBytes(StandardCharsets.UTF_8));
+  }
+
+  static int number(Publication message) {
+    return (int) message.acceptedAtMillis();
   }
 
   List<RangeDescriptor> descriptors() {
@@ -82,14 +97,10 @@ final class ModelRanges {
 
   private void put(Publication message) {
     byte[] key = TopicKeys.of(message);
-    if (message.payloadLength() == 0) {
-      rows.remove(key);
-      return;
-    }
-    rows.put(key, message);
-    int number = Integer.parseInt(new String(message.payload(), StandardCharsets.UTF_8));
-    Integer before = last.put(message.topic(), number);
-    if (before != null && before > number) reversed.add(message.topic() + ": " + number + " after " + before);
+    if (message.payloadLength() == 0) rows.remove(key);
+    else rows.put(key, message);
+    Integer before = last.put(message.topic(), number(message));
+    if (before != null && before > number(message)) reversed.add(message.topic() + ": " + number(message) + " after " + before);
   }
 
   final class Leader implements RetainRangeClient {

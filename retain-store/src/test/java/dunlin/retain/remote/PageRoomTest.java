@@ -1,58 +1,107 @@
 package dunlin.retain.remote;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 class PageRoomTest {
-  private final PageRoom room = new PageRoom(100);
-  private final List<CompletableFuture<String>> asked = new ArrayList<>();
+  private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+  private final PageRoom room = new PageRoom(100, timer);
+  private final List<CompletableFuture<String>> asked = new CopyOnWriteArrayList<>();
+
+  @AfterEach
+  void close() {
+    timer.shutdownNow();
+  }
 
   private CompletableFuture<String> page() {
-    asked.add(new CompletableFuture<>());
-    return asked.getLast();
+    var page = new CompletableFuture<String>();
+    asked.add(page);
+    return page;
   }
 
   @Test
-  void pagesThatDoNotFitWaitInTheirOrder() {
-    var first = room.when(60, this::page);
-    var second = room.when(60, this::page);
-    var third = room.when(10, this::page);
-    assertThat(asked).as("a small page does not overtake").hasSize(1);
+  void aRangeHasOnePageOnItsWayAtATime() {
+    var line = room.line();
+    var first = line.ask(10, this::page);
+    var second = line.ask(10, this::page);
+    assertThat(asked).hasSize(1);
 
     asked.get(0).complete("first");
     assertThat(first).isCompletedWithValue("first");
-    assertThat(asked).hasSize(3);
-    asked.get(2).complete("third");
     asked.get(1).completeExceptionally(new IllegalStateException("failed"));
-    assertThat(third).isCompletedWithValue("third");
     assertThat(second).isCompletedExceptionally();
   }
 
   @Test
+  void pagesOfAllRangesShareTheRoomInTheOrderOfTheirLines() {
+    var lines = List.of(room.line(), room.line(), room.line());
+    lines.get(0).ask(60, this::page);
+    lines.get(1).ask(60, this::page);
+    lines.get(2).ask(10, this::page);
+    assertThat(asked).as("a small page does not overtake").hasSize(1);
+
+    asked.getFirst().complete("answer");
+    assertThat(asked).hasSize(3);
+  }
+
+  @Test
   void aPageThatIsLargerThanTheRoomIsAskedForAlone() {
-    var small = room.when(1, this::page);
-    room.when(1_000, this::page);
+    room.line().ask(1, this::page);
+    room.line().ask(1_000, this::page);
     assertThat(asked).hasSize(1);
 
     asked.getFirst().complete("small");
-    assertThat(small).isCompleted();
-    assertThat(asked).hasSize(2);
-    room.when(1, this::page);
     assertThat(asked).hasSize(2);
   }
 
   @Test
+  void aRangeThatDoesNotAnswerHoldsUpOnlyItself() {
+    var silent = room.line();
+    var unanswered = silent.ask(100, this::page);
+    silent.ask(100, this::page);
+    room.line().ask(100, this::page);
+    room.line().ask(100, this::page);
+    assertThat(asked).hasSize(1);
+
+    await().until(() -> asked.size() == 2);
+    asked.get(1).complete("another range's");
+    await().until(() -> asked.size() == 3);
+    assertThat(unanswered).isNotDone();
+    asked.getFirst().complete("late");
+    asked.get(2).complete("another range's");
+    assertThat(unanswered).isCompletedWithValue("late");
+    assertThat(asked).as("the next one of the silent range").hasSize(4);
+  }
+
+  @Test
   void aLongLineThatFailsAtOnceEnds() {
-    room.when(100, this::page);
+    var line = room.line();
+    line.ask(100, this::page);
     var all = new ArrayList<CompletableFuture<String>>();
-    for (int i = 0; i < 100_000; i++) all.add(room.when(100, () -> CompletableFuture.failedFuture(new IllegalStateException("no link"))));
+    for (int i = 0; i < 100_000; i++) all.add(line.ask(100, () -> CompletableFuture.failedFuture(new IllegalStateException("no link"))));
 
     asked.getFirst().complete("first");
 
     assertThat(all).allMatch(CompletableFuture::isCompletedExceptionally);
+  }
+
+  @Test
+  void withoutATimerPagesAreStillAnswered() {
+    timer.shutdownNow();
+    var page = room.line().ask(100, this::page);
+    room.line().ask(100, this::page);
+    assertThat(asked).as("none keeps the room").hasSize(2);
+
+    asked.getFirst().complete("answer");
+    assertThat(page).isCompletedWithValue("answer");
   }
 }

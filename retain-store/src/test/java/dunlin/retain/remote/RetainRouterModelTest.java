@@ -2,7 +2,6 @@ package dunlin.retain.remote;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
@@ -23,6 +22,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
@@ -51,8 +51,8 @@ class RetainRouterModelTest {
     timer.shutdownNow();
   }
 
-  /** A page that was asked for, with the message that its topic had had before. */
-  private record Asked(int number, CompletableFuture<Page> page) {}
+  /** A page that was asked for, with the number of the last message for its topic before it; 0 for none. */
+  private record Asked(String topic, int number, CompletableFuture<Page> page) {}
 
   /** A node that calls, the ranges, and what is between them. */
   private final class Run {
@@ -62,11 +62,14 @@ class RetainRouterModelTest {
     final Map<UUID, CallReceiver> receivers = new HashMap<>();
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     final RetainRouter router = new RetainRouter(this::open, timer, 10 << 20, 1_000, Duration.ofMinutes(10), meters);
+
+    /** The last number of each topic, and the numbers of its removals. */
     final Map<String, Integer> set = new TreeMap<>();
+
+    final Map<String, TreeSet<Integer>> removed = new HashMap<>();
     final List<ReasonCode> reasons = new ArrayList<>();
     final List<Asked> asked = new ArrayList<>();
     int sets;
-    int all;
 
     Run(long seed) {
       random = new Random(seed);
@@ -90,15 +93,16 @@ class RetainRouterModelTest {
 
     void sets() {
       String topic = topic();
-      int number = random.nextInt(6) == 0 ? 0 : ++sets;
+      boolean removes = random.nextInt(6) == 0;
+      int number = ++sets;
       set.put(topic, number);
-      all++;
-      router.set(ModelRanges.message(topic, number), reasons::add);
+      if (removes) removed.computeIfAbsent(topic, _ -> new TreeSet<>()).add(number);
+      router.set(removes ? ModelRanges.removal(topic, number) : ModelRanges.message(topic, number), reasons::add);
     }
 
     void asks() {
       String topic = topic();
-      asked.add(new Asked(set.getOrDefault(topic, 0), router.find(TENANT, topic, null, 1, 100)));
+      asked.add(new Asked(topic, set.getOrDefault(topic, 0), router.find(TENANT, topic, null, 1, 100)));
     }
 
     void step(int splitOneIn, int loseOneIn) {
@@ -133,7 +137,7 @@ class RetainRouterModelTest {
       do {
         var asked = router.find(TENANT, "#", after, 1 + random.nextInt(5), 1_000);
         rest();
-        for (var message : asked.join().messages()) assertThat(found.put(message.topic(), number(message))).as("%s twice", message.topic()).isNull();
+        for (var message : asked.join().messages()) assertThat(found.put(message.topic(), ModelRanges.number(message))).as("%s twice", message.topic()).isNull();
         after = asked.join().next();
       } while (after != null);
       return found;
@@ -151,13 +155,14 @@ class RetainRouterModelTest {
       return listed;
     }
 
+    boolean removedFrom(String topic, int number) {
+      var numbers = removed.get(topic);
+      return numbers != null && numbers.ceiling(number) != null;
+    }
+
     double held() {
       return meters.get("dunlin.retain.calls.held").gauge().value();
     }
-  }
-
-  private static int number(Publication message) {
-    return Integer.parseInt(new String(message.payload(), StandardCharsets.UTF_8));
   }
 
   @ParameterizedTest(name = "seed {0}")
@@ -168,13 +173,16 @@ class RetainRouterModelTest {
     for (int i = 0; i < 4_000; i++) run.step(100, 0);
     run.rest();
 
-    assertThat(run.reasons).hasSize(run.all).containsOnly(ReasonCode.SUCCESS);
+    assertThat(run.reasons).hasSize(run.sets).containsOnly(ReasonCode.SUCCESS);
     assertThat(run.ranges.reversed).isEmpty();
     assertThat(run.ranges.leaders).hasSizeGreaterThan(5);
     for (var each : run.asked) {
-      for (var found : each.page.join().messages()) assertThat(number(found)).isGreaterThanOrEqualTo(each.number);
+      var found = each.page.join().messages();
+      // Without a message, it was removed at that time or later.
+      if (found.isEmpty()) assertThat(each.number == 0 || run.removedFrom(each.topic, each.number)).as("%s", each).isTrue();
+      else assertThat(ModelRanges.number(found.getFirst())).as("%s", each).isGreaterThanOrEqualTo(each.number);
     }
-    run.set.values().removeIf(number -> number == 0);
+    run.set.entrySet().removeIf(each -> run.removedFrom(each.getKey(), each.getValue()));
     assertThat(run.found()).isEqualTo(run.set);
     assertThat(run.listed()).hasSize(run.set.size()).doesNotHaveDuplicates();
     var count = run.router.count();
@@ -191,7 +199,7 @@ class RetainRouterModelTest {
     for (int i = 0; i < 6_000; i++) run.step(150, 200);
     run.rest();
 
-    assertThat(run.reasons).hasSize(run.all).containsOnly(ReasonCode.SUCCESS, ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(run.reasons).hasSize(run.sets).containsOnly(ReasonCode.SUCCESS, ReasonCode.SERVER_UNAVAILABLE);
     assertThat(run.ranges.reversed).isEmpty();
     assertThat(run.asked).allSatisfy(each -> assertThat(each.page).isDone());
     assertThat(run.held()).isZero();

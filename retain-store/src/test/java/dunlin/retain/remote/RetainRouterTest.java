@@ -7,6 +7,8 @@ import static org.awaitility.Awaitility.await;
 import dunlin.model.ReasonCode;
 import dunlin.retain.RetainRangeClient.Sums;
 import dunlin.retain.TopicKeys;
+import dunlin.store.KeyInterval;
+import dunlin.store.RangeDescriptor;
 import dunlin.store.StoreException;
 import dunlin.transport.call.CallBounds;
 import dunlin.transport.call.CallLinks;
@@ -89,6 +91,98 @@ class RetainRouterTest {
   }
 
   @Test
+  void rangesThatAreKnownBeforeTheLinksAreBegunWaitForThem() {
+    router.ranges(ranges.maps.remove());
+    set("a", 1);
+    drain();
+    assertThat(reasons).isEmpty();
+
+    var reached = router.begin();
+    drain();
+
+    assertThat(reasons).containsExactly(ReasonCode.SUCCESS);
+    assertThat(reached).isCompleted();
+  }
+
+  @Test
+  void callsForWhatARangeHasKeptDoNotWaitForTheMap() {
+    router.begin();
+    router.ranges(ranges.maps.remove());
+    drain();
+    split("m");
+    drain();
+    set("x", 1); // refused, and waits
+    set("a", 2); // refused, and made again
+    drain();
+    set("b", 3);
+    drain();
+
+    assertThat(reasons).containsExactly(ReasonCode.SUCCESS, ReasonCode.SUCCESS);
+    assertThat(held()).isEqualTo(1);
+    router.ranges(ranges.maps.remove());
+    drain();
+    assertThat(reasons).hasSize(3).containsOnly(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void aMapThatDoesNotShowTheSplitYetChangesNothing() {
+    router.begin();
+    var old = ranges.maps.remove();
+    router.ranges(old);
+    drain();
+    split("m");
+    drain();
+    set("x", 1);
+    set("a", 2);
+    drain();
+
+    router.ranges(old);
+    drain();
+    assertThat(reasons).containsExactly(ReasonCode.SUCCESS);
+    assertThat(held()).isEqualTo(1);
+
+    router.ranges(ranges.maps.remove());
+    drain();
+    assertThat(reasons).containsExactly(ReasonCode.SUCCESS, ReasonCode.SUCCESS);
+  }
+
+  /** It stood still when the range was split, and has not noticed yet that another node leads it. */
+  @Test
+  void aLeaderThatKnowsLessThanTheMapFailsItsCallsAlone() {
+    router.begin();
+    router.ranges(ranges.maps.remove());
+    drain();
+    split("m");
+    drain();
+    router.ranges(ranges.maps.remove());
+    drain();
+    var lower = ranges.descriptors().stream().filter(range -> range.keys().end() != null).findFirst().orElseThrow();
+    var leader = Objects.requireNonNull(ranges.leaders.get(lower.id()));
+    leader.now = new RangeDescriptor(lower.id(), lower.kind(), KeyInterval.all(), 1, lower.peers(), null);
+    set("a", 1);
+    set("x", 2);
+    drain();
+    assertThat(reasons).containsExactlyInAnyOrder(ReasonCode.SERVER_UNAVAILABLE, ReasonCode.SUCCESS);
+    assertThat(held()).isZero();
+
+    leader.now = lower;
+    set("a", 3);
+    drain();
+    assertThat(reasons).hasSize(3).endsWith(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void answersAreGivenOutsideOfTheLock() {
+    router.begin();
+    var locked = new ArrayList<Boolean>();
+    router.set(ModelRanges.message("x", 1), _ -> locked.add(Thread.holdsLock(router)));
+    router.close();
+    router.set(ModelRanges.message("x", 2), _ -> locked.add(Thread.holdsLock(router)));
+
+    assertThat(locked).containsExactly(false, false);
+  }
+
+  @Test
   void aCallThatIsRefusedIsMadeAgainBeforeThoseBehindIt() {
     router.begin();
     router.ranges(ranges.maps.remove());
@@ -98,7 +192,7 @@ class RetainRouterTest {
     set("x", 1); // refused: the range has been split
     drain();
     set("x", 2);
-    set("a", 3);
+    set("y", 3);
     assertThat(held()).isEqualTo(3);
     assertThat(reasons).isEmpty();
 
