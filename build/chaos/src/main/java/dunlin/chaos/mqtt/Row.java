@@ -6,6 +6,11 @@ import java.util.Set;
 
 /** One line of the table: a broker or a cluster with these settings, and its fault. */
 record Row(String name, String what, Set<Need> needs, Map<String, String> settings, Form form, Script script) {
+  Row {
+    needs = Set.copyOf(needs);
+    settings = Map.copyOf(settings);
+  }
+
   /** What is tried. */
   enum Form {
     /** One broker with the clients of {@link Load}; the history is checked after they have received all. */
