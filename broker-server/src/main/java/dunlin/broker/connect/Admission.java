@@ -106,7 +106,7 @@ final class Admission {
     begun = authentication.users().map(AccessCopy::directory).orElse(null);
     var away = authentication.turnedAway(credentials.peer(), credentials.clientId(), credentials.userName().orElse(""));
     if (away.isPresent()) {
-      refused(away.get().reason(), away.get().explanation());
+      countAndRefuse(away.get().reason(), away.get().explanation());
       return;
     }
     var way = authentication.wayOf(credentials.peer(), Objects.requireNonNull(packet), connection.isLocal());
@@ -117,7 +117,7 @@ final class Admission {
     Credentials who = credentials;
     switch (way) {
       case Authentication.Way.Known(var known) -> accepted(known, Claims.none(), NOTHING);
-      case Authentication.Way.Refused(var reason, var explanation) -> refused(reason, explanation);
+      case Authentication.Way.Refused(var reason, var explanation) -> countAndRefuse(reason, explanation);
       case Authentication.Way.ByCredentials(var asked) ->
           authentication
               .known(asked, who)
@@ -162,7 +162,7 @@ final class Admission {
   private void decided(Decision decision) {
     switch (decision) {
       case Decision.Accepted(var who, var claims) -> accepted(who, claims, NOTHING);
-      case Decision.Refused(var reason, var explanation) -> refusedAndCounted(reason, explanation);
+      case Decision.Refused(var reason, var explanation) -> refuse(reason, explanation);
     }
   }
 
@@ -195,14 +195,14 @@ final class Admission {
     switch (turn.step()) {
       case Step.Continue(var data) -> goOn(turn.exchange(), data);
       case Step.Success(var data, var who, var claims) -> accepted(who, claims, data);
-      case Step.Failure(var reason, var explanation) -> refusedAndCounted(reason, explanation);
+      case Step.Failure(var reason, var explanation) -> refuse(reason, explanation);
     }
   }
 
   private void goOn(Exchange with, byte[] data) {
     rounds++;
     if (rounds > ROUNDS_MAX) {
-      refused(ReasonCode.NOT_AUTHORIZED, "no decision after " + ROUNDS_MAX + " rounds");
+      countAndRefuse(ReasonCode.NOT_AUTHORIZED, "no decision after " + ROUNDS_MAX + " rounds");
       return;
     }
     connection.writer().writePacket(answer(ReasonCode.CONTINUE_AUTHENTICATION, data)); // [MQTT-4.12.0-2]
@@ -266,16 +266,16 @@ final class Admission {
     long since = before != 0 ? before : authentication.since(who.user());
     var away = authentication.turnedAway(credentials.peer(), named, who.user(), since);
     if (away.isPresent()) {
-      refused(away.get().reason(), away.get().explanation());
+      countAndRefuse(away.get().reason(), away.get().explanation());
       return;
     }
     String certified = Authentication.certifiedUser(credentials.peer());
     if (!certified.isEmpty() && !certified.equals(who.user())) {
-      refused(ReasonCode.NOT_AUTHORIZED, "the certificate belongs to another user");
+      countAndRefuse(ReasonCode.NOT_AUTHORIZED, "the certificate belongs to another user");
     } else if (connecting != null && !mayHave(who, connecting.clientId())) {
       // The user is admitted, but not with this client identifier (0x85). "Not authorized" would not say that another
       // identifier is accepted.
-      refused(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "this user may not have this client identifier (dunlin.auth.client-ids)");
+      countAndRefuse(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "this user may not have this client identifier (dunlin.auth.client-ids)");
     } else if (connecting != null) {
       String clientId = clientId(who, connecting.clientId());
       if (authentication.guard().isBlocked(who.tenant(), clientId)) {
@@ -285,9 +285,9 @@ final class Admission {
       connection.userSince(since);
       authorize(connecting, new Admitted(who, clientId, data.length == 0 ? null : data, claims, null));
     } else if (!who.equals(identity)) {
-      refused(ReasonCode.NOT_AUTHORIZED, "re-authenticated as another user");
+      countAndRefuse(ReasonCode.NOT_AUTHORIZED, "re-authenticated as another user");
     } else if (!renewed(who, claims)) {
-      refused(ReasonCode.NOT_AUTHORIZED, "re-authenticated with access rules of its own, and had none");
+      countAndRefuse(ReasonCode.NOT_AUTHORIZED, "re-authenticated with access rules of its own, and had none");
     } else {
       finish(Authentication.Result.ACCEPTED);
       connection.writer().writePacket(answer(ReasonCode.SUCCESS, data));
@@ -368,12 +368,14 @@ final class Admission {
     return asked.isEmpty() ? credentials.peer().clientId().orElse("") : asked;
   }
 
-  private void refused(ReasonCode reason, String explanation) {
+  /** Refuses the client for what was found here, on the event loop. */
+  private void countAndRefuse(ReasonCode reason, String explanation) {
     authentication.count(credentials, reason);
-    refusedAndCounted(reason, explanation);
+    refuse(reason, explanation);
   }
 
-  private void refusedAndCounted(ReasonCode reason, String explanation) {
+  /** Refuses the client by an authenticator's answer, which was counted before it came here. */
+  private void refuse(ReasonCode reason, String explanation) {
     authentication.refused(credentials, method, reason, explanation);
     finish(Authentication.Result.REFUSED);
     turnAway(reason, explanation);
@@ -389,6 +391,8 @@ final class Admission {
     switch (why) {
       // As a ban; "server unavailable" would invite an MQTT 3 client to try again at once.
       case LIMITED -> turnAway(ReasonCode.BANNED, "too many failed authentications from this address (dunlin.auth.failures-max)");
+      // MQTT 3 clients get 3, "server unavailable", which is true of this client for a while. 5 would say that its credentials are wrong, and a device may
+      // then give up for ever; here it is to come back after the block.
       case FLAPPING -> turnAway(ReasonCode.CONNECTION_RATE_EXCEEDED, "this client identifier connects too often (dunlin.flapping.connects-max)");
       case OVERLOADED -> turnAway(ReasonCode.SERVER_BUSY, "too many clients wait to be authenticated (dunlin.auth.queue-max)");
       case TIMED_OUT -> turnAway(ReasonCode.SERVER_UNAVAILABLE, "the client was not authenticated in time (dunlin.auth.timeout)");
