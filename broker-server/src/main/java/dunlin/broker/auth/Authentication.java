@@ -478,9 +478,11 @@ public final class Authentication implements AutoCloseable {
             });
   }
 
-  /** Counts a refusal against its address and user name, unless it is for a failure of the server. */
+  /** Counts a refusal against its address and user name, if the client has failed to authenticate. */
   public void count(Credentials who, ReasonCode reason) {
-    if (isOfClient(reason)) guard.failed(who.peer().address(), nameIn(who));
+    if (!isFailure(reason)) return;
+    // Who may not have a client identifier may have shown the right password, so this is no guess at it.
+    guard.failed(who.peer().address(), reason == ReasonCode.CLIENT_IDENTIFIER_NOT_VALID ? "" : nameIn(who));
   }
 
   /** The user name, unless it may be a token. */
@@ -488,7 +490,7 @@ public final class Authentication implements AutoCloseable {
     return who.userName().filter(name -> tokens == null || tokens.isName(name)).orElse("");
   }
 
-  /** Logs a refusal, with whether the address is blocked from now on. */
+  /** Logs a refusal, with whether the address is blocked at this moment. */
   public void refused(Credentials who, @Nullable String method, ReasonCode reason, String explanation) {
     if (!eventLines.admits()) return;
     SocketAddress address = who.peer().address();
@@ -500,14 +502,17 @@ public final class Authentication implements AutoCloseable {
         .word("listener", who.peer().listener())
         .word("reason", reason.label())
         .text("explanation", explanation)
-        .flag("last", isOfClient(reason) && guard.isBlocked(address))
+        .flag("last", guard.isBlocked(address))
         .number("untold", eventLines.leftOut())
         .write();
   }
 
-  /** Whether the client has failed to authenticate, and not the server. */
-  private static boolean isOfClient(ReasonCode reason) {
-    return reason != ReasonCode.SERVER_UNAVAILABLE && reason != ReasonCode.SERVER_BUSY && reason != ReasonCode.BANNED;
+  /** Whether the client has failed to authenticate. It has not when the server fails, has no room for it or sends it to another server, nor when it is banned. */
+  private static boolean isFailure(ReasonCode reason) {
+    return switch (reason) {
+      case BAD_USER_NAME_OR_PASSWORD, NOT_AUTHORIZED, BAD_AUTHENTICATION_METHOD, CLIENT_IDENTIFIER_NOT_VALID -> true;
+      default -> false;
+    };
   }
 
   @Override

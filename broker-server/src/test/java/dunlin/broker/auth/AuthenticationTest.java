@@ -11,12 +11,14 @@ import dunlin.broker.auth.Authenticator.Decision;
 import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.PacketEncoder;
 import dunlin.broker.codec.ProtocolVersion;
+import dunlin.broker.guard.BlockRule;
 import dunlin.broker.guard.GuardSettings;
 import dunlin.broker.jwt.JwtSettings;
 import dunlin.broker.users.UsersSettings;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.Secret;
 import dunlin.runtime.SettingException;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
@@ -201,6 +203,21 @@ class AuthenticationTest {
         .doesNotContain("[B@");
   }
 
+  @ParameterizedTest
+  @EnumSource(ReasonCode.class)
+  void onlyFailedAuthenticationsCountAgainstAnAddressAndAUserName(ReasonCode reason) {
+    var once = new BlockRule(1, Duration.ofMinutes(1), Duration.ofMinutes(1));
+    var meters = new SimpleMeterRegistry();
+    Authentication authentication = open(false, BOTH, new GuardSettings(once, 1, BlockRule.none()), meters);
+
+    authentication.count(new Credentials(plain(), ProtocolVersion.MQTT_5, "c", Optional.of("alice"), Optional.empty()), reason);
+
+    boolean guess =
+        List.of(ReasonCode.BAD_USER_NAME_OR_PASSWORD, ReasonCode.NOT_AUTHORIZED, ReasonCode.BAD_AUTHENTICATION_METHOD).contains(reason);
+    assertThat(authentication.guard().isBlocked(plain().address())).isEqualTo(guess || reason == ReasonCode.CLIENT_IDENTIFIER_NOT_VALID);
+    assertThat(meters.get("dunlin.auth.guessed-users").counter().count()).isEqualTo(guess ? 1 : 0);
+  }
+
   /** Found by the test class path's service file. */
   public static final class Known implements AuthenticationProvider {
     @Override
@@ -274,8 +291,12 @@ class AuthenticationTest {
   }
 
   private Authentication open(boolean anonymous, Authenticators authenticators) {
-    var settings = new AuthenticationSettings(anonymous, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 1, 10, GuardSettings.defaults());
-    Authentication authentication = Authentication.open(settings, authenticators, InstantSource.system(), new SimpleMeterRegistry());
+    return open(anonymous, authenticators, GuardSettings.defaults(), new SimpleMeterRegistry());
+  }
+
+  private Authentication open(boolean anonymous, Authenticators authenticators, GuardSettings guard, MeterRegistry meters) {
+    var settings = new AuthenticationSettings(anonymous, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 1, 10, guard);
+    Authentication authentication = Authentication.open(settings, authenticators, InstantSource.system(), meters);
     opened.add(authentication);
     return authentication;
   }
