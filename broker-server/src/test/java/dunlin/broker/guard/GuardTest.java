@@ -2,6 +2,7 @@ package dunlin.broker.guard;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import dunlin.broker.guard.BlocksMXBean.BlockRow;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -19,6 +20,7 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -241,6 +243,36 @@ class GuardTest {
     for (int i = 0; i < 4; i++) guard.connected(new Arrival("default", "pump", new InetSocketAddress("192.0.2.1", 1_000 + i), false, ""));
 
     assertThat(guard.blocks(BlockKind.CLIENT)).extracting(Block::reason).containsExactly("4 connects, 0 of them take-overs, from /192.0.2.1:1003");
+  }
+
+  /** Without an order of the keys, this takes minutes: each of 65,536 client identifiers with the same hash code is compared with all that are there. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
+  void clientsOfOneHashCodeAreFoundFast(int connectsMax) {
+    Guard strict = guard(0, 0, connectsMax);
+    assertThat(IntStream.of(0, 1, 65_535).map(i -> ofOneHashCode(i).hashCode()).distinct().count()).isEqualTo(1);
+
+    int blocked =
+        assertTimeoutPreemptively(
+            Duration.ofSeconds(20),
+            () -> {
+              int found = 0;
+              for (int i = 0; i < 1 << 16; i++) {
+                connect(strict, "default", ofOneHashCode(i), "192.0.2.1", 1);
+                if (strict.isBlocked("default", ofOneHashCode(i))) found++;
+              }
+              return found;
+            });
+    assertThat(blocked > 0).isEqualTo(connectsMax == 1);
+    String full = connectsMax == 1 ? "dunlin.auth.blocks.cut-short" : "dunlin.auth.tallies.forgotten";
+    assertThat(count(full, "client")).as("the table was full").isPositive();
+  }
+
+  /** "Aa" and "BB" have the same hash code, and so has every sequence of them. */
+  private static String ofOneHashCode(int number) {
+    var text = new StringBuilder();
+    for (int bit = 0; bit < 16; bit++) text.append((number >>> bit & 1) == 0 ? "Aa" : "BB");
+    return text.toString();
   }
 
   // -------------------------------------------------------------------------------------------------------------------------- off
