@@ -20,6 +20,9 @@ public enum BlockKind {
 
   /** @throws IllegalArgumentException if it is none of {@link #LABELS} */
   public static BlockKind of(String label) {
-    return valueOf(label.toUpperCase(Locale.ROOT));
+    return Arrays.stream(values())
+        .filter(kind -> kind.label().equals(label))
+        .findFirst()
+        .orElseThrow(() -> new IllegalArgumentException("what is blocked is one of " + LABELS));
   }
 }

@@ -26,8 +26,12 @@ final class Connects {
   @GuardedBy("this")
   private String otherNode = "";
 
-  /** What happened up to a CONNECT. */
-  record Seen(int count, int takeOvers, String other, String otherNode) {}
+  /**
+   * What happened up to a CONNECT.
+   *
+   * @param other null when all addresses were of one host
+   */
+  record Seen(int count, int takeOvers, @Nullable SocketAddress other, String otherNode) {}
 
   synchronized Seen add(Arrival arrival) {
     SocketAddress before = last;
@@ -36,7 +40,7 @@ final class Connects {
     count++;
     if (arrival.takeOver()) takeOvers++;
     if (!arrival.otherNode().isEmpty()) otherNode = arrival.otherNode();
-    return new Seen(count, takeOvers, other == null ? "" : other.toString(), otherNode);
+    return new Seen(count, takeOvers, other, otherNode);
   }
 
   private static Object host(SocketAddress address) {

@@ -35,6 +35,11 @@ public final class Guard {
    */
   private static final Logger events = LoggerFactory.getLogger("dunlin.audit");
   private static final int LINES_A_SECOND = 5;
+  /** The memory of a tally with its key and its entry in the table, without the characters; that of a client has two addresses. */
+  static final int ADDRESS_BYTES = 160;
+  static final int USER_BYTES = 208;
+  static final int CLIENT_BYTES = 512;
+
   private static final int NETWORK_BYTES = 8;
   private static final int NETWORK_BITS = 8 * NETWORK_BYTES;
 
@@ -69,9 +74,9 @@ public final class Guard {
   public Guard(GuardSettings settings, InstantSource wall, LongSupplier nanoTime, MeterRegistry meters) {
     this.settings = settings;
     this.wall = wall;
-    failures = new Tallies<>(settings.failures().window(), _ -> 0, AtomicInteger::new, nanoTime);
-    guesses = new Tallies<>(settings.failures().window(), String::length, AtomicInteger::new, nanoTime);
-    connects = new Tallies<>(settings.connects().window(), key -> key.tenant().length() + key.clientId().length(), Connects::new, nanoTime);
+    failures = new Tallies<>(settings.failures().window(), ADDRESS_BYTES, _ -> 0, AtomicInteger::new, nanoTime);
+    guesses = new Tallies<>(settings.failures().window(), USER_BYTES, String::length, AtomicInteger::new, nanoTime);
+    connects = new Tallies<>(settings.connects().window(), CLIENT_BYTES, key -> key.tenant().length() + key.clientId().length(), Connects::new, nanoTime);
     addresses = new Blocks<>(settings.failures().block(), nanoTime);
     clients = new Blocks<>(settings.connects().block(), nanoTime);
     addressLines = new LineLimit(LINES_A_SECOND, nanoTime);
@@ -206,7 +211,7 @@ public final class Guard {
         .text("client", arrival.clientId())
         .word("tenant", arrival.tenant())
         .text("address", arrival.address().toString())
-        .text("other-address", seen.other())
+        .text("other-address", text(seen.other()))
         .text("other-node", seen.otherNode())
         .number("connects", seen.count())
         .number("takeovers", seen.takeOvers())
@@ -217,14 +222,19 @@ public final class Guard {
   }
 
   private static String reason(Connects.Seen seen, SocketAddress last) {
-    String addresses = seen.other().isEmpty() ? last.toString() : last + " and " + seen.other();
+    String addresses = seen.other() == null ? last.toString() : last + " and " + seen.other();
     return "%d connects, %d of them take-overs, from %s".formatted(seen.count(), seen.takeOvers(), addresses);
   }
 
+  private static String text(@Nullable SocketAddress address) {
+    return address == null ? "" : address.toString();
+  }
+
   private static String explanation(Connects.Seen seen) {
-    return 2 * seen.takeOvers() > seen.count()
-        ? "most CONNECTs took the session over from a connection that was open: two devices seem to use this client identifier"
-        : "the client connects again and again";
+    if (2 * seen.takeOvers() <= seen.count()) return "the client connects again and again";
+    return seen.other() == null && seen.otherNode().isEmpty()
+        ? "one client connects again without ending its old connections, or several devices behind one address use its identifier"
+        : "most CONNECTs took the session over from a connection that was open: two devices seem to use this client identifier";
   }
 
   // ----------------------------------------------------------------------------------------------------------------- for operators

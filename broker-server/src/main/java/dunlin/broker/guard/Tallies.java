@@ -18,26 +18,28 @@ import java.util.function.ToIntFunction;
 final class Tallies<K, T> {
   /*
    * Owner: any thread, including event loops.
-   * Bounds: BYTES_MAX bytes, by estimate; that is some 50,000 addresses or names of usual length. Full: a tally is forgotten and counted
-   * (forgotten). It is one of those that were seen least, by an estimate that outlives the tallies (W-TinyLFU): keys that are seen once do not
-   * displace one that is seen again and again. So to wash out a tally of its own, an attacker would have to do as often what is counted, for
-   * tens of thousands of other keys, as for this one.
+   * Bounds: BYTES_MAX bytes, by estimate; that is some 50,000 addresses, 35,000 user names or 15,000 clients. Full: a tally is forgotten and
+   * counted (forgotten). It is one of those that were seen least, by an estimate that outlives the tallies (W-TinyLFU): keys that are seen once
+   * do not displace one that is seen again and again. So to wash out a tally of its own, an attacker would have to do as often what is counted,
+   * for thousands of other keys, as for this one.
    * Failure: a key that is forgotten while it is counted loses this one count.
    */
   static final int BYTES_MAX = 8 << 20;
-  private static final int ENTRY_BYTES = 160;
 
   private final Cache<K, T> tallies;
   private final Supplier<T> fresh;
   private final LongAdder forgotten = new LongAdder();
 
-  /** @param characters of the texts in a key */
-  Tallies(Duration window, ToIntFunction<K> characters, Supplier<T> fresh, LongSupplier nanoTime) {
+  /**
+   * @param entryBytes of a tally with its key and its entry, without the characters
+   * @param characters of the texts in a key
+   */
+  Tallies(Duration window, int entryBytes, ToIntFunction<K> characters, Supplier<T> fresh, LongSupplier nanoTime) {
     this.fresh = fresh;
     tallies =
         Caffeine.newBuilder()
             .maximumWeight(BYTES_MAX)
-            .weigher((K key, T _) -> ENTRY_BYTES + 2 * characters.applyAsInt(key))
+            .weigher((K key, T _) -> entryBytes + 2 * characters.applyAsInt(key))
             .expireAfterWrite(window) // a tally is changed in place, so only its beginning is a write
             .ticker(nanoTime::getAsLong)
             .executor(Runnable::run)

@@ -171,14 +171,14 @@ class GuardTest {
 
     assertThat(generous.isBlocked(guesser)).isTrue();
     assertThat(generous.blocks(BlockKind.ADDRESS)).hasSize(1);
-    int room = Tallies.BYTES_MAX / 160;
+    int room = Tallies.BYTES_MAX / Guard.ADDRESS_BYTES;
     assertThat(count("dunlin.auth.tallies.forgotten", "address")).as("with room for %d", room).isBetween(150_000.0 - room, 150_000.0);
   }
 
   @Test
   void theBlocksAreBoundedAndThoseThatEndEarlyAreCounted() {
     Guard strict = guard(1, 0, 0);
-    int max = Blocks.BYTES_MAX / 192;
+    int max = Blocks.BYTES_MAX / Blocks.ENTRY_BYTES;
     for (int i = 0; i < 2 * max; i++) strict.failed(address(i), "");
 
     assertThat(strict.blocks(BlockKind.ADDRESS)).hasSizeBetween(max / 2, max);
@@ -243,6 +243,21 @@ class GuardTest {
     for (int i = 0; i < 4; i++) guard.connected(new Arrival("default", "pump", new InetSocketAddress("192.0.2.1", 1_000 + i), false, ""));
 
     assertThat(guard.blocks(BlockKind.CLIENT)).extracting(Block::reason).containsExactly("4 connects, 0 of them take-overs, from /192.0.2.1:1003");
+  }
+
+  /** A block and a tally of a client have more bytes than those of an address: its names, and where it came from. */
+  @Test
+  void fewerClientsThanAddressesHaveRoom() {
+    Guard counting = guard(0, 0, 2);
+    int tallies = Tallies.BYTES_MAX / Guard.CLIENT_BYTES;
+    for (int i = 0; i < 2 * tallies; i++) connect(counting, "default", "pump-" + i, "192.0.2.1", 1);
+    assertThat(count("dunlin.auth.tallies.forgotten", "client")).isGreaterThanOrEqualTo(tallies);
+
+    Guard strict = guard(0, 0, 1);
+    int blocks = Blocks.BYTES_MAX / (Blocks.ENTRY_BYTES + 2 * "1 connects, 0 of them take-overs, from /192.0.2.1:1883".length());
+    for (int i = 0; i < 2 * blocks; i++) connect(strict, "default", "pump-" + i, "192.0.2.1", 1);
+    assertThat(strict.blocks(BlockKind.CLIENT)).hasSizeBetween(blocks / 2, blocks);
+    assertThat(count("dunlin.auth.blocks.cut-short", "client")).isGreaterThanOrEqualTo(blocks);
   }
 
   /** Without an order of the keys, this takes minutes: each of 65,536 client identifiers with the same hash code is compared with all that are there. */
@@ -336,6 +351,14 @@ class GuardTest {
 
     assertThatThrownBy(() -> new BlocksBean(guard, "node").remove(BlockKind.ADDRESS, "", value)).isInstanceOf(IllegalArgumentException.class);
     assertThat(guard.isBlocked(address("192.0.2.1"))).isTrue();
+  }
+
+  @Test
+  void aKindHasTheNameThatIsShown() {
+    for (BlockKind each : BlockKind.values()) assertThat(BlockKind.of(each.label())).isEqualTo(each);
+    for (String none : List.of("Address", "CLIENT", "user", "")) {
+      assertThatThrownBy(() -> BlockKind.of(none)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("[address, client]");
+    }
   }
 
   @Test
