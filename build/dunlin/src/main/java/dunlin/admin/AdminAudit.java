@@ -8,9 +8,10 @@ import dunlin.admin.api.Parameter.Place;
 import dunlin.admin.api.Role;
 import dunlin.runtime.EventLine;
 import dunlin.runtime.LineLimit;
+import dunlin.runtime.LogText;
+import java.util.List;
 import java.util.Map;
 import java.util.function.LongSupplier;
-import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
@@ -23,6 +24,7 @@ final class AdminAudit {
   /*
    * Owner: any thread.
    * Bounds: a line for each request of those who were let in, of whom eight at a time are served; LINES_A_SECOND for those who were not, since these need no credentials.
+   * Each parameter is truncated by itself, and an endpoint has a few, so that none is missing because another is long.
    */
   private static final Logger events = LoggerFactory.getLogger("dunlin.audit");
   private static final int LINES_A_SECOND = 5;
@@ -45,17 +47,17 @@ final class AdminAudit {
         .word("role", holder.role().label())
         .text("address", door.client().getHostAddress())
         .word("request", endpoint.operationId())
-        .text("parameters", parameters(endpoint, given))
+        .parts("parameters", parameters(endpoint, given))
         .number("status", status)
         .write();
   }
 
   /** In the order of the endpoint's parameters: what is in the path comes first. */
-  private static String parameters(Endpoint endpoint, Map<Place, Map<String, String>> given) {
+  private static List<String> parameters(Endpoint endpoint, Map<Place, Map<String, String>> given) {
     return endpoint.parameters().stream()
         .filter(each -> given.getOrDefault(each.place(), Map.of()).containsKey(each.name()))
-        .map(each -> each.name() + '=' + (isShown(each) ? given.getOrDefault(each.place(), Map.of()).get(each.name()) : "***"))
-        .collect(Collectors.joining(" "));
+        .map(each -> each.name() + '=' + (isShown(each) ? LogText.quoted(given.getOrDefault(each.place(), Map.of()).getOrDefault(each.name(), "")) : "***"))
+        .toList();
   }
 
   /** A text that is longer than any MQTT string is a payload. */

@@ -20,7 +20,7 @@ class EventsPageTest {
   /** A line from where it begins to where it is written. */
   private static final Pattern LINE = Pattern.compile("EventLine\\.of\\(\\w+, Level\\.(\\w+), \"([a-z-]+)\"\\)(.*?)\\.write\\(\\)", Pattern.DOTALL);
 
-  private static final Pattern FIELD = Pattern.compile("\\.(?:word|text|number|flag)\\(\\s*\"([a-z-]+)\"");
+  private static final Pattern FIELD = Pattern.compile("\\.(?:word|text|parts|number|flag)\\(\\s*\"([a-z-]+)\"");
   private static final Pattern HEADING = Pattern.compile("### ([a-z-]+), ([A-Z]+)");
   private static final Pattern ROW = Pattern.compile("\\| `([a-z-]+)` \\| .+ \\|");
 

@@ -1,5 +1,6 @@
 package dunlin.runtime;
 
+import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.event.Level;
 import org.slf4j.spi.LoggingEventAware;
@@ -41,6 +42,15 @@ public final class EventLine {
   /** Adds a text from outside, in quotes, as {@link LogText#quoted}. */
   public EventLine text(String field, String value) {
     return add(field, LogText.quoted(value), LogText.escaped(value));
+  }
+
+  /**
+   * Adds texts with spaces between them, of which each is safe already, such as a name with its value as {@link LogText#quoted}. They are not truncated
+   * together, so their number has to be bounded.
+   */
+  public EventLine parts(String field, List<String> parts) {
+    String joined = String.join(" ", parts);
+    return add(field, '"' + joined.replace("\\", "\\\\").replace("\"", "\\\"") + '"', joined);
   }
 
   public EventLine number(String field, long value) {

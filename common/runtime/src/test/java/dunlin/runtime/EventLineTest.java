@@ -57,6 +57,18 @@ class EventLineTest {
   }
 
   @Test
+  void partsAreInQuotesWithinQuotesAndNotTruncatedTogether() {
+    String longest = "x".repeat(128);
+    EventLine.of(logger, Level.INFO, "door-opened")
+        .parts("given", List.of("a=" + LogText.quoted(longest), "b=" + LogText.quoted(longest), "c=" + LogText.quoted("\\ \" d=\"e")))
+        .write();
+
+    String inQuotes = "a=\\\"%s\\\" b=\\\"%s\\\" c=\\\"\\\\\\\\ \\\\\\\" d=\\\\\\\"e\\\"".formatted(longest, longest);
+    assertThat(lines.list.getFirst().getFormattedMessage()).isEqualTo("event=door-opened given=\"" + inQuotes + "\"");
+    assertThat(lines.list.getFirst().getKeyValuePairs().getLast().value).isEqualTo("a=\"%s\" b=\"%s\" c=\"\\\\ \\\" d=\\\"e\"".formatted(longest, longest));
+  }
+
+  @Test
   void aLevelThatIsOffWritesNothing() {
     write(logger, Level.TRACE);
 

@@ -1,8 +1,11 @@
 package dunlin.runtime.metrics;
 
+import dunlin.runtime.LogText;
 import java.lang.reflect.Method;
 import java.lang.reflect.Parameter;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import javax.management.MBeanAttributeInfo;
 import javax.management.MBeanException;
@@ -64,17 +67,17 @@ final class DescribedBean extends StandardMBean {
   }
 
   /** The arguments by their names, without those that no log may have. */
-  private String shown(String operation, Object[] given) {
+  private List<String> shown(String operation, Object[] given) {
     Method method = method(operation, given.length);
-    if (method == null) return "";
-    StringBuilder shown = new StringBuilder();
+    if (method == null) return List.of();
+    List<String> shown = new ArrayList<>();
     for (int i = 0; i < given.length; i++) {
       Parameter parameter = method.getParameters()[i];
       Description description = parameter.getAnnotation(Description.class);
       boolean concealed = description == null || description.concealed();
-      shown.append(i == 0 ? "" : " ").append(parameter.getName()).append('=').append(concealed ? "***" : given[i]);
+      shown.add(parameter.getName() + '=' + (concealed ? "***" : LogText.quoted(String.valueOf(given[i]))));
     }
-    return shown.toString();
+    return shown;
   }
 
   @Override

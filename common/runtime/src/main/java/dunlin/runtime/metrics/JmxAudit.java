@@ -4,6 +4,7 @@ import dunlin.runtime.EventLine;
 import java.rmi.server.RemoteServer;
 import java.rmi.server.ServerNotActiveException;
 import java.security.Principal;
+import java.util.List;
 import java.util.stream.Collectors;
 import javax.security.auth.Subject;
 import org.slf4j.Logger;
@@ -22,16 +23,16 @@ final class JmxAudit {
   /**
    * An operation that has ended.
    *
-   * @param arguments without secrets and payloads
+   * @param arguments names with their values as {@link dunlin.runtime.LogText#quoted}, without secrets and payloads
    * @param outcome {@code done}, or the class of the failure
    */
-  static void called(String bean, String operation, String arguments, String outcome) {
+  static void called(String bean, String operation, List<String> arguments, String outcome) {
     EventLine.of(events, Level.INFO, "jmx-operation")
         .text("who", who())
         .text("address", address())
         .text("bean", bean)
         .text("operation", operation)
-        .text("arguments", arguments)
+        .parts("arguments", arguments)
         .word("outcome", outcome)
         .write();
   }

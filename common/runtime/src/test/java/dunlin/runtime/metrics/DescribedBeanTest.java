@@ -112,8 +112,8 @@ class DescribedBeanTest {
     assertThat(lines.list).extracting(ILoggingEvent::getFormattedMessage)
         .allMatch(line -> line.startsWith("event=jmx-operation who=\"olga\" address=\"") && !line.contains("address=\"\"") && !line.contains("the-key"))
         .satisfiesExactly(
-            line -> assertThat(line).endsWith("bean=\"the door\" operation=\"unlock\" arguments=\"lock=front key=***\" outcome=done"),
-            line -> assertThat(line).endsWith("arguments=\"lock= key=***\" outcome=IllegalArgumentException"));
+            line -> assertThat(line).endsWith("bean=\"the door\" operation=\"unlock\" arguments=\"lock=\\\"front\\\" key=***\" outcome=done"),
+            line -> assertThat(line).endsWith("arguments=\"lock=\\\"\\\" key=***\" outcome=IllegalArgumentException"));
   }
 
   @Test
