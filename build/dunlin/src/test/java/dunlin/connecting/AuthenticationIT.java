@@ -6,9 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.AppenderBase;
 import com.hivemq.client.mqtt.MqttClient;
 import com.hivemq.client.mqtt.datatypes.MqttUtf8String;
 import com.hivemq.client.mqtt.mqtt5.Mqtt5AsyncClient;
@@ -31,6 +28,7 @@ import dunlin.broker.auth.Authenticator;
 import dunlin.broker.auth.Claims;
 import dunlin.broker.auth.Identity;
 import dunlin.broker.auth.PasswordFile;
+import dunlin.harness.LoggedLines;
 import dunlin.harness.RawClient;
 import dunlin.harness.ScramClient;
 import dunlin.model.ReasonCode;
@@ -52,7 +50,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
@@ -61,7 +58,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.slf4j.LoggerFactory;
 
 /** Which clients are accepted and which refused: with a password, with SCRAM-SHA-256, with an authenticator of the application. */
 class AuthenticationIT {
@@ -498,7 +494,7 @@ class AuthenticationIT {
     Path file = passwords("alice", "one");
     Map<String, String> settings =
         Map.of("dunlin.auth.password-file", file.toString(), "dunlin.auth.failures-max", "3", "dunlin.admin.port", "0");
-    try (var events = new Lines("dunlin.audit");
+    try (var events = LoggedLines.ofAudit();
         var broker = TestBroker.on(directory.resolve("data"), settings)) {
       int port = broker.port();
       assertThat(answer(port, 5, "c", "alice", "one")).as("known again from here on, which must not help to guess").isZero();
@@ -511,8 +507,8 @@ class AuthenticationIT {
       assertThat(metrics).containsPattern("dunlin_auth_decisions_total\\{[^}]*result=\"refused\"} 3");
       assertThat(metrics).containsPattern("dunlin_auth_decisions_total\\{[^}]*result=\"limited\"} 3");
       assertThat(metrics).containsPattern("dunlin_auth_blocks\\{[^}]*kind=\"address\"[^}]*} 1");
-      assertThat(events.lines()).filteredOn(line -> line.contains("event=address-blocked")).hasSize(1);
-      List<String> refused = events.lines().stream().filter(line -> line.contains("event=authentication-refused")).toList();
+      assertThat(events.all()).filteredOn(line -> line.contains("event=address-blocked")).hasSize(1);
+      List<String> refused = events.all().stream().filter(line -> line.contains("event=authentication-refused")).toList();
       assertThat(refused).hasSize(3);
       assertThat(refused.stream().map(line -> line.contains("last=true"))).containsExactly(false, false, true);
       assertThat(refused.getLast()).contains("bad-user-name-or-password", "/127.0.0.1:", "user=\"alice\"");
@@ -522,24 +518,24 @@ class AuthenticationIT {
   @ParameterizedTest
   @ValueSource(strings = {"mallory\u202E", "mallory\u2028second line"})
   void textsOfAClientAreEscapedInTheEvent(String user) throws IOException {
-    try (var events = new Lines("dunlin.audit");
+    try (var events = LoggedLines.ofAudit();
         var broker = broker(passwords("alice", "one"))) {
       assertThat(answer(broker.port(), 5, "c", user, "x")).isEqualTo(0x86);
 
-      assertThat(events.lines()).singleElement().asString().contains("mallory\\u202").doesNotContain(user);
+      assertThat(events.all()).singleElement().asString().contains("mallory\\u202").doesNotContain(user);
     }
   }
 
   @Test
   void noPasswordIsEverLogged() throws IOException {
-    try (var everything = new Lines("dunlin");
+    try (var everything = new LoggedLines("dunlin", Level.TRACE);
         var broker = broker(passwords("alice", "Correct horse"))) {
       assertThat(answer(broker.port(), 5, "c", "alice", "Correct horse")).isZero();
       assertThat(answer(broker.port(), 4, "c", "alice", "battery staple")).isEqualTo(4);
       var scram = new Scram("alice", "battery staple");
       assertThatThrownBy(() -> hive(broker, scram).connect().join()).isNotNull();
 
-      assertThat(everything.lines()).isNotEmpty().noneMatch(line -> line.contains("horse") || line.contains("staple") || line.contains("p="));
+      assertThat(everything.all()).isNotEmpty().noneMatch(line -> line.contains("horse") || line.contains("staple") || line.contains("p="));
     }
   }
 
@@ -548,13 +544,13 @@ class AuthenticationIT {
     Path secret = Files.writeString(directory.resolve("secret"), "0123456789abcdef0123456789abcdef");
     Map<String, String> settings =
         Map.of("dunlin.auth.jwt.algorithms", "hs256", "dunlin.auth.jwt.secret-file", secret.toString(), "dunlin.auth.jwt.token-in", "user-name");
-    try (var everything = new Lines("dunlin");
-        var events = new Lines("dunlin.audit");
+    try (var everything = new LoggedLines("dunlin", Level.TRACE);
+        var events = LoggedLines.ofAudit();
         var broker = TestBroker.on(directory.resolve("data"), settings)) {
       assertThat(answer(broker.port(), connect(5, 0x82, 0, RawClient.noProperties(), "c", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2VjcmV0"))).isEqualTo(0x87);
 
-      assertThat(events.lines()).singleElement().asString().contains("event=authentication-refused", "user=\"\"");
-      assertThat(everything.lines()).isNotEmpty().noneMatch(line -> line.contains("c2VjcmV0"));
+      assertThat(events.all()).singleElement().asString().contains("event=authentication-refused", "user=\"\"");
+      assertThat(everything.all()).isNotEmpty().noneMatch(line -> line.contains("c2VjcmV0"));
     }
   }
 
@@ -562,36 +558,6 @@ class AuthenticationIT {
     try (HttpClient http = HttpClient.newHttpClient()) {
       var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + broker.node().adminPort() + "/metrics")).build();
       return http.send(request, HttpResponse.BodyHandlers.ofString()).body();
-    }
-  }
-
-  /** Collects everything that is logged under a name, at every level, until it is closed. */
-  private static final class Lines extends AppenderBase<ILoggingEvent> implements AutoCloseable {
-    private final Logger logger;
-    private final Level before;
-    private final List<String> lines = new CopyOnWriteArrayList<>();
-
-    Lines(String name) {
-      logger = (Logger) LoggerFactory.getLogger(name);
-      before = logger.getEffectiveLevel();
-      logger.setLevel(Level.TRACE);
-      start();
-      logger.addAppender(this);
-    }
-
-    @Override
-    protected void append(ILoggingEvent event) {
-      lines.add(event.getFormattedMessage());
-    }
-
-    List<String> lines() {
-      return lines;
-    }
-
-    @Override
-    public void close() {
-      logger.detachAppender(this);
-      logger.setLevel(before);
     }
   }
 }

@@ -4,10 +4,6 @@ import static dunlin.harness.RawClient.connect;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import dunlin.Dunlin;
 import dunlin.TestBroker;
 import dunlin.admin.AdminTokens;
@@ -19,6 +15,7 @@ import dunlin.broker.auth.PasswordFile;
 import dunlin.broker.guard.BlockKind;
 import dunlin.broker.guard.BlocksMXBean;
 import dunlin.harness.ApiCalls;
+import dunlin.harness.LoggedLines;
 import dunlin.harness.RawClient;
 import dunlin.model.ReasonCode;
 import java.io.IOException;
@@ -36,13 +33,11 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.slf4j.LoggerFactory;
 
 /** Addresses that guess at passwords and clients that connect without end, before a broker. */
 class GuardIT {
   private static final String ATTACKER = "127.0.0.1";
   private static final String NEIGHBOUR = "127.0.0.2";
-  private static final Logger AUDIT = (Logger) LoggerFactory.getLogger("dunlin.audit");
 
   @TempDir Path directory;
 
@@ -74,21 +69,6 @@ class GuardIT {
     }
   }
 
-  private static ListAppender<ILoggingEvent> events() {
-    var events = new ListAppender<ILoggingEvent>();
-    events.list = new ArrayList<>();
-    events.start();
-    AUDIT.setLevel(Level.INFO);
-    AUDIT.addAppender(events);
-    return events;
-  }
-
-  private static List<String> ended(ListAppender<ILoggingEvent> events, String name) {
-    AUDIT.detachAppender(events);
-    AUDIT.setLevel(null); // that of its parent again
-    return List.copyOf(events.list).stream().map(ILoggingEvent::getFormattedMessage).filter(line -> line.startsWith("event=" + name + " ")).toList();
-  }
-
   // ---------------------------------------------------------------------------------------------------------------------- guessing
 
   /** A hundred at once: all of them are before the authenticator before the first one has failed. */
@@ -104,8 +84,8 @@ class GuardIT {
         };
     int threads = 4;
     var builder = Dunlin.builder().inMemory().tcpPort(0).authenticator(verifying).set("dunlin.auth.failures-max", "10").set("dunlin.auth.threads", "" + threads);
-    var events = events();
-    try (Dunlin node = builder.build()) {
+    try (var events = LoggedLines.ofAudit();
+        Dunlin node = builder.build()) {
       var guesses = new ArrayList<RawClient>();
       for (int i = 0; i < 100; i++) {
         RawClient guess = from(ATTACKER, node.tcpPort());
@@ -124,8 +104,8 @@ class GuardIT {
       assertThat(answer(ATTACKER, node.tcpPort(), 5, "c", "alice", "right")).as("also the right one").isEqualTo(0x8A);
       assertThat(answer(ATTACKER, node.tcpPort(), 4, "c", "alice", "right")).as("MQTT 3.1.1").isEqualTo(5);
       assertThat(answer(NEIGHBOUR, node.tcpPort(), 5, "c", "alice", "right")).as("the user from elsewhere").isZero();
+      assertThat(events.of("address-blocked")).singleElement().asString().contains("address=\"127.0.0.1\" user=\"alice\" failures=10 seconds=300");
     }
-    assertThat(ended(events, "address-blocked")).singleElement().asString().contains("address=\"127.0.0.1\" user=\"alice\" failures=10 seconds=300");
   }
 
   /** One whose connection has ended when its password turns out to be wrong. */
@@ -156,14 +136,14 @@ class GuardIT {
 
   @Test
   void aUserThatIsGuessedAtFromManyAddressesGetsIn() throws IOException {
-    var events = events();
-    try (TestBroker broker = broker("dunlin.auth.failures-max", "3", "dunlin.auth.user-failures-alert", "20")) {
+    try (var events = LoggedLines.ofAudit();
+        TestBroker broker = broker("dunlin.auth.failures-max", "3", "dunlin.auth.user-failures-alert", "20")) {
       for (int i = 0; i < 40; i++) assertThat(answer("127.0.1." + (1 + i % 20), broker.port(), 5, "c", "alice", "wrong")).isEqualTo(0x86);
 
       assertThat(answer(NEIGHBOUR, broker.port(), 5, "c", "alice", "right")).isZero();
       assertThat(broker.bean("Blocks", BlocksMXBean.class).blocks(BlockKind.ADDRESS, "", "", 100)).isEmpty();
+      assertThat(events.of("user-guessed")).singleElement().asString().contains("user=\"alice\" address=\"/127.0.1.", "failures=20");
     }
-    assertThat(ended(events, "user-guessed")).singleElement().asString().contains("user=\"alice\" address=\"/127.0.1.", "failures=20");
   }
 
   @Test
@@ -190,8 +170,8 @@ class GuardIT {
 
   @Test
   void twoDevicesWithOneIdentifierDoNotTakeOverForEver() throws IOException {
-    var events = events();
-    try (TestBroker broker = broker("dunlin.flapping.connects-max", "6", "dunlin.flapping.block", "1h")) {
+    try (var events = LoggedLines.ofAudit();
+        TestBroker broker = broker("dunlin.flapping.connects-max", "6", "dunlin.flapping.block", "1h")) {
       var connected = new ArrayList<RawClient>();
       for (int i = 0; i < 6; i++) {
         RawClient device = from(i % 2 == 0 ? ATTACKER : NEIGHBOUR, broker.port());
@@ -205,9 +185,30 @@ class GuardIT {
       connected.getLast().ping();
       assertThat(answer(ATTACKER, broker.port(), 5, "valve", "alice", "right")).as("another client").isZero();
       for (RawClient each : connected) each.close();
+      assertThat(events.of("client-flapping")).singleElement().asString()
+          .contains(
+              "client=\"pump\"", "address=\"/127.0.0.2:", "other-address=\"/127.0.0.1:", "other-node=\"\"", "connects=6 takeovers=5", "two devices",
+              "seconds=3600");
     }
-    assertThat(ended(events, "client-flapping")).singleElement().asString()
-        .contains("client=\"pump\"", "address=\"/127.0.0.2:", "other-address=\"/127.0.0.1:", "other-node=\"\"", "connects=6 takeovers=5", "two devices", "seconds=3600");
+  }
+
+  /** Nor is it called two devices. */
+  @Test
+  void aClientThatLeavesItsConnectionsOpenIsBlockedAsWell() throws IOException {
+    try (var events = LoggedLines.ofAudit();
+        TestBroker broker = broker("dunlin.flapping.connects-max", "4")) {
+      var connected = new ArrayList<RawClient>();
+      for (int i = 0; i < 4; i++) {
+        connected.add(from(NEIGHBOUR, broker.port()));
+        connected.getLast().connect(connecting(5, "pump", "alice", "right"));
+      }
+      for (RawClient each : connected) each.close();
+
+      assertThat(answer(NEIGHBOUR, broker.port(), 5, "pump", "alice", "right")).isEqualTo(0x9F);
+      assertThat(events.of("client-flapping")).singleElement().asString()
+          .contains("other-address=\"\" other-node=\"\" connects=4 takeovers=3 explanation=\"one client connects again")
+          .doesNotContain("two devices");
+    }
   }
 
   @Test
@@ -233,8 +234,8 @@ class GuardIT {
   @Test
   void operatorsSeeAndEndBlocks() throws IOException {
     Path tokens = Files.writeString(directory.resolve("tokens"), AdminTokens.line("viewer", Role.VIEWER, "viewer-token") + "\n");
-    var events = events();
-    try (TestBroker broker =
+    try (var events = LoggedLines.ofAudit();
+        TestBroker broker =
             broker(
                 "dunlin.auth.failures-max", "3", "dunlin.flapping.connects-max", "2", "dunlin.flapping.block", "1h", "dunlin.admin.token-file", tokens.toString());
         ApiCalls api = ApiCalls.of(data());
@@ -259,8 +260,8 @@ class GuardIT {
       assertThat(answer(ATTACKER, broker.port(), 5, "c", "alice", "right")).isZero();
       assertThat(answer(NEIGHBOUR, broker.port(), 5, "a/b", "alice", "right")).isZero();
       assertThat(viewer.get("/blocks/client").members("value")).isEmpty();
+      assertThat(events.of("block-removed")).hasSize(2).anyMatch(line -> line.contains("kind=client tenant=\"default\" value=\"a/b\""));
     }
-    assertThat(ended(events, "block-removed")).hasSize(2).anyMatch(line -> line.contains("kind=client tenant=\"default\" value=\"a/b\""));
   }
 
   @Test
