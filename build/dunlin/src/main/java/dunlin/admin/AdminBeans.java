@@ -46,7 +46,7 @@ public final class AdminBeans {
     doctor = new Doctor(beans, meters, node.dataDirectory(), node.diskFreeMin(), node.unready());
     beans.register("Doctor", doctor);
     beans.register("Queues", new Queues(meters));
-    beans.register("Samples", new Samples(tracer, meters));
+    beans.register("Samples", new Samples(tracer));
     beans.register("AllNodes", new AllNodes(peers));
     beans.register("Explanation", new Explainer(beans, peers));
     AllTraces.show(beans, peers, tracer, meters);

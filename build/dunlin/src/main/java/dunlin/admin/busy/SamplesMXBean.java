@@ -12,7 +12,7 @@ public interface SamplesMXBean {
    * @param name the topic name or client identifier; at most its first 256 characters
    * @param sampled messages of it in the sample
    * @param sharePercent of all messages in the sample
-   * @param perSecond its messages a second: counted when the sample has all messages, else its share of the PUBLISH packets that clients sent to the node
+   * @param perSecond its messages a second: its share of the messages of the tenant that came in, all of which are counted
    * @param payloadBytes of its messages in the sample
    */
   record SampledRow(String name, int sampled, double sharePercent, double perSecond, long payloadBytes) {}

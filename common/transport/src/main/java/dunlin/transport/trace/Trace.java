@@ -28,6 +28,9 @@ public final class Trace {
   static final long BYTES_MAX = 4 << 20;
   static final int EVENTS_A_SECOND = 2_000;
 
+  /** The hop at which messages come in. */
+  private static final String PUBLISH = "publish";
+
   /** What a hop did with a message. */
   public enum Step {
     /** It has come to the hop: a PUBLISH from its client, or a copy for one session. */
@@ -121,6 +124,11 @@ public final class Trace {
       return text.length() <= TEXT_MAX ? text : text.substring(0, TEXT_MAX);
     }
 
+    /** Whether a message has come in: each has one such event, on the node that its publisher is connected to. */
+    public boolean comesIn() {
+      return hop.equals(PUBLISH) && step.equals(Step.RECEIVED.label());
+    }
+
     /** Estimated memory. */
     long bytes() {
       return EVENT_BYTES + 2L * (reason.length() + topic.length() + publisher.length() + client.length());
@@ -138,6 +146,7 @@ public final class Trace {
   private final AtomicLong second = new AtomicLong();
   private final AtomicInteger inSecond = new AtomicInteger();
   private final LongAdder leftOut = new LongAdder();
+  private final LongAdder published = new LongAdder();
 
   private volatile boolean running = true; // written by the tracer, under its lock
 
@@ -239,6 +248,7 @@ public final class Trace {
   }
 
   void add(String hop, Step step, String reason, Publication message, String client) {
+    if (step == Step.RECEIVED && hop.equals(PUBLISH)) published.increment();
     Instant now = wall.instant();
     if (!admits(now.getEpochSecond())) {
       leftOut.increment();
@@ -273,6 +283,11 @@ public final class Trace {
   /** How many events were taken so far. */
   public synchronized long taken() {
     return taken;
+  }
+
+  /** How many messages that it follows have come in on this node, those of events that were left out included. */
+  public long published() {
+    return published.sum();
   }
 
   /** How many events were left out because there were too many in a second. */

@@ -18,8 +18,8 @@ public final class Tracer {
   /*
    * Owner: any thread notes, without a lock as long as no trace follows the message. Threads of operators begin, end and find traces, under the lock; the
    * node's housekeeping ends those whose time is up.
-   * Bounds: TRACES_MAX traces, those that have ended included: they can be read until KEPT after their time, or until a new trace needs the place. Each has the
-   * bounds of Trace, so all of them have 16 MiB.
+   * Bounds: TRACES_MAX traces, those that have ended included: they can be read until KEPT after their time, or until a new trace needs the place. One sample has
+   * a place beside them. Each has the bounds of Trace, so all of them have 20 MiB.
    */
   public static final int TRACES_MAX = 4;
 
@@ -37,6 +37,9 @@ public final class Tracer {
   /** By their identifiers, the oldest first. */
   @GuardedBy("this")
   private final Map<String, Trace> all = new LinkedHashMap<>();
+
+  @GuardedBy("this")
+  private @Nullable Trace sample;
 
   /** Of traces that are gone. */
   @GuardedBy("this")
@@ -141,14 +144,22 @@ public final class Tracer {
    */
   public synchronized Trace begin(String id, String tenant, String client, String topic, String address, Duration lasting) {
     var criteria = new TraceCriteria(tenant, client, topic, address);
-    if (!lasting.isPositive() || lasting.compareTo(LONGEST) > 0) throw new IllegalArgumentException("a trace runs for up to %d minutes".formatted(LONGEST.toMinutes()));
+    checkLength(lasting);
     Trace present = all.get(id);
     if (present != null) return present;
     if (all.size() == TRACES_MAX && !removeOldestEnded()) throw new IllegalStateException("%d traces run already; stop one of them".formatted(TRACES_MAX));
-    Trace made = new Trace(id, criteria, wall, lasting.toMillis(), nanoTime.getAsLong() + lasting.toNanos());
+    Trace made = made(id, criteria, lasting);
     all.put(id, made);
     publish();
     return made;
+  }
+
+  private static void checkLength(Duration lasting) {
+    if (!lasting.isPositive() || lasting.compareTo(LONGEST) > 0) throw new IllegalArgumentException("a trace runs for up to %d minutes".formatted(LONGEST.toMinutes()));
+  }
+
+  private Trace made(String id, TraceCriteria criteria, Duration lasting) {
+    return new Trace(id, criteria, wall, lasting.toMillis(), nanoTime.getAsLong() + lasting.toNanos());
   }
 
   private synchronized boolean removeOldestEnded() {
@@ -169,8 +180,15 @@ public final class Tracer {
   }
 
   private synchronized void publish() {
-    Trace[] present = all.values().stream().filter(Trace::running).toArray(Trace[]::new);
-    running = present.length == 0 ? null : present;
+    List<Trace> present = new ArrayList<>();
+    for (Trace each : withSample()) if (each.running()) present.add(each);
+    running = present.isEmpty() ? null : present.toArray(Trace[]::new);
+  }
+
+  private synchronized List<Trace> withSample() {
+    List<Trace> each = all();
+    if (sample != null) each.add(sample);
+    return each;
   }
 
   /** Ends a trace, whose events can still be read; false if there is none that runs. */
@@ -182,20 +200,35 @@ public final class Tracer {
     return true;
   }
 
-  /** Ends a trace and forgets it, with its events; does nothing if there is none. */
-  public synchronized void discard(String id) {
-    Trace found = all.remove(id);
-    if (found == null) return;
-    found.end();
-    forget(found);
+  /**
+   * Begins a sample: a trace of all topics of a tenant, which takes no place of another trace and is not among {@link #all}. To be ended by {@link #endSample}.
+   *
+   * @param lasting when it ends by itself, as of other traces
+   * @throws IllegalStateException when there is a sample already
+   */
+  public synchronized Trace beginSample(String tenant, Duration lasting) {
+    if (sample != null) throw new IllegalStateException("another sample is being taken; ask again in a few seconds");
+    checkLength(lasting);
+    Trace made = made("sample", new TraceCriteria(tenant, "", "#", ""), lasting);
+    sample = made;
+    publish();
+    return made;
+  }
+
+  /** Ends the sample and forgets it; its events can still be read by those who have begun it. Does nothing if there is none. */
+  public synchronized void endSample() {
+    if (sample == null) return;
+    sample.end();
+    forget(sample);
+    sample = null;
     publish();
   }
 
   /** Ends traces whose time is up, and forgets those that ended long ago; called about once a second. */
   public synchronized void endDue() {
     long now = nanoTime.getAsLong();
-    if (all.values().stream().noneMatch(each -> each.isDue(now))) return;
-    for (Trace each : all.values()) if (each.isDue(now)) each.end();
+    if (withSample().stream().noneMatch(each -> each.isDue(now))) return;
+    for (Trace each : withSample()) if (each.isDue(now)) each.end();
     List<Trace> old = all.values().stream().filter(each -> each.isDue(now - KEPT.toNanos())).toList();
     for (Trace each : old) {
       all.remove(each.id());
@@ -204,7 +237,7 @@ public final class Tracer {
     publish();
   }
 
-  /** Those that run and those that have ended, the oldest first. */
+  /** Those that run and those that have ended, the oldest first; without the sample. */
   public synchronized List<Trace> all() {
     return new ArrayList<>(all.values());
   }
@@ -221,11 +254,11 @@ public final class Tracer {
 
   /** How many events all traces have taken since the start. */
   public synchronized long taken() {
-    return takenBefore + all.values().stream().mapToLong(Trace::taken).sum();
+    return takenBefore + withSample().stream().mapToLong(Trace::taken).sum();
   }
 
   /** How many events all traces have left out since the start because there were too many in a second. */
   public synchronized long leftOut() {
-    return leftOutBefore + all.values().stream().mapToLong(Trace::leftOut).sum();
+    return leftOutBefore + withSample().stream().mapToLong(Trace::leftOut).sum();
   }
 }

@@ -49,20 +49,47 @@ class TracerTest {
   }
 
   @Test
-  void aTraceThatIsDiscardedIsGone() {
-    begin("kept", "", "a", "");
-    begin("gone", "", "#", "");
-    note(message("p", "a"), null);
-    tracer.discard("gone");
-    tracer.discard("gone");
-    note(message("p", "a"), null);
+  void aSampleHasAPlaceOfItsOwnAndIsGoneAfterwards() {
+    for (int i = 0; i < Tracer.TRACES_MAX; i++) begin("t" + i, "", "a", "");
+    tracer.end("t0");
+    Trace sample = tracer.beginSample(TENANT, MINUTE);
+    assertThatThrownBy(() -> tracer.beginSample(TENANT, MINUTE)).isInstanceOf(IllegalStateException.class).hasMessageContaining("another sample");
+    note(message("p", "b"), null);
+    assertThat(tracer.count()).isEqualTo(Tracer.TRACES_MAX);
+    assertThat(tracer.taken()).isEqualTo(1);
+    tracer.endSample();
+    tracer.endSample();
+    note(message("p", "b"), null);
 
-    assertThat(tracer.find("gone")).isEmpty();
-    assertThat(tracer.all()).extracting(Trace::id).containsExactly("kept");
-    assertThat(tracer.count()).isEqualTo(1);
-    assertThat(tracer.taken()).as("what was taken counts on").isEqualTo(3);
-    tracer.discard("kept");
+    assertThat(topics(sample)).containsExactly("b");
+    assertThat(tracer.all()).extracting(Trace::id).containsExactly("t0", "t1", "t2", "t3");
+    assertThat(tracer.count()).isEqualTo(Tracer.TRACES_MAX - 1);
+    assertThat(tracer.taken()).as("what was taken counts on").isEqualTo(1);
+    tracer.beginSample(TENANT, MINUTE);
+  }
+
+  @Test
+  void aSampleThatIsForgottenEnds() {
+    tracer.beginSample(TENANT, MINUTE);
+    millis += MINUTE.toMillis();
+    tracer.endDue();
+
     assertThat(tracer.runs()).isFalse();
+  }
+
+  /** Also those of which there is no event, because there were too many in a second. */
+  @Test
+  void whatHasComeInIsCounted() {
+    Trace sample = tracer.beginSample(TENANT, MINUTE);
+    Publication foreign = Publication.of(new Publisher("other", "p"), "a", QoS.AT_LEAST_ONCE, false, 0, new byte[3]);
+    for (int i = 0; i < Trace.EVENTS_A_SECOND + 10; i++) {
+      tracer.note("publish", Step.RECEIVED, "", message("p", "a"), null);
+      tracer.note("publish", Step.RECEIVED, "", foreign, null);
+      note(message("p", "a"), null);
+    }
+
+    assertThat(sample.published()).isEqualTo(Trace.EVENTS_A_SECOND + 10);
+    assertThat(sample.read(0, Integer.MAX_VALUE).events().stream().filter(Event::comesIn)).hasSize(Trace.EVENTS_A_SECOND / 2);
   }
 
   @Test
