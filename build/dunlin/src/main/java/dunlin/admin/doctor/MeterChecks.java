@@ -30,8 +30,15 @@ final class MeterChecks {
           "dunlin.inbox.wills-refused", "dunlin.listener.tls.crl-reloads", "dunlin.listener.tls.reloads", "dunlin.routes.repaired",
           "dunlin.store.callers.rejected", "dunlin.store.followers.stuck");
 
+  /** A will that access rules deny has not failed: a client without the right causes it at will. */
+  private static final String DENIED = "not-authorized";
+
   /** Clients have met a limit of the node or of the settings. */
   static final List<String> REFUSALS = List.of("dunlin.dist.refused", "dunlin.limits.hit", "dunlin.listener.refused", "dunlin.memory.refused");
+
+  /** Other reasons why a listener refuses a connection, such as a failed TLS handshake, are no limits: a scanner on the Internet causes them all the time. */
+  private static final String REFUSED_BY_LISTENER = "dunlin.listener.refused{";
+  private static final List<String> LIMITS_OF_LISTENER = List.of("connections", "address", "rate", "process", "accept");
 
   static final List<String> GAUGES =
       List.of(
@@ -134,6 +141,7 @@ final class MeterChecks {
           "Report it with the lines at the level ERROR in the log, and those before them.");
     }
     SortedMap<String, Long> failures = recent.risen(FAILURES);
+    failures.keySet().removeIf(each -> hasReason(each, DENIED));
     if (failures.isEmpty()) return Finding.ok(check, "No counter that should stay the same has risen in the last hour.");
     return Finding.warning(
         check, "Counters that should stay the same have risen in the last hour: %s.".formatted(text(failures)),
@@ -144,10 +152,16 @@ final class MeterChecks {
   Finding refusals() {
     String check = "refusals";
     SortedMap<String, Long> refusals = recent.risen(REFUSALS);
+    refusals.keySet().removeIf(each -> each.startsWith(REFUSED_BY_LISTENER) && LIMITS_OF_LISTENER.stream().noneMatch(reason -> hasReason(each, reason)));
     if (refusals.isEmpty()) return Finding.ok(check, "No client has met a limit in the last hour.");
     return Finding.warning(
         check, "Clients have met limits in the last hour: %s.".formatted(text(refusals)),
         "The log dunlin.events names the clients and the settings; raise a setting if the clients are right.");
+  }
+
+  /** @param counter its name and tags, which are in the order of their names */
+  private static boolean hasReason(String counter, String reason) {
+    return counter.endsWith("reason=" + reason + "}");
   }
 
   private static String text(Map<String, Long> counts) {

@@ -164,6 +164,9 @@ class DoctorTest {
     verdict(NodeChecks.disk("disk", 9 * GIB, 100 * GIB, 0), DoctorMXBean.WARNING);
     verdict(NodeChecks.disk("disk", 3 * GIB / 2, 10 * GIB, GIB), DoctorMXBean.WARNING);
     verdict(NodeChecks.disk("disk", GIB / 2, 100 * GIB, 0), DoctorMXBean.WRONG, "below 1024 MiB");
+    verdict(NodeChecks.disk("disk", Long.MAX_VALUE / 2, Long.MAX_VALUE, 0), DoctorMXBean.OK);
+    verdict(NodeChecks.disk("disk", Long.MAX_VALUE / 11, Long.MAX_VALUE, 0), DoctorMXBean.WARNING);
+    verdict(NodeChecks.disk("disk", 100 * GIB, 200 * GIB, Long.MAX_VALUE / 2), DoctorMXBean.WRONG);
     verdict(NodeChecks.disk(root.resolve("none"), 0), DoctorMXBean.WRONG, "cannot be read");
     verdict(NodeChecks.fileSystem("ext4"), DoctorMXBean.OK, "ext4");
     verdict(NodeChecks.fileSystem("tmpfs"), DoctorMXBean.WRONG, "which is memory");

@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
@@ -118,6 +119,32 @@ class MeterChecksTest {
     verdict(checks.refusals(), DoctorMXBean.WARNING, "dunlin.limits.hit{limit=packet-size} 1");
     checks.look();
     verdict(checks.refusals(), DoctorMXBean.OK);
+  }
+
+  private void count(String name, String... tags) {
+    Counter.builder(name).tags(tags).register(registry).increment();
+  }
+
+  /** The others are scanners, clients without a certificate and the like, which are there on each day. */
+  @Test
+  void aListenersLimitsAreToldAndNotItsOtherRefusals() {
+    for (String reason : List.of("tls-handshake", "certificate-revoked", "http-request", "web-socket-frame", "proxy-header", "proxy-address")) {
+      count("dunlin.listener.refused", "listener", "rate", "reason", reason);
+    }
+    verdict(checks.refusals(), DoctorMXBean.OK);
+    for (String reason : List.of("connections", "address", "rate", "process", "accept")) {
+      count("dunlin.listener.refused", "listener", "tls", "reason", reason);
+      verdict(checks.refusals(), DoctorMXBean.WARNING, "dunlin.listener.refused{listener=tls,reason=" + reason + "} 1");
+    }
+    assertThat(checks.refusals().finding()).doesNotContain("tls-handshake");
+  }
+
+  @Test
+  void aWillThatAccessRulesDenyHasNotFailed() {
+    count("dunlin.inbox.wills-refused", "reason", "not-authorized");
+    verdict(checks.failures(), DoctorMXBean.OK);
+    count("dunlin.inbox.wills-refused", "reason", "quota-exceeded");
+    verdict(checks.failures(), DoctorMXBean.WARNING, "dunlin.inbox.wills-refused{reason=quota-exceeded} 1");
   }
 
   @Test
