@@ -3,6 +3,7 @@ package dunlin.admin.doctor;
 import dunlin.admin.doctor.RangeChecks.Replica;
 import dunlin.broker.listen.ListenerMXBean;
 import dunlin.cluster.ClusterMXBean;
+import dunlin.runtime.LogText;
 import dunlin.runtime.metrics.NodeBeans;
 import dunlin.runtime.metrics.SettingsMXBean;
 import dunlin.store.raft.RangeMXBean;
@@ -16,9 +17,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Examines a node by its files, its settings, its meters and its other MXBeans. It reads, and changes nothing: the disk is not written to. */
 public final class Doctor implements DoctorMXBean {
@@ -26,11 +30,12 @@ public final class Doctor implements DoctorMXBean {
    * Owner: any thread that may read files; the housekeeping thread calls look().
    * Bounds: some thirty findings, and one for each listener and certificate. RecentCounts keeps an hour of some counters.
    * Failure: what cannot be read is wrong when it is of the node, and unknown when it is of the operating system. What the node does not have, such as a
-   * cluster, is left out.
+   * cluster, is left out. A check that fails itself is unknown and in the log, and the others are there.
    */
   /** How often {@link #look} is to be called. */
   public static final int LOOK_SECONDS = RecentCounts.LOOK_SECONDS;
 
+  private static final Logger LOG = LoggerFactory.getLogger(Doctor.class);
   private static final Pattern OF_LISTENER = Pattern.compile("dunlin\\.listeners\\.(?<name>[^.]+)\\.(?<key>port|backlog|connections-max)");
   private static final Pattern CERTIFICATES =
       Pattern.compile("dunlin\\.(cluster\\.tls\\.(certificate|ca)|admin\\.tls\\.certificate|listeners\\.[^.]+\\.tls\\.(certificate|client-ca))");
@@ -77,30 +82,54 @@ public final class Doctor implements DoctorMXBean {
   public List<Finding> examine() {
     Map<String, String> settings = beans.find(SettingsMXBean.class).map(SettingsMXBean::getEffective).orElseGet(Map::of);
     List<Finding> findings = new ArrayList<>();
-    findings.add(readiness());
-    listeners(findings);
-    findings.addAll(metered.certificates(clock.instant()));
-    files(settings, findings);
-    findings.add(NodeChecks.disk(data, diskFreeMin));
-    findings.add(NodeChecks.fileSystem(data));
-    findings.add(NodeChecks.freeFiles(data));
-    findings.add(NodeChecks.fsync(settings.getOrDefault("dunlin.store.fsync", "true").equals("true")));
-    NodeChecks.clock(data).ifPresent(findings::add);
-    ranges(findings);
-    RunningJava java = RunningJava.ofThisProcess();
-    findings.add(java.java());
-    findings.add(java.collector());
-    findings.add(host.openFiles(connectionsWanted(settings)));
-    findings.add(host.memory(java.heapMax()));
-    findings.add(host.memoryUsed());
-    findings.add(host.swap());
-    metered.budgets(java.heapMax(), java.directMax()).ifPresent(findings::add);
-    findings.add(kernel.somaxconn(ofListeners(settings, "backlog").values().stream().mapToLong(Integer::longValue).max().orElse(0)));
-    findings.add(kernel.portRange(ports(settings)));
-    findings.add(kernel.tcpMemory());
-    findings.add(metered.failures());
-    findings.add(metered.refusals());
+    look("ready", findings, all -> all.add(readiness()));
+    look("listeners", findings, this::listeners);
+    look("certificates", findings, all -> all.addAll(metered.certificates(clock.instant())));
+    look("files", findings, all -> files(settings, all));
+    look("disk", findings, all -> all.add(NodeChecks.disk(data, diskFreeMin)));
+    look("file-system", findings, all -> all.add(NodeChecks.fileSystem(data)));
+    look("free-files", findings, all -> all.add(NodeChecks.freeFiles(data)));
+    look("fsync", findings, all -> all.add(NodeChecks.fsync(settings.getOrDefault("dunlin.store.fsync", "true").equals("true"))));
+    look("clock", findings, all -> NodeChecks.clock(data).ifPresent(all::add));
+    look("replicas", findings, this::replicas);
+    look("cluster", findings, this::cluster);
+    look("java", findings, all -> all.add(RunningJava.ofThisProcess().java()));
+    look("collector", findings, all -> all.add(RunningJava.ofThisProcess().collector()));
+    look("open-files", findings, all -> all.add(host.openFiles(connectionsWanted(settings))));
+    look("memory", findings, all -> all.add(host.memory(RunningJava.ofThisProcess().heapMax())));
+    look("memory-used", findings, all -> all.add(host.memoryUsed()));
+    look("swap", findings, all -> all.add(host.swap()));
+    look("budgets", findings, this::budgets);
+    look("somaxconn", findings, all -> all.add(kernel.somaxconn(backlogMax(settings))));
+    look("port-range", findings, all -> all.add(kernel.portRange(ports(settings))));
+    look("tcp-memory", findings, all -> all.add(kernel.tcpMemory()));
+    look("failures", findings, all -> all.add(metered.failures()));
+    look("refusals", findings, all -> all.add(metered.refusals()));
     return findings;
+  }
+
+  /**
+   * Adds what a check finds, and that it is unknown when it fails.
+   *
+   * @param check its name, or that of several, for this case
+   */
+  private static void look(String check, List<Finding> findings, Consumer<List<Finding>> finds) {
+    try {
+      finds.accept(findings);
+    } catch (RuntimeException failure) {
+      LOG.warn("The doctor's check {} has failed", check, failure);
+      String reason = "The check has failed, and the log says where: %s.".formatted(LogText.escaped(String.valueOf(failure)));
+      findings.add(new Finding(check, UNKNOWN, reason, "Look at it on the machine itself, and report the failure with the lines of the log."));
+    }
+  }
+
+  private void budgets(List<Finding> findings) {
+    RunningJava java = RunningJava.ofThisProcess();
+    metered.budgets(java.heapMax(), java.directMax()).ifPresent(findings::add);
+  }
+
+  private static long backlogMax(Map<String, String> settings) {
+    return ofListeners(settings, "backlog").values().stream().mapToLong(Integer::longValue).max().orElse(0);
   }
 
   private Finding readiness() {
@@ -130,7 +159,7 @@ public final class Doctor implements DoctorMXBean {
         });
   }
 
-  private void ranges(List<Finding> findings) {
+  private void replicas(List<Finding> findings) {
     List<Replica> replicas =
         beans.all(RangeMXBean.class, "range").entrySet().stream()
             .map(each -> new Replica(each.getKey(), each.getValue().getRole(), each.getValue().getLeader(), each.getValue().getCommitMillisMax()))
@@ -139,6 +168,9 @@ public final class Doctor implements DoctorMXBean {
       findings.add(RangeChecks.replicas(replicas));
       findings.add(RangeChecks.commits(replicas));
     }
+  }
+
+  private void cluster(List<Finding> findings) {
     beans.find(ClusterMXBean.class).ifPresent(
         cluster -> {
           findings.add(RangeChecks.membership(cluster.isConnected(), cluster.getUnreachedNodes()));

@@ -1,6 +1,7 @@
 package dunlin.admin.doctor;
 
 import dunlin.admin.doctor.DoctorMXBean.Finding;
+import java.util.Arrays;
 import java.util.OptionalLong;
 
 /** What the operating system gives the process: files and memory. */
@@ -15,6 +16,8 @@ final class HostChecks {
   private static final int USED_PERCENT = 90;
   private static final String LIMITS = "proc/self/limits";
   private static final String MEMORY = "proc/meminfo";
+  private static final String GROUPS = "proc/self/cgroup";
+  private static final String VERSION_2 = "0::";
   private static final String STATUS = "proc/self/status";
 
   private final HostFiles host;
@@ -75,7 +78,7 @@ final class HostChecks {
         "Give the node more memory, or a smaller heap: sockets, RocksDB and the cache of its files need the rest. By default the heap is a share of the memory.";
     if (heapMax * PERCENT >= all.bytes() * HEAP_ALL_PERCENT) return Finding.wrong(check, finding, remedy);
     if (heapMax * PERCENT > all.bytes() * HEAP_MUCH_PERCENT) return Finding.warning(check, finding, remedy);
-    return Finding.ok(check, finding);
+    return okUnlessLimited(check, finding);
   }
 
   /** What the process has taken, without the files that it has mapped: these can be dropped, the rest cannot. */
@@ -87,15 +90,29 @@ final class HostChecks {
     if (anonymous.isEmpty()) return Finding.unknown(check, host.why(STATUS));
     long used = anonymous.getAsLong() * KIB;
     String finding = "The process uses %d MiB without files, and %s %d MiB.".formatted(used / MIB, all.where(), all.bytes() / MIB);
-    if (used * PERCENT < all.bytes() * USED_PERCENT) return Finding.ok(check, finding);
+    if (used * PERCENT < all.bytes() * USED_PERCENT) return okUnlessLimited(check, finding);
     return Finding.warning(check, finding, "Give the node more memory, or a smaller heap (-Xmx in DUNLIN_JVM_OPTS): when none is left, the kernel ends the process.");
   }
 
-  /** The limit of the control group, version 2, that the process is in. */
+  /** A limit of a control group of version 1, which is not read, may be less than the memory of the machine. */
+  private Finding okUnlessLimited(String check, String finding) {
+    return limitedByVersion1() ? Finding.unknown(check, finding + " The limit of its control group, version 1, is not looked at.") : Finding.ok(check, finding);
+  }
+
+  /** The least limit of the control groups, version 2, that the process is in: its own and those above it, each of which holds for all below. */
   private OptionalLong containerMemory() {
-    String group = host.words("proc/self/cgroup", "0::").stream().findFirst().orElse("");
-    OptionalLong own = group.isEmpty() || group.equals("/") ? OptionalLong.empty() : host.number("sys/fs/cgroup" + group + "/memory.max");
-    return own.isPresent() ? own : host.number("sys/fs/cgroup/memory.max");
+    String group = host.lines(GROUPS).stream().filter(line -> line.startsWith(VERSION_2)).map(line -> line.substring(VERSION_2.length())).findFirst().orElse("/");
+    OptionalLong least = host.number("sys/fs/cgroup/memory.max");
+    for (String each = group; each.length() > 1; each = each.substring(0, Math.max(0, each.lastIndexOf('/')))) {
+      OptionalLong limit = host.number("sys/fs/cgroup" + each + "/memory.max");
+      if (limit.isPresent() && limit.getAsLong() < least.orElse(Long.MAX_VALUE)) least = limit;
+    }
+    return least;
+  }
+
+  /** Lines are the number of a hierarchy, its controllers and the path of the group, with colons between them. */
+  private boolean limitedByVersion1() {
+    return host.lines(GROUPS).stream().map(line -> line.split(":", 3)).anyMatch(parts -> parts.length == 3 && Arrays.asList(parts[1].split(",", -1)).contains("memory"));
   }
 
   Finding swap() {

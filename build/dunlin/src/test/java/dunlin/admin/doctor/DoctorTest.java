@@ -16,9 +16,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -79,6 +81,40 @@ class DoctorTest {
     file("proc/self/cgroup", "0::/system.slice/dunlin.service\n");
     file("sys/fs/cgroup/system.slice/dunlin.service/memory.max", Long.toString(4 * GIB));
     verdict(host.memory(4 * GIB), DoctorMXBean.WRONG, "the container or service may have 4096 MiB");
+  }
+
+  @Test
+  void theLeastLimitOfTheControlGroupsCounts() throws IOException {
+    file("proc/meminfo", "MemTotal:       16777216 kB\n");
+    file("proc/self/cgroup", "0::/machine.slice/a b.scope/dunlin\n");
+    file("sys/fs/cgroup/machine.slice/a b.scope/dunlin/memory.max", "max\n");
+    verdict(host.memory(4 * GIB), DoctorMXBean.OK, "the machine has 16384 MiB");
+    file("sys/fs/cgroup/machine.slice/memory.max", Long.toString(6 * GIB));
+    verdict(host.memory(4 * GIB), DoctorMXBean.OK, "the container or service may have 6144 MiB");
+    file("sys/fs/cgroup/machine.slice/a b.scope/memory.max", Long.toString(5 * GIB));
+    verdict(host.memory(4 * GIB), DoctorMXBean.WARNING, "the container or service may have 5120 MiB");
+    file("sys/fs/cgroup/machine.slice/a b.scope/dunlin/memory.max", Long.toString(8 * GIB));
+    verdict(host.memory(4 * GIB), DoctorMXBean.WARNING, "the container or service may have 5120 MiB");
+    file("sys/fs/cgroup/memory.max", Long.toString(4 * GIB));
+    verdict(host.memory(4 * GIB), DoctorMXBean.WRONG, "the container or service may have 4096 MiB");
+    for (String odd : List.of("0::", "0::/", "0::none", "0::/../../elsewhere", "", "0", "::")) {
+      file("proc/self/cgroup", odd + "\n");
+      verdict(host.memory(GIB), DoctorMXBean.OK, "the container or service may have 4096 MiB");
+    }
+  }
+
+  @Test
+  void aLimitOfAControlGroupOfVersion1IsUnknown() throws IOException {
+    file("proc/meminfo", "MemTotal:       16777216 kB\n");
+    file("proc/self/status", "RssAnon:\t 4194304 kB\n");
+    file("proc/self/cgroup", "5:name=memory:/a\n4:cpu,cpuacct:/a\n0::/memory\n");
+    verdict(host.memory(4 * GIB), DoctorMXBean.OK);
+    for (String controllers : List.of("memory", "hugetlb,memory")) {
+      file("proc/self/cgroup", "5:name=systemd:/a\n4:%s:/docker/a:b\n0::/\n".formatted(controllers));
+      verdict(host.memory(4 * GIB), DoctorMXBean.UNKNOWN, "the machine has 16384 MiB", "version 1");
+      verdict(host.memoryUsed(), DoctorMXBean.UNKNOWN, "version 1");
+      verdict(host.memory(16 * GIB), DoctorMXBean.WRONG);
+    }
   }
 
   @Test
@@ -243,6 +279,19 @@ class DoctorTest {
               "ready", "disk", "file-system", "free-files", "fsync", "java", "collector", "open-files", "memory", "memory-used", "swap",
               "somaxconn", "port-range", "tcp-memory",
               "failures", "refusals");
+    }
+  }
+
+  @Test
+  void aCheckThatFailsIsUnknownAndTheOthersAreThere() throws IOException {
+    Supplier<Optional<String>> failing =
+        () -> {
+          throw new IllegalStateException("closed\u202E");
+        };
+    try (NodeBeans beans = new NodeBeans("doctor-test")) {
+      List<Finding> findings = new Doctor(beans, new SimpleMeterRegistry(), root, 0, failing, new HostFiles(root), InstantSource.system()).examine();
+      verdict(findings.getFirst(), DoctorMXBean.UNKNOWN, "IllegalStateException: closed\\u202e");
+      assertThat(findings).extracting(Finding::check).startsWith("ready", "disk", "file-system").endsWith("failures", "refusals");
     }
   }
 
