@@ -16,7 +16,6 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -66,34 +65,11 @@ final class RetainRangeServer {
   /** A command for the range at an epoch. */
   private record Change(long epoch, RetainCommand command) {}
 
-  /** The range, as the line in front of it proposes. */
-  private final class Changes implements Range<Change, RetainResult> {
-    @Override
-    public boolean propose(Change change, Completion<RetainResult> completion) {
-      return replica.propose(change.epoch(), change.command(), completion);
-    }
-
-    @Override
-    public boolean whenRoom(Runnable caller) {
-      return range.whenRoom(caller);
-    }
-
-    @Override
-    public RangeReader reader() {
-      return range.reader();
-    }
-
-    @Override
-    public Executor readers() {
-      return range.readers();
-    }
-  }
-
   RetainRangeServer(RetainReplica replica, InstantSource clock, RetainMeters meters) {
     this.replica = replica;
     this.range = replica.range();
     this.logic = replica.messages();
-    this.line = new ProposalLine<>(new Changes(), WAITING_MAX);
+    this.line = new ProposalLine<>((change, completion) -> replica.propose(change.epoch(), change.command(), completion), range::whenRoom, WAITING_MAX);
     this.clock = clock;
     this.meters = meters;
   }

@@ -49,7 +49,7 @@ public final class Proposals {
     this.refused = refused;
     this.settings = settings;
     this.perform = perform;
-    messages = new ProposalLine<>(new FencedRange(range, refused), MESSAGES_WAITING_MAX);
+    messages = new ProposalLine<>(new FencedProposer(range, refused), range::whenRoom, MESSAGES_WAITING_MAX);
     calls = new ProposalLine<>(range, CALLS_WAITING_MAX);
   }
 

@@ -15,7 +15,7 @@ public final class Fences {
   /*
    * Owner: the applying thread. The rows are replicated, so all replicas refuse the same messages.
    * Bounds: MAX; the oldest is removed first. Messages that were already proposed when one was refused are behind it by
-   * no more commands than the range's queue and its entries in flight hold; FencedRange refuses all that are proposed
+   * no more commands than the range's queue and its entries in flight hold; FencedProposer refuses all that are proposed
    * later. So a fence is needed for no longer.
    * Failure: if two connections have the same number, which is very unlikely, one of them has to reconnect.
    */

@@ -7,6 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 
 /**
  * A queue in front of a range, for callers that cannot push back themselves. Commands that the full range refuses wait
@@ -29,7 +30,8 @@ public final class ProposalLine<C, R> {
    */
   private static final long AGAIN_MILLIS = 10;
 
-  private final Range<C, R> range;
+  private final Proposer<C, R> proposer;
+  private final Predicate<Runnable> room;
   private final int commandsMax;
   private final ConcurrentLinkedQueue<Waiting<C, R>> line = new ConcurrentLinkedQueue<>();
   private final AtomicInteger waiting = new AtomicInteger();
@@ -37,8 +39,24 @@ public final class ProposalLine<C, R> {
 
   private record Waiting<C, R>(C command, Completion<R> completion, long sinceNanos) {}
 
+  /** Proposes as {@link Range#propose} does. */
+  @FunctionalInterface
+  public interface Proposer<C, R> {
+    boolean propose(C command, Completion<R> completion);
+  }
+
   public ProposalLine(Range<C, R> range, int commandsMax) {
-    this.range = range;
+    this(range::propose, range::whenRoom, commandsMax);
+  }
+
+  /**
+   * In front of what stands before a range.
+   *
+   * @param room {@link Range#whenRoom}
+   */
+  public ProposalLine(Proposer<C, R> proposer, Predicate<Runnable> room, int commandsMax) {
+    this.proposer = proposer;
+    this.room = room;
     this.commandsMax = commandsMax;
   }
 
@@ -50,7 +68,7 @@ public final class ProposalLine<C, R> {
    */
   public boolean propose(C command, Completion<R> completion) {
     int before = waiting.get();
-    if (before == 0 && range.propose(command, completion)) return true;
+    if (before == 0 && proposer.propose(command, completion)) return true;
     if (before >= commandsMax) return false;
     boolean first = waiting.getAndIncrement() == 0;
     line.add(new Waiting<>(command, completion, System.nanoTime()));
@@ -59,7 +77,7 @@ public final class ProposalLine<C, R> {
   }
 
   private void ask() {
-    if (range.whenRoom(turn)) return;
+    if (room.test(turn)) return;
     CompletableFuture.delayedExecutor(AGAIN_MILLIS, TimeUnit.MILLISECONDS).execute(turn);
   }
 
@@ -77,7 +95,7 @@ public final class ProposalLine<C, R> {
   /** Whether the range has accepted the command. One whose proposal throws must not block the queue. */
   private boolean proposed(Waiting<C, R> head) {
     try {
-      return range.propose(head.command(), head.completion());
+      return proposer.propose(head.command(), head.completion());
     } catch (RuntimeException e) {
       head.completion().failed(new StoreException("a command that waited could not be proposed: " + e, e));
       return true;

@@ -8,15 +8,14 @@ import dunlin.inbox.rows.SessionCommand.Append;
 import dunlin.inbox.rows.SessionCommand.AppendOfExchange;
 import dunlin.store.Completion;
 import dunlin.store.Range;
-import dunlin.store.RangeReader;
-import java.util.concurrent.Executor;
+import dunlin.store.serve.ProposalLine;
 
 /**
  * Proposes messages to the session range. It refuses messages of connections of which an earlier message was refused, or
  * was left open. Otherwise later messages, some of which are already in flight, would be stored in front of that one,
  * which the client, or the lane, sends again.
  */
-final class FencedRange implements Range<SessionCommand, SessionResult> {
+final class FencedProposer implements ProposalLine.Proposer<SessionCommand, SessionResult> {
   /*
    * Owner: any thread. A refusal is recorded before the publisher is answered, and the messages of one connection are
    * proposed by one thread at a time.
@@ -26,7 +25,7 @@ final class FencedRange implements Range<SessionCommand, SessionResult> {
   private final Range<SessionCommand, SessionResult> range;
   private final RefusedConnections refused;
 
-  FencedRange(Range<SessionCommand, SessionResult> range, RefusedConnections refused) {
+  FencedProposer(Range<SessionCommand, SessionResult> range, RefusedConnections refused) {
     this.range = range;
     this.refused = refused;
   }
@@ -46,20 +45,5 @@ final class FencedRange implements Range<SessionCommand, SessionResult> {
       case AppendOfExchange(_, _, var append) -> append.fence();
       default -> 0;
     };
-  }
-
-  @Override
-  public boolean whenRoom(Runnable caller) {
-    return range.whenRoom(caller);
-  }
-
-  @Override
-  public RangeReader reader() {
-    return range.reader();
-  }
-
-  @Override
-  public Executor readers() {
-    return range.readers();
   }
 }
