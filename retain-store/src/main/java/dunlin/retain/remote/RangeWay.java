@@ -28,9 +28,6 @@ final class RangeWay {
   /** The range as its leader has described it with a refusal; null without one. */
   @Nullable RangeDescriptor next;
 
-  /** Whether the newest map has other ranges for these keys. */
-  boolean superseded;
-
   /** The calls on their way, and whether it has ended. */
   private final AtomicLong state = new AtomicLong();
 

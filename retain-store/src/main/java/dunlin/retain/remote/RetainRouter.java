@@ -282,7 +282,7 @@ public final class RetainRouter implements RetainClient, AutoCloseable {
   private void settle(RangeWay way) {
     if (!way.isEmpty() || !ways.ending.contains(way) || !begun) return;
     if (ways.hasOthers(way)) {
-      dispatchAll(way, way);
+      dispatchHeld(way);
       ways = ways.without(way);
     } else if (way.next != null) {
       keep(way, way.next);
@@ -302,13 +302,13 @@ public final class RetainRouter implements RetainClient, AutoCloseable {
     way.held.keySet().removeAll(rest.held.keySet());
     forget(way);
     ways = ways.replaced(way, to).ending(rest);
-    dispatchAll(way, way);
+    dispatchHeld(way);
     ways = ways.without(way);
   }
 
   @GuardedBy("this")
-  private void dispatchAll(RangeWay from, RangeWay without) {
-    for (var next = from.held.pollFirstEntry(); next != null; next = from.held.pollFirstEntry()) dispatch(next.getValue(), without);
+  private void dispatchHeld(RangeWay way) {
+    for (var next = way.held.pollFirstEntry(); next != null; next = way.held.pollFirstEntry()) dispatch(next.getValue(), way);
   }
 
   private <T> CompletableFuture<T> call(byte[] key, RoutedCall.Maker<T> maker) {
