@@ -1,8 +1,6 @@
 package dunlin.broker.guard;
 
 import com.github.benmanes.caffeine.cache.Cache;
-import com.github.benmanes.caffeine.cache.Caffeine;
-import com.github.benmanes.caffeine.cache.RemovalCause;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
@@ -26,17 +24,8 @@ final class Blocks<K> {
   /** @param time how long each block lasts */
   Blocks(Duration time, LongSupplier nanoTime) {
     present =
-        Caffeine.newBuilder()
-            .maximumWeight(BYTES_MAX)
-            .weigher((K _, Block block) -> ENTRY_BYTES + 2 * (block.tenant().length() + block.value().length() + block.reason().length()))
-            .expireAfterWrite(time)
-            .ticker(nanoTime::getAsLong)
-            .executor(Runnable::run)
-            .evictionListener(
-                (_, _, cause) -> {
-                  if (cause == RemovalCause.SIZE) endedEarly.increment();
-                })
-            .build();
+        TimedCaches.of(
+            BYTES_MAX, (_, block) -> ENTRY_BYTES + 2 * (block.tenant().length() + block.value().length() + block.reason().length()), time, nanoTime, endedEarly);
   }
 
   boolean holds(K key) {
@@ -59,8 +48,7 @@ final class Blocks<K> {
 
   /** How many there are. */
   long size() {
-    present.cleanUp();
-    return present.estimatedSize();
+    return TimedCaches.size(present);
   }
 
   /** How many have ended early because there were too many. */

@@ -35,6 +35,7 @@ public final class Guard {
    */
   private static final Logger events = LoggerFactory.getLogger("dunlin.audit");
   private static final int LINES_A_SECOND = 5;
+
   /** The memory of a tally with its key and its entry in the table, without the characters; that of a client has two addresses. */
   static final int ADDRESS_BYTES = 160;
   static final int USER_BYTES = 208;

@@ -1,8 +1,6 @@
 package dunlin.broker.guard;
 
 import com.github.benmanes.caffeine.cache.Cache;
-import com.github.benmanes.caffeine.cache.Caffeine;
-import com.github.benmanes.caffeine.cache.RemovalCause;
 import java.time.Duration;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
@@ -36,18 +34,8 @@ final class Tallies<K, T> {
    */
   Tallies(Duration window, int entryBytes, ToIntFunction<K> characters, Supplier<T> fresh, LongSupplier nanoTime) {
     this.fresh = fresh;
-    tallies =
-        Caffeine.newBuilder()
-            .maximumWeight(BYTES_MAX)
-            .weigher((K key, T _) -> entryBytes + 2 * characters.applyAsInt(key))
-            .expireAfterWrite(window) // a tally is changed in place, so only its beginning is a write
-            .ticker(nanoTime::getAsLong)
-            .executor(Runnable::run)
-            .evictionListener(
-                (_, _, cause) -> {
-                  if (cause == RemovalCause.SIZE) forgotten.increment();
-                })
-            .build();
+    // A tally is changed in place, so only its beginning is a write.
+    tallies = TimedCaches.of(BYTES_MAX, (key, _) -> entryBytes + 2 * characters.applyAsInt(key), window, nanoTime, forgotten);
   }
 
   /** The tally of a key in its present window, which begins now if there is none. */
@@ -61,8 +49,7 @@ final class Tallies<K, T> {
 
   /** How many there are. */
   long size() {
-    tallies.cleanUp();
-    return tallies.estimatedSize();
+    return TimedCaches.size(tallies);
   }
 
   /** How many were forgotten before their windows ended, because there were too many. */
