@@ -28,7 +28,6 @@ import dunlin.links.LinkDialler;
 import dunlin.links.LinkPeer;
 import dunlin.links.LinkService;
 import dunlin.model.ShardId;
-import dunlin.placement.PlacedRange;
 import dunlin.retain.RetainClient;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainSettings;
@@ -218,7 +217,7 @@ public final class ClusterTiers implements AutoCloseable {
   public void in(Cluster member) {
     cluster = member;
     dialler.in(member);
-    member.watch(map -> retained.ranges(map.ranges().values().stream().map(PlacedRange::range).filter(range -> range.kind().equals(RetainReplica.KIND)).toList()));
+    member.watch(map -> retained.ranges(map.rangesOf(RetainReplica.KIND)));
   }
 
   private Cluster cluster() {

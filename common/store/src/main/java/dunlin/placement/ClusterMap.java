@@ -143,11 +143,13 @@ public record ClusterMap(
     return ranges.values().stream().map(PlacedRange::range).filter(range -> range.has(node)).toList();
   }
 
+  /** The ranges of a kind, whose keys are disjoint. */
+  public List<RangeDescriptor> rangesOf(String kind) {
+    return ranges.values().stream().map(PlacedRange::range).filter(range -> range.kind().equals(kind)).toList();
+  }
+
   /** The range of this kind that holds a key. */
   public Optional<RangeDescriptor> find(String kind, byte[] key) {
-    return ranges.values().stream()
-        .map(PlacedRange::range)
-        .filter(range -> range.kind().equals(kind) && range.keys().contains(key))
-        .findFirst();
+    return rangesOf(kind).stream().filter(range -> range.keys().contains(key)).findFirst();
   }
 }

@@ -193,7 +193,7 @@ public final class SplitProcess implements AutoCloseable {
   private List<RangeDescriptor> descriptors() {
     var newest =
         nodes.stream().map(node -> node.cluster.map()).max((one, other) -> Long.compare(one.version(), other.version())).orElseThrow();
-    return newest.ranges().values().stream().map(placed -> placed.range()).filter(range -> range.kind().equals(RANGE.kind())).toList();
+    return newest.rangesOf(RANGE.kind());
   }
 
   private boolean settled(int ranges) {
