@@ -7,9 +7,8 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import dunlin.harness.ApiCalls;
 import dunlin.harness.ApiCalls.Answer;
-import dunlin.harness.BrokerProcess;
 import dunlin.harness.Dunlinctl;
-import dunlin.harness.FreePort;
+import dunlin.harness.ProcessCluster;
 import dunlin.harness.RawClient;
 import dunlin.harness.RawClient.Connect;
 import java.io.IOException;
@@ -20,9 +19,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -34,27 +32,22 @@ class AdminApiClusterIT {
 
   @TempDir Path directory;
 
-  private final List<BrokerProcess> processes = new ArrayList<>();
-  private final List<ApiCalls> apis = new ArrayList<>();
+  private ProcessCluster cluster;
+  private List<ApiCalls> apis;
+
+  @BeforeEach
+  void start() {
+    cluster = ProcessCluster.start(directory, NODES);
+    apis = cluster.apis();
+  }
 
   @AfterEach
   void stop() {
-    apis.forEach(ApiCalls::close);
-    processes.forEach(BrokerProcess::close);
+    if (cluster != null) cluster.close();
   }
 
   @Test
   void eachNodeAnswersForTheWholeCluster() throws Exception {
-    int[] ports = IntStream.generate(FreePort::any).limit(2 * NODES).toArray();
-    String seeds = IntStream.range(0, NODES).mapToObj(node -> "127.0.0.1:" + ports[node]).collect(Collectors.joining(","));
-    for (int node = 0; node < NODES; node++) {
-      processes.add(
-          BrokerProcess.launchMember(
-              directory.resolve("node" + node), ports[node], ports[NODES + node], seeds, "dunlin.cluster.bootstrap-expect=" + NODES, "dunlin.cluster.down-after=60s"));
-    }
-    for (BrokerProcess process : processes) process.awaitStarted(LONG);
-    for (int node = 0; node < NODES; node++) apis.add(ApiCalls.of(directory.resolve("node" + node)));
-
     for (ApiCalls api : apis) {
       assertThat(api.get("/cluster").json().get("nodes").getAsInt()).isEqualTo(NODES);
       assertThat(api.get("/cluster/nodes").members("state")).containsOnly("JOINED");
@@ -66,12 +59,12 @@ class AdminApiClusterIT {
     List<RawClient> clients = new ArrayList<>();
     try {
       for (int node = 0; node < NODES; node++) {
-        RawClient client = RawClient.connected(processes.get(node).port(), Connect.of("meter-" + node).clean().expiry(0));
+        RawClient client = RawClient.connected(cluster.port(node), Connect.of("meter-" + node).clean().expiry(0));
         clients.add(client);
         client.subscribe("a", 1);
         client.subscribe("$share/g/shared", 1);
       }
-      try (RawClient absent = RawClient.connected(processes.getFirst().port(), Connect.of("van-1"))) {
+      try (RawClient absent = RawClient.connected(cluster.port(0), Connect.of("van-1"))) {
         absent.subscribe("vans", 1);
         absent.disconnect();
       }
@@ -87,7 +80,7 @@ class AdminApiClusterIT {
   }
 
   private void eachNodeAnswersForAll() {
-    List<String> ids = apis.stream().map(api -> api.get("/cluster").member("node")).toList();
+    List<String> ids = cluster.ids();
     for (ApiCalls api : apis) {
       assertThat(api.get("/cluster/health").members("node")).containsExactlyInAnyOrderElementsOf(ids);
       assertThat(api.get("/cluster/health").members("readiness")).containsOnly("ready");
@@ -153,7 +146,7 @@ class AdminApiClusterIT {
 
   /** Begun at one node, read at each of them, of a message that is published at another one. Answers the trace. */
   private String aTraceFollowsAMessageThroughAllNodes(List<RawClient> clients) {
-    List<String> ids = apis.stream().map(api -> api.get("/cluster").member("node")).toList();
+    List<String> ids = cluster.ids();
     Answer begun = apis.getFirst().post("/traces", "{\"topic\":\"a\",\"minutes\":10}");
     assertThat(begun.json().get("nodes").getAsInt()).as(begun.text()).isEqualTo(NODES);
     String trace = begun.member("trace");
@@ -200,16 +193,16 @@ class AdminApiClusterIT {
 
   /** A node that leads nothing, so that only what it has itself is missing. */
   private void aNodeThatStandsStillIsNamed(String trace) throws IOException, InterruptedException {
-    int still = notLeading();
+    int still = cluster.notLeading();
     String id = apis.get(still).get("/cluster").member("node");
     ApiCalls api = apis.get((still + 1) % NODES);
-    signal(still, "STOP");
+    cluster.signal(still, "STOP");
     try {
       Answer page = api.get("/clients");
       assertThat(page.status()).isEqualTo(200);
       assertThat(page.json().getAsJsonArray("unanswered").toString()).contains("node " + id + " at 127.0.0.1 did not answer within 2 s");
       assertThat(page.members("node")).doesNotContain(id);
-      Dunlinctl listed = Dunlinctl.run(directory, directory.resolve("node" + (still + 1) % NODES), "clients", "list");
+      Dunlinctl listed = Dunlinctl.run(directory, cluster.data((still + 1) % NODES), "clients", "list");
       assertThat(listed.code()).as(listed.err()).isZero();
       assertThat(listed.err()).contains("node " + id + " at 127.0.0.1 did not answer within 2 s; its rows are missing");
       String silent = "node " + id + " at 127.0.0.1 did not answer within 2 s";
@@ -219,27 +212,14 @@ class AdminApiClusterIT {
       assertThat(begun.json().get("nodes").getAsInt()).isEqualTo(NODES - 1);
       Answer health = api.get("/cluster/health");
       assertThat(health.members("health")).hasSize(NODES).contains("alive").anyMatch(text -> text.contains(id + " at 127.0.0.1 did not answer within 2 s"));
-      Dunlinctl examined = Dunlinctl.run(directory, directory.resolve("node" + (still + 1) % NODES), "doctor", "--all");
+      Dunlinctl examined = Dunlinctl.run(directory, cluster.data((still + 1) % NODES), "doctor", "--all");
       assertThat(examined.code()).as(examined.err()).isEqualTo(4);
       assertThat(examined.out()).containsPattern(id + " +answer +wrong +It was not examined: " + silent).containsPattern("clock-of-nodes +ok");
       Answer one = api.get("/clients/never");
       assertThat(one.status()).as("it may be connected to the node that does not answer").isEqualTo(503);
       assertThat(one.member("detail")).contains("did not answer within 2 s");
     } finally {
-      signal(still, "CONT");
+      cluster.signal(still, "CONT");
     }
-  }
-
-  private int notLeading() {
-    List<String> leaders = apis.getFirst().get("/cluster/ranges").members("leader");
-    for (int node = 0; node < NODES; node++) {
-      if (!leaders.contains(apis.get(node).get("/cluster").member("node"))) return node;
-    }
-    return NODES - 1; // what it leads does not answer either, and is not asked for
-  }
-
-  private void signal(int node, String signal) throws IOException, InterruptedException {
-    int exit = new ProcessBuilder("kill", "-" + signal, Long.toString(processes.get(node).pid())).inheritIO().start().waitFor();
-    assertThat(exit).isZero();
   }
 }
