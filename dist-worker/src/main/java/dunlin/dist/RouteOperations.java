@@ -4,6 +4,7 @@ import dunlin.dist.route.FilterRoutes;
 import dunlin.dist.route.Route;
 import dunlin.dist.route.RouteServer;
 import dunlin.runtime.FirstRows;
+import dunlin.runtime.metrics.NodeBeans;
 import java.nio.charset.StandardCharsets;
 import java.util.Comparator;
 import java.util.List;
@@ -31,7 +32,7 @@ final class RouteOperations implements RoutesMXBean {
 
   @Override
   public List<RouteRow> match(String tenant, String topic, String after, int max) {
-    if (max < 1 || max > ROWS_MAX) throw new IllegalArgumentException("max is %d; it must be from 1 to %d".formatted(max, ROWS_MAX));
+    NodeBeans.requireMax(max, ROWS_MAX);
     byte[] name = topic.getBytes(StandardCharsets.UTF_8);
     if (name.length == 0 || name.length > TOPIC_MAX) throw new IllegalArgumentException("a topic name has 1 to %d bytes".formatted(TOPIC_MAX));
     if (topic.chars().anyMatch(c -> c == '+' || c == '#' || c == 0)) {

@@ -7,6 +7,7 @@ import dunlin.model.ReasonCode;
 import dunlin.retain.RetainRangeClient.Listing;
 import dunlin.retain.RetainRangeClient.Row;
 import dunlin.runtime.LogText;
+import dunlin.runtime.metrics.NodeBeans;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
@@ -69,7 +70,7 @@ public final class RetainOperations implements RetainedMessagesMXBean {
 
   @Override
   public List<RetainedRow> list(String tenant, String prefix, String after, int max) {
-    require(max, PAGE_MAX);
+    NodeBeans.requireMax(max, PAGE_MAX);
     return page(tenant, prefix, after, max).stream().map(row -> new RetainedRow(TopicKeys.topic(row.key()), row.bytes())).toList();
   }
 
@@ -98,7 +99,7 @@ public final class RetainOperations implements RetainedMessagesMXBean {
 
   @Override
   public int delete(String tenant, String prefix, int max) {
-    require(max, DELETIONS_MAX);
+    NodeBeans.requireMax(max, DELETIONS_MAX);
     int deleted = 0;
     String after = "";
     try {
@@ -170,9 +171,5 @@ public final class RetainOperations implements RetainedMessagesMXBean {
       Thread.currentThread().interrupt();
       throw new IllegalStateException("interrupted");
     }
-  }
-
-  private static void require(int max, int most) {
-    if (max < 1 || max > most) throw new IllegalArgumentException("max is %d; it must be from 1 to %d".formatted(max, most));
   }
 }

@@ -16,6 +16,7 @@ import dunlin.model.ReasonCode;
 import dunlin.model.TopicFilter;
 import dunlin.runtime.FirstRows;
 import dunlin.runtime.LogText;
+import dunlin.runtime.metrics.NodeBeans;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.security.cert.X509Certificate;
@@ -80,7 +81,7 @@ public final class ConnectedClients implements ClientsMXBean {
 
   @Override
   public List<ClientRow> list(String tenant, String prefix, String user, String after, int max) {
-    require(max, PAGE_MAX);
+    NodeBeans.requireMax(max, PAGE_MAX);
     try (Question question = new Question()) {
       List<ClientRow> page = new ArrayList<>();
       String last = after;
@@ -107,7 +108,7 @@ public final class ConnectedClients implements ClientsMXBean {
 
   @Override
   public List<ClientRow> top(ClientFigure by, int max) {
-    require(max, TOP_MAX);
+    NodeBeans.requireMax(max, TOP_MAX);
     ToLongFunction<Connection> figure = figure(by);
     try (Question question = new Question()) {
       Choice most =
@@ -141,7 +142,7 @@ public final class ConnectedClients implements ClientsMXBean {
 
   @Override
   public List<SubscriptionRow> subscriptions(String tenant, String clientId, String after, int max) {
-    require(max, PAGE_MAX);
+    NodeBeans.requireMax(max, PAGE_MAX);
     try (Question question = new Question()) {
       return question.read(question.find(named(tenant, clientId)), connection -> sessionOf(connection).subscriptionsBehind(after, max)).stream()
           .flatMap(List::stream)
@@ -152,7 +153,7 @@ public final class ConnectedClients implements ClientsMXBean {
 
   @Override
   public List<GroupOfClients> groups(String tenant, String after, int max) {
-    require(max, PAGE_MAX);
+    NodeBeans.requireMax(max, PAGE_MAX);
     FirstRows<GroupOfClients> first = new FirstRows<>(Comparator.comparing(GroupOfClients::filter), max);
     // Any thread may read the tables of filters, so no loop is asked.
     for (LoopConnections part : reception.parts()) {
@@ -230,10 +231,6 @@ public final class ConnectedClients implements ClientsMXBean {
           LiveSession session = sessionOf(connection);
           return session.clientId().equals(clientId) && session.publisher().tenant().equals(tenant) ? note(connection, 0) : Optional.empty();
         });
-  }
-
-  private static void require(int max, int most) {
-    if (max < 1 || max > most) throw new IllegalArgumentException("max is %d; it must be from 1 to %d".formatted(max, most));
   }
 
   // ------------------------------------------------------------------------------------------------------------ on the loops

@@ -1,6 +1,7 @@
 package dunlin.broker.guard;
 
 import dunlin.runtime.EventLine;
+import dunlin.runtime.metrics.NodeBeans;
 import java.util.Comparator;
 import java.util.List;
 import java.util.NoSuchElementException;
@@ -29,7 +30,7 @@ public final class BlocksBean implements BlocksMXBean {
 
   @Override
   public List<BlockRow> blocks(BlockKind kind, String tenant, String after, int max) {
-    if (max < 1 || max > PAGE_MAX) throw new IllegalArgumentException("max is %d; it must be from 1 to %d".formatted(max, PAGE_MAX));
+    NodeBeans.requireMax(max, PAGE_MAX);
     return guard.blocks(kind).stream()
         .filter(block -> kind == BlockKind.ADDRESS || block.tenant().equals(tenant))
         .filter(block -> block.value().compareTo(after) > 0)

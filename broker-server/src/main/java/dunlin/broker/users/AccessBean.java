@@ -10,6 +10,7 @@ import dunlin.broker.users.AccessEntry.Kind;
 import dunlin.broker.users.AccessEntry.Role;
 import dunlin.broker.users.AccessEntry.User;
 import dunlin.runtime.EventLine;
+import dunlin.runtime.metrics.NodeBeans;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -232,7 +233,7 @@ public final class AccessBean implements AccessMXBean {
   // ------------------------------------------------------------------------------------------------------------------ all of them
 
   private <T> List<T> list(Kind kind, String after, int max, BiFunction<Directory, AccessRow, T> shown) {
-    if (max < 1 || max > PAGE_MAX) throw new IllegalArgumentException("max is %d; it must be from 1 to %d".formatted(max, PAGE_MAX));
+    NodeBeans.requireMax(max, PAGE_MAX);
     var directory = copy.directory();
     List<T> page = new ArrayList<>();
     for (var each : directory.behind(new RowKey(kind, after)).entrySet()) {

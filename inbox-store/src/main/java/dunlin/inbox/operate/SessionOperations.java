@@ -10,6 +10,7 @@ import dunlin.inbox.state.SessionState;
 import dunlin.model.TopicFilter;
 import dunlin.runtime.FirstRows;
 import dunlin.runtime.LogText;
+import dunlin.runtime.metrics.NodeBeans;
 import dunlin.store.RangeReader;
 import java.time.InstantSource;
 import java.util.Comparator;
@@ -64,7 +65,7 @@ public final class SessionOperations implements SessionsMXBean {
 
   @Override
   public List<SessionRow> list(String tenant, String prefix, String after, int max) {
-    require(max, PAGE_MAX);
+    NodeBeans.requireMax(max, PAGE_MAX);
     return page(tenant, prefix, after, max).stream().map(SessionOperations::row).toList();
   }
 
@@ -83,7 +84,7 @@ public final class SessionOperations implements SessionsMXBean {
 
   @Override
   public List<SessionRow> top(SessionFigure by, int max) {
-    require(max, TOP_MAX);
+    NodeBeans.requireMax(max, TOP_MAX);
     ToLongFunction<SessionRow> figure =
         switch (by) {
           case MESSAGES -> SessionRow::messages;
@@ -123,13 +124,13 @@ public final class SessionOperations implements SessionsMXBean {
 
   @Override
   public List<SubscriptionRow> subscriptions(String tenant, String clientId, String after, int max) {
-    require(max, PAGE_MAX);
+    NodeBeans.requireMax(max, PAGE_MAX);
     return read(tenant, clientId, List.of(), (rows, session) -> InboxLook.subscriptions(rows, session, after, max));
   }
 
   @Override
   public MessagePage messages(String tenant, String clientId, long after, int max) {
-    require(max, MESSAGES_MAX);
+    NodeBeans.requireMax(max, MESSAGES_MAX);
     if (after < 0) throw new IllegalArgumentException("a sequence is not negative");
     long now = clock.millis();
     return read(tenant, clientId, new MessagePage(List.of(), MessagePage.END), (rows, session) -> InboxLook.messages(rows, session, after, max, now));
@@ -167,7 +168,7 @@ public final class SessionOperations implements SessionsMXBean {
 
   @Override
   public List<GroupOfSessions> groups(String tenant, String after, int max) {
-    require(max, PAGE_MAX);
+    NodeBeans.requireMax(max, PAGE_MAX);
     var first = new FirstRows<GroupOfSessions>(Comparator.comparing(GroupOfSessions::filter), max);
     for (var part : parts) {
       for (GroupState group : part.groups().values()) {
@@ -201,7 +202,7 @@ public final class SessionOperations implements SessionsMXBean {
 
   @Override
   public int delete(String tenant, String prefix, int max) {
-    require(max, DELETIONS_MAX);
+    NodeBeans.requireMax(max, DELETIONS_MAX);
     int deleted = 0;
     String after = "";
     try {
@@ -231,9 +232,5 @@ public final class SessionOperations implements SessionsMXBean {
     int deleted = 0;
     for (var answer : answers) if (SessionPart.await(answer, "sessions were not deleted")) deleted++;
     return deleted;
-  }
-
-  private static void require(int max, int most) {
-    if (max < 1 || max > most) throw new IllegalArgumentException("max is %d; it must be from 1 to %d".formatted(max, most));
   }
 }

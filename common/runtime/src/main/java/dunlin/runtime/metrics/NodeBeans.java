@@ -67,6 +67,15 @@ public final class NodeBeans implements AutoCloseable {
     }
   }
 
+  /**
+   * Checks how many rows or messages an operation of a bean is asked for.
+   *
+   * @throws IllegalArgumentException unless it is from 1 to the most
+   */
+  public static void requireMax(int max, int most) {
+    if (max < 1 || max > most) throw new IllegalArgumentException("max is %d; it must be from 1 to %d".formatted(max, most));
+  }
+
   boolean available() {
     return server != null;
   }
