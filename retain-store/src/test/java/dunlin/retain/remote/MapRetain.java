@@ -24,7 +24,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A map of topics as the only range of retained messages, for one tenant. Two other tenants are there to fail. Answers when it is told to. */
+/** A map of topics as the only range of retained messages, for one tenant. Two other tenants are there to fail. Answers when the test lets it. */
 final class MapRetain implements RetainRangeClient {
   static final long EPOCH = 3;
 
