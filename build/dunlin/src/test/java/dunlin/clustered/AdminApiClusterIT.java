@@ -7,6 +7,7 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import dunlin.harness.ApiCalls;
 import dunlin.harness.ApiCalls.Answer;
+import dunlin.harness.ClusterClients;
 import dunlin.harness.Dunlinctl;
 import dunlin.harness.ProcessCluster;
 import dunlin.harness.RawClient;
@@ -59,12 +60,12 @@ class AdminApiClusterIT {
     List<RawClient> clients = new ArrayList<>();
     try {
       for (int node = 0; node < NODES; node++) {
-        RawClient client = RawClient.connected(cluster.port(node), Connect.of("meter-" + node).clean().expiry(0));
+        RawClient client = ClusterClients.connected(cluster.port(node), Connect.of("meter-" + node).clean().expiry(0));
         clients.add(client);
         client.subscribe("a", 1);
         client.subscribe("$share/g/shared", 1);
       }
-      try (RawClient absent = RawClient.connected(cluster.port(0), Connect.of("van-1"))) {
+      try (RawClient absent = ClusterClients.connected(cluster.port(0), Connect.of("van-1"))) {
         absent.subscribe("vans", 1);
         absent.disconnect();
       }

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dunlin.Dunlin;
 import dunlin.TestBroker;
 import dunlin.cluster.ClusterMXBean;
+import dunlin.harness.ClusterClients;
 import dunlin.harness.FreePort;
 import dunlin.harness.RawClient.Connect;
 import dunlin.harness.RawClient;
@@ -108,7 +109,7 @@ class BrokerClusterIT {
   }
 
   private RawClient connected(int broker, Connect connect) {
-    return RawClient.connected(brokers.get(broker).tcpPort(), connect);
+    return ClusterClients.connected(brokers.get(broker).tcpPort(), connect);
   }
 
   private static String received(RawClient client) {
@@ -262,7 +263,7 @@ class BrokerClusterIT {
         var publisher =
             newer
                 ? connected(i, Connect.of(name).clean())
-                : RawClient.connected(brokers.get(i).tcpPort(), RawClient.connect(4, false, 0, name, new byte[0]));
+                : ClusterClients.connected(brokers.get(i).tcpPort(), RawClient.connect(4, false, 0, name, new byte[0]));
         clients.publishes(name, qos, publisher);
       }
     }

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dunlin.Dunlin;
 import dunlin.TestBroker;
 import dunlin.cluster.ClusterMXBean;
+import dunlin.harness.ClusterClients;
 import dunlin.harness.FreePort;
 import dunlin.harness.RawClient;
 import dunlin.harness.RawClient.Connect;
@@ -63,7 +64,7 @@ class RetainedGrowthIT {
     var kept = new TreeMap<String, String>();
     try (var broker = start(directory)) {
       var cluster = bean(broker, "Cluster", ClusterMXBean.class);
-      try (var publisher = RawClient.connected(broker.tcpPort(), Connect.of("publisher").clean())) {
+      try (var publisher = ClusterClients.connected(broker.tcpPort(), Connect.of("publisher").clean())) {
         for (int topic = 0; topic < TOPICS; topic++) {
           String name = "meters/" + random.nextInt(100) + "/" + topic;
           String payload = random.ints(PAYLOAD, 'a', 'z' + 1).collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append).toString();
@@ -82,7 +83,7 @@ class RetainedGrowthIT {
   }
 
   private void found(Dunlin broker, Map<String, String> kept) throws JMException {
-    try (var subscriber = RawClient.connected(broker.tcpPort(), Connect.of("subscriber").clean())) {
+    try (var subscriber = ClusterClients.connected(broker.tcpPort(), Connect.of("subscriber").clean())) {
       subscriber.subscribe("#", 0);
       var found = new TreeMap<String, String>();
       while (found.size() < kept.size()) {

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dunlin.TestBroker;
 import dunlin.harness.ApiCalls;
 import dunlin.harness.BrokerProcess;
+import dunlin.harness.ClusterClients;
 import dunlin.harness.FreePort;
 import dunlin.harness.MovingClient;
 import dunlin.harness.RawClient.Connect;
@@ -97,7 +98,7 @@ class RolesIT {
     }
     for (int node = 0; node < STORES + 2; node++) assertThat(processes.get(node).listens()).isFalse();
 
-    try (var willing = RawClient.connected(frontends().getFirst().port(), Connect.of("willing").clean().will("wills", "gone", 1, 0))) {
+    try (var willing = ClusterClients.connected(frontends().getFirst().port(), Connect.of("willing").clean().will("wills", "gone", 1, 0))) {
       var subscriber = new MovingClient(frontends(), Connect.of("subscriber"), 0);
       subscriber.subscribe("t");
       subscriber.subscribe("wills");
@@ -152,8 +153,8 @@ class RolesIT {
       assertThat(cluster.size()).isEqualTo(4);
       while (cluster.brokers().size() < cluster.size()) cluster.launch(BrokerProcess.MEMBER.toArray(String[]::new));
       for (var process : cluster.brokers()) process.awaitStarted(LONG);
-      try (var subscriber = RawClient.connected(cluster.brokers().get(2).port(), Connect.of("subscriber").clean());
-          var publisher = RawClient.connected(cluster.brokers().get(3).port(), Connect.of("publisher").clean())) {
+      try (var subscriber = ClusterClients.connected(cluster.brokers().get(2).port(), Connect.of("subscriber").clean());
+          var publisher = ClusterClients.connected(cluster.brokers().get(3).port(), Connect.of("publisher").clean())) {
         subscriber.subscribe("t", 1);
         assertThat(publisher.publishAndWait("t", "from the other frontend")).isZero();
         assertThat(subscriber.take().text()).isEqualTo("from the other frontend");

@@ -1,6 +1,5 @@
 package dunlin.clustered;
 
-import static dunlin.harness.RawClient.CONNACK;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -9,6 +8,7 @@ import dunlin.Dunlin;
 import dunlin.TestBroker;
 import dunlin.broker.users.AccessMXBean;
 import dunlin.broker.users.BanKind;
+import dunlin.harness.ClusterClients;
 import dunlin.harness.FreePort;
 import dunlin.harness.RawClient;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -148,14 +148,11 @@ class UsersClusterIT {
 
   /** The reason code of CONNACK. */
   private int answer(int node, String user, String password) {
-    try (RawClient client = new RawClient(broker(node).tcpPort())) {
-      client.send(connecting(UUID.randomUUID().toString(), user, password));
-      return client.expect(CONNACK).at(1);
-    }
+    return ClusterClients.answer(broker(node).tcpPort(), connecting(UUID.randomUUID().toString(), user, password));
   }
 
   private RawClient connected(int node, String clientId, String user) {
-    return RawClient.connected(broker(node).tcpPort(), connecting(clientId, user, "secret"));
+    return ClusterClients.connected(broker(node).tcpPort(), connecting(clientId, user, "secret"));
   }
 
   @Test

@@ -26,23 +26,11 @@ public final class StayingClients implements AutoCloseable {
    * @param two the port of the broker of the durable subscriber
    */
   public StayingClients(String name, int one, int two) {
-    durable = connected(two, Connect.of("durable " + name).clean());
+    durable = ClusterClients.connected(two, Connect.of("durable " + name).clean());
     durable.subscribe(TOPIC, 2);
-    online = connected(one, Connect.of("online " + name).clean().expiry(0));
+    online = ClusterClients.connected(one, Connect.of("online " + name).clean().expiry(0));
     online.subscribe(TOPIC, 2);
-    publisher = connected(one, Connect.of("publisher " + name).clean());
-  }
-
-  /** Connects. A CONNECT that was on its way to a leader when that was lost is refused, and tried again. */
-  private static RawClient connected(int port, Connect connect) {
-    while (true) {
-      var client = new RawClient(port);
-      client.send(connect.packet());
-      var connack = client.expect(RawClient.CONNACK);
-      if (connack.reason() == 0) return client;
-      client.close();
-      assertThat(connack.reason()).isEqualTo(0x88);
-    }
+    publisher = ClusterClients.connected(one, Connect.of("publisher " + name).clean());
   }
 
   /** Publishes the next message, with QoS 0, 1 or 2. It may be refused. */

@@ -3,6 +3,7 @@ package dunlin.page;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.harness.ApiCalls;
+import dunlin.harness.ClusterClients;
 import dunlin.harness.ProcessCluster;
 import dunlin.harness.RawClient;
 import dunlin.harness.RawClient.Connect;
@@ -39,7 +40,7 @@ class ClusterPageIT extends PageInChromium {
     ApiCalls asked = cluster.apis().get((still + 1) % NODES);
     List<RawClient> clients = new ArrayList<>();
     try {
-      for (int node = 0; node < NODES; node++) clients.add(RawClient.connected(cluster.port(node), Connect.of("meter-" + node).clean().expiry(0)));
+      for (int node = 0; node < NODES; node++) clients.add(ClusterClients.connected(cluster.port(node), Connect.of("meter-" + node).clean().expiry(0)));
       signIn(asked.address(), asked.token());
       view("clients", "Clients");
       await("the clients of all nodes", () -> rows() == NODES || pressedAgain());
