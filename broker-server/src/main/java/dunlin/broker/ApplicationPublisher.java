@@ -11,6 +11,7 @@ import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.TierAnswers;
 import java.time.InstantSource;
 import java.util.Map;
 import java.util.Set;
@@ -152,7 +153,7 @@ public final class ApplicationPublisher {
                     () -> {
                       loop.window().give(1, size);
                       loop.counts().publishAnswered(reason, followed, null);
-                      answer.complete(reason);
+                      answer.complete(TierAnswers.forPublisher(reason));
                     }));
     if (line != null) {
       line.pass(message, pending);

@@ -14,6 +14,7 @@ import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Terms;
+import dunlin.transport.TierAnswers;
 import io.netty.channel.local.LocalAddress;
 import java.net.SocketAddress;
 import java.util.List;
@@ -162,8 +163,12 @@ final class SendingWill implements Sending {
       } else {
         var outcome = worse(retained, subscribers);
         loop.counts().publishAnswered(outcome instanceof Outcome.Refused(ReasonCode reason) ? reason : ReasonCode.SUCCESS, will, null);
-        ended.complete(outcome);
+        ended.complete(said(outcome));
       }
+    }
+
+    private Outcome said(Outcome outcome) {
+      return outcome instanceof Outcome.Refused(ReasonCode reason) ? new Outcome.Refused(TierAnswers.forPublisher(reason)) : outcome;
     }
   }
 

@@ -87,6 +87,7 @@ public final class OpenFrontend implements AutoCloseable {
   public final FakeRetain retain = new FakeRetain();
   public final FakeSessions sessions = new FakeSessions();
   public final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+  public final Tracer tracer = Tracer.idle();
   private final DropEvents drops = new DropEvents("test");
   private final Authentication authentication;
   private final Frontend frontend;
@@ -138,7 +139,7 @@ public final class OpenFrontend implements AutoCloseable {
     var anybody = 
         new AuthenticationSettings(true, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 2, 100, GuardSettings.none()); // independent of a PROXY header
     authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), InstantSource.system(), meters);
-    frontend = new Frontend(settings, budget, authentication, new FrontendIdentity("node", 7), InstantSource.system(), meters, drops, Tracer.idle(), noListener());
+    frontend = new Frontend(settings, budget, authentication, new FrontendIdentity("node", 7), InstantSource.system(), meters, drops, tracer, noListener());
     frontend.open(new Tiers(dist, retain, sessions, alone));
   }
 

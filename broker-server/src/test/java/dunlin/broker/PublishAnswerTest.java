@@ -3,13 +3,18 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.model.Publisher;
 import dunlin.model.ReasonCode;
+import dunlin.transport.trace.Trace;
+import dunlin.transport.trace.Trace.Event;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.HexFormat;
+import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -56,13 +61,17 @@ class PublishAnswerTest {
     "SERVER_BUSY, 83, overloaded",
     "SERVER_UNAVAILABLE, 83, overloaded",
     "UNSPECIFIED_ERROR, 80, not-durable",
-    "QUOTA_EXCEEDED, 97, no-member"
+    "QUOTA_EXCEEDED, 97, queue-full",
+    "MESSAGE_RATE_TOO_HIGH, 97, no-member"
   })
   @Tag("MQTT-3.4.2-1")
   @Tag("MQTT-3.5.2-1")
+  @Tag("drop:publish:overloaded")
+  @Tag("drop:publish:not-durable")
   void theCodeIsOneThatAnAcknowledgementMayHaveAndTheReasonIsSaid(ReasonCode answer, String code, String drop) {
     try (OpenFrontend frontend = new OpenFrontend(1)) {
       frontend.dist.publishAnswer = answer;
+      Trace trace = frontend.tracer.begin("t", Publisher.DEFAULT_TENANT, "", "t", "", Duration.ofMinutes(10));
       EmbeddedChannel channel = connected(frontend, CONNECT_5);
       send(frontend, channel, "3206" + "000174" + "0007" + "00");
       send(frontend, channel, "3406" + "000174" + "0008" + "00");
@@ -74,14 +83,24 @@ class PublishAnswerTest {
                 assertThat(hex).matches("40..0007" + code + "..1f00.*50..0008" + code + "..1f00.*");
               });
       assertThat(dropped(frontend, drop)).isEqualTo(2);
+      assertThat(drops(trace)).containsExactly(drop, drop);
     }
   }
 
+  /** The reasons for drops that a trace has, all at the hop of publishes. */
+  private static List<String> drops(Trace trace) {
+    List<Event> dropped = trace.read(0, 100).events().stream().filter(event -> event.step().equals("dropped")).toList();
+    assertThat(dropped).extracting(Event::hop).containsOnly("publish");
+    return dropped.stream().map(Event::reason).toList();
+  }
+
   @Test
+  @Tag("drop:publish:session-ended")
   void aPublishRefusedSinceItsSessionWasTakenOverIsNotOverload() {
     for (String connect : new String[] {CONNECT_5, CONNECT_3}) {
       try (OpenFrontend frontend = new OpenFrontend(1)) {
         frontend.dist.publishAnswer = ReasonCode.SESSION_TAKEN_OVER;
+        Trace trace = frontend.tracer.begin("t", Publisher.DEFAULT_TENANT, "", "t", "", Duration.ofMinutes(10));
         EmbeddedChannel channel = connected(frontend, connect);
         boolean five = connect.equals(CONNECT_5);
         send(frontend, channel, five ? "3406" + "000174" + "0008" + "00" : "3405" + "000174" + "0008");
@@ -89,6 +108,7 @@ class PublishAnswerTest {
         String why = "another connection uses this client identifier";
         assertThat(sent(frontend, channel)).isEqualTo(five ? "e0338e311f002e" + HexFormat.of().formatHex(why.getBytes(StandardCharsets.US_ASCII)) : "");
         assertThat(dropped(frontend, "session-ended")).isEqualTo(1);
+        assertThat(drops(trace)).containsExactly("session-ended");
         assertThat(dropped(frontend, "overloaded")).isZero();
       }
     }

@@ -7,6 +7,7 @@ import dunlin.model.ReasonCode;
 import dunlin.runtime.DropReason;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
+import dunlin.transport.TierAnswers;
 import dunlin.transport.trace.Trace.Step;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -357,7 +358,7 @@ public final class GroupDelivery {
     ShareGroup group = groupOf(copy.filter);
     if (now - copy.deadlineNanos >= 0) {
       if (!copy.acknowledged()) group.stalls();
-      drop(copy, ReasonCode.QUOTA_EXCEEDED);
+      drop(copy, TierAnswers.NO_MEMBER);
       return true;
     }
     if (!copy.acknowledged() && group.size() == 0) {

@@ -10,6 +10,7 @@ import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
+import dunlin.transport.TierAnswers;
 import dunlin.transport.trace.Trace.Party;
 import dunlin.transport.trace.Trace.Step;
 import io.netty.channel.EventLoop;
@@ -172,7 +173,7 @@ public final class Loop implements AskingLoop {
    * Has a message become the retained message of its topic.
    *
    * @param publisher as above
-   * @param answer called once, on any thread, with the reason code
+   * @param answer called once, on any thread, with the reason code, or {@link TierAnswers#RETAINED_FULL}
    */
   public void retain(Publication message, @Nullable Party publisher, Consumer<ReasonCode> answer) {
     tiers()
@@ -182,7 +183,7 @@ public final class Loop implements AskingLoop {
             reason -> {
               if (reason.isError()) counts.publishes().noteElsewhere(Step.NOT_RETAINED, reason.label(), message, publisher);
               else counts.publishes().noteElsewhere(Step.RETAINED, "", message, publisher);
-              answer.accept(reason);
+              answer.accept(reason == ReasonCode.QUOTA_EXCEEDED ? TierAnswers.RETAINED_FULL : reason);
             });
   }
 

@@ -6,6 +6,7 @@ import dunlin.runtime.DropEvents;
 import dunlin.runtime.DropReason;
 import dunlin.runtime.HopLedger;
 import dunlin.runtime.metrics.LatencyHistogram;
+import dunlin.transport.TierAnswers;
 import dunlin.transport.trace.Trace.Party;
 import dunlin.transport.trace.Trace.Step;
 import dunlin.transport.trace.Tracer;
@@ -47,18 +48,21 @@ public final class LoopCounts {
   /**
    * Counts a publish whose answers are complete.
    *
+   * @param answer of the tiers, which may be one of {@link TierAnswers}
    * @param message null if no trace followed it when it came
    */
-  public void publishAnswered(ReasonCode reason, @Nullable Publication message, @Nullable Party publisher) {
+  public void publishAnswered(ReasonCode answer, @Nullable Publication message, @Nullable Party publisher) {
     publishes.waiting(-1);
-    if (reason.isError()) publishes.dropped(dropReason(reason), message, publisher);
+    if (answer.isError()) publishes.dropped(dropReason(answer), message, publisher);
     else publishes.delivered();
-    publishes.note(Step.ANSWERED, reason.label(), message, publisher);
+    publishes.note(Step.ANSWERED, TierAnswers.forPublisher(answer).label(), message, publisher);
   }
 
-  private static DropReason dropReason(ReasonCode reason) {
-    return switch (reason) {
-      case QUOTA_EXCEEDED -> DropReason.NO_MEMBER;
+  private static DropReason dropReason(ReasonCode answer) {
+    if (answer == TierAnswers.NO_MEMBER) return DropReason.NO_MEMBER;
+    if (answer == TierAnswers.RETAINED_FULL) return DropReason.RETAINED_FULL;
+    return switch (answer) {
+      case QUOTA_EXCEEDED -> DropReason.QUEUE_FULL; // an inbox that rejects
       case SESSION_TAKEN_OVER -> DropReason.SESSION_ENDED; // its exchange continues in the connection that took over
       case SERVER_BUSY, SERVER_UNAVAILABLE -> DropReason.OVERLOADED;
       case NOT_AUTHORIZED -> DropReason.NOT_AUTHORIZED;

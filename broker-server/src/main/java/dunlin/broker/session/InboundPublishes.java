@@ -14,6 +14,7 @@ import dunlin.model.ReasonCode;
 import dunlin.runtime.DropReason;
 import dunlin.transport.Feedback;
 import dunlin.transport.Terms;
+import dunlin.transport.TierAnswers;
 import dunlin.transport.trace.Trace.Step;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -430,7 +431,7 @@ public final class InboundPublishes implements Feedback {
     int packetId = publish.packetId();
     ReasonCode reason = sayable(publish.reason());
     String refusal = publish.refusal();
-    String explanation = refusal != null ? refusal : explanation(reason);
+    String explanation = refusal != null ? refusal : explanation(publish.reason());
     if (!session.version().hasProperties()) {
       session.connection().fail(reason, "publish " + packetId + ": " + explanation);
     } else if (publish.qos() == QoS.AT_LEAST_ONCE) {
@@ -445,14 +446,16 @@ public final class InboundPublishes implements Feedback {
   private static ReasonCode sayable(ReasonCode reason) {
     return switch (reason) {
       case SERVER_BUSY, SERVER_UNAVAILABLE -> ReasonCode.IMPLEMENTATION_SPECIFIC_ERROR;
-      default -> reason;
+      default -> TierAnswers.forPublisher(reason);
     };
   }
 
-  private static String explanation(ReasonCode reason) {
-    return switch (reason) {
-      case QUOTA_EXCEEDED -> "an inbox or the retained messages are full, or no member of a shared subscription takes it";
-      case IMPLEMENTATION_SPECIFIC_ERROR -> "the server is overloaded or temporarily unavailable";
+  private static String explanation(ReasonCode answer) {
+    if (answer == TierAnswers.NO_MEMBER) return "no member of a shared subscription takes it";
+    if (answer == TierAnswers.RETAINED_FULL) return "there are too many retained messages";
+    return switch (answer) {
+      case QUOTA_EXCEEDED -> "the inbox of a subscriber is full";
+      case SERVER_BUSY, SERVER_UNAVAILABLE -> "the server is overloaded or temporarily unavailable";
       default -> "it could not be stored";
     };
   }

@@ -10,6 +10,7 @@ import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
+import dunlin.transport.TierAnswers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -45,7 +46,7 @@ class GroupRoomTest {
     assertThat(creditOut()).isEqualTo(4);
     await().atMost(SOON).until(() -> oldestWaitSeconds() > 0.2);
 
-    for (Answer answer : answers) assertThat(answer.reason.get(20, TimeUnit.SECONDS)).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
+    for (Answer answer : answers) assertThat(answer.reason.get(20, TimeUnit.SECONDS)).isEqualTo(TierAnswers.NO_MEMBER);
     await().atMost(SOON).until(() -> creditOut() == 0);
     assertThat(waiting()).isZero();
     assertThat(open.frontend().copies().dropped()).isEqualTo(4);

@@ -9,6 +9,7 @@ import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
+import dunlin.transport.TierAnswers;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -60,7 +61,7 @@ class OrderedGroupTest {
     }
     assertThat(unanswered(stuck)).isEqualTo(3);
     for (Answer answer : stuck.subList(ROOM, stuck.size())) {
-      assertThat(answer.reason.get(20, TimeUnit.SECONDS)).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
+      assertThat(answer.reason.get(20, TimeUnit.SECONDS)).isEqualTo(TierAnswers.NO_MEMBER);
     }
   }
 

@@ -10,6 +10,7 @@ import dunlin.model.ReasonCode;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.DropReason;
 import dunlin.runtime.HopLedger;
+import dunlin.transport.TierAnswers;
 import dunlin.transport.trace.Trace.Party;
 import dunlin.transport.trace.Trace;
 import dunlin.transport.trace.Trace.Event;
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** What the ledgers count is what traces say. */
 class LoopCountsTest {
@@ -49,12 +51,16 @@ class LoopCountsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(DropReason.class)
+  @MethodSource("reasonsOfSessions")
   void theReasonForADropIsTheOneThatIsCounted(DropReason reason) {
     counts.copies().dropped(reason, MESSAGE, CLIENT);
 
     assertDropped(meters.copies(), reason);
     assertThat(events()).extracting(Event::hop, Event::step, Event::reason, Event::client).containsExactly(tuple("session", "dropped", reason.tag(), "c"));
+  }
+
+  static List<DropReason> reasonsOfSessions() {
+    return Arrays.stream(DropReason.values()).filter(reason -> reason.hops().contains("session")).toList();
   }
 
   @ParameterizedTest
@@ -68,6 +74,18 @@ class LoopCountsTest {
     assertThat(events().getLast().reason()).isEqualTo(code.label());
     String counted = events().getFirst().reason();
     assertDropped(meters.publishes(), Arrays.stream(DropReason.values()).filter(each -> each.tag().equals(counted)).findFirst().orElseThrow());
+  }
+
+  @Test
+  void whatTiersTellApartIsCountedApartAndIsOneReasonCodeForThePublisher() {
+    for (ReasonCode answer : List.of(ReasonCode.QUOTA_EXCEEDED, TierAnswers.NO_MEMBER, TierAnswers.RETAINED_FULL)) counts.publishAnswered(answer, MESSAGE, CLIENT);
+
+    for (DropReason each : List.of(DropReason.QUEUE_FULL, DropReason.NO_MEMBER, DropReason.RETAINED_FULL)) {
+      assertThat(meters.publishes().dropped(each)).as(each.tag()).isEqualTo(1);
+    }
+    assertThat(meters.publishes().dropped()).isEqualTo(3);
+    assertThat(events()).filteredOn(event -> event.step().equals("dropped")).extracting(Event::reason).containsExactly("queue-full", "no-member", "retained-full");
+    assertThat(events()).filteredOn(event -> event.step().equals("answered")).extracting(Event::reason).containsOnly("quota-exceeded");
   }
 
   @ParameterizedTest

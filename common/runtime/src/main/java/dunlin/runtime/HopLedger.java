@@ -39,6 +39,7 @@ public final class HopLedger implements AutoCloseable {
   private static final int LENGTH = FIRST_REASON + REASONS.length + PADDING;
 
   private final MeterRegistry registry;
+  private final String hop;
   private final LongSupplier inFlight;
   private final List<Meter> meters = new ArrayList<>();
   private final List<Local> locals = new CopyOnWriteArrayList<>();
@@ -47,11 +48,12 @@ public final class HopLedger implements AutoCloseable {
    * Opens a hop's ledger and registers its meters.
    *
    * @param hop its name: the tag of its meters, {@code publish} or {@code session}; one ledger for each name
-   *     and node
+   *     and node. Its drops have a meter for each reason that {@linkplain DropReason#hops is} of this hop
    * @param inFlight how many messages the hop holds now; called by readers, on any thread
    */
   public HopLedger(MeterRegistry registry, String hop, LongSupplier inFlight) {
     this.registry = registry;
+    this.hop = hop;
     this.inFlight = inFlight;
     meters.add(
         FunctionCounter.builder("dunlin.messages.received", this, HopLedger::received)
@@ -69,6 +71,7 @@ public final class HopLedger implements AutoCloseable {
             .tag("hop", hop)
             .register(registry));
     for (DropReason reason : REASONS) {
+      if (!reason.hops().contains(hop)) continue;
       meters.add(
           FunctionCounter.builder("dunlin.messages.dropped", this, ledger -> ledger.dropped(reason))
               .description("Messages that a hop has dropped, by reason")
@@ -86,7 +89,7 @@ public final class HopLedger implements AutoCloseable {
 
   /** A part of the ledger for one thread, the only one that may write to it. */
   public Local local() {
-    Local local = new Local();
+    Local local = new Local(hop);
     locals.add(local);
     return local;
   }
@@ -142,11 +145,14 @@ public final class HopLedger implements AutoCloseable {
 
   /** The counts of one thread. */
   public static final class Local {
+    private final String hop;
     private final long[] counts = new long[LENGTH];
 
     private @Nullable Thread owner; // set at its first count; for the assertion only
 
-    private Local() {}
+    private Local(String hop) {
+      this.hop = hop;
+    }
 
     public void received() {
       add(RECEIVED, 1);
@@ -169,10 +175,12 @@ public final class HopLedger implements AutoCloseable {
     }
 
     public void dropped(DropReason reason) {
-      add(indexOf(reason), 1);
+      dropped(reason, 1);
     }
 
+    /** @param reason one that the hop {@linkplain DropReason#hops has} */
     public void dropped(DropReason reason, long messages) {
+      assert reason.hops().contains(hop) : hop + " has no meter for " + reason;
       add(indexOf(reason), messages);
     }
 

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -37,7 +38,7 @@ class HopLedgerTest {
     assertThat(ledger.delivered()).isEqualTo(6);
     assertThat(ledger.dropped()).isEqualTo(3);
     assertThat(ledger.dropped(DropReason.EXPIRED)).isEqualTo(2);
-    assertThat(ledger.dropped(DropReason.SHUTDOWN)).isZero();
+    assertThat(ledger.dropped(DropReason.OVERLOADED)).isZero();
     assertThat(ledger.inFlight()).isEqualTo(1);
   }
 
@@ -53,7 +54,7 @@ class HopLedgerTest {
     assertThat(count("dunlin.messages.received")).isEqualTo(4);
     assertThat(count("dunlin.messages.delivered")).isEqualTo(1);
     assertThat(registry.get("dunlin.messages.in-flight").tag("hop", "session").gauge().value()).isEqualTo(2);
-    for (DropReason reason : DropReason.values()) {
+    for (DropReason reason : ofSession()) {
       double expected = reason == DropReason.NOT_WRITABLE ? 1 : 0;
       assertThat(
               registry
@@ -64,6 +65,12 @@ class HopLedgerTest {
           .as(reason.tag())
           .isEqualTo(expected);
     }
+    assertThat(registry.find("dunlin.messages.dropped").functionCounters()).as("none for a reason that the hop does not have").hasSameSizeAs(ofSession());
+    assertThatThrownBy(() -> local.dropped(DropReason.OFFLINE)).isInstanceOf(AssertionError.class).hasMessageContaining("session has no meter for OFFLINE");
+  }
+
+  private static List<DropReason> ofSession() {
+    return Arrays.stream(DropReason.values()).filter(reason -> reason.hops().contains("session")).toList();
   }
 
   @Test
@@ -110,13 +117,13 @@ class HopLedgerTest {
 
   private static void passMessages(
       HopLedger.Local local, BlockingQueue<Integer> queue, SplittableRandom random, int messages) {
-    DropReason[] reasons = DropReason.values();
+    List<DropReason> reasons = ofSession();
     for (int message = 0; message < messages; message++) {
       local.received();
       queue.add(message);
       // Sometimes nothing is taken, so that messages remain in flight; a taken message may be of another thread.
       if (random.nextInt(10) == 0 || queue.poll() == null) continue;
-      if (random.nextInt(10) == 0) local.dropped(reasons[random.nextInt(reasons.length)]);
+      if (random.nextInt(10) == 0) local.dropped(reasons.get(random.nextInt(reasons.size())));
       else local.delivered();
     }
   }
