@@ -49,6 +49,7 @@ import dunlin.transport.lane.Repeating;
 import dunlin.transport.lane.SharedWindow;
 import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -105,6 +106,16 @@ public final class WiredTiers implements TierConnections {
   private final Map<Integer, Runnable> lanes = new ConcurrentHashMap<>();
 
   private final Map<Integer, Runnable> drains = new ConcurrentHashMap<>();
+
+  /** What ends the present link to the event loop of a lane. */
+  private final Map<Integer, Runnable> deliveries = new ConcurrentHashMap<>();
+
+  /** The traces of what is lost on links, as a node of a cluster has them. */
+  private final Tracer tracer = Tracer.idle();
+
+  private final UnacknowledgedDrops laneDrops = new UnacknowledgedDrops("lane", tracer);
+  private final UnacknowledgedDrops deliveryDrops = new UnacknowledgedDrops("delivery", tracer);
+  private final UnacknowledgedDrops pushDrops = new UnacknowledgedDrops("push", tracer);
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("lanes-timer").factory());
 
   private @Nullable Called routeCalls;
@@ -256,6 +267,31 @@ public final class WiredTiers implements TierConnections {
     return drains.size();
   }
 
+  /** Ends the present links from the dist tier to event loops, and answers how many these are. */
+  public int loseDeliveries() {
+    deliveries.values().forEach(Runnable::run);
+    return deliveries.size();
+  }
+
+  public Tracer tracer() {
+    return tracer;
+  }
+
+  /** QoS 0 on the way to the dist tier. */
+  public UnacknowledgedDrops laneDrops() {
+    return laneDrops;
+  }
+
+  /** QoS 0 on the way from there to event loops and shards. */
+  public UnacknowledgedDrops deliveryDrops() {
+    return deliveryDrops;
+  }
+
+  /** QoS 0 on the way from the session tier to connections. */
+  public UnacknowledgedDrops pushDrops() {
+    return pushDrops;
+  }
+
   /** Links for calls that were lost so far. */
   public long lostCalls() {
     return (long) (meters.get("dunlin.retain.links.lost").functionCounters().stream().mapToDouble(FunctionCounter::count).sum()
@@ -271,8 +307,14 @@ public final class WiredTiers implements TierConnections {
     var repetitions = new Repetitions();
     return (lane, thread) -> {
       var loop = frontend.onLane(lane);
-      var wire = wire(thread, loop, (link, _) -> new ReceivingStream(link, loop, new RemoteDeliveries(delivery, repetitions)));
-      return new RemoteDelivery(wire::dial, thread, System::nanoTime, null, new UnacknowledgedDrops());
+      var wire =
+          wire(
+              thread, loop,
+              (link, _) -> {
+                deliveries.put(lane, () -> loop.execute(link::close));
+                return new ReceivingStream(link, loop, new RemoteDeliveries(delivery, repetitions));
+              });
+      return new RemoteDelivery(wire::dial, thread, System::nanoTime, null, deliveryDrops);
     };
   }
 
@@ -282,7 +324,7 @@ public final class WiredTiers implements TierConnections {
       var there = thread("shards-lane-" + lane);
       var links = LaneLinks.ofLeaders(link -> ends(~lane, link, there, new ReceivingStream(link, there, new RemoteDeliveries(delivery), afterGrace(there))));
       var wire = wire(thread, there, (link, _) -> links.open(link, LaneLinks.opening(1)));
-      return new RemoteDelivery(wire::dial, thread, System::nanoTime, repeating(~lane, thread), new UnacknowledgedDrops());
+      return new RemoteDelivery(wire::dial, thread, System::nanoTime, repeating(~lane, thread), deliveryDrops);
     };
   }
 
@@ -305,7 +347,7 @@ public final class WiredTiers implements TierConnections {
     var here = thread("sessions-of-frontend");
     var there = thread("sessions-of-tier");
     var tier = new FrontendLinks(inbox, there);
-    var accepts = InboxCalls.factory(there, RemoteConnections.Bounds.defaults(), new UnacknowledgedDrops(), tier);
+    var accepts = InboxCalls.factory(there, RemoteConnections.Bounds.defaults(), pushDrops, tier);
     var wire =
         wire(
             UUID.fromString(frontend.identity().nodeId()), here, there,
@@ -366,7 +408,7 @@ public final class WiredTiers implements TierConnections {
       var lane = CompletableFuture.supplyAsync(() -> dist.openLane(number, there, LaneCredit.uncounted()), there);
       var links = LaneLinks.ofCallers(link -> ends(number, link, there, new ReceivingStream(link, there, RemoteLane.into(lane.join(), window), afterGrace(there))));
       var wire = wire(thread, there, links::open);
-      return new RemoteLane(wire::dial, thread, credit, repeating(number, thread), new UnacknowledgedDrops());
+      return new RemoteLane(wire::dial, thread, credit, repeating(number, thread), laneDrops);
     }
 
     @Override

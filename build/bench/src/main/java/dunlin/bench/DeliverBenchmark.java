@@ -129,7 +129,7 @@ public class DeliverBenchmark {
               i,
               (_, serving) ->
                   new RemoteDelivery(
-                      handler -> dial(number + 1, handler, serving, there), serving, System::nanoTime, null, new UnacknowledgedDrops())));
+                      handler -> dial(number + 1, handler, serving, there), serving, System::nanoTime, null, UnacknowledgedDrops.unwatched())));
       var matched = new MatchedRoutes();
       matched.add(new Route(Publisher.DEFAULT_TENANT, TopicFilter.plain("fleet/+/engine/status"), ShardId.frontend("node-" + i), 1, i));
       routes.add(matched);

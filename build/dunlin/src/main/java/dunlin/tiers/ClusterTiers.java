@@ -125,7 +125,7 @@ public final class ClusterTiers implements AutoCloseable {
     this.parts = parts;
     dialler = new LeaderDialler(parts.dials(), parts.routes());
     shards = inbox.layout().shards();
-    drops = new DropMeters(parts.meters());
+    drops = new DropMeters(parts.meters(), parts.tracer());
     repeats = new LaneRepeats(parts.timer(), RepeatedCalls.LIMIT);
     var refused = new RefusedNodes(System::nanoTime);
     parts.dials().onRefused(refused::note);

@@ -2,6 +2,7 @@ package dunlin.tiers;
 
 import dunlin.runtime.DropReason;
 import dunlin.transport.lane.UnacknowledgedDrops;
+import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -13,20 +14,23 @@ import java.util.function.ToDoubleFunction;
 final class DropMeters implements AutoCloseable {
   private final MeterRegistry registry;
   private final List<Meter> registered = new ArrayList<>();
-  private final UnacknowledgedDrops lanes = new UnacknowledgedDrops();
-  private final UnacknowledgedDrops deliveries = new UnacknowledgedDrops();
-  private final UnacknowledgedDrops pushes = new UnacknowledgedDrops();
+  private final UnacknowledgedDrops lanes;
+  private final UnacknowledgedDrops deliveries;
+  private final UnacknowledgedDrops pushes;
 
-  DropMeters(MeterRegistry registry) {
+  /** @param tracer notes what is dropped in the traces that follow it */
+  DropMeters(MeterRegistry registry, Tracer tracer) {
     this.registry = registry;
-    register("lane", lanes);
-    register("delivery", deliveries);
-    register("push", pushes);
+    lanes = counted("lane", tracer);
+    deliveries = counted("delivery", tracer);
+    pushes = counted("push", tracer);
   }
 
-  private void register(String hop, UnacknowledgedDrops drops) {
+  private UnacknowledgedDrops counted(String hop, Tracer tracer) {
+    var drops = new UnacknowledgedDrops(hop, tracer);
     register(hop, DropReason.OVERLOADED, drops, UnacknowledgedDrops::overloaded);
     register(hop, DropReason.UNREACHABLE, drops, UnacknowledgedDrops::unreachable);
+    return drops;
   }
 
   private void register(String hop, DropReason reason, UnacknowledgedDrops drops, ToDoubleFunction<UnacknowledgedDrops> of) {

@@ -104,7 +104,7 @@ class AcceptedLinksTest {
       delivery =
           new RemoteDelivery(
               handler -> dialler.dial(() -> Optional.of(peer), LinkNames.clients(0), LaneLinks.opening(term), thread, handler), thread, System::nanoTime, null,
-              new UnacknowledgedDrops());
+              UnacknowledgedDrops.unwatched());
     }
 
     ReasonCode answer(Route group) throws InterruptedException, ExecutionException, TimeoutException {

@@ -351,7 +351,7 @@ class DeliverExecutorTest {
     lane.open(
         serving ->
             new RemoteDelivery(
-                handler -> Link.dialling(3, new byte[0], settings, serving, System::nanoTime, handler), serving, System::nanoTime, null, new UnacknowledgedDrops()));
+                handler -> Link.dialling(3, new byte[0], settings, serving, System::nanoTime, handler), serving, System::nanoTime, null, UnacknowledgedDrops.unwatched()));
     lane.open(_ -> new Answering(() -> {}));
 
     var toNobody = new ArrayList<Published>();

@@ -19,6 +19,8 @@ import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import dunlin.transport.link.Pipe;
+import dunlin.transport.trace.Trace;
+import dunlin.transport.trace.Tracer;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -27,6 +29,7 @@ import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A delivery over a pipe whose frames the test releases. */
@@ -43,7 +46,9 @@ class RemoteDeliveryTest {
   private @Nullable Link accepted;
   private final LinkAcceptor acceptor =
       new LinkAcceptor(7, LINK, 4, tasks::add, () -> nanos, (link, _) -> accepts(link));
-  private final UnacknowledgedDrops drops = new UnacknowledgedDrops();
+  private final Tracer tracer = Tracer.idle();
+  private final Trace trace = tracer.begin("t", "t", "client", "", "", Duration.ofMinutes(1));
+  private final UnacknowledgedDrops drops = new UnacknowledgedDrops("delivery", tracer);
   private final RemoteDelivery delivery = new RemoteDelivery(this::dial, tasks::add, () -> nanos, null, drops);
 
   /** Records its messages. */
@@ -445,8 +450,13 @@ class RemoteDeliveryTest {
     assertThat(first.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
   }
 
+  private List<String> traced() {
+    return trace.read(0, 100).events().stream().map(event -> event.hop() + " " + event.step() + " " + event.reason()).toList();
+  }
+
   /** The answer gives the publisher its credit back. */
   @Test
+  @Tag("drop:delivery:overloaded")
   void qos0IsDroppedCountedAndAnsweredWhileTheLinkIsHalfFull() {
     connects = false;
     var first = deliver(QoS.AT_LEAST_ONCE, 6_000, route("#", 1));
@@ -456,6 +466,7 @@ class RemoteDeliveryTest {
 
     assertThat(dropped.reason).isEqualTo(ReasonCode.SUCCESS);
     assertThat(drops.overloaded()).isEqualTo(1);
+    assertThat(traced()).containsExactly("delivery dropped overloaded");
     assertThat(first.reason).isNull();
     delivery.close();
     assertThat(drops.unreachable()).isZero();
@@ -473,6 +484,7 @@ class RemoteDeliveryTest {
     assertThat(lost.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
     assertThat(drops.unreachable()).isEqualTo(1);
     assertThat(drops.overloaded()).isZero();
+    assertThat(traced()).containsExactly("delivery dropped unreachable");
   }
 
   @Test

@@ -36,7 +36,7 @@ class RepeatingDeliveryTest {
 
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final ArrayDeque<Runnable> later = new ArrayDeque<>();
-  private final UnacknowledgedDrops drops = new UnacknowledgedDrops();
+  private final UnacknowledgedDrops drops = UnacknowledgedDrops.unwatched();
   private long nanos;
   private long identities = 2;
   private Sessions leader = new Sessions();

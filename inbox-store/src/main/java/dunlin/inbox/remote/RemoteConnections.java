@@ -10,6 +10,7 @@ import dunlin.transport.lane.MalformedFrameException;
 import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -84,12 +85,31 @@ public final class RemoteConnections implements KeptConnections {
     record Misses(List<Owner> owners, CompletableFuture<List<Long>> missing) implements Question {}
   }
 
-  /** Pushes of a frame. */
-  private record Load(int messages, long bytes, int ofQos0) {
-    static final Load NONE = new Load(0, 0, 0);
+  /**
+   * Pushes of a frame.
+   *
+   * @param ofQos0 how many of them are of QoS 0
+   * @param followed those of QoS 0 that a trace follows
+   */
+  private record Load(int messages, long bytes, int ofQos0, List<Publication> followed) {
+    static final Load NONE = new Load(0, 0, 0, List.of());
 
-    Load plus(TierMessage.Push push, int size) {
-      return new Load(messages + 1, bytes + size, ofQos0 + (push.message().sequence() == 0 ? 1 : 0));
+    Load plus(int size) {
+      return new Load(messages + 1, bytes + size, ofQos0, followed);
+    }
+
+    /** @param noted the message if a trace follows it; else null */
+    Load plusOfQos0(int size, @Nullable Publication noted) {
+      if (noted == null) return new Load(messages + 1, bytes + size, ofQos0 + 1, followed);
+      List<Publication> more = followed.isEmpty() ? new ArrayList<>(1) : followed; // all loads of one frame share it
+      more.add(noted);
+      return new Load(messages + 1, bytes + size, ofQos0 + 1, more);
+    }
+
+    /** Of QoS 0, in any order. */
+    void countLost(UnacknowledgedDrops drops) {
+      followed.forEach(drops::countUnreachable);
+      for (int i = followed.size(); i < ofQos0; i++) drops.countUnreachable(null);
     }
   }
 
@@ -106,7 +126,7 @@ public final class RemoteConnections implements KeptConnections {
       switch (item) {
         case Waiting.Pushed(var push, var size) -> {
           codec.write(out, push);
-          frame = frame.plus(push, size);
+          frame = push.message().sequence() == 0 ? frame.plusOfQos0(size, drops.followed(push.message().message())) : frame.plus(size);
         }
         case Waiting.Noted(var connection) -> {
           behind.remove(connection);
@@ -135,7 +155,7 @@ public final class RemoteConnections implements KeptConnections {
     public void unsent(Waiting item) {
       switch (item) {
         case Waiting.Pushed(var push, var size) -> {
-          if (push.message().sequence() == 0) drops.countUnreachable();
+          if (push.message().sequence() == 0) drops.countUnreachable(push.message().message());
           release(1, size);
         }
         case Waiting.Asked(_, var settled) -> settled.completeExceptionally(isOver());
@@ -193,8 +213,8 @@ public final class RemoteConnections implements KeptConnections {
     if (!isHere(connection)) return;
     if (over || isFull()) {
       if (message.sequence() > 0) leaveOut(connection.number());
-      else if (over) drops.countUnreachable();
-      else drops.countOverloaded();
+      else if (over) drops.countUnreachable(message.message());
+      else drops.countOverloaded(message.message());
       return;
     }
     outbox.add(new Waiting.Pushed(new TierMessage.Push(connection.number(), message), reserve(message.message())));
@@ -338,9 +358,7 @@ public final class RemoteConnections implements KeptConnections {
     outbox.end();
     unconfirmed.add(frame);
     frame = Load.NONE;
-    for (Load each : unconfirmed) {
-      for (int i = 0; i < each.ofQos0(); i++) drops.countUnreachable();
-    }
+    for (Load each : unconfirmed) each.countLost(drops);
     giveBack();
     var left = List.copyOf(asked.values());
     asked.clear();

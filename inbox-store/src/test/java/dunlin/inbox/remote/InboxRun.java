@@ -67,7 +67,7 @@ final class InboxRun implements InboxCalls.Tier, InboxClient, KeptConnections {
   final Map<Long, Integer> notesHeard = new HashMap<>();
   final List<CompletableFuture<Void>> settling = new ArrayList<>();
   final List<CompletableFuture<Void>> settled = new ArrayList<>();
-  final UnacknowledgedDrops drops = new UnacknowledgedDrops();
+  final UnacknowledgedDrops drops = UnacknowledgedDrops.unwatched();
   int droppedQoS0;
   int leftOut;
   int interrupted;

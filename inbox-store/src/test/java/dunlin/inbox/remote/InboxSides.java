@@ -10,6 +10,7 @@ import dunlin.model.QoS;
 import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkRefusedException;
+import dunlin.transport.trace.Tracer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -30,7 +31,8 @@ final class InboxSides {
   final List<String> lost = new ArrayList<>();
   final List<String> detached = new ArrayList<>();
   final List<String> interrupted = new ArrayList<>();
-  final UnacknowledgedDrops drops = new UnacknowledgedDrops();
+  final Tracer tracer = Tracer.idle();
+  final UnacknowledgedDrops drops = new UnacknowledgedDrops("push", tracer);
   @Nullable RemoteConnections attached;
   @Nullable Link accepted;
   String refuses = "";

@@ -23,10 +23,12 @@ import dunlin.model.TopicFilter;
 import dunlin.store.StoreException;
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.link.Link;
+import dunlin.transport.trace.Trace;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A frontend and the session tier over a pipe, at their bounds and when something goes wrong. */
@@ -299,8 +301,17 @@ class RemoteInboxTest {
 
   // what the tier says
 
+  private Trace traces() {
+    return sides.tracer.begin("t", InboxSides.PUBLISHER.tenant(), InboxSides.PUBLISHER.clientId(), "", "", Duration.ofMinutes(1));
+  }
+
+  private static List<String> drops(Trace trace) {
+    return trace.read(0, 100).events().stream().map(event -> event.hop() + " " + event.step() + " " + event.reason()).toList();
+  }
+
   @Test
   void qos0ThatTheFrontendHasNotConfirmedWhenItsLinkEndsCountsAsDropped() {
+    Trace trace = traces();
     wires.drain();
     sides.push(1, 0);
     wires.drain();
@@ -313,12 +324,27 @@ class RemoteInboxTest {
 
     assertThat(sides.drops.unreachable()).isEqualTo(3);
     assertThat(sides.drops.overloaded()).isZero();
+    assertThat(drops(trace)).hasSize(3).containsOnly("push dropped unreachable");
     assertThat(sides.connections().messages()).isZero();
     assertThat(sides.connections().bytes()).isZero();
   }
 
   @Test
+  void whatNoTraceFollowedWhenItWasSentIsOnlyCounted() {
+    wires.drain();
+    sides.push(1, 0);
+    turn(wires.tierTasks);
+    Trace trace = traces();
+    sides.connections().close();
+
+    assertThat(sides.drops.unreachable()).isEqualTo(1);
+    assertThat(drops(trace)).isEmpty();
+  }
+
+  @Test
+  @Tag("drop:push:overloaded")
   void aConnectionIsNotedOnceAndTheNoteIsSentWhenHalfOfTheBoundsIsFree() {
+    Trace trace = traces();
     wires.drain();
     for (int i = 1; i <= 6; i++) sides.push(1, i);
     sides.push(2, 7);
@@ -330,6 +356,7 @@ class RemoteInboxTest {
     assertThat(sides.connections().notes()).isEqualTo(2);
     assertThat(sides.connections().leftOut()).isEqualTo(3);
     assertThat(sides.drops.overloaded()).isEqualTo(1);
+    assertThat(drops(trace)).containsExactly("push dropped overloaded");
     sides.push(1, 8);
     turn(wires.tierTasks);
     assertThat(sides.connections().notes()).as("its note waits").isEqualTo(2);

@@ -56,7 +56,8 @@ public final class SendingStream<A> {
    *
    * Owner: the lane's thread.
    * Bounds: PENDING_MAX unanswered messages, which is more than the publishers' credit; further ones are answered
-   * SERVER_BUSY. The link bounds the bytes in flight. A message is forgotten when it is answered or lost.
+   * SERVER_BUSY. The link bounds the bytes in flight. A message is forgotten when it is answered or lost; without repeating,
+   * only a message of QoS 0 that a trace follows is kept at all.
    * Failure: a malformed answer ends the link. Feedback of a link is undone when it is lost.
    */
   private static final Logger LOG = LoggerFactory.getLogger(SendingStream.class);
@@ -102,6 +103,9 @@ public final class SendingStream<A> {
     /** The message, if it may have to be sent again; and until when, in nanoseconds. */
     final @Nullable Publication message;
 
+    /** The message, if a trace follows it and would be to note its loss. */
+    final @Nullable Publication followed;
+
     /** What accompanies it. */
     final @Nullable A accompanying;
 
@@ -132,7 +136,8 @@ public final class SendingStream<A> {
         @Nullable Feedback feedback,
         @Nullable Acknowledgement acknowledgement,
         long number,
-        @Nullable Repeating repeating) {
+        @Nullable Repeating repeating,
+        UnacknowledgedDrops drops) {
       this.qos = message.qos();
       this.size = message.body().length;
       this.feedback = feedback;
@@ -141,6 +146,7 @@ public final class SendingStream<A> {
       this.number = number;
       this.message = repeating == null ? null : message;
       this.accompanying = repeating == null ? null : accompanying;
+      this.followed = isUnacknowledged() ? drops.followed(message) : null;
       this.deadline = repeating == null ? 0 : repeating.nanoTime().getAsLong() + repeating.patience().toNanos();
     }
 
@@ -365,14 +371,14 @@ public final class SendingStream<A> {
    * @param acknowledgement expects one answer from this stream; null for none
    */
   public void send(Publication message, A accompanying, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
-    var pending = new Pending<A>(message, accompanying, feedback, acknowledgement, ++number, repeating);
+    var pending = new Pending<A>(message, accompanying, feedback, acknowledgement, ++number, repeating, drops);
     if (acknowledgement == null && credit != null) credit.take(pending.size);
     if (closed) {
       lose(pending);
       return;
     }
     if (pending() == PENDING_MAX) {
-      if (pending.isUnacknowledged()) drops.countOverloaded();
+      if (pending.isUnacknowledged()) drops.countOverloaded(message);
       settle(pending, ReasonCode.SERVER_BUSY);
       return;
     }
@@ -516,7 +522,7 @@ public final class SendingStream<A> {
 
   private void lose(Pending<A> message) {
     message.waitsNowhere();
-    if (message.isUnacknowledged()) drops.countUnreachable();
+    if (message.isUnacknowledged()) drops.countUnreachable(message.followed);
     settle(message, ReasonCode.SERVER_UNAVAILABLE);
   }
 

@@ -74,7 +74,7 @@ class RemoteLaneModelTest {
     private final List<Publication> arrived = new ArrayList<>();
     private final List<Runnable> later = new ArrayList<>();
     private final CountedCredit credit = new CountedCredit();
-    private final UnacknowledgedDrops drops = new UnacknowledgedDrops();
+    private final UnacknowledgedDrops drops = UnacknowledgedDrops.unwatched();
     private final SharedWindow window = new SharedWindow(1 << 20);
     private final Wires wires;
     private final RemoteLane lane;

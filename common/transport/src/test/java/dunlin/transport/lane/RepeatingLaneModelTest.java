@@ -101,7 +101,7 @@ class RepeatingLaneModelTest {
     private final List<Timed> timers = new ArrayList<>();
     private final List<ReceivingStream> streams = new ArrayList<>();
     private final CountedCredit credit = new CountedCredit();
-    private final UnacknowledgedDrops drops = new UnacknowledgedDrops();
+    private final UnacknowledgedDrops drops = UnacknowledgedDrops.unwatched();
     private final SharedWindow window = new SharedWindow(1 << 20);
     private final Wires wires;
     private final RemoteLane lane;

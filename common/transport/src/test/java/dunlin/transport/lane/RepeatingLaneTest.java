@@ -10,6 +10,8 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.LaneCredit;
 import dunlin.transport.Terms;
 import dunlin.transport.link.Link;
+import dunlin.transport.trace.Trace;
+import dunlin.transport.trace.Tracer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,6 +21,7 @@ import java.util.Random;
 import java.util.function.Function;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** When a lane gives up what it sends again. */
@@ -43,7 +46,8 @@ class RepeatingLaneTest {
   private final SharedWindow window = new SharedWindow(1 << 20);
   private LaneLinks links = leader();
   private final Wires wires = new Wires(new Random(1), Link.Settings.defaults(), (link, opening) -> links.open(link, opening));
-  private final UnacknowledgedDrops drops = new UnacknowledgedDrops();
+  private final Tracer tracer = Tracer.idle();
+  private final UnacknowledgedDrops drops = new UnacknowledgedDrops("lane", tracer);
   private final RemoteLane lane =
       new RemoteLane(
           this::dial, task -> wires.senderTasks.add(task), LaneCredit.uncounted(), new Repeating(1, PATIENCE, () -> nanos, this::later), drops);
@@ -135,6 +139,43 @@ class RepeatingLaneTest {
   private void crash() {
     links = leader();
     wires.receiverRestarts();
+  }
+
+  private Trace follows(String topic) {
+    return tracer.begin(topic, "t", "", topic, "", Duration.ofMinutes(1));
+  }
+
+  private static List<String> drops(Trace trace) {
+    return trace.read(0, 100).events().stream().map(event -> event.hop() + " " + event.step() + " " + event.reason()).toList();
+  }
+
+  @Test
+  void qos0ThatIsLostIsNotedInTheTracesThatFollowIt() {
+    Trace followed = follows("zero");
+    Trace other = follows("other");
+    reachable = false;
+    append("zero", QoS.AT_MOST_ONCE);
+    pass(Duration.ofSeconds(11));
+
+    assertThat(drops.unreachable()).isEqualTo(1);
+    assertThat(drops(followed)).containsExactly("lane dropped unreachable");
+    assertThat(drops(other)).isEmpty();
+  }
+
+  @Test
+  @Tag("drop:lane:overloaded")
+  void aLaneThatHasAMillionUnansweredMessagesDropsQoS0() {
+    int most = 1 << 20;
+    Publication zero = Publication.of(new Publisher("t", "client"), "zero", QoS.AT_MOST_ONCE, false, 0, new byte[0]);
+    reachable = false;
+    for (int i = 0; i < most; i++) lane.append(zero, null, null);
+    Trace trace = follows("zero");
+    assertThat(drops.overloaded()).isZero();
+
+    lane.append(zero, null, null);
+
+    assertThat(drops.overloaded()).isEqualTo(1);
+    assertThat(drops(trace)).containsExactly("lane dropped overloaded");
   }
 
   @Test

@@ -28,7 +28,7 @@ class SharedWindowTest {
   /** One sender with its lane, and the bytes that it was allowed last. */
   private final class Sender implements LaneCredit {
     final Wires wires = new Wires(new Random(1), this::accept);
-    final RemoteLane lane = new RemoteLane(wires::dial, wires.senderTasks::add, this, null, new UnacknowledgedDrops());
+    final RemoteLane lane = new RemoteLane(wires::dial, wires.senderTasks::add, this, null, UnacknowledgedDrops.unwatched());
     private @Nullable Link accepted;
     long allowed;
 
