@@ -46,7 +46,13 @@ public final class TestBroker implements AutoCloseable {
   }
 
   public static TestBroker over(TierConnections connections, Path dataDirectory) {
-    return new TestBroker(builder().dataDirectory(dataDirectory).tierConnections(connections).build());
+    return over(connections, dataDirectory, Map.of());
+  }
+
+  public static TestBroker over(TierConnections connections, Path dataDirectory, Map<String, String> settings) {
+    var builder = builder().dataDirectory(dataDirectory).tierConnections(connections);
+    settings.forEach(builder::set);
+    return new TestBroker(builder.build());
   }
 
   public static TestBroker on(Path dataDirectory) {

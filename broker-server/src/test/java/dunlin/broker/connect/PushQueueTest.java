@@ -1,6 +1,7 @@
 package dunlin.broker.connect;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.LoopClient;
@@ -10,10 +11,15 @@ import dunlin.inbox.Connections.InboxMessage;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
+import dunlin.runtime.DropReason;
+import dunlin.transport.trace.Trace;
+import dunlin.transport.trace.Trace.Event;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Stored messages in flight from the session tier to a busy event loop. */
@@ -113,10 +119,12 @@ class PushQueueTest {
   }
 
   @Test
-  void qos0ThatFindsItFullIsDroppedAndCounted() {
+  @Tag("drop:session:overloaded")
+  void qos0ThatFindsItFullIsDroppedCountedAndTraced() {
     LoopClient one = LoopClient.connected(broker.frontend(), 1, 'a', 60);
     var queue = new PushQueue(broker.connections(1), 1, 1_000);
-    long dropped = broker.frontend().copies().dropped();
+    long dropped = broker.frontend().copies().dropped(DropReason.OVERLOADED);
+    Trace trace = broker.tracer.begin("t", Publisher.DEFAULT_TENANT, "p", "t", "", Duration.ofMinutes(10));
     broker.keepBusy(1, busy);
 
     queue.offer(connection(0).number(), stored(1));
@@ -124,7 +132,11 @@ class PushQueueTest {
     busy.countDown();
 
     one.hears(delivery(1, 1));
-    await().until(() -> broker.frontend().copies().dropped() == dropped + 1);
+    await().until(() -> broker.frontend().copies().dropped(DropReason.OVERLOADED) == dropped + 1);
+    assertThat(trace.read(0, 100).events())
+        .filteredOn(event -> event.step().equals("dropped"))
+        .extracting(Event::hop, Event::reason)
+        .containsExactly(tuple("session", DropReason.OVERLOADED.tag()));
     assertThat(queue.notes()).isZero();
   }
 

@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -221,6 +222,7 @@ class ExplainIT {
   }
 
   @Test
+  @Tag("explain:session:not-authorized")
   void accessRulesWithholdIt() {
     try (var client = online("withheld")) {
       client.subscribe("#", 1);
@@ -234,6 +236,7 @@ class ExplainIT {
   }
 
   @Test
+  @Tag("explain:publish:not-authorized")
   void accessRulesRefuseThePublisher() {
     try (var client = online("refused")) {
       client.subscribe("closed/a", 1);
@@ -253,6 +256,7 @@ class ExplainIT {
   }
 
   @Test
+  @Tag("explain:inbox:offline")
   void aMessageIsStoredForAnAbsentClientUnlessItsQoSIsZero() {
     try (var client = durable("absent")) {
       client.subscribe("absent/one", 1);
@@ -279,6 +283,7 @@ class ExplainIT {
   }
 
   @Test
+  @Tag("explain:inbox:oldest")
   void aFullInboxDropsTheOldest() {
     absent("full", "full");
     for (int i = 1; i <= 3; i++) publish("full", Integer.toString(i));
@@ -291,6 +296,8 @@ class ExplainIT {
 
   @ParameterizedTest
   @CsvSource({"drop-newest, this message is dropped, 0", "reject, the message is stored nowhere, 151"})
+  @Tag("explain:inbox:newest")
+  @Tag("explain:inbox:rejected")
   void aFullInboxTakesNothingMore(String overflow, String sentence, int reason) {
     try (TestBroker other = brokerOn(overflow, Map.of("dunlin.inbox.messages-max", "1", "dunlin.inbox.overflow", overflow));
         ApiCalls asked = ApiCalls.of(directory.resolve(overflow));
@@ -308,6 +315,7 @@ class ExplainIT {
   }
 
   @Test
+  @Tag("explain:session:queue-full")
   void aMessageWaitsBehindOthersUntilTheQueueIsFull() {
     try (var client = RawClient.connected(broker.port(), Connect.of("slow").expiry(0).receiveMaximum(1))) {
       client.subscribe("slow", 1);
