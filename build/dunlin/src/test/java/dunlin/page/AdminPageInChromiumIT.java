@@ -339,7 +339,8 @@ class AdminPageInChromiumIT extends PageOfBroker {
     assertThat(js("['header', 'nav', 'main'].every(name => document.querySelector(name))")).isEqualTo("true");
     for (String hash :
         List.of(
-            "overview", "clients", "sessions", "topics", "retained", "messages", "explain", "traces", "users", "roles", "bans", "cluster", "listeners", "settings", "loggers")) {
+            "overview", "clients", "sessions", "topics", "retained", "messages", "explain", "traces", "top", "users", "roles", "bans", "blocks", "cluster", "doctor", "listeners", "settings",
+            "loggers")) {
       js("location.hash = '#/" + hash + "'");
       await(hash, () -> js("document.querySelector('[aria-current=page]').getAttribute('href')").equals("#/" + hash));
       await(hash, () -> js("document.getElementById('view').childElementCount").compareTo("0") > 0);

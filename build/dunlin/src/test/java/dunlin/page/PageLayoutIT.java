@@ -44,7 +44,7 @@ class PageLayoutIT extends PageOfBroker {
           window(width, 800);
           for (String hash :
               List.of(
-                  "overview", "clients", "clients/" + longName + "/default", "sessions", "sessions/durable-" + longName + "/default", "topics", "retained", "messages",
+                  "overview", "doctor", "top", "blocks", "clients", "clients/" + longName + "/default", "sessions", "sessions/durable-" + longName + "/default", "topics", "retained", "messages",
                   "explain/" + longName + "/default", "traces", "traces/" + trace, "cluster", "listeners", "settings")) {
             js("location.hash = '#/" + hash + "'");
             await(hash, () -> js("document.getElementById('view').childElementCount").compareTo("0") > 0 && js("document.querySelectorAll('#view tbody tr').length > 0 || !'" + hash + "'.match(/^(clients|sessions|topics|retained|traces)/)").equals("true"));

@@ -2,8 +2,10 @@
 
 import {bans, roles, users} from "./access.js";
 import {credentials, get, whenSignedOut} from "./api.js";
+import {blocks} from "./blocks.js";
 import {clients} from "./clients.js";
 import {cluster} from "./cluster.js";
+import {doctor} from "./doctor.js";
 import {at, complain, make, put, say} from "./dom.js";
 import {explain} from "./explain.js";
 import {askForCredentials, signIn, whenCredentialsAreGiven} from "./login.js";
@@ -12,6 +14,7 @@ import {listeners, loggers, settings} from "./node.js";
 import {overview} from "./overview.js";
 import {retained} from "./retained.js";
 import {sessions} from "./sessions.js";
+import {top} from "./top.js";
 import {topics} from "./topics.js";
 import {traces} from "./traces.js";
 
@@ -24,10 +27,13 @@ const VIEWS = {
   messages: ["Messages", messages],
   explain: ["Explain", explain],
   traces: ["Traces", traces],
+  top: ["Top", top],
   users: ["Users", users],
   roles: ["Roles", roles],
   bans: ["Bans", bans],
+  blocks: ["Blocks", blocks],
   cluster: ["Cluster", cluster],
+  doctor: ["Doctor", doctor],
   listeners: ["Listeners", listeners],
   settings: ["Settings", settings],
   loggers: ["Log levels", loggers],

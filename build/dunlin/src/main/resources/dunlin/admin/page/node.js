@@ -3,7 +3,12 @@
 import {call, get, mayDo, segment} from "./api.js";
 import {ask, button, complain, form, labelled, make, put, say, section, textField} from "./dom.js";
 import {local} from "./listing.js";
-import {number} from "./text.js";
+import {moment, number} from "./text.js";
+
+const DAY_MILLIS = 86400000;
+
+// From here on a certificate is to be replaced, as in DunlinCertificateExpires.
+const DAYS_LEFT_MIN = 14;
 
 const LEVELS = ["INHERITED", "OFF", "ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
 
@@ -40,6 +45,12 @@ function draining(role, signal) {
   return section("Drain", state, begin, make("p", {}, stopping), make("p", {class: "soft"}, needed));
 }
 
+function expires(at) {
+  const days = Math.floor((new Date(at) - Date.now()) / DAY_MILLIS);
+  const left = days < 0 ? "it has expired" : "in " + number(days) + (days === 1 ? " day" : " days");
+  return make("span", {class: days < DAYS_LEFT_MIN ? "bad" : undefined}, moment(at) + ", " + left);
+}
+
 export function listeners({root, role, signal}) {
   const refused = row => Object.entries(row.refused).filter(([, count]) => count > 0).map(([reason, count]) => reason + ": " + number(count)).join(", ") || "none";
   const act = (row, title, action) => button(title, () => change(row, action).catch(complain), {"aria-label": title + " " + row.name, class: action === "close" ? "grave" : ""});
@@ -56,7 +67,7 @@ export function listeners({root, role, signal}) {
       {title: "accepts", value: row => row.accepting ? make("span", {class: "good"}, "yes") : make("span", {class: "bad"}, "no")},
       {title: "connections", numeric: true, value: row => number(row.connections)},
       {title: "refused before MQTT", value: refused},
-      {title: "certificate expires", value: row => row.certificateExpiry || "–"},
+      {title: "certificate expires", value: row => row.certificateExpiry ? expires(row.certificateExpiry) : "–"},
       ...mayDo(role, "operator") ? [{title: "change", value: row => row.accepting ? act(row, "Close", "close") : act(row, "Open", "open")}] : [],
     ],
   });
