@@ -1,0 +1,102 @@
+package dunlin.inbox.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.management.ThreadMXBean;
+import dunlin.inbox.Connections;
+import dunlin.inbox.InboxSettings;
+import dunlin.inbox.SessionsMXBean.SessionRow;
+import dunlin.inbox.operate.SessionOperations;
+import dunlin.inbox.operate.SessionPart;
+import dunlin.inbox.range.RangeHarness;
+import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.state.RangeState;
+import dunlin.inbox.state.SessionState;
+import dunlin.store.Completion;
+import dunlin.store.Range;
+import dunlin.store.RangeReader;
+import java.lang.management.ManagementFactory;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** A listing of many sessions by pages: beside the sessions themselves, a page takes as much memory for a million as for a few. */
+class MillionSessionsTest {
+  private static final String TENANT = "default";
+  private static final int MANY = 1_000_000;
+  private static final int FEW = 10_000;
+  private static final int PAGE = 1_000;
+
+  /** Twice what the rows of a page, their order and their texts need. */
+  private static final long PAGE_BYTES_MAX = 1 << 20;
+
+  private static final int PAGES = 5;
+
+  /** A listing reads no rows and proposes nothing. */
+  private record Unused() implements Range<Object, Object> {
+    @Override
+    public boolean propose(Object command, Completion<Object> completion) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public boolean whenRoom(Runnable caller) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public RangeReader reader() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Executor readers() {
+      throw new UnsupportedOperationException();
+    }
+  }
+
+  private static String clientId(int number) {
+    return "meter-%07d".formatted(number);
+  }
+
+  private static SessionOperations with(int sessions, Connections unused) {
+    var state = new RangeState(RangeHarness.INTERVAL);
+    for (int i = 0; i < sessions; i++) {
+      var key = new SessionKey(TENANT, clientId(i));
+      state.sessions.put(key, new SessionState(key, "", i + 1L));
+    }
+    return new SessionOperations(
+        List.of(new SessionPart(state, new Unused())), (_, _) -> CompletableFuture.completedFuture(false), unused, InstantSource.system());
+  }
+
+  /** Reads pages that are spread over all sessions; answers the most bytes that one of them has allocated. */
+  private static long readsPages(SessionOperations operations, int sessions) {
+    var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long most = 0;
+    for (int first = 0; first < sessions; first += sessions / PAGES) {
+      String after = first == 0 ? "" : clientId(first - 1);
+      long before = threads.getCurrentThreadAllocatedBytes();
+      List<SessionRow> page = operations.list(TENANT, "", after, Math.min(PAGE, sessions / PAGES));
+      most = Math.max(most, threads.getCurrentThreadAllocatedBytes() - before);
+      int end = first + Math.min(PAGE, sessions / PAGES);
+      assertThat(page).extracting(SessionRow::clientId).isEqualTo(IntStream.range(first, end).mapToObj(MillionSessionsTest::clientId).toList());
+    }
+    return most;
+  }
+
+  @Test
+  void aPageOfAMillionSessionsTakesAsMuchMemoryAsOneOfTenThousand() throws Exception {
+    try (var node = new InboxNode(null, InboxSettings.defaults())) {
+      SessionOperations few = with(FEW, node);
+      SessionOperations many = with(MANY, node);
+      readsPages(few, FEW); // loads classes
+
+      assertThat(readsPages(few, FEW)).isPositive().isLessThan(PAGE_BYTES_MAX);
+      assertThat(readsPages(many, MANY)).isLessThan(PAGE_BYTES_MAX);
+      assertThat(many.getSessions()).isEqualTo(MANY);
+    }
+  }
+}
