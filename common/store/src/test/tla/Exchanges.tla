@@ -18,7 +18,8 @@ CONSTANTS
   Remembers,     \* FALSE: a mutant whose other ranges do not remember the exchange
   ForgetsFirst,  \* FALSE: a mutant that releases an exchange before the other ranges have forgotten it
   Late,          \* TRUE: what was on its way to another range at a crash may arrive at any later time
-  ChecksEpoch    \* TRUE: another range refuses what comes from an earlier connection than it has heard of
+  ChecksEpoch,   \* TRUE: another range refuses messages from an earlier connection than it has heard of
+  ChecksForgets  \* TRUE: it refuses commands to forget from such a connection, too
 
 VARIABLES
   message,     \* the message that the client sends or releases; MessageMax + 1 when it is done
@@ -30,7 +31,7 @@ VARIABLES
   stored,      \* how often each range has stored each message
   remembered,  \* of each other range: whether it remembers the exchange
   heard,       \* of each other range: the latest connection that it has heard of
-  late         \* what may arrive late: to which range, which message, of which connection
+  late         \* what may arrive late: to which range, which message or command to forget, of which connection
 
 vars == <<message, releasing, epoch, doing, left, recorded, stored, remembered, heard, late>>
 
@@ -100,10 +101,16 @@ Release ==
   /\ left' = Others
   /\ UNCHANGED <<message, releasing, epoch, recorded, stored, remembered, heard, late>>
 
+(* What another range does with a command to forget of a connection. *)
+Forgets(r, of) ==
+  IF ChecksForgets /\ of < heard[r]
+  THEN UNCHANGED <<remembered, heard>>
+  ELSE /\ remembered' = [remembered EXCEPT ![r] = FALSE]
+       /\ heard' = [heard EXCEPT ![r] = Max(@, of)]
+
 Forget(r) ==
   /\ doing \in {"forgetting", "released"} /\ r \in left
-  /\ remembered' = [remembered EXCEPT ![r] = FALSE]
-  /\ heard' = [heard EXCEPT ![r] = Max(@, epoch)]
+  /\ Forgets(r, epoch)
   /\ left' = left \ {r}
   /\ UNCHANGED <<message, releasing, epoch, doing, recorded, stored, late>>
 
@@ -123,17 +130,24 @@ Complete ==
   /\ left' = {}
   /\ UNCHANGED <<epoch, recorded, stored, remembered, heard, late>>
 
-(* Whatever was sent in this connection may still be on its way, also what has arrived: somebody may have sent it twice. *)
+(* Whatever was sent in this connection may still be on its way, also what has arrived: it may have been sent twice. *)
+OnItsWay ==
+  IF doing = "appending" THEN {[to |-> r, message |-> message, epoch |-> epoch] : r \in Others}
+  ELSE IF doing = "forgetting" THEN {[to |-> r, message |-> 0, epoch |-> epoch] : r \in Others}
+  ELSE {}
+
 Crash ==
   /\ epoch <= CrashMax
   /\ epoch' = epoch + 1
   /\ doing' = "nothing"
   /\ left' = {}
-  /\ late' = IF Late /\ doing = "appending" THEN late \cup {[to |-> r, message |-> message, epoch |-> epoch] : r \in Others} ELSE late
+  /\ late' = IF Late THEN late \cup OnItsWay ELSE late
   /\ UNCHANGED <<message, releasing, recorded, stored, remembered, heard>>
 
 ArrivesLate(one) ==
-  /\ Arrives(one.to, one.message, one.epoch)
+  /\ IF one.message = 0
+     THEN Forgets(one.to, one.epoch) /\ UNCHANGED stored
+     ELSE Arrives(one.to, one.message, one.epoch)
   /\ late' = late \ {one}
   /\ UNCHANGED <<message, releasing, epoch, doing, left, recorded>>
 

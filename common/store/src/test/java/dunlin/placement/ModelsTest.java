@@ -36,7 +36,8 @@ class ModelsTest {
     "Exchanges, Exchanges, RecordsLast, AtLeastOnce",
     "Exchanges, Exchanges, Remembers, AtMostOnce",
     "Exchanges, Exchanges, ForgetsFirst, AtLeastOnce",
-    "Exchanges, ExchangesLate, ChecksEpoch, AtMostOnce"
+    "Exchanges, ExchangesLate, ChecksEpoch, AtMostOnce",
+    "Exchanges, ExchangesLate, ChecksForgets, AtMostOnce"
   })
   void aRuleThatIsLeftOutIsFound(String model, String configured, String rule, String invariant) throws Exception {
     String config = config(configured);

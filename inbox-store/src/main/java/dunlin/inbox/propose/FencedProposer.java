@@ -42,7 +42,7 @@ final class FencedProposer implements ProposalLine.Proposer<SessionCommand, Sess
   private static long fence(SessionCommand command) {
     return switch (command) {
       case Append append -> append.fence();
-      case AppendOfExchange(_, _, var append) -> append.fence();
+      case AppendOfExchange append -> append.append().fence();
       default -> 0;
     };
   }

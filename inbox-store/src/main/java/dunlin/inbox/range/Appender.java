@@ -116,12 +116,13 @@ final class Appender {
     return rejects && !everywhere ? new Outcome.Full() : new Outcome.Done();
   }
 
-  /** Appends the message of an exchange of another range's session, unless it was stored before. */
+  /** Appends the message of an exchange of another range's session, unless it was stored before or comes late. */
   Outcome appendOfExchange(Change change, AppendOfExchange command) {
     var message = command.append().message();
     var publisher = new SessionKey(message.tenant(), message.publisher().clientId());
+    if (state.foreignExchanges.isLate(publisher, command.epoch())) return new Outcome.Stale();
+    state.foreignExchanges.hear(change.out(), state.interval, publisher, command.birth(), command.epoch());
     if (state.foreignExchanges.has(publisher, command.birth(), command.packetId())) return new Outcome.Done();
-    if (state.foreignExchanges.hasLater(publisher, command.birth())) return new Outcome.Stale();
     var outcome = append(change, command.append());
     if (outcome instanceof Outcome.Done) {
       state.foreignExchanges.add(change.out(), state.interval, publisher, command.birth(), command.packetId());

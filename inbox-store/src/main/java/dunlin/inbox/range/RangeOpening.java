@@ -112,7 +112,9 @@ final class RangeOpening {
       case SessionKeys.FOREIGN_EXCHANGE -> {
         var parsed = Parsed.of(key);
         long birth = parsed.rest().getLong();
-        state.foreignExchanges.restore(sessionKey(parsed), birth, Short.toUnsignedInt(parsed.rest().getShort()));
+        int packetId = Short.toUnsignedInt(parsed.rest().getShort());
+        if (packetId == 0) state.foreignExchanges.restoreEpoch(sessionKey(parsed), birth, value);
+        else state.foreignExchanges.restore(sessionKey(parsed), birth, packetId);
       }
       default -> throw new IllegalStateException("row in unknown space " + space);
     }

@@ -22,6 +22,7 @@ import dunlin.inbox.rows.SessionCommand.DrainGroup;
 import dunlin.inbox.rows.SessionCommand.EndGroup;
 import dunlin.inbox.rows.SessionCommand.EndTransfer;
 import dunlin.inbox.rows.SessionCommand.ForgetExchange;
+import dunlin.inbox.rows.SessionCommand.ForgetPublishers;
 import dunlin.inbox.rows.SessionCommand.ForgetTransfer;
 import dunlin.inbox.rows.SessionCommand.FrontendGone;
 import dunlin.inbox.rows.SessionCommand.Received;
@@ -148,7 +149,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
       case Connect(var now, _) -> now;
       case Disconnect(var now, _, _, _, _) -> now;
       case Append(var now, _, _, _, _, _, _) -> now;
-      case AppendOfExchange(_, _, var append) -> append.now();
+      case AppendOfExchange append -> append.append().now();
       case AppendTo(var now, _, _, _, _) -> now;
       case AppendToGroup(var now, _, _) -> now;
       case Tick(var now, _, _) -> now;
@@ -161,7 +162,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
       case EndTransfer(var now, _, _, _) -> now;
       case Beside beside -> now(beside.command());
       case Configure _, Subscribe _, Unsubscribe _, Acknowledge _, Received _, Released _, Delivered _, WillPublished _ -> 0;
-      case ForgetExchange _, ForgetTransfer _, EndGroup _ -> 0;
+      case ForgetExchange _, ForgetPublishers _, ForgetTransfer _, EndGroup _ -> 0;
     };
   }
 
@@ -182,8 +183,13 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
       case AppendOfExchange append -> appender.appendOfExchange(change, append);
       case ForgetExchange forget -> {
         var session = new SessionKey(forget.tenant(), forget.clientId());
-        if (forget.packetId() == 0) state.foreignExchanges.removeAll(change.out(), state.interval, session, forget.birth());
-        else state.foreignExchanges.remove(change.out(), state.interval, session, forget.birth(), forget.packetId());
+        if (state.foreignExchanges.isLate(session, forget.epoch())) yield STALE;
+        state.foreignExchanges.hear(change.out(), state.interval, session, forget.birth(), forget.epoch());
+        state.foreignExchanges.remove(change.out(), state.interval, session, forget.birth(), forget.packetId());
+        yield DONE;
+      }
+      case ForgetPublishers(var over) -> {
+        for (var each : over) state.foreignExchanges.remove(change.out(), state.interval, each);
         yield DONE;
       }
       case AppendTo append -> owned(append.session(), session -> appender.appendTo(change, session, append));

@@ -1,29 +1,68 @@
 package dunlin.inbox.rows;
 
 import dunlin.store.RangeWriter;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BiConsumer;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiPredicate;
 
 /**
- * QoS 2 exchanges of sessions in other ranges whose messages are stored in this range. A repeated PUBLISH of such an
- * exchange is not stored again. The key includes the session's birth, so that a later session of the same client does
- * not find the exchanges of an earlier one.
+ * What a range knows of sessions in other ranges that publish with QoS 2: the exchanges whose messages are stored here, and of each session the latest epoch
+ * of which anything came. A repeated PUBLISH of such an exchange is not stored again, and what comes late from an earlier connection is refused. The key
+ * includes the session's birth, so that a later session of the same client does not find the exchanges of an earlier one.
  */
 public final class ForeignExchanges {
   /*
-   * Owner: the applying thread; any thread may read.
-   * Bounds: the open exchanges of clients, at most one for each packet identifier of a client. One session for each
-   * client: the exchanges of an earlier session are removed when a later one sends its first, or when the earlier
-   * session is found to have ended.
-   * Failure: every exchange is a row, so all replicas know the same.
+   * Owner: the applying thread; any thread may read. lookForOver() belongs to the timer thread of the range's leader.
+   * Bounds: one entry for each publisher of another range that has sent something for this range lately. Its open exchanges are at most one for each
+   *   packet identifier. An entry is removed when a later session of the client sends its first message, when its session has ended, and when it has no
+   *   open exchange and its epoch is old enough that nothing of an earlier one can be on its way.
+   * Failure: exchanges and epochs are rows, so all replicas know the same.
    */
   private static final byte[] ROW = {1};
 
   private final Map<SessionKey, Held> sessions = new ConcurrentHashMap<>();
 
-  private record Held(long birth, Set<Integer> packetIds) {}
+  /** Number of sessions with an exchange. */
+  private final AtomicInteger open = new AtomicInteger();
+
+  private static final class Held {
+    private final long birth;
+    private final Set<Integer> packetIds = ConcurrentHashMap.newKeySet(4);
+    private volatile long epoch; // written by the applying thread
+
+    // How lookForOver() has found it so far; used by the timer thread only.
+    private long foundEpoch;
+    private boolean foundEnded;
+    private int looks;
+
+    Held(long birth) {
+      this.birth = birth;
+      epoch = birth;
+    }
+
+    /** Answers how often it was found like this, one time after the other. */
+    int found(boolean ended) {
+      long now = epoch;
+      if (now == foundEpoch && ended == foundEnded) return ++looks;
+      foundEpoch = now;
+      foundEnded = ended;
+      looks = 0;
+      return 0;
+    }
+  }
+
+  /**
+   * A session of another range of which nothing more has to be known.
+   *
+   * @param epoch the latest that is known of it
+   * @param ended whether it has ended; if not, it has no open exchange
+   */
+  public record Over(SessionKey session, long birth, long epoch, boolean ended) {}
 
   /** Whether the message of an exchange is stored here. */
   public boolean has(SessionKey session, long birth, int packetId) {
@@ -31,52 +70,105 @@ public final class ForeignExchanges {
     return held != null && held.birth == birth && held.packetIds.contains(packetId);
   }
 
-  /** Whether a later session of the same client has exchanges here. */
-  public boolean hasLater(SessionKey session, long birth) {
+  /** Whether something has come from a later connection of the same client, so that what comes with this epoch comes late. */
+  public boolean isLate(SessionKey session, long epoch) {
     var held = sessions.get(session);
-    return held != null && held.birth > birth;
+    return held != null && held.epoch > epoch;
   }
 
-  public void add(RangeWriter out, ShardInterval interval, SessionKey session, long birth, int packetId) {
+  /** Notes that something has come with this epoch, which is not late. */
+  public void hear(RangeWriter out, ShardInterval interval, SessionKey session, long birth, long epoch) {
     var held = sessions.get(session);
-    if (held != null && held.birth != birth) removeAll(out, interval, session, held.birth);
+    if (held != null && held.birth != birth) {
+      remove(out, interval, session, held);
+      held = null;
+    }
+    boolean known = held != null;
+    if (held == null) held = new Held(birth);
+    if (known && held.epoch == epoch) return;
+    held.epoch = epoch;
+    if (!known) sessions.put(session, held);
+    out.put(SessionKeys.foreignEpoch(interval.homeOf(session), session, birth), ByteBuffer.allocate(Long.BYTES).putLong(epoch).array());
+  }
+
+  /** Adds an exchange of a connection that was {@linkplain #hear heard} of. */
+  public void add(RangeWriter out, ShardInterval interval, SessionKey session, long birth, int packetId) {
     restore(session, birth, packetId);
     out.put(SessionKeys.foreignExchange(interval.homeOf(session), session, birth, packetId), ROW);
   }
 
   /** Restores an exchange from its row. */
   public void restore(SessionKey session, long birth, int packetId) {
-    sessions.computeIfAbsent(session, _ -> new Held(birth, ConcurrentHashMap.newKeySet(4))).packetIds.add(packetId);
+    var held = held(session, birth);
+    if (held.packetIds.isEmpty()) open.incrementAndGet();
+    held.packetIds.add(packetId);
   }
 
+  /** Restores the latest epoch of a session from its row. */
+  public void restoreEpoch(SessionKey session, long birth, byte[] value) {
+    if (value.length != Long.BYTES) throw new IllegalStateException("an epoch of " + value.length + " bytes");
+    held(session, birth).epoch = ByteBuffer.wrap(value).getLong();
+  }
+
+  private Held held(SessionKey session, long birth) {
+    var held = sessions.computeIfAbsent(session, _ -> new Held(birth));
+    if (held.birth != birth) throw new IllegalStateException("two sessions of " + session + " in another range: " + held.birth + " and " + birth);
+    return held;
+  }
+
+  /** Removes an exchange that its publisher has released. */
   public void remove(RangeWriter out, ShardInterval interval, SessionKey session, long birth, int packetId) {
-    if (!has(session, birth, packetId)) return;
     var held = sessions.get(session);
-    if (held == null) return;
-    held.packetIds.remove(packetId);
-    if (held.packetIds.isEmpty()) sessions.remove(session);
+    if (held == null || held.birth != birth || !held.packetIds.remove(packetId)) return;
+    if (held.packetIds.isEmpty()) open.decrementAndGet();
     out.delete(SessionKeys.foreignExchange(interval.homeOf(session), session, birth, packetId));
   }
 
-  /** Removes all exchanges of a session that has ended. */
-  public void removeAll(RangeWriter out, ShardInterval interval, SessionKey session, long birth) {
-    var held = sessions.get(session);
-    if (held == null || held.birth != birth) return;
+  /** Removes all that is known of a session, unless more has come since it was found to be over. */
+  public void remove(RangeWriter out, ShardInterval interval, Over over) {
+    var held = sessions.get(over.session());
+    if (held == null || held.birth != over.birth() || held.epoch != over.epoch()) return;
+    if (over.ended() || held.packetIds.isEmpty()) remove(out, interval, over.session(), held);
+  }
+
+  private void remove(RangeWriter out, ShardInterval interval, SessionKey session, Held held) {
+    int shard = interval.homeOf(session);
     sessions.remove(session);
-    for (int packetId : held.packetIds) out.delete(SessionKeys.foreignExchange(interval.homeOf(session), session, birth, packetId));
+    if (!held.packetIds.isEmpty()) open.decrementAndGet();
+    for (int packetId : held.packetIds) out.delete(SessionKeys.foreignExchange(shard, session, held.birth, packetId));
+    out.delete(SessionKeys.foreignEpoch(shard, session, held.birth));
   }
 
-  /** Visits the sessions and their births; any thread. */
-  public void forEach(BiConsumer<SessionKey, Long> visitor) {
-    sessions.forEach((session, held) -> visitor.accept(session, held.birth));
+  /**
+   * Looks at all sessions and answers some that are over: those that have ended, and those without an open exchange. On the timer thread.
+   *
+   * @param lives whether a session with this birth exists
+   * @param looks how often a session must have been found like this before, without a change in between
+   * @param max the most to answer
+   */
+  public List<Over> lookForOver(BiPredicate<SessionKey, Long> lives, int looks, int max) {
+    var over = new ArrayList<Over>();
+    sessions.forEach(
+        (session, held) -> {
+          boolean ended = !lives.test(session, held.birth);
+          boolean longEnough = held.found(ended) >= looks;
+          if (longEnough && over.size() < max && (ended || held.packetIds.isEmpty())) over.add(new Over(session, held.birth, held.foundEpoch, ended));
+        });
+    return over;
   }
 
-  /** How many sessions there are. */
+  /** How many sessions have an open exchange here. */
+  public int open() {
+    return open.get();
+  }
+
+  /** How many sessions there are of which an epoch is known. */
   public int size() {
     return sessions.size();
   }
 
   public void clear() {
     sessions.clear();
+    open.set(0);
   }
 }

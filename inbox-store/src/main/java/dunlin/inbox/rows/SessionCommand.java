@@ -55,12 +55,13 @@ public sealed interface SessionCommand {
 
   /**
    * Appends the message of a QoS 2 exchange whose session is in another range. It is stored once, however often it
-   * arrives, until the exchange is forgotten.
+   * arrives, until the exchange is forgotten. It is refused when something of a later epoch has come before it.
    *
    * @param birth of the session
+   * @param epoch of the session's connection that the message came over
    * @param append the message; it must not record an exchange itself
    */
-  record AppendOfExchange(long birth, int packetId, Append append) implements SessionCommand {
+  record AppendOfExchange(long birth, long epoch, int packetId, Append append) implements SessionCommand {
     public AppendOfExchange {
       checkPacketId(packetId);
       if (append.exchange() != null) throw new IllegalArgumentException("an exchange that is recorded in two ranges");
@@ -68,13 +69,21 @@ public sealed interface SessionCommand {
   }
 
   /**
-   * Forgets an exchange of a session in another range, or all exchanges of such a session when it has ended.
+   * Forgets an exchange of a session in another range. It is refused when something of a later epoch has come before it.
    *
-   * @param packetId 0 for all
+   * @param birth of the session
+   * @param epoch of the session's connection that releases the exchange
    */
-  record ForgetExchange(String tenant, String clientId, long birth, int packetId) implements SessionCommand {
+  record ForgetExchange(String tenant, String clientId, long birth, long epoch, int packetId) implements SessionCommand {
     public ForgetExchange {
-      if (packetId != 0) checkPacketId(packetId);
+      checkPacketId(packetId);
+    }
+  }
+
+  /** Forgets sessions in other ranges with their exchanges, but for those of which something has come since they were found to be over. */
+  record ForgetPublishers(List<ForeignExchanges.Over> over) implements SessionCommand {
+    public ForgetPublishers {
+      over = List.copyOf(over);
     }
   }
 

@@ -33,6 +33,7 @@ import dunlin.inbox.rows.SessionCommand.DrainGroup;
 import dunlin.inbox.rows.SessionCommand.EndGroup;
 import dunlin.inbox.rows.SessionCommand.EndTransfer;
 import dunlin.inbox.rows.SessionCommand.ForgetExchange;
+import dunlin.inbox.rows.SessionCommand.ForgetPublishers;
 import dunlin.inbox.rows.SessionCommand.ForgetTransfer;
 import dunlin.inbox.rows.SessionCommand.FrontendGone;
 import dunlin.inbox.rows.SessionCommand.Received;
@@ -73,8 +74,9 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int APPEND_FENCED = 19;
   private static final int REMOVE = 20;
   private static final int BESIDE = 21;
-  private static final int APPEND_OF_EXCHANGE = 22;
-  private static final int FORGET_EXCHANGE = 23;
+  private static final int APPEND_OF_EXCHANGE = 30; // kinds 22 and 23 had no epoch
+  private static final int FORGET_EXCHANGE = 31;
+  private static final int FORGET_PUBLISHERS = 32;
   private static final int BEGIN_TRANSFER = 24;
   private static final int ACCEPT_TRANSFER = 25;
   private static final int END_TRANSFER = 26;
@@ -94,7 +96,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case Configure _, Subscribe _ -> CommandKind.CALL;
       case Connect _, Disconnect _, Unsubscribe _ -> CommandKind.RELEASE;
       case Acknowledge _, Received _, Released _, Delivered _, WillPublished _ -> CommandKind.RELEASE;
-      case Tick _, FrontendGone _, ConnectionGone _, Remove _, DrainGroup _, ForgetExchange _ -> CommandKind.RELEASE;
+      case Tick _, FrontendGone _, ConnectionGone _, Remove _, DrainGroup _, ForgetExchange _, ForgetPublishers _ -> CommandKind.RELEASE;
       case BeginTransfer _, EndTransfer _, ForgetTransfer _, EndGroup _ -> CommandKind.RELEASE;
       case Beside beside -> kind(beside.command());
     };
@@ -155,18 +157,24 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         out.number(handed);
       }
       case Append append -> writeAppend(out, append);
-      case AppendOfExchange(var birth, var packetId, var append) -> {
+      case AppendOfExchange(var birth, var epoch, var packetId, var append) -> {
         out.octet(APPEND_OF_EXCHANGE);
         out.number(birth);
+        out.number(epoch);
         out.number(packetId);
         writeAppend(out, append);
       }
-      case ForgetExchange(var tenant, var clientId, var birth, var packetId) -> {
+      case ForgetExchange(var tenant, var clientId, var birth, var epoch, var packetId) -> {
         out.octet(FORGET_EXCHANGE);
         out.text(tenant);
         out.text(clientId);
         out.number(birth);
+        out.number(epoch);
         out.number(packetId);
+      }
+      case ForgetPublishers(var over) -> {
+        out.octet(FORGET_PUBLISHERS);
+        out.list(over, SessionCommandCodec::writeOver);
       }
       case AppendTo(var now, var session, var options, var from, var retained) -> {
         out.octet(APPEND_TO);
@@ -292,6 +300,18 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
     return new GroupKey(in.text(), readFilter(in));
   }
 
+  private static void writeOver(FieldWriter out, ForeignExchanges.Over over) {
+    out.text(over.session().tenant());
+    out.text(over.session().clientId());
+    out.number(over.birth());
+    out.number(over.epoch());
+    out.flag(over.ended());
+  }
+
+  private static ForeignExchanges.Over readOver(FieldReader in) {
+    return new ForeignExchanges.Over(new SessionKey(in.text(), in.text()), in.number(), in.number(), in.flag());
+  }
+
   private static void writeAppend(FieldWriter out, Append append) {
     var exchange = append.exchange();
     long fence = append.fence();
@@ -323,8 +343,9 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case UNSUBSCRIBE -> new Unsubscribe(readSession(in), in.list(SessionFields::readFilter));
       case DISCONNECT -> new Disconnect(in.number(), readSession(in), in.flag(), in.number(), in.number());
       case APPEND, APPEND_ONCE, APPEND_FENCED -> readAppend(in, kind);
-      case APPEND_OF_EXCHANGE -> new AppendOfExchange(in.number(), readPacketId(in), readAppendWithoutExchange(in));
-      case FORGET_EXCHANGE -> new ForgetExchange(in.text(), in.text(), in.number(), readPacketIdOrNone(in));
+      case APPEND_OF_EXCHANGE -> new AppendOfExchange(in.number(), in.number(), readPacketId(in), readAppendWithoutExchange(in));
+      case FORGET_EXCHANGE -> new ForgetExchange(in.text(), in.text(), in.number(), in.number(), readPacketId(in));
+      case FORGET_PUBLISHERS -> new ForgetPublishers(in.list(SessionCommandCodec::readOver));
       case APPEND_TO ->
           new AppendTo(in.number(), readSession(in), readOptions(in), in.number(), in.list(SessionFields::readPublication));
       case APPEND_TO_GROUP -> new AppendToGroup(in.number(), readFilter(in), readPublication(in));
@@ -369,12 +390,6 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
     var append = readAppend(in, kind);
     if (append.exchange() != null) throw new IllegalStateException("an exchange that is recorded in two ranges");
     return append;
-  }
-
-  private static int readPacketIdOrNone(FieldReader in) {
-    int packetId = in.count();
-    if (packetId > 65_535) throw new IllegalStateException("packet identifier " + packetId);
-    return packetId;
   }
 
   private static Publication.Exchange readExchange(FieldReader in) {

@@ -29,6 +29,7 @@ import org.jspecify.annotations.Nullable;
  *   tenant 0 s client 0 5 filter             summary of a group's messages that it has not acknowledged
  *   tenant 0 s client 0 6 epoch              will of the connection with that epoch
  *   tenant 0 t client 0 birth sequence       content of a message that only this inbox holds
+ *   tenant 0 x client 0 birth 0              latest epoch of a session of another range that publishes with QoS 2 (no packet identifier is 0)
  *   tenant 0 x client 0 birth packet id.     QoS 2 exchange of a session of another range, whose message is stored in this one
  *   tenant 0 y filter 0 number               transfer of a group's messages that was accepted from another range
  * </pre>
@@ -189,6 +190,11 @@ public final class SessionKeys {
     return named(shard, session.tenant(), FOREIGN_EXCHANGE, session.clientId(), 10).putLong(birth).putShort((short) packetId).array();
   }
 
+  /** The latest epoch of a session in another range; the key that an exchange with packet identifier 0 would have. */
+  public static byte[] foreignEpoch(int shard, SessionKey session, long birth) {
+    return foreignExchange(shard, session, birth, 0);
+  }
+
   /** The summary of a group's messages that a member has not acknowledged. */
   public static byte[] outstanding(int shard, SessionKey session, String filterText) {
     byte[] filter = utf8(filterText);
@@ -293,7 +299,7 @@ public final class SessionKeys {
    * @param name the filter's text or the client identifier
    * @param kind the kind of row of a group or session; 0 for the other spaces
    * @param rest what follows the kind: for a header its birth and sequence, for a foreign exchange its session's birth
-   *     and packet identifier, for a transfer its number
+   *     and packet identifier, or 0 for the session's epoch, for a transfer its number
    */
   public record Parsed(int shard, String tenant, byte space, String name, int kind, ByteBuffer rest) {
     public static Parsed of(byte[] key) {

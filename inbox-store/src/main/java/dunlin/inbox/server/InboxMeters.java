@@ -162,6 +162,10 @@ final class InboxMeters implements AutoCloseable {
     waiting("dunlin.inbox.wills-running", "Wills that are being published, and finished ones that the range has not recorded", wills::running);
     sum(
         "dunlin.inbox.exchanges-foreign", "Publishers with open QoS 2 exchanges whose messages are stored in another range than their session", ranges,
+        range -> range.applied().foreignExchanges.open());
+    sum(
+        "dunlin.inbox.publishers-foreign",
+        "Publishers with QoS 2 and a session in another range of which the latest connection is known, so that messages of earlier ones are refused", ranges,
         range -> range.applied().foreignExchanges.size());
     waiting("dunlin.inbox.exchanges-waiting", "Publishers with QoS 2 messages that wait until other ranges have stored them", exchanges::waiting);
     waiting("dunlin.inbox.hand-overs-waiting", "Groups with waiting messages that members in other ranges may take", handOvers::waiting);

@@ -68,7 +68,11 @@ final class InboxRangeServer {
   private static final long ACK_LINGER_MILLIS = 5;
   private static final long FETCH_AGAIN_MILLIS = 5;
   private static final int FORGET_TURNS = 25;
-  private static final int FORGET_MAX = 64;
+  private static final int FORGET_MAX = 1_000;
+
+  /** All ranges are led by this process, so what is on its way between them ends with it, and nothing comes late. */
+  private static final int LOOKS = 0;
+
   private static final int EXPIRED_WAITING_MAX = 4 * SessionExpirySweep.HEADERS_MAX;
 
   private final ShardInterval interval;
@@ -251,8 +255,9 @@ final class InboxRangeServer {
   }
 
   /** Delivers a message of an exchange of another range's session. It is stored here once, until {@link #forget}. */
-  void deliverOfExchange(Publication message, long birth, int packetId, List<TopicFilter> groups, Acknowledgement acknowledgement) {
-    logged.deliverOfExchange(message, birth, packetId, groups, acknowledgement, () -> mayHoldMore = true);
+  void deliverOfExchange(
+      Publication message, long birth, Publication.Exchange exchange, List<TopicFilter> groups, Acknowledgement acknowledgement) {
+    logged.deliverOfExchange(message, birth, exchange, groups, acknowledgement, () -> mayHoldMore = true);
   }
 
   /** Whether the message of an exchange of another range's session may be stored here. */
@@ -260,12 +265,14 @@ final class InboxRangeServer {
     return mayHoldMore || logic.state().foreignExchanges.has(session, birth, packetId);
   }
 
-  /** Forgets an exchange of another range's session. */
-  CompletableFuture<Void> forget(SessionKey session, long birth, int packetId) {
-    var forgotten = new CompletableFuture<Void>();
-    proposals.call(
-        new SessionCommand.ForgetExchange(session.tenant(), session.clientId(), birth, packetId), forgotten, (_, _) -> forgotten.complete(null));
-    return forgotten;
+  /**
+   * Forgets an exchange of another range's session. Fails with {@link StaleSessionException} if something of a later epoch was heard of.
+   *
+   * @param epoch of the session's connection that releases the exchange
+   */
+  CompletableFuture<Void> forget(SessionKey session, long birth, long epoch, int packetId) {
+    var command = new SessionCommand.ForgetExchange(session.tenant(), session.clientId(), birth, epoch, packetId);
+    return proposals.run(new SessionRef(session.tenant(), session.clientId(), epoch), command);
   }
 
   /** Proposes a command. Calls {@code failed} if it was not accepted or its outcome is unknown. */
@@ -556,22 +563,17 @@ final class InboxRangeServer {
       stale.again();
       // Expired messages that were found before and are not removed yet come first.
       if (acks.waiting() <= EXPIRED_WAITING_MAX) expirySweep.turn(range, now);
-      if (++turns % FORGET_TURNS == 0) forgetEnded();
+      if (++turns % FORGET_TURNS == 0) forgetOver();
       dueWork.turn(now);
     } catch (RuntimeException e) {
       LOG.error("A turn of the timer of a session range failed; the timer continues", e);
     }
   }
 
-  /** Forgets exchanges whose sessions have ended. One whose proposal fails is found again. */
-  private void forgetEnded() {
-    var ended = new ArrayList<SessionCommand.ForgetExchange>();
-    logic.state().foreignExchanges.forEach(
-        (session, birth) -> {
-          if (ended.size() == FORGET_MAX || foreignLives.test(session, birth)) return;
-          ended.add(new SessionCommand.ForgetExchange(session.tenant(), session.clientId(), birth, 0));
-        });
-    for (var each : ended) proposals.now(each, _ -> {}, () -> {});
+  /** Forgets publishers of other ranges that are over. Those whose proposal fails are found again. */
+  private void forgetOver() {
+    var over = logic.state().foreignExchanges.lookForOver(foreignLives, LOOKS, FORGET_MAX);
+    if (!over.isEmpty()) proposals.now(new SessionCommand.ForgetPublishers(over), _ -> {}, () -> {});
   }
 
   /**

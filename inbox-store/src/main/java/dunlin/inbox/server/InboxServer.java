@@ -398,7 +398,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       var groups = matched.groups(i);
       if (groups == null || i == home) continue;
       acknowledgement.expect();
-      ranges.get(i).deliverOfExchange(message, birth, exchange.packetId(), groups, acknowledgement);
+      ranges.get(i).deliverOfExchange(message, birth, exchange, groups, acknowledgement);
     }
   }
 
@@ -504,7 +504,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     if (birth == 0) return home.released(session, packetId);
     var forgetting = new ArrayList<CompletableFuture<Void>>();
     for (var range : ranges) {
-      if (!range.equals(home) && range.mayHold(key, birth, packetId)) forgetting.add(range.forget(key, birth, packetId));
+      if (!range.equals(home) && range.mayHold(key, birth, packetId)) forgetting.add(range.forget(key, birth, session.epoch(), packetId));
     }
     if (forgetting.isEmpty()) return home.released(session, packetId);
     // Once released, the client may use the packet identifier for another message, which no range must take for this

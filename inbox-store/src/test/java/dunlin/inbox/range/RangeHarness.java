@@ -54,7 +54,7 @@ public final class RangeHarness {
 
   private final List<SessionCommand> unwritten = new ArrayList<>();
   boolean crashes;
-  public SessionRange range = new SessionRange(INTERVAL);
+  public SessionRange range;
   Effects effects = new Effects(false);
   private boolean traced;
   public long now = 1_000_000;
@@ -63,10 +63,19 @@ public final class RangeHarness {
   public final Map<InboxDropReason, Integer> dropped = new EnumMap<>(InboxDropReason.class);
   private long connections;
 
+  private final ShardInterval interval;
+
   /** Number of messages dropped from full inboxes that might still have been delivered when a restart forgot them. */
   private long forgotten;
 
   public RangeHarness() {
+    this(INTERVAL);
+  }
+
+  /** One of several ranges. */
+  RangeHarness(ShardInterval interval) {
+    this.interval = interval;
+    range = new SessionRange(interval);
     range.noteWhile(() -> traced);
     range.open(rows);
   }
@@ -91,7 +100,7 @@ public final class RangeHarness {
   /** Crashes and starts again: restores the rows as last written and replays the log from there. */
   void crash() {
     rows = new MemoryRows(written);
-    range = new SessionRange(INTERVAL);
+    range = new SessionRange(interval);
     range.noteWhile(() -> traced);
     range.open(rows);
     for (SessionCommand command : unwritten) range.apply(List.of(command), rows);
@@ -101,7 +110,7 @@ public final class RangeHarness {
   public void reopen() {
     write();
     forgotten += range.state().overtaken.get();
-    range = new SessionRange(INTERVAL);
+    range = new SessionRange(interval);
     range.noteWhile(() -> traced);
     range.open(rows);
   }

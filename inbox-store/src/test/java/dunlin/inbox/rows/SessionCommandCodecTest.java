@@ -65,9 +65,11 @@ final class SessionCommandCodecTest {
         new SessionCommand.Remove(1, "t", "c"),
         new SessionCommand.DrainGroup(1, new GroupKey("t", RangeHarness.filter("$share/g/a")), 4),
         new SessionCommand.AppendOfExchange(
-            Long.MAX_VALUE, 65_535, new SessionCommand.Append(5, message, null, null, List.of(RangeHarness.filter("$share/g/a")), false, 7)),
-        new SessionCommand.ForgetExchange("t", "c", 9, 65_535),
-        new SessionCommand.ForgetExchange("t", "c", 9, 0),
+            1L << 40, Long.MAX_VALUE, 65_535, new SessionCommand.Append(5, message, null, null, List.of(RangeHarness.filter("$share/g/a")), false, 7)),
+        new SessionCommand.ForgetExchange("t", "c", 9, Long.MAX_VALUE, 65_535),
+        new SessionCommand.ForgetPublishers(
+            List.of(new ForeignExchanges.Over(new SessionKey("t", "c"), 9, 10, true), new ForeignExchanges.Over(new SessionKey("t", ""), 0, Long.MAX_VALUE, false))),
+        new SessionCommand.ForgetPublishers(List.of()),
         new SessionCommand.Beside(1, 1L << 40, Long.MAX_VALUE, new SessionCommand.Remove(1, "t", "c")),
         new SessionCommand.Beside(0, 0, 5, new SessionCommand.Append(5, message, null, null, List.of(), true, 0)));
   }
