@@ -21,6 +21,7 @@ import dunlin.broker.loop.Tiers;
 import dunlin.broker.meter.FrontendMeters;
 import dunlin.broker.session.SubscribeRules;
 import dunlin.dist.Delivery;
+import dunlin.inbox.Connections;
 import dunlin.inbox.KeptConnections;
 import dunlin.inbox.WillPublisher;
 import dunlin.model.ReasonCode;
@@ -233,8 +234,13 @@ public final class Frontend implements AutoCloseable {
   }
 
   /** What the session tier pushes to and ends. */
-  public KeptConnections connections() {
+  public Connections connections() {
     return reception;
+  }
+
+  /** What the leader of one range of sessions pushes to, ends and compares. */
+  public KeptConnections connections(int range) {
+    return reception.of(range);
   }
 
   /** Publishes the wills of sessions, once the frontend is open. */
@@ -297,17 +303,19 @@ public final class Frontend implements AutoCloseable {
 
   // ---------------------------------------------------------------------------------------------------- for the session tier
 
-  /** Which life of this frontend new connections belong to; rises with each process and each {@link #sessionTierLost}. */
-  public long life() {
-    return reception.life();
+  /**
+   * Which life of this frontend new connections to sessions of a range belong to; rises with each process and each {@link #sessionTierLost}. Once it is open.
+   */
+  public long life(int range) {
+    return reception.life(range);
   }
 
   /**
-   * The session tier treats all connections of the present life as lost, or will: ends them, with 0x89, and begins a new life. Any thread; once it
-   * is open.
+   * The session tier treats all connections of the present life to sessions of a range as lost, or will: ends them, with 0x89, and begins a new life for that
+   * range. Any thread, one at a time for each range; once it is open.
    */
-  public long sessionTierLost() {
-    return reception.sessionTierLost();
+  public long sessionTierLost(int range) {
+    return reception.sessionTierLost(range);
   }
 
   // ------------------------------------------------------------------------------------------------------------ for what is beside it

@@ -469,6 +469,17 @@ public final class OpenFrontend implements AutoCloseable {
     /** Those of them whose messages may not be delivered. */
     public volatile List<OpenExchange> open = List.of();
 
+    /** Two ranges: the second one has the sessions of clients whose identifiers begin with a capital letter. */
+    @Override
+    public List<InboxClient> ranges() {
+      return List.of(this, this);
+    }
+
+    @Override
+    public int rangeOf(String tenant, String clientId) {
+      return !clientId.isEmpty() && Character.isUpperCase(clientId.charAt(0)) ? 1 : 0;
+    }
+
     @Override
     public CompletableFuture<Statistics> statistics() {
       return CompletableFuture.completedFuture(Statistics.NONE);

@@ -86,7 +86,7 @@ public final class RealTiers implements AutoCloseable {
     store.start(Duration.ofSeconds(60));
     frontend.open(new Tiers(dist, retain, inbox, true));
     var _ = inbox.start(); // attach waits for it, and fails if it fails
-    inbox.attach(store.nodeId(), frontend.life(), frontend.connections()).orTimeout(60, TimeUnit.SECONDS).join();
+    inbox.attach(store.nodeId(), frontend.life(0), frontend.connections()).orTimeout(60, TimeUnit.SECONDS).join();
   }
 
   /** The connections of an event loop. */

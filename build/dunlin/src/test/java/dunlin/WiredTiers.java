@@ -357,7 +357,7 @@ public final class WiredTiers implements TierConnections {
             });
     sessions =
         new SessionLinks(
-            frontend.identity().nodeId(), frontend.connections(), frontend::sessionTierLost, opening -> handler -> wire.dial(opening.encode(), handler), here,
+            frontend.identity().nodeId(), frontend.connections(0), () -> frontend.sessionTierLost(0), opening -> handler -> wire.dial(opening.encode(), handler), here,
             RemoteInbox.Bounds.defaults(MESSAGE_MAX));
     return sessions;
   }
@@ -379,7 +379,7 @@ public final class WiredTiers implements TierConnections {
 
   @Override
   public CompletableFuture<Void> attach(InboxServer inbox, Frontend frontend) {
-    return requireNonNull(sessions).begin(frontend.life());
+    return requireNonNull(sessions).begin(frontend.life(0));
   }
 
   @Override

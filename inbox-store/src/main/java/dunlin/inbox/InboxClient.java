@@ -15,6 +15,19 @@ import org.jspecify.annotations.Nullable;
  */
 public interface InboxClient {
   /**
+   * The ranges of sessions that may be led by different nodes, and lost one by one. Each takes calls for its own sessions. A frontend has connections of a life
+   * of its own in each of them.
+   */
+  default List<InboxClient> ranges() {
+    return List.of(this);
+  }
+
+  /** The number of the range of a client's session, from 0. */
+  default int rangeOf(String tenant, String clientId) {
+    return 0;
+  }
+
+  /**
    * Makes a connection the owner of its client identifier's session: one compare-and-set that raises the epoch. A
    * session belongs to the user who created it until it ends. For any other user the call fails and changes nothing.
    */

@@ -113,6 +113,9 @@ final class Connection extends KeepAliveWheel.Watched
   private long connectedAtMillis;
   private boolean will;
 
+  /** The number of the range of its client's session, once the client is admitted. */
+  private short range;
+
   /** The last comparison of connections in which the session tier has named it. */
   private byte mark;
 
@@ -189,7 +192,7 @@ final class Connection extends KeepAliveWheel.Watched
   }
 
   ConnectionId id() {
-    return new ConnectionId(home.reception().nodeId(), home.reception().life(), number);
+    return new ConnectionId(home.reception().nodeId(), home.reception().life(range), number);
   }
 
   @Override
@@ -396,6 +399,7 @@ final class Connection extends KeepAliveWheel.Watched
   /** Opens the session of an authenticated client; the session is not touched before. */
   void admitted(Packet.Connect packet, Admitted client) {
     state = State.OPENING;
+    range = (short) loop().tiers().inbox().rangeOf(client.identity().tenant(), client.clientId());
     hold(Hold.OPENING);
     input.onlyAuthentication(false);
     if (packet.authenticationMethod() == null) admission = null;
@@ -432,7 +436,7 @@ final class Connection extends KeepAliveWheel.Watched
   /** Called when the session tier has made this connection the session's owner. */
   void opened(Opening opened, LiveSession live) {
     session = live;
-    mark = home.comparison().mark();
+    mark = home.comparison(range).mark();
     sessionExpirySeconds = opened.sessionExpirySeconds();
     user = opened.identity().user().equals(live.clientId()) ? live.clientId() : opened.identity().user(); // most often one text for both
     connectedAtMillis = loop().nowMillis();
@@ -441,7 +445,7 @@ final class Connection extends KeepAliveWheel.Watched
     ConnectionId displaced = opened.displaced();
     if (displaced != null) {
       Runnable caughtUp = live.inbound().follow();
-      home.reception().whenSettled(displaced, () -> loop().post(caughtUp));
+      home.reception().whenSettled(range, displaced, () -> loop().post(caughtUp));
       home.reception().watch().takenOver(live, displaced);
     }
     if (state != State.OPENING) {
@@ -651,6 +655,10 @@ final class Connection extends KeepAliveWheel.Watched
 
   boolean hasSession() {
     return session != null && !session.ended();
+  }
+
+  int range() {
+    return range;
   }
 
   byte mark() {

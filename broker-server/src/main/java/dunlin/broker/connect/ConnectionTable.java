@@ -99,12 +99,12 @@ final class ConnectionTable {
     return live;
   }
 
-  /** Up to {@code most} connections that have or open a session, with numbers up to {@code lastNumber}. */
-  List<Connection> opened(int most, long lastNumber) {
+  /** Up to {@code most} connections that have or open a session of a range, with numbers up to {@code lastNumber}. */
+  List<Connection> opened(int most, int range, long lastNumber) {
     List<Connection> opened = new ArrayList<>(Math.min(most, size));
     for (Connection each : slots) {
       if (opened.size() == most) break;
-      if (each != null && each.number() <= lastNumber && each.open()) opened.add(each);
+      if (each != null && each.number() <= lastNumber && each.open() && each.range() == range) opened.add(each);
     }
     return opened;
   }

@@ -11,7 +11,9 @@ import dunlin.model.QoS;
 import dunlin.runtime.DropReason;
 import dunlin.transport.Acknowledgement;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** The connections of one event loop and the state that they share. */
@@ -32,7 +34,10 @@ public final class LoopConnections implements Loop.Resident {
   private final InputMemory inputMemory;
   private final ReadSizes readSizes = new ReadSizes();
   private final ConnectionTable connections = new ConnectionTable();
-  private final TierComparison comparison = new TierComparison(this);
+
+  /** By the number of the range. */
+  private final List<TierComparison> comparisons;
+
   private final PushQueue pushes = new PushQueue(this, PushQueue.MESSAGES_MAX, PushQueue.BYTES_MAX);
 
   /**
@@ -51,6 +56,7 @@ public final class LoopConnections implements Loop.Resident {
     this.fanout = sessions.fanout();
     this.loop = sessions.loop();
     this.unsettledNanosMax = TimeUnit.MILLISECONDS.toNanos(RecordedPublishes.patienceMillis(loop.settings()));
+    this.comparisons = IntStream.range(0, reception.ranges()).mapToObj(range -> new TierComparison(this, range)).toList();
     this.socketMemory = new SocketMemory(loop.budget().sockets().share());
     this.inputMemory = new InputMemory(loop, loop.budget());
   }
@@ -72,8 +78,9 @@ public final class LoopConnections implements Loop.Resident {
     return pushes;
   }
 
-  TierComparison comparison() {
-    return comparison;
+  /** Of the connections to sessions of a range. */
+  TierComparison comparison(int range) {
+    return comparisons.get(range);
   }
 
   KeepAliveWheel keepAlive() {

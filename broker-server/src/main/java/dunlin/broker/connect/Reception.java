@@ -10,6 +10,8 @@ import dunlin.broker.session.LiveSession;
 import dunlin.broker.session.LoopSessions;
 import dunlin.broker.session.SubscribeRules;
 import dunlin.inbox.ConnectionId;
+import dunlin.inbox.Connections;
+import dunlin.inbox.KeptConnections.Owner;
 import dunlin.inbox.KeptConnections;
 import dunlin.model.ReasonCode;
 import io.netty.channel.ChannelHandler;
@@ -26,18 +28,20 @@ import org.jspecify.annotations.Nullable;
  * All connections of a frontend, on all event loops: admits clients, finds connections by their numbers for the session
  * tier, and reports ended ones to it.
  */
-public final class Reception implements KeptConnections {
+public final class Reception implements Connections {
   /*
    * Owner: any thread, once it is open.
    * Bounds: those of its parts.
    */
   private final String nodeId;
-  private final Lives lives;
+  private final long incarnation;
   private final Leaving leaving;
   private final Authentication authentication;
   private final ConnectionWatch watch;
 
   /** Set once, before there is a connection. */
+  private Lives lives;
+
   private LoopConnections[] parts = {};
 
   /** The drain in progress, or null; written by the caller of {@link #drain(Drain)}. */
@@ -49,7 +53,8 @@ public final class Reception implements KeptConnections {
    */
   public Reception(String nodeId, long incarnation, Authentication authentication, Leaving leaving, ConnectionWatch watch) {
     this.nodeId = nodeId;
-    this.lives = new Lives(incarnation);
+    this.incarnation = incarnation;
+    this.lives = new Lives(incarnation, 1);
     this.authentication = authentication;
     this.leaving = leaving;
     this.watch = watch;
@@ -57,6 +62,7 @@ public final class Reception implements KeptConnections {
 
   /** Creates the part of each event loop. */
   public void open(Loops loops, Fanout fanout, SubscribeRules rules) {
+    lives = new Lives(incarnation, loops.get(0).tiers().inbox().ranges().size());
     var made = new LoopConnections[loops.count()];
     for (int i = 0; i < made.length; i++) made[i] = new LoopConnections(this, new LoopSessions(fanout.on(i), fanout, rules));
     parts = made;
@@ -98,20 +104,30 @@ public final class Reception implements KeptConnections {
 
   // ---------------------------------------------------------------------------------------------------- for the session tier
 
-  /**
-   * The life of this frontend that new connections belong to; rises with each process and each
-   * {@link #sessionTierLost}.
-   */
-  public long life() {
-    return lives.present();
+  /** The number of ranges of sessions. */
+  int ranges() {
+    return lives.ranges();
   }
 
   /**
-   * Ends all connections with 0x89 and begins a new life, because the session tier treats all connections of the
-   * present life as lost, or will do so.
+   * The life of this frontend that new connections to sessions of a range belong to; rises with each process and each
+   * {@link #sessionTierLost}.
    */
-  public long sessionTierLost() {
-    return lives.next(parts());
+  public long life(int range) {
+    return lives.present(range);
+  }
+
+  /**
+   * Ends all connections to sessions of a range with 0x89 and begins a new life for it, because the session tier treats those
+   * of the present life as lost, or will do so.
+   */
+  public long sessionTierLost(int range) {
+    return lives.next(range, parts());
+  }
+
+  /** All connections, as the leader of one range of sessions calls and compares them. */
+  public KeptConnections of(int range) {
+    return new RangeConnections(this, range);
   }
 
   @Override
@@ -131,12 +147,13 @@ public final class Reception implements KeptConnections {
 
   /**
    * Handles a message for a connection that does not exist on the calling loop. Reports the connection as missing to
-   * the session tier, unless its end is being reported.
+   * the session tier, unless its end is being reported. The range that has pushed the message is not known here.
    */
   void undeliverable(LoopConnections part, long connection) {
     part.loop().meters().pushUndeliverable();
     if (part.sessionOf(connection) != null || isLeaving(connection)) return;
-    part.loop().tiers().inbox().missing(new ConnectionId(nodeId, lives.present(), connection));
+    var ranges = part.loop().tiers().inbox().ranges();
+    for (int range = 0; range < ranges.size(); range++) ranges.get(range).missing(new ConnectionId(nodeId, lives.present(range), connection));
   }
 
   @Override
@@ -166,13 +183,8 @@ public final class Reception implements KeptConnections {
     else session.inbound().whenSettled(behind);
   }
 
-  @Override
-  public void comparing() {
-    for (LoopConnections part : parts) part.loop().post(part.comparison()::begin);
-  }
-
-  @Override
-  public CompletableFuture<List<Long>> missing(List<Owner> owners) {
+  /** Answers which of the connections that sessions of a range name are not there. */
+  CompletableFuture<List<Long>> missing(int range, List<Owner> owners) {
     var answers = new ArrayList<CompletableFuture<List<Long>>>();
     owners.stream()
         .collect(Collectors.groupingBy(owner -> partOf(owner.connection())))
@@ -180,15 +192,10 @@ public final class Reception implements KeptConnections {
             (part, its) -> {
               var answer = new CompletableFuture<List<Long>>();
               answers.add(answer);
-              part.loop().post(() -> answer.complete(part.comparison().missing(its)));
+              part.loop().post(() -> answer.complete(part.comparison(range).missing(its)));
             });
     return CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
         .thenApply(_ -> answers.stream().flatMap(answer -> answer.join().stream()).toList());
-  }
-
-  @Override
-  public void compared() {
-    for (LoopConnections part : parts) part.loop().post(part.comparison()::end);
   }
 
   /** Whether the session tier is still to be told of the end of a connection. */
@@ -219,10 +226,12 @@ public final class Reception implements KeptConnections {
   /**
    * Runs a task, on any thread, once all packets that came over a connection of this or another frontend have been
    * processed.
+   *
+   * @param range the range of its session
    */
-  void whenSettled(ConnectionId connection, Runnable then) {
+  void whenSettled(int range, ConnectionId connection, Runnable then) {
     var here = partOf(connection) != null;
-    var _ = (here ? settled(connection) : parts[0].loop().tiers().inbox().settled(connection)).thenRun(then);
+    var _ = (here ? settled(connection) : parts[0].loop().tiers().inbox().ranges().get(range).settled(connection)).thenRun(then);
   }
 
   /**

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Compares the connections of one event loop with those that the sessions of a tier name, see {@link dunlin.inbox.KeptConnections}. */
+/** Compares the connections of one event loop with those that the sessions of a range name, see {@link dunlin.inbox.KeptConnections}. */
 final class TierComparison {
   /*
    * A connection that is there with the session that the tier names is marked with the number of the comparison. At the end, one without the mark is
@@ -24,6 +24,7 @@ final class TierComparison {
   private static final int PAUSE_MILLIS = 10;
 
   private final LoopConnections home;
+  private final int range;
 
   /**
    * The number of the last comparison. It is used again after 255 others. A mark would be that old only if all of these failed: the first one that succeeds
@@ -31,8 +32,10 @@ final class TierComparison {
    */
   private byte number;
 
-  TierComparison(LoopConnections home) {
+  /** @param range the number of the range; connections to sessions of others are left alone */
+  TierComparison(LoopConnections home, int range) {
     this.home = home;
+    this.range = range;
   }
 
   /** The mark of a connection that is known to the session tier now. */
@@ -64,7 +67,7 @@ final class TierComparison {
     int end = Math.min(from + SLICE, all.length);
     for (int i = from; i < end; i++) {
       Connection each = all[i];
-      if (each != null && each.hasSession() && each.mark() != of) each.sessionTierLost();
+      if (each != null && each.hasSession() && each.range() == range && each.mark() != of) each.sessionTierLost();
     }
     if (end < all.length) home.loop().post(() -> endOthers(all, end, of));
     else readAgain(all, 0, of);
@@ -75,7 +78,7 @@ final class TierComparison {
     int at = from;
     for (; at < all.length && at < from + SLICE && home.sessions().readsAgain() < READS_MAX; at++) {
       Connection each = all[at];
-      if (each != null) each.readAgain();
+      if (each != null && each.range() == range) each.readAgain();
     }
     int next = at;
     if (next == all.length) return;

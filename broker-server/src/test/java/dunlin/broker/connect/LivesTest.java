@@ -39,7 +39,7 @@ class LivesTest {
     var clients = new ArrayList<LoopClient>();
     for (int i = 0; i < MANY; i++) clients.add(LoopClient.connected(broker.frontend(), i % LOOPS, (char) ('a' + i % 26), i % 3 * 30));
 
-    broker.frontend().sessionTierLost();
+    broker.frontend().sessionTierLost(0);
 
     for (LoopClient client : clients) client.hears("e0..89.*");
     for (LoopClient client : clients) client.hearsTheEnd();
@@ -49,15 +49,37 @@ class LivesTest {
   @Test
   void whoComesLaterStaysAndBelongsToANewLife() {
     LoopClient before = LoopClient.connected(broker.frontend(), 0, 'a', 60);
-    long life = broker.frontend().sessionTierLost();
+    long life = broker.frontend().sessionTierLost(0);
     LoopClient later = LoopClient.connected(broker.frontend(), 0, 'b', 60);
     before.hearsTheEnd();
 
     assertThat(connection(1).incarnation()).isEqualTo(life).isGreaterThan(connection(0).incarnation());
-    assertThat(broker.frontend().life()).isEqualTo(life);
+    assertThat(broker.frontend().life(0)).isEqualTo(life);
     later.hearsNothing();
     broker.frontend().connections().dismissed(connection(1));
     later.hears("e0..98.*");
+  }
+
+  @Test
+  void theLossOfOneRangeLeavesTheClientsOfOthers() {
+    var clients = new ArrayList<LoopClient>();
+    var others = new ArrayList<LoopClient>();
+    for (int i = 0; i < MANY; i++) clients.add(LoopClient.connected(broker.frontend(), i % LOOPS, (char) ('A' + i % 26), i % 3 * 30));
+    for (int i = 0; i < 10; i++) others.add(LoopClient.connected(broker.frontend(), i % LOOPS, (char) ('a' + i), i % 3 * 30));
+    long life = broker.frontend().life(0);
+    assertThat(connection(0).incarnation()).isEqualTo(broker.frontend().life(1)).isNotEqualTo(life);
+
+    long next = broker.frontend().sessionTierLost(1);
+
+    for (LoopClient client : clients) client.hears("e0..89.*");
+    await().until(() -> broker.sessions.disconnected.size() == MANY);
+    for (LoopClient client : others) client.hearsNothing();
+    assertThat(broker.frontend().life(0)).isEqualTo(life);
+    LoopClient.connected(broker.frontend(), 0, 'Z', 60);
+    LoopClient.connected(broker.frontend(), 0, 'z', 60);
+    assertThat(connection(MANY + 10).incarnation()).isEqualTo(next).isEqualTo(broker.frontend().life(1));
+    assertThat(connection(MANY + 11).incarnation()).isEqualTo(life);
+    assertThat(broker.frontend().sessionTierLost(0)).as("no two ranges have the same life").isGreaterThan(next);
   }
 
   /** Its call fails with the tier, and what the tier says later comes too late. */
@@ -67,7 +89,7 @@ class LivesTest {
     LoopClient client = LoopClient.connecting(broker.frontend(), 1, 'a', 60);
     client.hearsNothing();
 
-    broker.frontend().sessionTierLost();
+    broker.frontend().sessionTierLost(0);
 
     client.hears("20..0088.*");
     client.hearsTheEnd();

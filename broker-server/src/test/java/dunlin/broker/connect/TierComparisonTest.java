@@ -37,13 +37,13 @@ class TierComparisonTest {
   }
 
   private List<Long> missing(Owner... owners) throws Exception {
-    return broker.frontend().connections().missing(List.of(owners)).get(30, TimeUnit.SECONDS);
+    return broker.frontend().connections(0).missing(List.of(owners)).get(30, TimeUnit.SECONDS);
   }
 
   private void compares(Owner... there) throws Exception {
-    broker.frontend().connections().comparing();
+    broker.frontend().connections(0).comparing();
     assertThat(missing(there)).isEmpty();
-    broker.frontend().connections().compared();
+    broker.frontend().connections(0).compared();
   }
 
   @Test
@@ -60,14 +60,36 @@ class TierComparisonTest {
   }
 
   @Test
+  void aComparisonConcernsTheConnectionsOfOneRange() throws Exception {
+    LoopClient durable = LoopClient.connected(broker.frontend(), 0, 'a', 60);
+    LoopClient named = LoopClient.connected(broker.frontend(), 0, 'B', 60);
+    LoopClient other = LoopClient.connected(broker.frontend(), 0, 'C', 60);
+    broker.frontend().connections(0).comparing();
+    assertThat(missing(owner(0))).isEmpty();
+
+    var second = broker.frontend().connections(1);
+    second.comparing();
+    assertThat(second.missing(List.of(owner(1))).get(30, TimeUnit.SECONDS)).isEmpty();
+    second.compared();
+
+    other.hears("e0..89.*");
+    await().until(() -> broker.sessions.fetches.size() == 1);
+    durable.hearsNothing();
+    named.hearsNothing();
+    broker.frontend().connections(0).compared();
+    await().until(() -> broker.sessions.fetches.size() == 2);
+    durable.hearsNothing();
+  }
+
+  @Test
   void whatIsNotThereOrHasAnotherEpochIsMissing() throws Exception {
     LoopClient first = LoopClient.connected(broker.frontend(), 0, 'a', 60);
     LoopClient second = LoopClient.connected(broker.frontend(), 1, 'b', 60);
-    broker.frontend().connections().comparing();
+    broker.frontend().connections(0).comparing();
 
     var another = new Owner(owner(1).connection(), owner(1).epoch() + 1);
     assertThat(missing(owner(0), another, new Owner(1_000, 1), new Owner(1_001, 1))).containsExactlyInAnyOrder(another.connection(), 1_000L, 1_001L);
-    broker.frontend().connections().compared();
+    broker.frontend().connections(0).compared();
 
     second.hears("e0..89.*");
     first.hearsNothing();
@@ -83,7 +105,7 @@ class TierComparisonTest {
 
     broker.sessions.refusesDisconnects = false;
     await().until(() -> broker.sessions.disconnected.contains(1L));
-    broker.frontend().connections().comparing();
+    broker.frontend().connections(0).comparing();
     await().untilAsserted(() -> assertThat(missing(owner(0))).containsExactly(owner(0).connection()));
   }
 
@@ -92,9 +114,9 @@ class TierComparisonTest {
     broker.sessions.connectGate = new CompletableFuture<>();
     LoopClient client = LoopClient.connecting(broker.frontend(), 0, 'a', 0);
     client.hearsNothing();
-    broker.frontend().connections().comparing();
+    broker.frontend().connections(0).comparing();
     assertThat(missing(owner(0))).containsExactly(owner(0).connection());
-    broker.frontend().connections().compared();
+    broker.frontend().connections(0).compared();
     client.hearsNothing();
 
     broker.sessions.connectGate.complete(null);
@@ -109,7 +131,7 @@ class TierComparisonTest {
   void aComparisonThatBeginsAgainKnowsNothingOfTheOneBefore() throws Exception {
     LoopClient client = LoopClient.connected(broker.frontend(), 0, 'a', 60);
     LoopClient other = LoopClient.connected(broker.frontend(), 0, 'b', 60);
-    broker.frontend().connections().comparing();
+    broker.frontend().connections(0).comparing();
     assertThat(missing(owner(0), owner(1))).isEmpty();
 
     compares(owner(1));

@@ -22,7 +22,7 @@ final class UndeliverablePushTest {
 
   private void push(long connection) {
     open.frontend().connections().push(
-        new ConnectionId("node", open.frontend().life(), connection),
+        new ConnectionId("node", open.frontend().life(0), connection),
         new InboxMessage(1, QoS.AT_LEAST_ONCE, false, false, false, new int[0], OpenFrontend.message("m")));
     int loop = (int) (connection % 2);
     open.on(loop, () -> null);
@@ -37,7 +37,7 @@ final class UndeliverablePushTest {
   void aMissingConnectionIsReportedToTheSessionTier() {
     push(9);
 
-    assertThat(open.sessions.missing).containsExactly(new ConnectionId("node", open.frontend().life(), 9));
+    assertThat(open.sessions.missing).containsExactly(new ConnectionId("node", open.frontend().life(0), 9), new ConnectionId("node", open.frontend().life(1), 9));
     assertThat(undeliverable()).isEqualTo(1);
   }
 
@@ -56,6 +56,6 @@ final class UndeliverablePushTest {
     await().until(() -> open.meters.get("dunlin.frontend.leaving").gauge().value() == 0);
     assertThat(open.sessions.disconnected).containsExactly(1L);
     push(number);
-    assertThat(open.sessions.missing).hasSize(1);
+    assertThat(open.sessions.missing).as("to both ranges").extracting(ConnectionId::number).containsExactly(number, number);
   }
 }

@@ -86,7 +86,7 @@ public interface TierConnections extends AutoCloseable {
 
       @Override
       public CompletableFuture<Void> attach(InboxServer inbox, Frontend frontend) {
-        return inbox.attach(frontend.identity().nodeId(), frontend.life(), frontend.connections());
+        return inbox.attach(frontend.identity().nodeId(), frontend.life(0), frontend.connections());
       }
 
       @Override

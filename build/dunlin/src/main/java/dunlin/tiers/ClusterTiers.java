@@ -23,6 +23,7 @@ import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.remote.RemoteInbox;
 import dunlin.inbox.remote.SessionLinks;
+import dunlin.inbox.remote.SessionRouter;
 import dunlin.inbox.server.SessionReplica;
 import dunlin.links.LinkDialler;
 import dunlin.links.LinkPeer;
@@ -116,7 +117,7 @@ public final class ClusterTiers implements AutoCloseable {
   private final RemoteRoutes routesOfClients;
   private final RemoteRoutes routesOfSessions;
   private final RetainRouter retained;
-  private final SessionLinks sessions;
+  private final SessionRouter sessions;
   private final @Nullable RemoteAccess access; // none where clients are not judged by users
   private volatile @Nullable Cluster cluster;
   private volatile @Nullable FrontendLease lease;
@@ -143,13 +144,16 @@ public final class ClusterTiers implements AutoCloseable {
             node, parts.frontend().identity().incarnation(),
             range -> opening -> dialler.leader(range, LinkNames.retained(range), opening.encode(), calls), calls, LedTiers.CALLS, MESSAGE_MAX, parts.timer(),
             parts.meters());
-    var ofSessions = accepted.thread("sessions-of-clients");
-    sessions =
-        new SessionLinks(
-            node, parts.frontend().connections(), parts.frontend()::sessionTierLost,
-            opening -> dialler.leader(SessionReplica.KIND, this::leased, LinkNames.SESSIONS, opening.encode(), ofSessions), ofSessions,
-            RemoteInbox.Bounds.defaults(MESSAGE_MAX));
+    sessions = new SessionRouter(inbox.layout(), number -> sessions(number, inbox.layout().rangeIds().get(number).uuid()));
     access = users.enabled() ? access(node) : null;
+  }
+
+  private SessionLinks sessions(int number, UUID range) {
+    var frontend = parts.frontend();
+    var thread = accepted.thread("sessions-of-clients-" + number);
+    return new SessionLinks(
+        frontend.identity().nodeId(), frontend.connections(number), () -> frontend.sessionTierLost(number),
+        opening -> dialler.leader(range, this::leased, LinkNames.sessions(range), opening.encode(), thread), thread, RemoteInbox.Bounds.defaults(MESSAGE_MAX));
   }
 
   private RemoteAccess access(String node) {
@@ -197,9 +201,13 @@ public final class ClusterTiers implements AutoCloseable {
                 (replica, all) ->
                     opened(
                         replica,
-                        () -> led.serveSessions(all, new DistRoutes(RepeatedCalls.of(routesOfSessions), parts.announced()), parts.frontend().wills())))),
+                        () -> led.serveSessions(replica.id().uuid(), all, routesOfSessions(), parts.frontend().wills())))),
         AccessReplica.kind(
             (replica, rows) -> opened(replica, () -> led.serveAccess(replica, rows, parts.routes().wallClock()))));
+  }
+
+  private DistRoutes routesOfSessions() {
+    return new DistRoutes(RepeatedCalls.of(routesOfSessions), parts.announced());
   }
 
   /** The same kind, without splits: links lead to the one range of a kind. */
@@ -312,7 +320,7 @@ public final class ClusterTiers implements AutoCloseable {
     lease =
         new FrontendLease(
             cluster(), parts.timer(), parts.leaseChecked(), () -> sessions.lose("this node has lost its lease in the cluster"));
-    return CompletableFuture.allOf(routesOfClients.begin(), routesOfSessions.begin(), retained.begin(), sessions.begin(parts.frontend().life()));
+    return CompletableFuture.allOf(routesOfClients.begin(), routesOfSessions.begin(), retained.begin(), sessions.begin(parts.frontend()::life));
   }
 
   /** Opens what a node without clients needs of the tiers: sessions that it leads announce routes, and publish wills. */

@@ -56,15 +56,11 @@ final class LeaderDialler {
 
   /** Dials a link to the leader of the only range of a kind. */
   SendingStream.Dialler leader(String kind, String name, byte[] opening, Executor owner) {
-    return leader(kind, () -> true, name, opening, owner);
+    return leader(RangeId.firstOf(kind).uuid(), name, opening, owner);
   }
 
-  /** The same, while a condition holds; else the link waits. */
-  SendingStream.Dialler leader(String kind, BooleanSupplier condition, String name, byte[] opening, Executor owner) {
-    return leader(RangeId.firstOf(kind).uuid(), condition, name, opening, owner);
-  }
-
-  private SendingStream.Dialler leader(UUID range, BooleanSupplier condition, String name, byte[] opening, Executor owner) {
+  /** Dials a link to the leader of a range while a condition holds; else the link waits. */
+  SendingStream.Dialler leader(UUID range, BooleanSupplier condition, String name, byte[] opening, Executor owner) {
     return handler -> dialler.dial(new LeaderOf(range, condition), name, opening, owner, handler);
   }
 

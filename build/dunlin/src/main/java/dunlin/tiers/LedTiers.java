@@ -217,14 +217,14 @@ final class LedTiers {
     if (registered != null) meters.remove(registered);
   }
 
-  AutoCloseable serveSessions(SessionReplica replica, InboxRoutes routes, WillPublisher wills) {
+  AutoCloseable serveSessions(UUID range, SessionReplica replica, InboxRoutes routes, WillPublisher wills) {
     var server = InboxServer.leading(replica, bounds.inbox(), routes, wills, clock, meters, tracer);
     var _ = server.start(); // a frontend is attached when this has ended
     var accepted = new AcceptedLinks(links);
     var calls = accepted.thread("sessions");
     var ended = new EndedFrontends(refused, dialler::peer);
     var accepts = InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), drops.pushes(), new FrontendLinks(server, calls));
-    accepted.accept(LinkNames.SESSIONS, calls, ended.watching(accepts));
+    accepted.accept(LinkNames.sessions(range), calls, ended.watching(accepts));
     var comparing = timer.scheduleWithFixedDelay(() -> calls.execute(ended::compare), COMPARE_MILLIS, COMPARE_MILLIS, TimeUnit.MILLISECONDS);
     var threads = accepted.threads("shards", lanes);
     var delivery = new InboxDelivery(server);

@@ -13,13 +13,15 @@ final class LinkNames {
   /** To the leader of the routes: calls that change them. */
   static final String ROUTES = "routes";
 
-  /** To the leader of the sessions. */
-  static final String SESSIONS = "sessions";
-
   /** To the leader of users, roles and bans. */
   static final String ACCESS = "access";
 
   private LinkNames() {}
+
+  /** To the leader of a range of sessions. */
+  static String sessions(UUID range) {
+    return "sessions-" + range;
+  }
 
   /** To the leader of a range of retained messages. */
   static String retained(UUID range) {

@@ -2,6 +2,7 @@ package dunlin.inbox.rows;
 
 import dunlin.model.TopicFilter;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -27,6 +28,13 @@ public record ShardInterval(int from, int to, int shards) {
     var intervals = new ArrayList<ShardInterval>(ranges);
     for (int i = 0; i < ranges; i++) intervals.add(new ShardInterval(i * shards / ranges, (i + 1) * shards / ranges, shards));
     return List.copyOf(intervals);
+  }
+
+  /** For each shard, the number of the interval that has it. */
+  public static int[] rangeOfShard(List<ShardInterval> intervals) {
+    int[] rangeOfShard = new int[intervals.getLast().to];
+    for (int i = 0; i < intervals.size(); i++) Arrays.fill(rangeOfShard, intervals.get(i).from, intervals.get(i).to, i);
+    return rangeOfShard;
   }
 
   public boolean isWhole() {

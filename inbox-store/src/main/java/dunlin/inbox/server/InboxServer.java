@@ -40,7 +40,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
@@ -161,14 +160,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     var tier = new InboxRangeServer.Tier(settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon, this::stuck, this::lives);
     int count = replicas.size();
     var sums = count == 1 ? null : new SharedSums(settings.sums(), replicas.stream().map(replica -> replica.sessions().state()).toList());
-    rangeOfShard = new int[settings.layout().shards()];
-    var made = new ArrayList<InboxRangeServer>(count);
-    for (int i = 0; i < count; i++) {
-      made.add(new InboxRangeServer(replicas.get(i), sums, tier));
-      var interval = replicas.get(i).sessions().state().interval;
-      Arrays.fill(rangeOfShard, interval.from(), interval.to(), i);
-    }
-    this.ranges = List.copyOf(made);
+    ranges = replicas.stream().map(replica -> new InboxRangeServer(replica, sums, tier)).toList();
+    rangeOfShard = ShardInterval.rangeOfShard(ranges.stream().map(range -> range.applied().interval).toList());
     shards = IntStream.range(0, rangeOfShard.length).mapToObj(ShardId::inbox).toList();
     handOvers = new HandOvers(this.ranges, shard -> this.ranges.get(rangeOfShard[shard]), clock);
     meters.show(this.ranges, lost, this.wills, exchanges, handOvers);
@@ -309,12 +302,12 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     for (InboxRangeServer range : ranges) range.endFrontend(frontend, before, all);
   }
 
-  private int rangeOf(String tenant, String clientId) {
+  private int indexOf(String tenant, String clientId) {
     return isOneRange() ? 0 : rangeOfShard[SessionKey.shard(settings.layout().shards(), tenant, clientId)];
   }
 
   private InboxRangeServer of(String tenant, String clientId) {
-    return ranges.get(rangeOf(tenant, clientId));
+    return ranges.get(indexOf(tenant, clientId));
   }
 
   private InboxRangeServer of(SessionRef session) {
@@ -381,7 +374,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   private void deliver(Publication message, Publication.Exchange exchange, MatchedRanges matched, Acknowledgement acknowledgement) {
     var publisher = new SessionKey(message.tenant(), message.publisher().clientId());
-    int home = rangeOf(publisher.tenant(), publisher.clientId());
+    int home = indexOf(publisher.tenant(), publisher.clientId());
     matched.add(home);
     var recorder = ranges.get(home);
     var groups = Objects.requireNonNull(matched.groups(home));
