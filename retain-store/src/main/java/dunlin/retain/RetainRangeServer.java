@@ -11,6 +11,7 @@ import dunlin.store.Range;
 import dunlin.store.RangeReader;
 import dunlin.store.StoreException;
 import dunlin.store.WrongEpochException;
+import dunlin.store.serve.EpochRange;
 import dunlin.store.serve.ProposalLine;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -46,10 +47,7 @@ final class RetainRangeServer {
   /** The longest keys of a listing together, beyond the last one. */
   private static final int LISTING_BYTES_MAX = 1 << 20;
 
-  /** The epoch of a range that has none. */
-  static final long ALONE = 0;
-
-  private final RetainReplica replica;
+  private final EpochRange<RetainCommand, RetainResult> served;
   private final RetainRange logic;
   private final Range<RetainCommand, RetainResult> range;
   private final ProposalLine<Change, RetainResult> line;
@@ -66,10 +64,10 @@ final class RetainRangeServer {
   private record Change(long epoch, RetainCommand command) {}
 
   RetainRangeServer(RetainReplica replica, InstantSource clock, RetainMeters meters) {
-    this.replica = replica;
-    this.range = replica.range();
+    this.served = replica.served();
+    this.range = served.range();
     this.logic = replica.messages();
-    this.line = new ProposalLine<>((change, completion) -> replica.propose(change.epoch(), change.command(), completion), range::whenRoom, WAITING_MAX);
+    this.line = new ProposalLine<>((change, completion) -> served.propose(change.epoch(), change.command(), completion), range::whenRoom, WAITING_MAX);
     this.clock = clock;
     this.meters = meters;
   }
@@ -92,7 +90,7 @@ final class RetainRangeServer {
   /** {@link RetainClient#set} for a topic of this range, as a command. */
   void change(RetainCommand command, Consumer<ReasonCode> answer) {
     change(
-        ALONE, command,
+        EpochRange.ALONE, command,
         new Completion<>() {
           @Override
           public void done(ReasonCode reason) {
@@ -175,8 +173,8 @@ final class RetainRangeServer {
     RetainPages.Result result;
     long nowMillis = clock.millis();
     try {
-      result = RetainPages.read(logic.index(), range.reader(), replica.end(epoch), seek, nowMillis, messagesMax, bytesMax);
-      var _ = replica.end(epoch); // the rows behind a cut may have gone while the page was read
+      result = RetainPages.read(logic.index(), range.reader(), served.end(epoch), seek, nowMillis, messagesMax, bytesMax);
+      var _ = served.end(epoch); // the rows behind a cut may have gone while the page was read
     } catch (WrongEpochException | NotLeaderException e) {
       answer.completeExceptionally(e);
       return;
@@ -203,8 +201,8 @@ final class RetainRangeServer {
   }
 
   private Listing listing(long epoch, byte[] prefix, byte[] from, int max) {
-    var listing = listing(replica.end(epoch), prefix, from, max);
-    var _ = replica.end(epoch); // as above
+    var listing = listing(served.end(epoch), prefix, from, max);
+    var _ = served.end(epoch); // as above
     return listing;
   }
 
@@ -262,7 +260,7 @@ final class RetainRangeServer {
             removals.release();
           }
         };
-    boolean queued = replica.propose(replica.epoch(), new RemoveExpired(nowMillis, keys), completion);
+    boolean queued = served.propose(served.epoch(), new RemoveExpired(nowMillis, keys), completion);
     if (!queued) removals.release();
     return queued;
   }

@@ -9,6 +9,7 @@ import dunlin.store.CommandCodec;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
 import dunlin.store.raft.RangeStore;
+import dunlin.store.serve.EpochRange;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -148,11 +149,11 @@ public final class RetainServer implements RetainClient, AutoCloseable {
       String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) {
     if (messagesMax < 1) throw new IllegalArgumentException("a page of " + messagesMax + " messages");
     FilterSeek seek = TopicKeys.seek(tenant, filter, after);
-    return servers.get(ranges.of(seek.target(), seek.targetLength())).find(RetainRangeServer.ALONE, seek, messagesMax, bytesMax);
+    return servers.get(ranges.of(seek.target(), seek.targetLength())).find(EpochRange.ALONE, seek, messagesMax, bytesMax);
   }
 
   private CompletableFuture<Listing> list(byte[] prefix, byte[] from, int max) {
-    return servers.get(ranges.of(from, from.length)).list(RetainRangeServer.ALONE, prefix, from, max);
+    return servers.get(ranges.of(from, from.length)).list(EpochRange.ALONE, prefix, from, max);
   }
 
   private long topics() {

@@ -104,8 +104,8 @@ public final class RetainTier {
       assert message.retain() : "not to be retained [MQTT-3.3.1-8]: " + message;
       if (!TopicKeys.hasKey(message)) return CompletableFuture.completedFuture(ReasonCode.TOPIC_NAME_INVALID);
       byte[] key = TopicKeys.of(message);
-      var refused = replica.refusal(epoch, key, key.length);
-      if (refused != null) return CompletableFuture.failedFuture(refused);
+      var refused = replica.served().refusal(epoch, key, key.length);
+      if (refused.isPresent()) return CompletableFuture.failedFuture(refused.get());
       var answer = new CompletableFuture<ReasonCode>();
       var command = message.payloadLength() == 0 ? new Clear(key) : new Set(bounds(), message);
       server.change(epoch, command, Completion.of(answer));
@@ -126,17 +126,17 @@ public final class RetainTier {
     public CompletableFuture<Page> find(long epoch, String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) {
       if (messagesMax < 1) throw new IllegalArgumentException("a page of " + messagesMax + " messages");
       var seek = TopicKeys.seek(tenant, filter, after);
-      var refused = replica.refusal(epoch, seek.target(), seek.targetLength());
-      if (refused != null) return CompletableFuture.failedFuture(refused);
-      return replica.readBarrier().thenCompose(_ -> server.find(epoch, seek, messagesMax, bytesMax));
+      var refused = replica.served().refusal(epoch, seek.target(), seek.targetLength());
+      if (refused.isPresent()) return CompletableFuture.failedFuture(refused.get());
+      return replica.served().readBarrier().thenCompose(_ -> server.find(epoch, seek, messagesMax, bytesMax));
     }
 
     @Override
     public CompletableFuture<Listing> list(long epoch, byte[] prefix, byte[] from, int max) {
       if (max < 1) throw new IllegalArgumentException("a listing of " + max + " rows");
-      var refused = replica.refusal(epoch, from, from.length);
-      if (refused != null) return CompletableFuture.failedFuture(refused);
-      return replica.readBarrier().thenCompose(_ -> server.list(epoch, prefix, from, max));
+      var refused = replica.served().refusal(epoch, from, from.length);
+      if (refused.isPresent()) return CompletableFuture.failedFuture(refused.get());
+      return replica.served().readBarrier().thenCompose(_ -> server.list(epoch, prefix, from, max));
     }
 
     @Override

@@ -11,6 +11,25 @@ public final class WrongEpochException extends StoreException {
     this.asked = epoch;
   }
 
+  /** As bytes, for {@link #parse}. */
+  public byte[] toBytes() {
+    return FieldWriter.bytesOf(
+        out -> {
+          out.number(asked);
+          now.writeTo(out);
+        });
+  }
+
+  /** @throws IllegalStateException when they are not such bytes */
+  public static WrongEpochException parse(byte[] bytes) {
+    return FieldReader.read(
+        bytes,
+        in -> {
+          long asked = in.number();
+          return new WrongEpochException(RangeDescriptor.readFrom(in), asked);
+        });
+  }
+
   /** The epoch that the caller expected. */
   public long asked() {
     return asked;

@@ -10,7 +10,6 @@ import dunlin.retain.RetainRangeClient.Sums;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import dunlin.store.OutcomeUnknownException;
-import dunlin.store.RangeDescriptor;
 import dunlin.store.StoreException;
 import dunlin.store.WrongEpochException;
 import dunlin.transport.call.CallProtocol;
@@ -43,23 +42,16 @@ final class RetainCallCodec {
   private static final class Moved implements CallProtocol.Kinds {
     @Override
     public byte @Nullable [] encode(Throwable failure) {
-      if (!(failure instanceof WrongEpochException moved)) return null;
-      return FieldWriter.bytesOf(
-          out -> {
-            out.number(moved.asked());
-            moved.now().writeTo(out);
-          });
+      return failure instanceof WrongEpochException moved ? moved.toBytes() : null;
     }
 
     @Override
     public RuntimeException decode(byte[] failure) throws MalformedFrameException {
-      return read(
-          failure,
-          in -> {
-            long asked = in.number();
-            return new WrongEpochException(RangeDescriptor.readFrom(in), asked);
-          },
-          "a failure");
+      try {
+        return WrongEpochException.parse(failure);
+      } catch (IllegalStateException e) {
+        throw new MalformedFrameException("a failure that cannot be read: " + e.getMessage());
+      }
     }
   }
 

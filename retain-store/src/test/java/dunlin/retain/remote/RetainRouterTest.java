@@ -172,17 +172,6 @@ class RetainRouterTest {
   }
 
   @Test
-  void answersAreGivenOutsideOfTheLock() {
-    router.begin();
-    var locked = new ArrayList<Boolean>();
-    router.set(ModelRanges.message("x", 1), _ -> locked.add(Thread.holdsLock(router)));
-    router.close();
-    router.set(ModelRanges.message("x", 2), _ -> locked.add(Thread.holdsLock(router)));
-
-    assertThat(locked).containsExactly(false, false);
-  }
-
-  @Test
   void aCallThatIsRefusedIsMadeAgainBeforeThoseBehindIt() {
     router.begin();
     router.ranges(ranges.maps.remove());
