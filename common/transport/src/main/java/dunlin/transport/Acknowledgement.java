@@ -77,6 +77,14 @@ public abstract class Acknowledgement {
   }
 
   /**
+   * Whether the sender sends the message again, behind an earlier one that was refused: if it has not been delivered yet, it must not be, or it would overtake that one.
+   * It is answered {@link ReasonCode#USE_ANOTHER_SERVER} then. Any thread.
+   */
+  public boolean comesAgain() {
+    return false;
+  }
+
+  /**
    * Notes what was picked for one of the message's groups, as a number. A repetition {@linkplain Terms.Origin#picked
    * brings} it, so that it goes there again. Called by the lane's thread, before the message is delivered there.
    */

@@ -79,6 +79,11 @@ public final class ReceivingStream implements Link.Handler {
       return terms;
     }
 
+    @Override
+    public boolean comesAgain() {
+      return grace != null && ending.get();
+    }
+
     /** A sender that does not repeat need not know. */
     @Override
     public void picked(long shard) {

@@ -41,6 +41,10 @@ class RepeatingLaneTest {
   private List<Long> picks = List.of();
 
   private final List<List<Long>> brought = new ArrayList<>();
+
+  /** Of the messages that have been taken. */
+  private final List<Acknowledgement> held = new ArrayList<>();
+
   private boolean reachable = true;
   private long nanos;
   private final SharedWindow window = new SharedWindow(1 << 20);
@@ -82,6 +86,7 @@ class RepeatingLaneTest {
                       if (message.isRepetition()) marked.add(message.topic());
                       var answer = answers.apply(message.topic());
                       if (acknowledgement == null) return;
+                      held.add(acknowledgement);
                       acknowledgement.expect();
                       pick(acknowledgement);
                       if (answer != null) acknowledgement.answer(answer);
@@ -326,5 +331,24 @@ class RepeatingLaneTest {
     assertThat(lane.stream().pending()).isZero();
     pass(Duration.ofSeconds(1));
     assertThat(taken).containsExactly("waits");
+  }
+
+  /** So that a receiver which holds messages back does not deliver those that would overtake it. */
+  @Test
+  void whatIsHeldBehindARefusedMessageComesAgain() {
+    answers = topic -> topic.equals("held") ? null : ReasonCode.USE_ANOTHER_SERVER;
+    append("held", QoS.AT_LEAST_ONCE);
+    wires.drain();
+    assertThat(held.getFirst().comesAgain()).isFalse();
+    append("refused", QoS.AT_LEAST_ONCE);
+    wires.drain();
+    assertThat(held.getFirst().comesAgain()).isTrue();
+
+    answers = _ -> ReasonCode.SUCCESS;
+    held.getFirst().answer(ReasonCode.USE_ANOTHER_SERVER);
+    pass(Duration.ofSeconds(2));
+
+    assertThat(taken).containsExactly("held", "refused", "held", "refused");
+    assertThat(held.getLast().comesAgain()).isFalse();
   }
 }
