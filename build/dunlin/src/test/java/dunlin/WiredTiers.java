@@ -13,12 +13,13 @@ import dunlin.dist.deliver.DeliverExecutor;
 import dunlin.dist.deliver.DeliverSettings;
 import dunlin.dist.remote.RemoteDeliveries;
 import dunlin.dist.remote.RemoteDelivery;
-import dunlin.dist.remote.RemoteRoutes;
 import dunlin.dist.remote.Repetitions;
 import dunlin.dist.remote.RouteCalls;
+import dunlin.dist.remote.RouteRouter;
 import dunlin.dist.route.Route;
 import dunlin.dist.route.RouteClient;
 import dunlin.dist.route.RoutePage;
+import dunlin.dist.route.RouteReplica;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.remote.InboxCalls;
 import dunlin.inbox.remote.RemoteConnections;
@@ -179,11 +180,12 @@ public final class WiredTiers implements TierConnections {
     return remoteRoutes("sessions", dist);
   }
 
-  private RemoteRoutes remoteRoutes(String part, RouteClient dist) {
+  private RouteRouter remoteRoutes(String part, RouteClient dist) {
     var here = thread("routes-of-" + part);
     var network = network("routes of " + part, here, routeCalls(dist));
-    var routes = new RemoteRoutes(part, NODE, 1, network, here, CALLS, meters);
+    var routes = new RouteRouter(part, NODE, 1, _ -> network, here, CALLS, timer, meters);
     ends(routes::close);
+    routes.ranges(List.of(onlyRange(RouteReplica.KIND)));
     routes.begin().orTimeout(TestBroker.SOON.toSeconds(), TimeUnit.SECONDS).join();
     return routes;
   }
@@ -195,16 +197,18 @@ public final class WiredTiers implements TierConnections {
     var network = network("retained messages", here, new Called(there, RetainCalls.receiver(there, CALLS, new OnlyRange(retain))));
     var router = new RetainRouter(NODE, 1, _ -> network, here, CALLS, MESSAGE_MAX, timer, meters);
     ends(router::close);
-    router.ranges(List.of(OnlyRange.DESCRIPTOR));
+    router.ranges(List.of(onlyRange(RetainReplica.KIND)));
     router.begin().orTimeout(TestBroker.SOON.toSeconds(), TimeUnit.SECONDS).join();
     return router;
   }
 
+  /** The only range of a kind, at its first epoch. */
+  private static RangeDescriptor onlyRange(String kind) {
+    return new RangeDescriptor(RangeId.firstOf(kind).uuid(), kind, KeyInterval.all(), 1, List.of(ANYBODY), null);
+  }
+
   /** A retain tier as the only range of a cluster, at its first epoch. */
   private record OnlyRange(RetainClient retain) implements RetainRangeClient {
-    static final RangeDescriptor DESCRIPTOR =
-        new RangeDescriptor(RangeId.firstOf(RetainReplica.KIND).uuid(), RetainReplica.KIND, KeyInterval.all(), 1, List.of(ANYBODY), null);
-
     @Override
     public CompletableFuture<ReasonCode> set(long epoch, Publication message) {
       var answer = new CompletableFuture<ReasonCode>();
@@ -233,7 +237,7 @@ public final class WiredTiers implements TierConnections {
   private synchronized Called routeCalls(RouteClient dist) {
     if (routeCalls == null) {
       var there = thread("dist-routes");
-      routeCalls = new Called(there, RouteCalls.receiver(there, CALLS, dist, meters));
+      routeCalls = new Called(there, RouteCalls.receiver(there, CALLS, ((DistWorker) dist).range()));
     }
     return routeCalls;
   }

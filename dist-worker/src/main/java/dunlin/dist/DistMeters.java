@@ -1,8 +1,5 @@
 package dunlin.dist;
 
-import dunlin.dist.route.RouteQuota;
-import dunlin.dist.route.RouteQuotaException;
-import dunlin.dist.route.RouteServer;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
@@ -11,7 +8,6 @@ import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
 import java.util.stream.LongStream;
@@ -27,15 +23,13 @@ final class DistMeters implements AutoCloseable {
           .toArray(Duration[]::new);
 
   private final MeterRegistry registry;
-  private final List<RouteServer> servers;
   private final List<LocalLane> lanes;
   private final List<Meter> registered = new ArrayList<>();
   private final Timer matching;
 
   /** @param lanes grows as lanes are opened; read by any thread */
-  DistMeters(MeterRegistry registry, List<RouteServer> servers, RouteQuota quota, List<LocalLane> lanes) {
+  DistMeters(MeterRegistry registry, List<LocalLane> lanes) {
     this.registry = registry;
-    this.servers = servers;
     this.lanes = lanes;
     matching =
         Timer.builder("dunlin.dist.match")
@@ -43,21 +37,6 @@ final class DistMeters implements AutoCloseable {
             .serviceLevelObjectives(MATCH_BOUNDS)
             .register(registry);
     registered.add(matching);
-    registered.add(
-        Gauge.builder("dunlin.dist.memory", this, all -> all.sum(server -> server.applied().memory()))
-            .description("Memory that the routes take, as dunlin.dist.memory-max counts it")
-            .baseUnit("bytes")
-            .register(registry));
-    for (var kind : RouteQuotaException.Kind.values()) {
-      registered.add(
-          FunctionCounter.builder("dunlin.dist.refused", quota, all -> all.refused(kind))
-              .tag("limit", kind.name().toLowerCase(Locale.ROOT))
-              .description("Routes that were refused because a limit was reached")
-              .register(registry));
-    }
-    gauge("dunlin.dist.routes", server -> server.applied().size(), "Routes; each is a topic filter whose messages a shard needs");
-    gauge("dunlin.dist.filters", server -> server.applied().index().size(), "Topic filters with at least one route");
-    gauge("dunlin.dist.changing", RouteServer::changing, "Routes with a change in the range's queue");
     counter("dunlin.dist.published", LocalLane::published, "Messages that came in for matching");
     counter("dunlin.dist.visited", LocalLane::visited, "Ranges of routes that were searched for messages");
     counter("dunlin.dist.matched", LocalLane::matched, "Messages that matched a route");
@@ -69,17 +48,29 @@ final class DistMeters implements AutoCloseable {
     matching.record(nanos, TimeUnit.NANOSECONDS);
   }
 
-  private void gauge(String name, ToLongFunction<RouteServer> of, String description) {
-    registered.add(Gauge.builder(name, this, all -> all.sum(of)).description(description).register(registry));
-  }
-
   private void counter(String name, ToLongFunction<LocalLane> of, String description) {
     registered.add(
         FunctionCounter.builder(name, lanes, all -> all.stream().mapToLong(of).sum()).description(description).register(registry));
   }
 
-  private double sum(ToLongFunction<RouteServer> of) {
-    return servers.stream().mapToLong(of).sum();
+  /** Adds what the lanes of a cluster wait for. They grow as lanes are opened, and are read by any thread. */
+  void gathering(List<GatheringLane> gathering) {
+    registered.add(
+        Gauge.builder("dunlin.dist.matches.waiting", gathering, all -> all.stream().mapToLong(GatheringLane::waiting).sum())
+            .description("Messages that wait until the leaders of other ranges of routes have said what they match there")
+            .register(registry));
+    gathered(gathering, "dunlin.dist.matches.asked", GatheringLane::asked, "Questions to the leaders of other ranges of routes what a message matches there");
+    gathered(gathering, "dunlin.dist.matches.unchanged", GatheringLane::unchanged, "Answers to these that what is known of the topic is still so");
+    gathered(
+        gathering, "dunlin.dist.matches.repeated", GatheringLane::repeated,
+        "Messages that the leaders of other ranges were asked about again, since one of them could not answer, or a range was split");
+    gathered(
+        gathering, "dunlin.dist.matches.given-up", GatheringLane::givenUp,
+        "Messages that were given up since another range had no answer for too long. With QoS 1 and 2 they are sent again, for 10 s in all");
+  }
+
+  private void gathered(List<GatheringLane> gathering, String name, ToLongFunction<GatheringLane> of, String description) {
+    registered.add(FunctionCounter.builder(name, gathering, all -> all.stream().mapToLong(of).sum()).description(description).register(registry));
   }
 
   @Override

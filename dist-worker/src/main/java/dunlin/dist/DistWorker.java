@@ -7,16 +7,18 @@ import dunlin.dist.route.RouteCommand;
 import dunlin.dist.route.RoutePage;
 import dunlin.dist.route.RouteQuota;
 import dunlin.dist.route.RouteRange;
+import dunlin.dist.route.RouteRangeClient;
 import dunlin.dist.route.RouteReplica;
 import dunlin.dist.route.RouteResult;
 import dunlin.dist.route.RouteRows;
 import dunlin.dist.route.RouteServer;
+import dunlin.dist.route.RouteView;
+import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.ShardId;
 import dunlin.store.CommandCodec;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
-import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
@@ -29,17 +31,16 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.Predicate;
-import java.util.function.Supplier;
-import java.util.function.ToLongFunction;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The dist tier of a process that leads all ranges of routes: keeps the routes, and passes each message to the attached
- * destinations with matching routes. In a cluster a worker serves one leadership, and nothing is appended to its lanes
- * afterwards.
+ * The dist tier of a process: keeps the routes, and passes each message to the attached destinations with matching routes. A node that runs alone has all ranges of
+ * routes. In a cluster a worker serves one leadership of the first range, asks the leaders of the others, and nothing is appended to its lanes afterwards.
  *
  * <p>Its futures complete on the range's applying thread: dependent stages must be quick.
  */
@@ -51,6 +52,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
    * Failure: an error of a range only affects its own routes.
    */
   private static final Destination[] NONE = {};
+  private static final RouteView WHOLE = RouteView.whole();
 
   /** The deliveries of all inbox shards, or of one frontend; without any while the frontend is detached. */
   record Destination(ShardId.Kind kind, @Nullable String name, @Nullable Deliveries deliveries) {
@@ -83,7 +85,15 @@ public final class DistWorker implements DistClient, AutoCloseable {
   private final DistMeters meters;
   private final Tracer tracer;
   private final DeliveryThreads threads;
-  private final @Nullable Supplier<CompletableFuture<@Nullable Void>> barrier;
+
+  /** Null in a process that has all ranges. */
+  private final @Nullable Cluster cluster;
+
+  /** Of the lanes of a cluster. */
+  private final List<GatheringLane> gathering = new CopyOnWriteArrayList<>();
+
+  /** Null in a cluster, where RouteTier has them. */
+  private final @Nullable RouteMeters routeMeters;
 
   private volatile Destination[] destinations = NONE;
 
@@ -108,14 +118,28 @@ public final class DistWorker implements DistClient, AutoCloseable {
   }
 
   /**
-   * Serves the only range of routes of a cluster, for one leadership of this node.
+   * Serves the lanes of a cluster, for one leadership of the first range.
    *
+   * @param led the first range, which this node leads; its owner closes it
+   * @param others the other ranges
+   * @param dropped called for each QoS 0 message that is given up since another range has no answer; any thread
    * @param tracer notes where messages go, for operators
    * @param threads where its lanes serve destinations; closed with it
    */
   public static DistWorker leading(
-      RouteReplica replica, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry, Tracer tracer, DeliveryThreads threads) {
-    return new DistWorker(List.of(replica), new FilterRanges(List.of()), settings, home, registry, tracer, threads);
+      RouteTier.Led led, OtherRanges others, Consumer<Publication> dropped, Function<Publisher, ShardId> home, MeterRegistry registry, Tracer tracer, DeliveryThreads threads) {
+    return new DistWorker(List.of(led.server), new FilterRanges(List.of()), new Cluster(led, others, dropped), null, home, registry, tracer, threads);
+  }
+
+  /** What a worker of a cluster has beside its own range. */
+  private record Cluster(RouteTier.Led led, OtherRanges others, Consumer<Publication> dropped) {
+    CompletableFuture<@Nullable Void> barrier() {
+      return led.replica.readBarrier();
+    }
+
+    RouteView view() {
+      return led.server.descriptor().map(others::beside).orElse(WHOLE);
+    }
   }
 
   /**
@@ -131,43 +155,53 @@ public final class DistWorker implements DistClient, AutoCloseable {
       MeterRegistry registry,
       Tracer tracer,
       DeliveryThreads threads) {
-    this(declare(store, cuts.size() + 1), new FilterRanges(cuts), settings, home, registry, tracer, threads);
+    this(Alone.of(declare(store, cuts.size() + 1), settings), new FilterRanges(cuts), home, registry, tracer, threads);
   }
 
   private DistWorker(
-      List<RouteReplica> replicas,
+      Alone alone, FilterRanges ranges, Function<Publisher, ShardId> home, MeterRegistry registry, Tracer tracer, DeliveryThreads threads) {
+    this(alone.servers, ranges, null, new RouteMeters(registry, alone.servers, List.of(alone.quota)), home, registry, tracer, threads);
+  }
+
+  private DistWorker(
+      List<RouteServer> servers,
       FilterRanges ranges,
-      DistSettings settings,
+      @Nullable Cluster cluster,
+      @Nullable RouteMeters routeMeters,
       Function<Publisher, ShardId> home,
       MeterRegistry registry,
       Tracer tracer,
       DeliveryThreads threads) {
+    this.servers = servers.toArray(RouteServer[]::new);
     this.ranges = ranges;
+    this.cluster = cluster;
+    this.routeMeters = routeMeters;
+    this.home = home;
     this.tracer = tracer;
     this.threads = threads;
-    this.home = home;
-    var quota = new RouteQuota(settings.memoryMax(), settings.groupsMax(), () -> sum(server -> server.applied().memory()));
-    servers = new RouteServer[replicas.size()];
-    for (int i = 0; i < servers.length; i++) servers[i] = new RouteServer(name(i), replicas.get(i), quota);
-    barrier = replicas.getFirst().barrier();
-    meters = new DistMeters(registry, List.of(servers), quota, lanes);
+    meters = new DistMeters(registry, lanes);
+    if (cluster != null) meters.gathering(gathering);
+  }
+
+  /** All ranges of a node that runs alone, whose limits are for all of them together. */
+  private record Alone(List<RouteServer> servers, RouteQuota quota) {
+    static Alone of(List<RouteReplica> replicas, DistSettings settings) {
+      var quota = new RouteQuota(settings.memoryMax(), settings.groupsMax(), () -> replicas.stream().mapToLong(RouteReplica::memory).sum());
+      return new Alone(IntStream.range(0, replicas.size()).mapToObj(i -> new RouteServer(name(i), replicas.get(i), quota)).toList(), quota);
+    }
   }
 
   private static List<RouteReplica> declare(RangeOpener store, int count) {
     var made = new ArrayList<RouteReplica>(count);
     for (int i = 0; i < count; i++) {
       var routes = new RouteRange();
-      made.add(new RouteReplica(store.range(name(i), new RouteCodec(), routes), routes));
+      made.add(RouteReplica.alone(store.range(name(i), new RouteCodec(), routes), routes));
     }
     return made;
   }
 
   private static String name(int range) {
     return range == 0 ? RouteReplica.KIND : RouteReplica.KIND + "-" + range;
-  }
-
-  private long sum(ToLongFunction<RouteServer> of) {
-    return Arrays.stream(servers).mapToLong(of).sum();
   }
 
   /** Sets the deliveries to a frontend's connected sessions; replaces earlier ones of the same frontend. */
@@ -210,14 +244,50 @@ public final class DistWorker implements DistClient, AutoCloseable {
 
   @Override
   public Lane openLane(int number, Executor thread, LaneCredit credit) {
-    var lane = new LocalLane(this, home, number, thread, barrier != null);
+    var lane = new LocalLane(this, home, number, thread, cluster != null);
     lanes.add(lane);
-    return barrier == null ? lane : new LeasedLane(lane, barrier, thread);
+    if (cluster == null) return lane;
+    var leased = new LeasedLane(lane, cluster::barrier, this::epoch, thread);
+    var gathers = new GatheringLane(leased, new LaneSurroundings(cluster, thread), thread);
+    gathering.add(gathers);
+    return gathers;
   }
 
-  /** What operators see of its routes. */
+  private record LaneSurroundings(Cluster cluster, Executor thread) implements GatheringLane.Surroundings {
+    @Override
+    public RouteView view() {
+      return cluster.view();
+    }
+
+    @Override
+    public long nanoTime() {
+      return System.nanoTime();
+    }
+
+    @Override
+    public void later(Runnable task, long millis) {
+      CompletableFuture.delayedExecutor(millis, TimeUnit.MILLISECONDS, thread).execute(task);
+    }
+
+    @Override
+    public void dropped(Publication message) {
+      cluster.dropped.accept(message);
+    }
+  }
+
+  /** The present epoch of the own range. */
+  long epoch() {
+    return servers[0].epoch();
+  }
+
+  /** Returns the messages that wait for other ranges to their senders, soon. Called before the end of a leadership. */
+  public void giveUpWaiting() {
+    gathering.forEach(GatheringLane::giveUpSoon);
+  }
+
+  /** What operators see of the routes. */
   public RoutesMXBean operations() {
-    return new RouteOperations(List.of(servers));
+    return cluster == null ? new RouteOperations(List.of(servers)) : new RouteOperations(List.of(servers), cluster::view, cluster.others::routes);
   }
 
   DistMeters meters() {
@@ -241,45 +311,50 @@ public final class DistWorker implements DistClient, AutoCloseable {
     return servers[range].applied();
   }
 
-  private CompletableFuture<Void> change(Route route, BiFunction<RouteServer, Route, CompletableFuture<Void>> change) {
-    var problem = RouteRows.problem(route.tenant(), route.filter(), route.shard());
-    if (problem.isPresent()) return CompletableFuture.failedFuture(new StoreException("no route can have " + problem.orElseThrow()));
-    return change.apply(servers[ranges.of(RouteRows.key(route))], route);
+  /** The first range, as callers in other processes change and read it. */
+  public RouteRangeClient range() {
+    return servers[0];
+  }
+
+  private RouteServer serverOf(Route route) {
+    return servers[ranges.of(RouteRows.key(route))];
   }
 
   @Override
   public CompletableFuture<Void> addRoute(Route route) {
-    return change(route, RouteServer::addRoute);
+    var server = serverOf(route);
+    return server.addRoute(server.epoch(), route);
   }
 
   @Override
   public CompletableFuture<Void> removeRoute(Route route) {
-    return change(route, RouteServer::removeRoute);
+    var server = serverOf(route);
+    return server.removeRoute(server.epoch(), route);
   }
 
   @Override
   public CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation) {
     return Arrays.stream(servers)
-        .map(server -> server.removeRoutesBefore(shard, incarnation))
+        .map(server -> server.removeRoutesBefore(server.epoch(), shard, incarnation, new byte[0]).thenApply(RouteResult.Purged::removed))
         .reduce((one, other) -> one.thenCombine(other, Long::sum))
         .orElseThrow();
   }
 
   @Override
   public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
-    return page(shard -> shard.kind() == kind, from);
+    return page((server, key) -> server.routes(server.epoch(), kind, key), from);
   }
 
   @Override
   public CompletableFuture<RoutePage> routesOf(ShardId shard, byte @Nullable [] from) {
-    return page(shard::equals, from);
+    return page((server, key) -> server.routesOf(server.epoch(), shard, key), from);
   }
 
-  private CompletableFuture<RoutePage> page(Predicate<ShardId> of, byte @Nullable [] from) {
+  private CompletableFuture<RoutePage> page(BiFunction<RouteServer, byte[], CompletableFuture<RoutePage>> of, byte @Nullable [] from) {
     // Two bytes for the range, followed by the key to continue from.
     int range = from == null ? 0 : Short.toUnsignedInt(ByteBuffer.wrap(from).getShort());
     byte[] key = from == null ? new byte[0] : Arrays.copyOfRange(from, 2, from.length);
-    return servers[range].routes(of, key).thenApply(page -> new RoutePage(page.routes(), behind(range, page.next())));
+    return of.apply(servers[range], key).thenApply(page -> new RoutePage(page.routes(), behind(range, page.next())));
   }
 
   private byte @Nullable [] behind(int range, byte @Nullable [] next) {
@@ -297,5 +372,6 @@ public final class DistWorker implements DistClient, AutoCloseable {
     lanes.forEach(LocalLane::close);
     threads.close();
     meters.close();
+    if (routeMeters != null) routeMeters.close();
   }
 }

@@ -5,11 +5,11 @@ import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
-import dunlin.transport.Lane;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * A lane to the dist worker of a leader. A message with an acknowledgement is acknowledged only if this node still led
  * the routes after the message had come, so that no subscription is missed that another leader has confirmed.
  */
-final class LeasedLane implements Lane {
+final class LeasedLane implements MatchedLane {
   /*
    * One read barrier proves that for all messages that came before it was asked for. One is asked for at a time; messages
    * that come before it is answered wait for the next.
@@ -28,49 +28,68 @@ final class LeasedLane implements Lane {
    * it that comes to the next leader is not delivered again to those who have it, so the first delivery must have found
    * all subscriptions.
    *
+   * The range may be split. A message that was matched before may lack routes that only the new range's leader knows: it has no proof then. So it is with the epoch
+   * before and behind the barrier. What comes at another epoch than what still waits for its proof is not delivered before that has come to its end: the older messages
+   * are sent again, and must not come behind it.
+   *
    * Owner: the lane's thread.
    * Bounds: the messages that wait are bounded by the credit of their publishers.
    * Failure: without the proof, all messages that wait are refused, also for the next proof, and the lane's opener sends
    * them again to the leader at that time. QoS 1 is answered SERVER_UNAVAILABLE, since it may have been delivered, and QoS 2
-   * USE_ANOTHER_SERVER, since it has not. A destination that fails does not keep the messages behind from theirs.
+   * USE_ANOTHER_SERVER, since it has not. So is what waits undelivered when its sender has been refused an earlier message. A destination that fails does not keep the
+   * messages behind from theirs.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LeasedLane.class);
 
-  private final Lane lane;
+  private final MatchedLane lane;
   private final Supplier<CompletableFuture<@Nullable Void>> barrier;
+  private final LongSupplier epoch;
   private final Executor thread;
   private List<Waiting> waiting = new ArrayList<>();
   private boolean asked;
+
+  /** That of the oldest message which has no proof yet. */
+  private long oldestEpoch;
+
+  /** Whether messages of another epoch wait behind it. */
+  private boolean isSplit;
 
   /**
    * A message that waits for the proof.
    *
    * @param undelivered the message, if it is delivered only then
    */
-  private record Waiting(@Nullable Publication undelivered, @Nullable Feedback feedback, Acknowledgement acknowledgement) {}
+  private record Waiting(@Nullable Publication undelivered, Elsewhere elsewhere, @Nullable Feedback feedback, Acknowledgement acknowledgement) {}
 
   /**
    * @param barrier asks for a read barrier of the routes, as {@code Replica.readBarrier}
+   * @param epoch the present epoch of their range
    * @param thread runs tasks on the lane's thread, soon
    */
-  LeasedLane(Lane lane, Supplier<CompletableFuture<@Nullable Void>> barrier, Executor thread) {
+  LeasedLane(MatchedLane lane, Supplier<CompletableFuture<@Nullable Void>> barrier, LongSupplier epoch, Executor thread) {
     this.lane = lane;
     this.barrier = barrier;
+    this.epoch = epoch;
     this.thread = thread;
   }
 
   @Override
-  public void append(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+  public void append(Publication message, Elsewhere elsewhere, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     if (acknowledgement == null || message.qos() == QoS.AT_MOST_ONCE) {
-      lane.append(message, feedback, acknowledgement);
+      lane.append(message, elsewhere, feedback, acknowledgement);
       return;
     }
-    boolean holds = message.qos() == QoS.EXACTLY_ONCE;
+    if (!asked && waiting.isEmpty()) {
+      oldestEpoch = elsewhere.epoch();
+      isSplit = false;
+    }
+    isSplit |= elsewhere.epoch() != oldestEpoch;
+    boolean holds = message.qos() == QoS.EXACTLY_ONCE || isSplit;
     acknowledgement.expect();
     try {
-      if (!holds) lane.append(message, feedback, acknowledgement);
+      if (!holds) lane.append(message, elsewhere, feedback, acknowledgement);
     } finally {
-      waiting.add(new Waiting(holds ? message : null, feedback, acknowledgement));
+      waiting.add(new Waiting(holds ? message : null, elsewhere, feedback, acknowledgement));
       if (!asked) ask();
     }
   }
@@ -79,7 +98,12 @@ final class LeasedLane implements Lane {
     asked = true;
     var proved = waiting;
     waiting = new ArrayList<>();
-    var _ = barrier.get().whenCompleteAsync((_, failure) -> answered(proved, failure == null), thread);
+    var _ = barrier.get().whenCompleteAsync((_, failure) -> answered(proved, failure == null && areOf(proved, epoch.getAsLong())), thread);
+  }
+
+  private static boolean areOf(List<Waiting> messages, long epoch) {
+    for (Waiting each : messages) if (each.elsewhere.epoch() != epoch) return false;
+    return true;
   }
 
   private void answered(List<Waiting> messages, boolean proved) {
@@ -94,9 +118,13 @@ final class LeasedLane implements Lane {
   }
 
   private void accept(Waiting message) {
+    if (message.undelivered != null && message.acknowledgement.comesAgain()) {
+      message.acknowledgement.answer(ReasonCode.USE_ANOTHER_SERVER);
+      return;
+    }
     var reason = ReasonCode.SUCCESS;
     try {
-      if (message.undelivered != null) lane.append(message.undelivered, message.feedback, message.acknowledgement);
+      if (message.undelivered != null) lane.append(message.undelivered, message.elsewhere, message.feedback, message.acknowledgement);
     } catch (RuntimeException e) {
       LOG.error("A message could not be delivered", e);
       reason = ReasonCode.SERVER_UNAVAILABLE;

@@ -27,7 +27,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** A lane to the dist worker of the same process: matches a message and delivers it to its destinations. */
-final class LocalLane implements Lane {
+final class LocalLane implements Lane, MatchedLane {
   /*
    * Nothing is allocated for a message in one process: matches are gathered in one MatchedRoutes for each destination.
    *
@@ -50,7 +50,7 @@ final class LocalLane implements Lane {
    * Failure: an exception of a destination is thrown to the publisher's connection; the scratch is cleared. A message that
    * matches a route to a frontend that was neither attached nor detached may have a subscriber there. In a cluster it is
    * returned, and not delivered: its sender sends it again until that frontend is known. In one process it is delivered
-   * to the others and answered SERVER_UNAVAILABLE.
+   * to the others and answered SERVER_UNAVAILABLE. So it is when the range of this process was split since the others were asked.
    */
   /** As traces name it. */
   private static final String HOP = "routes";
@@ -128,8 +128,14 @@ final class LocalLane implements Lane {
     this.returns = returns;
   }
 
+  /** In a process that has all ranges of routes. */
   @Override
   public void append(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+    append(message, Elsewhere.NOWHERE, feedback, acknowledgement);
+  }
+
+  @Override
+  public void append(Publication message, Elsewhere elsewhere, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     assert !appending : "a message was appended while the previous one is being delivered";
     appending = true;
     attachNew();
@@ -138,6 +144,7 @@ final class LocalLane implements Lane {
     origin = acknowledgement == null ? null : acknowledgement.terms().origin();
     try {
       timedMatch(message);
+      gather(elsewhere);
       hand(message, feedback, acknowledgement);
     } finally {
       for (MatchedRoutes of : matched) of.clear();
@@ -212,6 +219,14 @@ final class LocalLane implements Lane {
       count(visited, 1);
       worker.applied(range).index().match(publisher.tenant(), message.body(), 0, message.topicLength(), gatherer);
     }
+  }
+
+  /** Adds what other ranges have answered. When keys of the own range have moved since they were asked, routes may be missing. */
+  private void gather(Elsewhere elsewhere) {
+    if (!returns) return; // there are no others
+    for (FilterRoutes of : elsewhere.filters()) gather(of);
+    count(visited, elsewhere.visited());
+    unknown |= worker.epoch() != elsewhere.epoch();
   }
 
   private void hand(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {

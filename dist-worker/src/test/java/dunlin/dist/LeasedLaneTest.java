@@ -19,9 +19,10 @@ class LeasedLaneTest {
   private final List<String> delivered = new ArrayList<>();
   private final ArrayDeque<CompletableFuture<@Nullable Void>> barriers = new ArrayDeque<>();
   private boolean fails;
+  private long epoch = 1;
   private final LeasedLane lane =
       new LeasedLane(
-          (message, _, _) -> {
+          (message, _, _, _) -> {
             delivered.add(message.topic());
             if (fails) throw new IllegalStateException("the test has it fail");
           },
@@ -30,10 +31,17 @@ class LeasedLaneTest {
             barriers.add(barrier);
             return barrier;
           },
+          () -> epoch,
           Runnable::run);
 
   private static final class Answer extends Acknowledgement {
     @Nullable ReasonCode reason;
+    boolean comesAgain;
+
+    @Override
+    public boolean comesAgain() {
+      return comesAgain;
+    }
 
     @Override
     protected void complete(ReasonCode worst) {
@@ -43,7 +51,8 @@ class LeasedLaneTest {
 
   private Answer append(String topic, QoS qos) {
     var answer = new Answer();
-    lane.append(Publication.of(new Publisher("t", "client"), topic, qos, false, 0, new byte[0]), null, qos == QoS.AT_MOST_ONCE ? null : answer);
+    var message = Publication.of(new Publisher("t", "client"), topic, qos, false, 0, new byte[0]);
+    lane.append(message, Elsewhere.nothing(epoch), null, qos == QoS.AT_MOST_ONCE ? null : answer);
     if (qos != QoS.AT_MOST_ONCE) answer.answer(ReasonCode.SUCCESS);
     return answer;
   }
@@ -113,5 +122,51 @@ class LeasedLaneTest {
     assertThat(delivered).containsExactly("first", "one", "two");
     assertThat(one.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
     assertThat(two.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+  }
+
+  /** It may lack routes that only the new range has. What comes behind it must not pass it when it is sent again. */
+  @Test
+  void whatWasMatchedBeforeASplitHasNoProofAndNothingPassesIt() {
+    var one = append("one", QoS.AT_LEAST_ONCE);
+    epoch = 2;
+    var two = append("two", QoS.AT_LEAST_ONCE);
+    var three = append("three", QoS.AT_LEAST_ONCE);
+    assertThat(delivered).containsExactly("one");
+
+    proved();
+
+    assertThat(delivered).containsExactly("one");
+    assertThat(one.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(two.reason).isEqualTo(ReasonCode.USE_ANOTHER_SERVER);
+    assertThat(three.reason).isEqualTo(ReasonCode.USE_ANOTHER_SERVER);
+    assertThat(barriers).isEmpty();
+    var again = append("one", QoS.AT_LEAST_ONCE);
+    proved();
+    assertThat(delivered).containsExactly("one", "one");
+    assertThat(again.reason).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void qos2ThatASplitHasOvertakenIsNotDelivered() {
+    append("first", QoS.AT_LEAST_ONCE);
+    var two = append("two", QoS.EXACTLY_ONCE);
+    proved();
+    epoch = 2;
+    proved();
+
+    assertThat(delivered).containsExactly("first");
+    assertThat(two.reason).isEqualTo(ReasonCode.USE_ANOTHER_SERVER);
+  }
+
+  @Test
+  void qos2ThatItsSenderSendsAgainIsNotDelivered() {
+    append("first", QoS.AT_LEAST_ONCE);
+    var two = append("two", QoS.EXACTLY_ONCE);
+    two.comesAgain = true;
+    proved();
+    proved();
+
+    assertThat(delivered).containsExactly("first");
+    assertThat(two.reason).isEqualTo(ReasonCode.USE_ANOTHER_SERVER);
   }
 }

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dunlin.cluster.RangeKind;
 import dunlin.dist.route.Route;
 import dunlin.dist.route.RouteReplica;
+import dunlin.dist.route.RouteView;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
@@ -13,6 +14,7 @@ import dunlin.model.ReasonCode;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.store.Member;
+import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeId;
 import dunlin.store.RangeLogic;
 import dunlin.store.Replica;
@@ -54,12 +56,27 @@ class LedRoutesTest {
   private static final String FRONTEND = "n1";
   private static final String TENANT = Publisher.DEFAULT_TENANT;
   private static final ShardId HOME = ShardId.inbox(0);
+  private static final OtherRanges NO_OTHERS =
+      new OtherRanges() {
+        @Override
+        public RouteView beside(RangeDescriptor own) {
+          return RouteView.of(own, List.of(own), range -> {
+                throw new AssertionError("another range: " + range);
+              });
+        }
+
+        @Override
+        public long routes() {
+          return 0;
+        }
+      };
 
   @TempDir Path directory;
   private final List<Node> nodes = new ArrayList<>();
 
   private final class Node implements AutoCloseable {
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+    final RouteTier tier = new RouteTier(DistSettings.defaults(Runtime.getRuntime().maxMemory()), meters);
     final RangeStore store;
     final RangeKind<?, ?, ?> kind = RouteReplica.kind(this::opened);
     final List<String> delivered = new CopyOnWriteArrayList<>();
@@ -81,12 +98,14 @@ class LedRoutesTest {
     }
 
     private AutoCloseable open(RouteReplica routes) {
-      var opened = DistWorker.leading(routes, DistSettings.defaults(Runtime.getRuntime().maxMemory()), _ -> HOME, meters, Tracer.idle(), DeliveryThreads.inline());
+      var led = tier.lead("routes", routes, () -> 0);
+      var opened = DistWorker.leading(led, NO_OTHERS, _ -> {}, _ -> HOME, meters, Tracer.idle(), DeliveryThreads.inline());
       opened.attachFrontend(FRONTEND, Deliveries.of(new Recorder(delivered)));
       worker = opened;
       return () -> {
         worker = null;
         opened.close();
+        led.close();
       };
     }
 

@@ -128,19 +128,19 @@ public final class ClusterKeys {
   public static final Setting<Long> SPLIT_BYTES =
       Setting.bytes(
           "dunlin.cluster.split-bytes", SPLITS.bytes(), 0, 1L << 50, "Size at which a range is split into two. 0 leaves this to an operator. A broker"
-              + " splits ranges of retained messages only.");
+              + " splits ranges of retained messages and of routes only.");
   public static final Setting<Integer> SPLIT_RATE =
       Setting.integer(
           "dunlin.cluster.split-rate", (int) SPLITS.operationsPerSecond(), 0, 1_000_000_000,
           "Rate of writes and reads per second at which a range is split, at the keys that are written most. 0 leaves this to an operator."
-              + " A broker splits ranges of retained messages only.");
+              + " A broker splits ranges of retained messages and of routes only.");
   public static final Setting<Long> SPLIT_BYTES_MIN =
       Setting.bytes(
           "dunlin.cluster.split-bytes-min", SPLITS.bytesMin(), 0, 1L << 50, "Size below which a range is never split, however busy it is. At most"
-              + " dunlin.cluster.split-bytes. A broker splits ranges of retained messages only.");
+              + " dunlin.cluster.split-bytes. A broker splits ranges of retained messages and of routes only.");
   public static final Setting<Integer> SPLITS_MAX =
       Setting.integer("dunlin.cluster.splits-max", SPLITS.atOnceMax(), 0, 1_024, "Maximum number of ranges that are split at the same time in the"
-          + " whole cluster. A broker splits ranges of retained messages only.");
+          + " whole cluster. A broker splits ranges of retained messages and of routes only.");
 
   public static final List<Setting<?>> ALL =
       List.of(PORT, HOST, BIND, TLS_CERTIFICATE, TLS_KEY, TLS_CA, PLAINTEXT, ELECTION_TIMEOUT, LOG_KEPT, SNAPSHOT_RATE, SNAPSHOT_TIME, SERVICE_PORT,

@@ -13,8 +13,8 @@ import dunlin.dist.DistClient;
 import dunlin.dist.DistSettings;
 import dunlin.dist.deliver.DeliverSettings;
 import dunlin.dist.remote.RemoteDeliveries;
-import dunlin.dist.remote.RemoteRoutes;
 import dunlin.dist.remote.Repetitions;
+import dunlin.dist.remote.RouteRouter;
 import dunlin.dist.route.Route;
 import dunlin.dist.route.RouteClient;
 import dunlin.dist.route.RoutePage;
@@ -42,8 +42,8 @@ import dunlin.store.serve.WhileLeading;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
 import dunlin.transport.call.CallLinks;
-import dunlin.transport.lane.RemoteLane;
 import dunlin.transport.lane.ReceivingStream;
+import dunlin.transport.lane.RemoteLane;
 import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
@@ -58,6 +58,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -67,8 +68,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ClusterTiers implements AutoCloseable {
   /*
-   * There is one range of routes, one of sessions, and where the setting asks for it one of users, roles and bans. Retained messages have one or more, which are split while the cluster
-   * runs. Any node may lead each of them. All messages between tiers cross links, also between tiers of the same node.
+   * There is one range of sessions, and where the setting asks for it one of users, roles and bans. Routes and retained messages have one or more, which are split while
+   * the cluster runs. Any node may lead each of them; messages go to the leader of the first range of routes. All that tiers say to each other crosses links, also
+   * between tiers of the same node.
    *
    * Owner: any thread. Each kind of link that the frontend opens has a thread of its own.
    * Bounds: those of lanes, calls and links.
@@ -114,8 +116,9 @@ public final class ClusterTiers implements AutoCloseable {
   private final Map<UUID, WhileLeading> serving = new ConcurrentHashMap<>();
 
   private final int shards;
-  private final RemoteRoutes routesOfClients;
-  private final RemoteRoutes routesOfSessions;
+  private final RouteRouter routesOfClients;
+  private final RouteRouter routesOfSessions;
+  private final RouteRouter matches;
   private final RetainRouter retained;
   private final SessionRouter sessions;
   private final @Nullable RemoteAccess access; // none where clients are not judged by users
@@ -136,8 +139,9 @@ public final class ClusterTiers implements AutoCloseable {
             repeats, refused, parts.beans(), parts.clock(), parts.timer());
     accepted = new AcceptedLinks(parts.accepts());
     String node = parts.frontend().identity().nodeId();
-    routesOfClients = routes("clients", node);
-    routesOfSessions = routes("sessions", node);
+    routesOfClients = routes("clients", node, LinkNames::routes);
+    routesOfSessions = routes("sessions", node, LinkNames::routes);
+    matches = routes("matches", node, LinkNames::matches);
     var calls = accepted.thread("retained-of-clients");
     retained =
         new RetainRouter(
@@ -162,10 +166,11 @@ public final class ClusterTiers implements AutoCloseable {
         node, parts.frontend().identity().incarnation(), network(AccessReplica.KIND, LinkNames.ACCESS, thread), thread, LedTiers.CALLS, parts.meters());
   }
 
-  private RemoteRoutes routes(String part, String node) {
+  private RouteRouter routes(String part, String node, Function<UUID, String> names) {
     var thread = accepted.thread("routes-of-" + part);
-    return new RemoteRoutes(
-        part, node, parts.frontend().identity().incarnation(), network(RouteReplica.KIND, LinkNames.ROUTES, thread), thread, LedTiers.CALLS, parts.meters());
+    return new RouteRouter(
+        part, node, parts.frontend().identity().incarnation(), range -> opening -> dialler.leader(range, names.apply(range), opening.encode(), thread), thread,
+        LedTiers.CALLS, parts.timer(), parts.meters());
   }
 
   private CallLinks.Network network(String kind, String name, Executor thread) {
@@ -193,7 +198,7 @@ public final class ClusterTiers implements AutoCloseable {
 
   private List<RangeKind<?, ?, ?>> kinds() {
     return List.of(
-        undivided(RouteReplica.kind((replica, routes) -> opened(replica, () -> led.serveRoutes(replica, routes, cluster())))),
+        RouteReplica.kind((replica, routes) -> opened(replica, () -> led.serveRoutes(replica, routes, cluster(), routesOfClients, matches))),
         RetainReplica.kind((replica, messages) -> opened(replica, () -> led.serveRetained(replica, messages, retained))),
         undivided(
             SessionReplica.kind(
@@ -225,7 +230,13 @@ public final class ClusterTiers implements AutoCloseable {
   public void in(Cluster member) {
     cluster = member;
     dialler.in(member);
-    member.watch(map -> retained.ranges(map.rangesOf(RetainReplica.KIND)));
+    member.watch(
+        map -> {
+          retained.ranges(map.rangesOf(RetainReplica.KIND));
+          routesOfClients.ranges(map.rangesOf(RouteReplica.KIND));
+          routesOfSessions.ranges(map.rangesOf(RouteReplica.KIND));
+          matches.ranges(map.rangesOf(RouteReplica.KIND));
+        });
   }
 
   private Cluster cluster() {
@@ -338,7 +349,7 @@ public final class ClusterTiers implements AutoCloseable {
   /** Which tier's leader this node's frontend does not reach; empty when it reaches all. Any thread. */
   public Optional<String> unreached() {
     if (!sessions.isReached()) return Optional.of("the leader of the sessions is not reached");
-    if (!routesOfClients.isReached()) return Optional.of("the leader of the routes is not reached");
+    if (!routesOfClients.isReached()) return Optional.of("a leader of routes is not reached");
     if (!retained.isReached()) return Optional.of("a leader of retained messages is not reached");
     return Optional.empty();
   }
@@ -350,6 +361,7 @@ public final class ClusterTiers implements AutoCloseable {
     retained.close();
     routesOfClients.close();
     routesOfSessions.close();
+    matches.close();
     serving.values().forEach(WhileLeading::close);
     accepted.close();
     drops.close();

@@ -5,6 +5,7 @@ import dunlin.cluster.Cluster;
 import dunlin.dist.Deliveries;
 import dunlin.dist.DistWorker;
 import dunlin.dist.remote.RemoteDelivery;
+import dunlin.dist.route.RouteClient;
 import dunlin.model.ShardId;
 import dunlin.placement.ClusterNode;
 import dunlin.transport.lane.SendingStream;
@@ -27,7 +28,8 @@ final class FrontendDirectory {
    * routes have no receiver there, and must not wait for it: it is detached. Its routes stay until it starts again, or leaves
    * the cluster; they cost memory, no messages. One whose process has ended is detached at once: its connections have ended with it (RefusedNodes).
    *
-   * A frontend that is back has its clients' subscriptions added here, over a link of its own. So one from which a call has come since is attached at once,
+   * A frontend that is back has its clients' subscriptions added over a link of its own, and calls here as well when they are in another range (RouteRouter). So one
+   * from which a call has come since is attached at once,
    * whatever the map of this node says, which may be old. A node without a lease detaches none: it cannot tell who else is without one.
    *
    * Owner: the thread of the links with calls for routes.
@@ -38,6 +40,7 @@ final class FrontendDirectory {
   private static final Logger LOG = LoggerFactory.getLogger(FrontendDirectory.class);
 
   private final DistWorker worker;
+  private final RouteClient routes;
   private final LeaderDialler dialler;
   private final Cluster cluster;
   private final byte[] opening;
@@ -55,15 +58,17 @@ final class FrontendDirectory {
   private final Set<UUID> backSinceDown = new HashSet<>();
 
   /**
+   * @param routes of all ranges
    * @param opening of this leader's links
    * @param drops counts the QoS 0 messages that do not reach their frontend
    */
   FrontendDirectory(
-      DistWorker worker, LeaderDialler dialler, Cluster cluster, RefusedNodes refused, byte[] opening, UnacknowledgedDrops drops) {
+      DistWorker worker, RouteClient routes, LeaderDialler dialler, Cluster cluster, RefusedNodes refused, byte[] opening, UnacknowledgedDrops drops) {
     this.opening = opening;
     this.drops = drops;
     this.refused = refused;
     this.worker = worker;
+    this.routes = routes;
     this.dialler = dialler;
     this.cluster = cluster;
   }
@@ -130,7 +135,7 @@ final class FrontendDirectory {
     if (!left.add(node)) return;
     detach(node);
     for (String shard : List.of(node.toString(), application(node))) {
-      worker
+      routes
           .removeRoutesBefore(ShardId.frontend(shard), Long.MAX_VALUE)
           .exceptionally(
               failure -> {

@@ -7,11 +7,13 @@ import dunlin.broker.users.AccessServer;
 import dunlin.cluster.Cluster;
 import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
+import dunlin.dist.RouteTier;
 import dunlin.dist.deliver.DeliverExecutor;
 import dunlin.dist.deliver.DeliverSettings;
 import dunlin.dist.remote.RemoteDeliveries;
 import dunlin.dist.remote.RemoteDelivery;
 import dunlin.dist.remote.RouteCalls;
+import dunlin.dist.remote.RouteRouter;
 import dunlin.dist.route.RouteReplica;
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxSettings;
@@ -49,6 +51,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Serves the ranges that this node leads, each for one leadership. Links of all nodes lead here. */
 final class LedTiers {
@@ -83,7 +86,14 @@ final class LedTiers {
   private final NodeBeans beans;
   private final InstantSource clock;
   private final ScheduledExecutorService timer;
+  private final RouteTier routes;
   private final RetainTier retained;
+
+  /** Whether the leaders of other ranges of routes are asked what topics match there: since this node has led the first one. */
+  private final AtomicBoolean asksOthers = new AtomicBoolean();
+
+  /** Of the ranges of routes that are led here. */
+  private final List<CallReceiver> routeCalls = new CopyOnWriteArrayList<>();
 
   /** Of the ranges of retained messages that are led here. */
   private final List<CallReceiver> retainedCalls = new CopyOnWriteArrayList<>();
@@ -109,21 +119,68 @@ final class LedTiers {
     this.beans = beans;
     this.clock = clock;
     this.timer = timer;
+    routes = new RouteTier(bounds.dist(), meters);
     retained = new RetainTier(bounds.retain(), meters, clock, timer);
+    Gauge.builder("dunlin.dist.calls.served", routeCalls, all -> all.stream().mapToInt(CallReceiver::unanswered).sum())
+        .description("Calls of all nodes for routes that this node has not answered, as the leader of their ranges")
+        .register(meters);
     Gauge.builder("dunlin.retain.calls.served", retainedCalls, all -> all.stream().mapToInt(CallReceiver::unanswered).sum())
         .description("Calls of all nodes about retained messages that this node has not answered, as the leader of their ranges")
         .register(meters);
   }
 
   /**
-   * @param replica this node's replica of the range of routes
+   * Serves a range of routes. Messages come to the leader of the first one.
+   *
+   * @param replica this node's replica of the range
    * @param cluster whose nodes have frontends
+   * @param clients to all ranges of routes, for changes
+   * @param matches to all ranges of routes, for what topics match there
    */
-  AutoCloseable serveRoutes(Replica<?, ?> replica, RouteReplica routes, Cluster cluster) {
+  AutoCloseable serveRoutes(Replica<?, ?> replica, RouteReplica rows, Cluster cluster, RouteRouter clients, RouteRouter matches) {
+    UUID range = replica.id().uuid();
+    var led = routes.lead(replica.id().toString(), rows, () -> clients.memoryElsewhere(range));
+    var asking = timer.scheduleWithFixedDelay(clients::ask, 0, ASK_MILLIS, TimeUnit.MILLISECONDS);
+    boolean first = range.equals(RangeId.firstOf(RouteReplica.KIND).uuid());
+    var serves = first ? serveLanes(replica, led, cluster, clients, matches) : serveMatches(replica, led);
+    return () -> {
+      serves.close();
+      asking.cancel(false);
+      led.close();
+    };
+  }
+
+  /** Serves another range than the first: its routes are changed, and matched for the leader of the first. */
+  private AutoCloseable serveMatches(Replica<?, ?> replica, RouteTier.Led led) {
+    UUID range = replica.id().uuid();
+    var accepted = new AcceptedLinks(links);
+    var calls = accepted.thread(LinkNames.routes(range));
+    var questions = accepted.thread(LinkNames.matches(range));
+    var changes = RouteCalls.receiver(calls, CALLS, led.range());
+    var matching = RouteCalls.receiver(questions, CALLS, led.range());
+    routeCalls.addAll(List.of(changes, matching));
+    var opening =
+        new AfterBarrier(
+            replica, timer,
+            () -> {
+              accepted.accept(LinkNames.routes(range), calls, changes);
+              accepted.accept(LinkNames.matches(range), questions, matching);
+            });
+    return () -> {
+      opening.close();
+      accepted.close();
+      routeCalls.removeAll(List.of(changes, matching));
+    };
+  }
+
+  private AutoCloseable serveLanes(Replica<?, ?> replica, RouteTier.Led led, Cluster cluster, RouteRouter clients, RouteRouter matches) {
+    if (asksOthers.compareAndSet(false, true)) {
+      var _ = matches.begin();
+    }
     int shards = bounds.inbox().layout().shards();
     var worker =
         DistWorker.leading(
-            routes, bounds.dist(), publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters, tracer,
+            led, matches, drops.lanes()::countUnreachable, publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters, tracer,
             DeliverExecutor.start(bounds.deliver(), meters));
     byte[] opening = LaneLinks.opening(replica.status().term());
     worker.attachInboxShards(
@@ -144,7 +201,9 @@ final class LedTiers {
         .baseUnit("bytes")
         .register(meters);
     var calls = accepted.thread("routes");
-    var frontends = new FrontendDirectory(worker, dialler, cluster, refused, opening, drops.deliveries());
+    var changes = RouteCalls.receiver(calls, CALLS, led.range());
+    routeCalls.add(changes);
+    var frontends = new FrontendDirectory(worker, clients, dialler, cluster, refused, opening, drops.deliveries());
     var comparing =
         timer.scheduleWithFixedDelay(() -> calls.execute(frontends::compare), 0, COMPARE_MILLIS, TimeUnit.MILLISECONDS);
     var streams = new LedLanes(timer, DRAIN_MILLIS);
@@ -157,7 +216,9 @@ final class LedTiers {
                 var lane = laneOf.get(i);
                 accepted.accept(LinkNames.lane(i), thread, LaneLinks.ofCallers(link -> streams.open(link, thread, RemoteLane.into(lane, window))));
               }
-              accepted.accept(LinkNames.ROUTES, calls, frontends.noting(RouteCalls.receiver(calls, CALLS, worker, meters)));
+              UUID range = replica.id().uuid();
+              accepted.accept(LinkNames.routes(range), calls, frontends.noting(changes));
+              accepted.accept(LinkNames.matches(range), calls, changes); // for nodes that have led it before
             });
     beans.register(ROUTES, worker.operations());
     return () -> {
@@ -165,11 +226,12 @@ final class LedTiers {
       ready.close();
       comparing.cancel(false);
       accepted.acceptNoMore(); // first, since a sender begins its next link at once
+      worker.giveUpWaiting();
       streams.drain();
       accepted.end(); // before the worker is closed, so that nothing is appended any more
       worker.close();
       accepted.close();
-      unregister(RouteCalls.SERVED);
+      routeCalls.remove(changes);
       unregister(IN_FLIGHT);
     };
   }

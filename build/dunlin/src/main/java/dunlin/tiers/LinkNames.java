@@ -10,9 +10,6 @@ final class LinkNames {
   /** The number of lanes, whatever the number of a node's threads. */
   static final int LANES = 64;
 
-  /** To the leader of the routes: calls that change them. */
-  static final String ROUTES = "routes";
-
   /** To the leader of users, roles and bans. */
   static final String ACCESS = "access";
 
@@ -21,6 +18,16 @@ final class LinkNames {
   /** To the leader of a range of sessions. */
   static String sessions(UUID range) {
     return "sessions-" + range;
+  }
+
+  /** To the leader of a range of routes: calls that change and read them. */
+  static String routes(UUID range) {
+    return "routes-" + range;
+  }
+
+  /** From the leader of the first range of routes to that of another one: what topics match there. */
+  static String matches(UUID range) {
+    return "matches-" + range;
   }
 
   /** To the leader of a range of retained messages. */

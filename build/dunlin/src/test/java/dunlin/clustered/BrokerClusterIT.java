@@ -1,6 +1,5 @@
 package dunlin.clustered;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -8,7 +7,7 @@ import dunlin.Dunlin;
 import dunlin.TestBroker;
 import dunlin.cluster.ClusterMXBean;
 import dunlin.harness.ClusterClients;
-import dunlin.harness.FreePort;
+import dunlin.harness.EmbeddedCluster;
 import dunlin.harness.RawClient.Connect;
 import dunlin.harness.RawClient;
 import dunlin.harness.StayingClients;
@@ -20,15 +19,11 @@ import dunlin.retain.RetainedMessagesMXBean.RetainedRow;
 import dunlin.store.NotLeaderException;
 import dunlin.store.raft.RangeMXBean;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.Comparator;
-import java.util.HashMap;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -37,8 +32,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executors;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import javax.management.JMException;
 import javax.management.JMX;
@@ -57,55 +50,24 @@ class BrokerClusterIT {
 
   private final List<Dunlin> brokers = new ArrayList<>();
   private final List<MeterRegistry> registries = new ArrayList<>();
+  private EmbeddedCluster cluster;
 
   @BeforeAll
   void startAll(@TempDir Path directory) {
-    int[] ports = IntStream.generate(FreePort::any).limit(2 * NODES).toArray();
-    String seeds = IntStream.range(0, NODES).mapToObj(i -> "127.0.0.1:" + ports[i]).collect(Collectors.joining(","));
-    try (var starting = Executors.newFixedThreadPool(NODES)) {
-      var started = new ArrayList<CompletableFuture<Dunlin>>();
-      for (int i = 0; i < NODES; i++) {
-        int node = i;
-        var registry = new SimpleMeterRegistry();
-        registries.add(registry);
-        started.add(CompletableFuture.supplyAsync(() -> start(directory.resolve("node-" + node), ports[node], ports[NODES + node], seeds, registry), starting));
-      }
-      started.forEach(each -> brokers.add(each.join()));
-    }
-    // Leaders are spread soon after a cluster was founded, which makes clients wait.
-    await("leaders are spread").atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(100)).until(BrokerClusterIT::areLeadersSpread);
-  }
-
-  /** Whether all four ranges have a leader, and no broker leads more than two of them. */
-  private static boolean areLeadersSpread() throws JMException {
-    var beans = ManagementFactory.getPlatformMBeanServer();
-    var led = new HashMap<String, Integer>();
-    for (var range : beans.queryNames(new ObjectName("dunlin:type=Range,*"), null)) {
-      if (beans.getAttribute(range, "Role").equals("leader")) led.merge(range.getKeyProperty("node"), 1, Integer::sum);
-    }
-    return led.values().stream().mapToInt(Integer::intValue).sum() == 4 && led.values().stream().allMatch(count -> count <= 2);
-  }
-
-  private static Dunlin start(Path data, int service, int raft, String seeds, MeterRegistry registry) {
-    return Dunlin.builder()
-        .tcpPort(0)
-        .dataDirectory(data)
-        .set("dunlin.cluster.service-port", Integer.toString(service))
-        .set("dunlin.cluster.port", Integer.toString(raft))
-        .set("dunlin.cluster.seeds", seeds)
-        .set("dunlin.cluster.bootstrap-expect", Integer.toString(NODES))
-        .set("dunlin.dist.deliver-workers", "2") // also on a machine of few cores
-        .set("dunlin.dist.inline-fanout-threshold", "1")
-        .meterRegistry(registry)
-        .set("dunlin.session.queue-messages-max", Integer.toString(QUEUE))
-        .set("dunlin.cluster.heartbeat", "200ms")
-        .set("dunlin.cluster.election-timeout", "1s")
-        .build();
+    cluster =
+        EmbeddedCluster.start(
+            directory, NODES,
+            Map.of(
+                "dunlin.dist.deliver-workers", "2", // also on a machine of few cores
+                "dunlin.dist.inline-fanout-threshold", "1",
+                "dunlin.session.queue-messages-max", Integer.toString(QUEUE)));
+    brokers.addAll(cluster.brokers());
+    registries.addAll(cluster.registries());
   }
 
   @AfterAll
   void stopAll() {
-    brokers.forEach(Dunlin::close);
+    cluster.close();
   }
 
   private RawClient connected(int broker, Connect connect) {
@@ -353,36 +315,17 @@ class BrokerClusterIT {
     }
   }
 
-  private static List<ClusterMXBean.RangeRow> retainedRanges(ClusterMXBean cluster) {
-    return cluster.getRanges().stream().filter(range -> range.kind().equals("retain")).toList();
-  }
-
-  /** Splits the range of retained messages that has a topic, so that the topic is the first one of the upper part, and waits for it. */
-  private static void splitRetained(ClusterMXBean cluster, String topic) {
-    String key = "%04x".formatted(Publisher.DEFAULT_TENANT.length()) + HexFormat.of().formatHex((Publisher.DEFAULT_TENANT + topic.replace('/', '\0')).getBytes(UTF_8));
-    int before = retainedRanges(cluster).size();
-    // Keys of ranges are in hexadecimal: the range is the last one that begins before the cut.
-    var range = retainedRanges(cluster).stream().filter(each -> start(each).compareTo(key) < 0).max(Comparator.comparing(BrokerClusterIT::start)).orElseThrow();
-    await("the split begins").atMost(TestBroker.SOON).ignoreExceptions().until(() -> !cluster.split(range.id(), key).isEmpty());
-    await("the range is split").atMost(TestBroker.SOON).until(() -> retainedRanges(cluster).size() == before + 1 && cluster.getOperations().isEmpty());
-  }
-
-  private static String start(ClusterMXBean.RangeRow range) {
-    String first = range.keys().substring(1, range.keys().indexOf(','));
-    return first.equals("start") ? "" : first;
-  }
-
   @Test
-  void retainedMessagesStayWhileTheirRangesAreSplitAndMoved() throws JMException {
+  void retainedMessagesStayWhileTheirRangesAreSplitAndMoved() {
     var random = new Random(7);
-    var cluster = bean(queried("dunlin:type=Cluster,*").iterator().next(), ClusterMXBean.class);
+    var placement = cluster.operations();
     var publishers = new ArrayList<RawClient>();
     for (int i = 0; i < NODES; i++) publishers.add(connected(i, Connect.of("splits-" + i).clean().expiry(0)));
     var kept = new TreeMap<String, String>();
     int number = 0;
     publishers.getFirst().publishAndWait("end-of-splits", "end", true);
     for (String cut : List.of("split/m", "split/t", "split/f")) {
-      var splitting = CompletableFuture.runAsync(() -> splitRetained(cluster, cut));
+      var splitting = CompletableFuture.runAsync(() -> EmbeddedCluster.split(placement, "retain", cut.replace('/', '\0')));
       do {
         // Each client has some of the topics, and several messages on their way, so that a topic's last message is the one that it published last.
         for (RawClient publisher : publishers) {
@@ -400,14 +343,10 @@ class BrokerClusterIT {
       } while (!splitting.isDone());
       splitting.join();
     }
-    assertThat(retainedRanges(cluster)).hasSize(4);
+    assertThat(EmbeddedCluster.ranges(placement, "retain")).hasSize(4);
     assertThat(retained("split/#")).isEqualTo(List.of(kept, kept, kept));
 
-    for (var range : retainedRanges(cluster)) {
-      String next = range.voters().stream().filter(voter -> !voter.equals(range.leader())).findFirst().orElseThrow();
-      await("a transfer begins").atMost(TestBroker.SOON).ignoreExceptions().until(() -> !cluster.transferLeadership(range.id(), next).isEmpty());
-    }
-    await("leaders have moved").atMost(TestBroker.SOON).until(() -> cluster.getOperations().isEmpty());
+    EmbeddedCluster.moveLeaders(placement, "retain");
     assertThat(publishers.get(1).publishAndWait("split/b", "moved", true)).isLessThan(0x80);
     kept.put("split/b", "moved");
     assertThat(retained("split/#")).isEqualTo(List.of(kept, kept, kept));

@@ -1,102 +1,86 @@
 package dunlin.dist.remote;
 
+import dunlin.dist.route.MatchSignature;
 import dunlin.dist.route.Route;
-import dunlin.dist.route.RouteClient;
+import dunlin.dist.route.RouteMatch;
 import dunlin.dist.route.RoutePage;
+import dunlin.dist.route.RouteRangeClient;
+import dunlin.dist.route.RouteResult;
 import dunlin.model.ShardId;
-import dunlin.transport.call.CallBounds;
+import dunlin.store.ways.RangeLink;
 import dunlin.transport.call.CallLinks;
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
-import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
-import org.jspecify.annotations.Nullable;
 
-/** The routes in the dist tier of another process. Futures complete on the links' thread; those that fail at once have failed when they are returned. */
-public final class RemoteRoutes implements RouteClient, AutoCloseable {
+/** A range of routes, whichever node leads it. Futures complete on the links' thread; those that fail at once have failed when they are returned. */
+final class RemoteRoutes implements RouteRangeClient, RangeLink {
   /*
    * Owner: any thread calls it (CallLinks).
    * Bounds: CallBounds; those who change routes bound what they have in progress as well (the frontend's RouteTable, the session tier's RouteAnnouncer). A page puts
-   *   PAGE_BYTES aside, and waits in a line for that.
+   *   PAGE_BYTES aside, a match MATCH_BYTES, and both wait in a line for that.
    * Full: the call fails with a StoreException and is counted.
    * Failure: a change that was on its way over a lost link fails with an OutcomeUnknownException: it may have been made. Later calls wait for the next link
    *   (CallLinks).
    */
   private static final int PAGE_BYTES = 4 << 20;
+  private static final int MATCH_BYTES = 128 << 10;
 
   private final CallLinks links;
 
-  /**
-   * Without a link, until {@link #begin}.
-   *
-   * @param part of the node that calls, for its meters: a node has a link for each
-   * @param nodeId of the node that calls
-   * @param incarnation which life of it, larger than those before
-   * @param owner runs tasks on the links' thread, soon, in their order
-   */
-  public RemoteRoutes(
-      String part, String nodeId, long incarnation, CallLinks.Network network, Executor owner, CallBounds bounds, MeterRegistry registry) {
-    this(new CallLinks(RouteCallCodec.PROTOCOL, nodeId + "/" + part, incarnation, network, owner, bounds), part, registry);
-  }
-
-  RemoteRoutes(CallLinks links, String part, MeterRegistry registry) {
+  /** Without a link, until {@link #begin}. */
+  RemoteRoutes(CallLinks links) {
     this.links = links;
-    Gauge.builder("dunlin.dist.calls", links, CallLinks::calls)
-        .tag("part", part)
-        .description("Calls to the dist tier of another process, for routes, that are not answered")
-        .register(registry);
-    Gauge.builder("dunlin.dist.calls.size", links, CallLinks::bytes)
-        .tag("part", part)
-        .description("Bytes of the calls to the dist tier of another process, for routes, that are not answered")
-        .baseUnit("bytes")
-        .register(registry);
-    FunctionCounter.builder("dunlin.dist.calls.refused", links, CallLinks::refused)
-        .tag("part", part)
-        .description("Calls to the dist tier of another process, for routes, that failed since too many were not answered")
-        .register(registry);
-    FunctionCounter.builder("dunlin.dist.links.lost", links, CallLinks::lost)
-        .tag("part", part)
-        .description("Links to the dist tier of another process, for routes, that were lost")
-        .register(registry);
   }
 
-  /** Begins the first link. Completes on the links' thread when the tier has taken it. Any thread, once. */
+  @Override
   public CompletableFuture<Void> begin() {
     return links.begin();
   }
 
-  /** Whether the tier has taken the present link. Any thread. */
+  @Override
   public boolean isReached() {
     return links.isReached();
   }
 
-  @Override
-  public CompletableFuture<Void> addRoute(Route route) {
-    return links.call(RouteCallCodec.encode(new RouteCall.Add(route)), 0, RouteCallCodec::decodeNothing);
+  /** Its calls and their fate, for meters. */
+  CallLinks links() {
+    return links;
   }
 
   @Override
-  public CompletableFuture<Void> removeRoute(Route route) {
-    return links.call(RouteCallCodec.encode(new RouteCall.Remove(route)), 0, RouteCallCodec::decodeNothing);
+  public CompletableFuture<Void> addRoute(long epoch, Route route) {
+    return links.call(RouteCallCodec.encode(new RouteCall.Add(epoch, route)), 0, RouteCallCodec::decodeNothing);
   }
 
   @Override
-  public CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation) {
-    return links.call(RouteCallCodec.encode(new RouteCall.RemoveBefore(shard, incarnation)), 0, RouteCallCodec::decodeCount);
+  public CompletableFuture<Void> removeRoute(long epoch, Route route) {
+    return links.call(RouteCallCodec.encode(new RouteCall.Remove(epoch, route)), 0, RouteCallCodec::decodeNothing);
   }
 
   @Override
-  public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
-    return links.call(RouteCallCodec.encode(new RouteCall.Page(kind, from)), PAGE_BYTES, RouteCallCodec::decodePage);
+  public CompletableFuture<RouteResult.Purged> removeRoutesBefore(long epoch, ShardId shard, long incarnation, byte[] from) {
+    return links.call(RouteCallCodec.encode(new RouteCall.RemoveBefore(epoch, shard, incarnation, from)), 0, RouteCallCodec::decodePurged);
   }
 
   @Override
-  public CompletableFuture<RoutePage> routesOf(ShardId shard, byte @Nullable [] from) {
-    return links.call(RouteCallCodec.encode(new RouteCall.PageOf(shard, from)), PAGE_BYTES, RouteCallCodec::decodePage);
+  public CompletableFuture<RoutePage> routes(long epoch, ShardId.Kind kind, byte[] from) {
+    return links.call(RouteCallCodec.encode(new RouteCall.Page(epoch, kind, from)), PAGE_BYTES, RouteCallCodec::decodePage);
   }
 
-  /** Ends the link; what is not answered fails. */
+  @Override
+  public CompletableFuture<RoutePage> routesOf(long epoch, ShardId shard, byte[] from) {
+    return links.call(RouteCallCodec.encode(new RouteCall.PageOf(epoch, shard, from)), PAGE_BYTES, RouteCallCodec::decodePage);
+  }
+
+  @Override
+  public CompletableFuture<RouteMatch> match(long epoch, String tenant, byte[] topic, MatchSignature known, byte[] after) {
+    return links.call(RouteCallCodec.encode(new RouteCall.Match(epoch, tenant, topic, known, after)), MATCH_BYTES, RouteCallCodec::decodeMatch);
+  }
+
+  @Override
+  public CompletableFuture<Sums> sums() {
+    return links.call(RouteCallCodec.encode(new RouteCall.AskSums()), 0, RouteCallCodec::decodeSums);
+  }
+
   @Override
   public void close() {
     links.close();

@@ -1,18 +1,22 @@
 package dunlin.dist.remote;
 
+import dunlin.dist.route.MatchSignature;
 import dunlin.dist.route.Route;
 import dunlin.model.ShardId;
-import org.jspecify.annotations.Nullable;
 
-/** What is asked of the dist tier: the calls of {@link dunlin.dist.route.RouteClient}. */
+/** What is asked of a range of routes: the calls of {@link dunlin.dist.route.RouteRangeClient}. */
 sealed interface RouteCall {
-  record Add(Route route) implements RouteCall {}
+  record Add(long epoch, Route route) implements RouteCall {}
 
-  record Remove(Route route) implements RouteCall {}
+  record Remove(long epoch, Route route) implements RouteCall {}
 
-  record RemoveBefore(ShardId shard, long incarnation) implements RouteCall {}
+  record RemoveBefore(long epoch, ShardId shard, long incarnation, byte[] from) implements RouteCall {}
 
-  record Page(ShardId.Kind kind, byte @Nullable [] from) implements RouteCall {}
+  record Page(long epoch, ShardId.Kind kind, byte[] from) implements RouteCall {}
 
-  record PageOf(ShardId shard, byte @Nullable [] from) implements RouteCall {}
+  record PageOf(long epoch, ShardId shard, byte[] from) implements RouteCall {}
+
+  record Match(long epoch, String tenant, byte[] topic, MatchSignature known, byte[] after) implements RouteCall {}
+
+  record AskSums() implements RouteCall {}
 }

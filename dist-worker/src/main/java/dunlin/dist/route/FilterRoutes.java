@@ -2,7 +2,9 @@ package dunlin.dist.route;
 
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** All routes of one topic filter: the plain ones, and those of each group of shared subscriptions. */
@@ -37,6 +39,23 @@ public final class FilterRoutes {
     public Route[] routes() {
       return routes;
     }
+  }
+
+  /**
+   * Routes by their filters.
+   *
+   * @param routes those of a filter stand together
+   */
+  public static List<FilterRoutes> of(Iterable<Route> routes) {
+    var all = new ArrayList<FilterRoutes>();
+    @Nullable String last = null;
+    for (Route route : routes) {
+      String filter = route.filter().filter();
+      if (!filter.equals(last)) all.add(new FilterRoutes());
+      all.getLast().put(route);
+      last = filter;
+    }
+    return all;
   }
 
   /** Must not be modified. */

@@ -3,9 +3,9 @@ package dunlin.dist.route;
 import dunlin.cluster.RangeKind;
 import dunlin.store.Range;
 import dunlin.store.Replica;
+import dunlin.store.serve.EpochRange;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** A replica of a range of routes on this node. A {@link RouteServer} serves it while the node leads it. */
@@ -13,20 +13,22 @@ public final class RouteReplica {
   /** The kind of these ranges. */
   public static final String KIND = "routes";
 
-  private final Range<RouteCommand, RouteResult> range;
+  private final EpochRange<RouteCommand, RouteResult> served;
   private final RouteRange routes;
-  private final @Nullable Supplier<CompletableFuture<@Nullable Void>> barrier;
 
-  /** The only replica of its range. */
-  public RouteReplica(Range<RouteCommand, RouteResult> range, RouteRange routes) {
-    this(range, routes, null);
+  private RouteReplica(EpochRange<RouteCommand, RouteResult> served, RouteRange routes) {
+    this.served = served;
+    this.routes = routes;
   }
 
-  private RouteReplica(
-      Range<RouteCommand, RouteResult> range, RouteRange routes, @Nullable Supplier<CompletableFuture<@Nullable Void>> barrier) {
-    this.range = range;
-    this.routes = routes;
-    this.barrier = barrier;
+  /** A range of a node that runs alone. */
+  public static RouteReplica alone(Range<RouteCommand, RouteResult> range, RouteRange routes) {
+    return new RouteReplica(EpochRange.alone(range, null), routes);
+  }
+
+  /** A range of a cluster. */
+  static RouteReplica placed(Replica<RouteCommand, RouteResult> range, RouteRange routes) {
+    return new RouteReplica(EpochRange.placed(range, "topic filter"), routes);
   }
 
   /**
@@ -36,20 +38,22 @@ public final class RouteReplica {
    */
   public static RangeKind<?, ?, ?> kind(BiConsumer<Replica<?, ?>, RouteReplica> opened) {
     return new RangeKind<RouteCommand, RouteResult, RouteRange>(
-        KIND,
-        new RouteCodec(),
-        _ -> new RouteRange(),
-        (replica, routes) -> opened.accept(replica, new RouteReplica(replica, routes, replica::readBarrier)),
-        RouteRows::together);
+        KIND, new RouteCodec(), _ -> new RouteRange(), (replica, routes) -> opened.accept(replica, placed(replica, routes)), RouteRows::together);
   }
 
-  Range<RouteCommand, RouteResult> range() {
-    return range;
+  /** The range, with its epochs in a cluster. */
+  EpochRange<RouteCommand, RouteResult> served() {
+    return served;
   }
 
-  /** Asks for a read barrier; null for the only replica of its range, which needs none. */
-  public @Nullable Supplier<CompletableFuture<@Nullable Void>> barrier() {
-    return barrier;
+  /** Asks for a read barrier. A node that runs alone needs none. */
+  public CompletableFuture<@Nullable Void> readBarrier() {
+    return served.readBarrier();
+  }
+
+  /** Memory of the applied routes. Any thread. */
+  public long memory() {
+    return routes.memory();
   }
 
   RouteRange routes() {

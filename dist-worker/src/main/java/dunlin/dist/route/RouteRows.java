@@ -146,8 +146,9 @@ public final class RouteRows {
     return ByteBuffer.allocate(2 + name.length + length).putShort((short) name.length).put(name).put(filter, 0, length).array();
   }
 
-  /** How many of a key's first bytes are its tenant and filter, whose routes are all in one range. */
+  /** How many of a key's first bytes are its tenant and filter, whose routes are all in one range. Also of bytes that are no key. */
   static int together(byte[] key) {
+    if (key.length < 2) return key.length;
     int at = Math.min(key.length, 2 + Short.toUnsignedInt(ByteBuffer.wrap(key).getShort()));
     while (at < key.length && key[at] != END) at++;
     return Math.min(key.length, at + 1);

@@ -6,21 +6,25 @@ import dunlin.dist.route.RouteCommand.Remove;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.store.Completion;
-import dunlin.store.Range;
+import dunlin.store.RangeDescriptor;
 import dunlin.store.StoreException;
+import dunlin.store.serve.EpochRange;
+import dunlin.store.serve.SharedBarrier;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Serves one range of routes on its leader: proposes changes of its routes, and keeps their filters for the lanes.
  *
  * <p>Its futures complete on the range's applying thread: dependent stages must be quick.
  */
-public final class RouteServer {
+public final class RouteServer implements RouteRangeClient {
   /*
    * Owner: any thread calls it.
    * Bounds: a page of routes visits PAGE_ROWS rows, on a reader of the range. Changes in progress are in the range's
@@ -31,6 +35,8 @@ public final class RouteServer {
    * A route that exists already costs no log entry; shards announce all their routes again when they start. The index
    * alone does not suffice: a change of the same route may be in progress and be applied later. So a change counts as
    * in progress from before it is proposed until the index shows it, and that is checked first.
+   *
+   * In a cluster the range may be split at any time. What names another epoch than the range's own is refused, and surely not done; a page is of one epoch.
    */
   private static final int PURGE_STEP = 1_000;
   private static final int PAGE_ROWS = 256;
@@ -47,8 +53,10 @@ public final class RouteServer {
 
   private final String name;
   private final RouteRange routes;
-  private final Range<RouteCommand, RouteResult> range;
+  private final EpochRange<RouteCommand, RouteResult> range;
   private final RouteQuota quota;
+  private final RouteMatcher matcher;
+  private final SharedBarrier barrier;
 
   private final ConcurrentHashMap<RouteId, Integer> changing = new ConcurrentHashMap<>();
   private final ConcurrentHashMap<ShardId, Integer> purging = new ConcurrentHashMap<>();
@@ -60,7 +68,9 @@ public final class RouteServer {
     this.name = name;
     this.quota = quota;
     routes = replica.routes();
-    range = replica.range();
+    range = replica.served();
+    matcher = new RouteMatcher(routes);
+    barrier = new SharedBarrier(range::readBarrier);
   }
 
   /** The applied routes. Any thread. */
@@ -73,8 +83,29 @@ public final class RouteServer {
     return changing.mappingCount();
   }
 
-  /** {@link RouteClient#addRoute} for a valid route of this range. */
-  public CompletableFuture<Void> addRoute(Route route) {
+  /** The range by the rows of this replica; empty in a node that runs alone. Any thread. */
+  public Optional<RangeDescriptor> descriptor() {
+    return range.descriptor();
+  }
+
+  /** The present epoch of the range. Any thread. */
+  public long epoch() {
+    return range.epoch();
+  }
+
+  /** Why this range cannot have a route at an epoch; empty when it can. */
+  private Optional<StoreException> refusal(long epoch, Route route) {
+    var problem = RouteRows.problem(route.tenant(), route.filter(), route.shard());
+    if (problem.isPresent()) return problem.map(what -> new StoreException("no route can have " + what));
+    if (!range.isPlaced()) return Optional.empty();
+    byte[] key = RouteRows.key(route);
+    return range.refusal(epoch, key, key.length);
+  }
+
+  @Override
+  public CompletableFuture<Void> addRoute(long epoch, Route route) {
+    var refused = refusal(epoch, route);
+    if (refused.isPresent()) return CompletableFuture.failedFuture(refused.get());
     var id = new RouteId(route.tenant(), route.filter(), route.shard());
     // In this order: a change that is no longer in progress is in the index.
     boolean underWay = changing.containsKey(id) || purging.containsKey(route.shard());
@@ -88,6 +119,7 @@ public final class RouteServer {
     }
     var future = new CompletableFuture<Void>();
     propose(
+        epoch,
         new Add(route),
         changing,
         id,
@@ -109,10 +141,13 @@ public final class RouteServer {
     return future;
   }
 
-  /** {@link RouteClient#removeRoute} for a valid route of this range. */
-  public CompletableFuture<Void> removeRoute(Route route) {
+  @Override
+  public CompletableFuture<Void> removeRoute(long epoch, Route route) {
+    var refused = refusal(epoch, route);
+    if (refused.isPresent()) return CompletableFuture.failedFuture(refused.get());
     var future = new CompletableFuture<Void>();
     propose(
+        epoch,
         new Remove(route.tenant(), route.filter(), route.shard(), route.incarnation()),
         changing,
         new RouteId(route.tenant(), route.filter(), route.shard()),
@@ -121,16 +156,19 @@ public final class RouteServer {
     return future;
   }
 
-  /** {@link RouteClient#removeRoutesBefore} in this range. */
-  public CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation) {
-    var future = new CompletableFuture<Long>();
-    purge(new PurgeBefore(shard, incarnation, new byte[0], PURGE_STEP), 0, future);
+  @Override
+  public CompletableFuture<RouteResult.Purged> removeRoutesBefore(long epoch, ShardId shard, long incarnation, byte[] from) {
+    var refused = range.refusal(epoch, from, from.length);
+    if (refused.isPresent()) return CompletableFuture.failedFuture(refused.get());
+    var future = new CompletableFuture<RouteResult.Purged>();
+    purge(epoch, new PurgeBefore(shard, incarnation, from, PURGE_STEP), 0, future);
     return future;
   }
 
   /** One step; the next one is queued after newer commands, so that other changes are not delayed. */
-  private void purge(PurgeBefore step, long removedBefore, CompletableFuture<Long> future) {
+  private void purge(long epoch, PurgeBefore step, long removedBefore, CompletableFuture<RouteResult.Purged> future) {
     propose(
+        epoch,
         step,
         purging,
         step.shard(),
@@ -140,36 +178,76 @@ public final class RouteServer {
           }
           long removedSoFar = removedBefore + removed;
           if (next == null) {
-            future.complete(removedSoFar);
+            ended(epoch, removedSoFar, future);
           } else {
-            purge(new PurgeBefore(step.shard(), step.incarnation(), next, step.limit()), removedSoFar, future);
+            purge(epoch, new PurgeBefore(step.shard(), step.incarnation(), next, step.limit()), removedSoFar, future);
           }
         },
         future::completeExceptionally);
   }
 
-  /** A page of this range's routes, of some shards. */
-  public CompletableFuture<RoutePage> routes(Predicate<ShardId> of, byte[] from) {
-    var page = new CompletableFuture<RoutePage>();
+  private void ended(long epoch, long removed, CompletableFuture<RouteResult.Purged> future) {
     try {
-      range
-          .readers()
-          .execute(
-              () -> {
-                try {
-                  page.complete(RouteRows.page(range.reader(), of, from, PAGE_ROWS));
-                } catch (RuntimeException e) {
-                  page.completeExceptionally(e);
-                }
-              });
-    } catch (RejectedExecutionException busy) {
-      page.completeExceptionally(new StoreException("overload: too many reads of range " + name, busy));
+      future.complete(new RouteResult.Purged(removed, range.end(epoch)));
+    } catch (StoreException split) {
+      future.completeExceptionally(split); // the caller goes on behind the cut
     }
-    return page;
+  }
+
+  @Override
+  public CompletableFuture<RoutePage> routes(long epoch, ShardId.Kind kind, byte[] from) {
+    return page(epoch, shard -> shard.kind() == kind, from);
+  }
+
+  @Override
+  public CompletableFuture<RoutePage> routesOf(long epoch, ShardId shard, byte[] from) {
+    return page(epoch, shard::equals, from);
+  }
+
+  private CompletableFuture<RoutePage> page(long epoch, Predicate<ShardId> of, byte[] from) {
+    var refused = range.refusal(epoch, from, from.length);
+    if (refused.isPresent()) return CompletableFuture.failedFuture(refused.get());
+    return range.readBarrier().thenCompose(_ -> readPage(epoch, of, from));
+  }
+
+  private CompletableFuture<RoutePage> readPage(long epoch, Predicate<ShardId> of, byte[] from) {
+    try {
+      return CompletableFuture.supplyAsync(() -> read(epoch, of, from), range.range().readers());
+    } catch (RejectedExecutionException busy) {
+      return CompletableFuture.failedFuture(new StoreException("overload: too many reads of range " + name, busy));
+    }
+  }
+
+  private RoutePage read(long epoch, Predicate<ShardId> of, byte[] from) {
+    var page = RouteRows.page(range.range().reader(), of, from, PAGE_ROWS);
+    byte @Nullable [] end = range.end(epoch); // the rows behind a cut may have gone while the page was read
+    return page.next() == null ? new RoutePage(page.routes(), end) : page;
+  }
+
+  /**
+   * The routes are read first, and the barrier and the epoch prove afterwards that nothing was missing: neither a route that another leader has confirmed, nor one of a
+   * range that was split off.
+   */
+  @Override
+  public CompletableFuture<RouteMatch> match(long epoch, String tenant, byte[] topic, MatchSignature known, byte[] after) {
+    var found = matcher.match(tenant, topic, known, after);
+    return barrier
+        .ask()
+        .thenApply(
+            _ -> {
+              var _ = range.end(epoch);
+              return found;
+            });
+  }
+
+  @Override
+  public CompletableFuture<Sums> sums() {
+    return CompletableFuture.completedFuture(new Sums(routes.size(), routes.memory()));
   }
 
   /** Proposes a command and counts it as in progress for a key until its result is applied or it has failed. */
   private <K> void propose(
+      long epoch,
       RouteCommand command,
       ConcurrentHashMap<K, Integer> underWay,
       K key,
@@ -179,6 +257,7 @@ public final class RouteServer {
     underWay.merge(key, 1, Integer::sum);
     boolean queued =
         range.propose(
+            epoch,
             command,
             new Completion<>() {
               @Override

@@ -1,24 +1,37 @@
 package dunlin.dist.remote;
 
+import dunlin.dist.route.MatchSignature;
 import dunlin.dist.route.Route;
 import dunlin.dist.route.RouteClient;
+import dunlin.dist.route.RouteMatch;
 import dunlin.dist.route.RoutePage;
 import dunlin.dist.route.RouteQuotaException;
+import dunlin.dist.route.RouteRangeClient;
+import dunlin.dist.route.RouteReplica;
+import dunlin.dist.route.RouteResult;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
+import dunlin.store.KeyInterval;
 import dunlin.store.OutcomeUnknownException;
+import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** A map as the routes of the dist tier. Two tenants are there to fail. Answers when it is told to. */
-final class MapRoutes implements RouteClient {
+/** A map as the routes of the dist tier, and as the only range of them. Two tenants are there to fail. Answers when the test says so. */
+final class MapRoutes implements RouteClient, RouteRangeClient {
+  /** This range, with its only epoch. */
+  static final RangeDescriptor DESCRIPTOR =
+      new RangeDescriptor(RangeId.firstOf(RouteReplica.KIND).uuid(), RouteReplica.KIND, KeyInterval.all(), 1, List.of(new UUID(1, 2)), null);
+
   static final int ROUTES_MAX = 12;
   static final String TENANT = "t";
   private static final String FAILING = "failing";
@@ -107,11 +120,46 @@ final class MapRoutes implements RouteClient {
   private CompletableFuture<RoutePage> page(Predicate<ShardId> of, byte @Nullable [] from) {
     return answer(
         () -> {
-          int at = from == null ? 0 : from[0];
+          int at = from == null || from.length == 0 ? 0 : from[0];
           var all = routes.values().stream().filter(each -> of.test(each.shard())).toList();
           int end = Math.min(all.size(), at + PAGE_ROUTES);
           List<Route> page = new ArrayList<>(all.subList(Math.min(at, end), end));
           return new RoutePage(page, end == all.size() ? null : new byte[] {(byte) end});
         });
+  }
+
+  @Override
+  public CompletableFuture<Void> addRoute(long epoch, Route route) {
+    return addRoute(route);
+  }
+
+  @Override
+  public CompletableFuture<Void> removeRoute(long epoch, Route route) {
+    return removeRoute(route);
+  }
+
+  @Override
+  public CompletableFuture<RouteResult.Purged> removeRoutesBefore(long epoch, ShardId shard, long incarnation, byte[] from) {
+    return removeRoutesBefore(shard, incarnation).thenApply(removed -> new RouteResult.Purged(removed, null));
+  }
+
+  @Override
+  public CompletableFuture<RoutePage> routes(long epoch, ShardId.Kind kind, byte[] from) {
+    return routes(kind, from);
+  }
+
+  @Override
+  public CompletableFuture<RoutePage> routesOf(long epoch, ShardId shard, byte[] from) {
+    return routesOf(shard, from);
+  }
+
+  @Override
+  public CompletableFuture<RouteMatch> match(long epoch, String tenant, byte[] topic, MatchSignature known, byte[] after) {
+    throw new UnsupportedOperationException("these routes are changed and read only");
+  }
+
+  @Override
+  public CompletableFuture<Sums> sums() {
+    return CompletableFuture.completedFuture(new Sums(routes.size(), 0));
   }
 }

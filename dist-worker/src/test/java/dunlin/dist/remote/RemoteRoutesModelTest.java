@@ -7,12 +7,14 @@ import dunlin.dist.route.RouteClient;
 import dunlin.dist.route.RoutePage;
 import dunlin.dist.route.RouteQuotaException;
 import dunlin.model.ShardId;
+import dunlin.runtime.Failures;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import dunlin.transport.call.CallBounds;
 import dunlin.transport.call.CallLinks;
 import dunlin.transport.call.CallReceiver;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -20,9 +22,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Function;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -37,6 +42,13 @@ class RemoteRoutesModelTest {
     return seed == null ? LongStream.range(0, 30) : LongStream.of(seed);
   }
 
+  private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+
+  @AfterEach
+  void close() {
+    timer.shutdownNow();
+  }
+
   /** A call that was made of both, and its answers. */
   private static final class Asked {
     final List<String> answers = new ArrayList<>();
@@ -45,11 +57,11 @@ class RemoteRoutesModelTest {
 
   private static String said(@Nullable Object value, @Nullable Throwable failure) {
     if (failure == null) return value instanceof RoutePage page ? page.routes() + " " + Arrays.toString(page.next()) : String.valueOf(value);
-    return switch (failure) {
+    return switch (Failures.unwrapped(failure)) {
       case RouteQuotaException quota -> "quota " + quota.kind() + " " + quota.limit() + " " + quota.getMessage();
       case OutcomeUnknownException unknown -> "unknown: " + unknown.getMessage();
       case StoreException store -> String.valueOf(store.getMessage());
-      default -> throw new AssertionError(failure);
+      case Throwable other -> throw new AssertionError(other);
     };
   }
 
@@ -65,21 +77,22 @@ class RemoteRoutesModelTest {
     final MapRoutes tier = new MapRoutes(this::answers);
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     final CallPipes pipes;
-    final RemoteRoutes remote;
+    final RouteRouter remote;
     CallReceiver receiver;
 
-    Run(long seed) {
+    Run(long seed, ScheduledExecutorService timer) {
       random = new Random(seed);
       receiver = receiver();
       pipes = new CallPipes(random, (link, opening) -> receiver.open(link, opening));
       var links = new CallLinks(RouteCallCodec.PROTOCOL, "n/frontend", 1, pipes::network, pipes.callerTasks::add, pipes.callerTasks::add, BOUNDS);
-      remote = new RemoteRoutes(links, "frontend", meters);
+      remote = new RouteRouter(_ -> links, "frontend", timer, Duration.ofMinutes(10), meters);
+      remote.ranges(List.of(MapRoutes.DESCRIPTOR));
       remote.begin();
       pipes.drain();
     }
 
     private CallReceiver receiver() {
-      return RouteCalls.receiver(this::tierRuns, BOUNDS, tier, new SimpleMeterRegistry());
+      return RouteCalls.receiver(this::tierRuns, BOUNDS, tier);
     }
 
     private void tierRuns(Runnable task) {
@@ -150,7 +163,7 @@ class RemoteRoutesModelTest {
   @ParameterizedTest(name = "seed {0}")
   @MethodSource("seeds")
   void answersAsADirectCallWhateverPipesBreak(long seed) {
-    var run = new Run(seed);
+    var run = new Run(seed, timer);
 
     run.run(3_000, false, 0);
 
@@ -165,7 +178,7 @@ class RemoteRoutesModelTest {
   @ParameterizedTest(name = "seed {0}")
   @MethodSource("seeds")
   void noChangeIsMadeBehindALaterOneWhateverLinksAreLost(long seed) {
-    var run = new Run(seed);
+    var run = new Run(seed, timer);
 
     run.run(4_000, true, 150);
 

@@ -3,11 +3,16 @@ package dunlin.dist.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dunlin.dist.route.MatchSignature;
 import dunlin.dist.route.Route;
+import dunlin.dist.route.RouteMatch;
 import dunlin.dist.route.RoutePage;
 import dunlin.dist.route.RouteQuotaException;
+import dunlin.dist.route.RouteRangeClient.Sums;
+import dunlin.dist.route.RouteResult;
 import dunlin.model.ShardId;
 import dunlin.store.StoreException;
+import dunlin.store.WrongEpochException;
 import dunlin.transport.lane.MalformedFrameException;
 import java.util.Arrays;
 import java.util.List;
@@ -24,6 +29,8 @@ class RouteCallCodecTest {
   private static final Route PLAIN = MapRoutes.route("t", "a/+", ShardId.frontend("n"), 3, -5);
   private static final Route SHARED = MapRoutes.route("", "$oshare/g/#", ShardId.inbox(7), -1, 0);
 
+  private static final MatchSignature SIGNATURE = new MatchSignature(-1, 2, Long.MIN_VALUE);
+
   /** Reads bytes. */
   @FunctionalInterface
   interface Reads {
@@ -33,18 +40,28 @@ class RouteCallCodecTest {
   static Object[][] all() {
     Reads call = RouteCallCodec::decode;
     Reads page = RouteCallCodec::decodePage;
-    Reads count = RouteCallCodec::decodeCount;
+    Reads purged = RouteCallCodec::decodePurged;
+    Reads match = RouteCallCodec::decodeMatch;
+    Reads sums = RouteCallCodec::decodeSums;
     return new Object[][] {
-      {RouteCallCodec.encode(new RouteCall.Add(PLAIN)), call},
-      {RouteCallCodec.encode(new RouteCall.Remove(SHARED)), call},
-      {RouteCallCodec.encode(new RouteCall.RemoveBefore(ShardId.inbox(3), 9)), call},
-      {RouteCallCodec.encode(new RouteCall.Page(ShardId.Kind.INBOX, new byte[] {1})), call},
-      {RouteCallCodec.encode(new RouteCall.Page(ShardId.Kind.FRONTEND, null)), call},
-      {RouteCallCodec.encode(new RouteCall.PageOf(ShardId.frontend("n"), new byte[] {1})), call},
-      {RouteCallCodec.encode(new RouteCall.PageOf(ShardId.inbox(3), null)), call},
+      {RouteCallCodec.encode(new RouteCall.Add(1, PLAIN)), call},
+      {RouteCallCodec.encode(new RouteCall.Remove(1L << 40, SHARED)), call},
+      {RouteCallCodec.encode(new RouteCall.RemoveBefore(2, ShardId.inbox(3), 9, new byte[] {1})), call},
+      {RouteCallCodec.encode(new RouteCall.Page(3, ShardId.Kind.INBOX, new byte[] {1})), call},
+      {RouteCallCodec.encode(new RouteCall.Page(4, ShardId.Kind.FRONTEND, new byte[0])), call},
+      {RouteCallCodec.encode(new RouteCall.PageOf(5, ShardId.frontend("n"), new byte[] {1})), call},
+      {RouteCallCodec.encode(new RouteCall.PageOf(6, ShardId.inbox(3), new byte[0])), call},
+      {RouteCallCodec.encode(new RouteCall.Match(7, "t", new byte[] {'a'}, MatchSignature.NONE, new byte[0])), call},
+      {RouteCallCodec.encode(new RouteCall.Match(8, "", new byte[] {'a', '/'}, SIGNATURE, new byte[] {1, 2})), call},
+      {RouteCallCodec.encode(new RouteCall.AskSums()), call},
       {RouteCallCodec.encode(new RoutePage(List.of(PLAIN, SHARED), new byte[] {1, 2})), page},
       {RouteCallCodec.encode(new RoutePage(List.of(), null)), page},
-      {RouteCallCodec.encode(1L << 40), count},
+      {RouteCallCodec.encode(new RouteResult.Purged(1L << 40, null)), purged},
+      {RouteCallCodec.encode(new RouteResult.Purged(0, new byte[] {1, 2})), purged},
+      {RouteCallCodec.encode(new RouteMatch.Unchanged()), match},
+      {RouteCallCodec.encode(new RouteMatch.Found(SIGNATURE, List.of(PLAIN, SHARED), null)), match},
+      {RouteCallCodec.encode(new RouteMatch.Found(SIGNATURE, List.of(), new byte[] {3})), match},
+      {RouteCallCodec.encode(new Sums(3, 1L << 40)), sums},
     };
   }
 
@@ -55,7 +72,9 @@ class RouteCallCodecTest {
         switch (reads.read(written)) {
           case RouteCall call -> RouteCallCodec.encode(call);
           case RoutePage page -> RouteCallCodec.encode(page);
-          case Long count -> RouteCallCodec.encode(count);
+          case RouteResult.Purged removed -> RouteCallCodec.encode(removed);
+          case RouteMatch match -> RouteCallCodec.encode(match);
+          case Sums sums -> RouteCallCodec.encode(sums);
           case Object other -> throw new AssertionError(other);
         };
     assertThat(again).isEqualTo(written);
@@ -63,7 +82,7 @@ class RouteCallCodecTest {
 
   @Test
   void aRouteIsReadWhole() throws MalformedFrameException {
-    assertThat(RouteCallCodec.decode(RouteCallCodec.encode(new RouteCall.Add(SHARED)))).isEqualTo(new RouteCall.Add(SHARED));
+    assertThat(RouteCallCodec.decode(RouteCallCodec.encode(new RouteCall.Add(7, SHARED)))).isEqualTo(new RouteCall.Add(7, SHARED));
   }
 
   @ParameterizedTest
@@ -102,10 +121,30 @@ class RouteCallCodecTest {
         .isInstanceOfSatisfying(RouteQuotaException.class, read -> assertThat(read.kind()).isEqualTo(kind))
         .hasMessage(quota.getMessage());
     assertThatThrownBy(() -> RouteCallCodec.PROTOCOL.kinds().decode(new byte[] {9, 1})).isInstanceOf(MalformedFrameException.class);
+    assertThatThrownBy(() -> RouteCallCodec.PROTOCOL.kinds().decode(new byte[] {1, 9, 1})).isInstanceOf(MalformedFrameException.class);
   }
 
   @Test
-  void otherFailuresAreNoQuota() {
+  void anotherEpochSaysWhatTheRangeHas() throws MalformedFrameException {
+    var refused = new WrongEpochException(MapRoutes.DESCRIPTOR.lower(new byte[] {7}), 1);
+    byte[] written = Objects.requireNonNull(RouteCallCodec.PROTOCOL.kinds().encode(refused));
+
+    assertThat(RouteCallCodec.PROTOCOL.kinds().decode(written))
+        .isInstanceOfSatisfying(
+            WrongEpochException.class,
+            read -> {
+              assertThat(read.now()).isEqualTo(refused.now());
+              assertThat(read.asked()).isEqualTo(1);
+            });
+    for (int length = 0; length < written.length; length++) {
+      byte[] beginning = Arrays.copyOf(written, length);
+      assertThatThrownBy(() -> RouteCallCodec.PROTOCOL.kinds().decode(beginning)).as("%d bytes", length).isInstanceOf(MalformedFrameException.class);
+    }
+    assertThatThrownBy(() -> RouteCallCodec.PROTOCOL.kinds().decode(new byte[] {2, 1, 0})).isInstanceOf(MalformedFrameException.class);
+  }
+
+  @Test
+  void otherFailuresAreNoRefusals() {
     assertThat(RouteCallCodec.PROTOCOL.kinds().encode(new StoreException("other"))).isNull();
   }
 }

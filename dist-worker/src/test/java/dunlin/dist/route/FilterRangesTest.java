@@ -164,4 +164,10 @@ public class FilterRangesTest {
     assertThat(Arrays.copyOf(one, RouteRows.together(one))).isEqualTo(Arrays.copyOf(other, RouteRows.together(other)));
     assertThat(Arrays.copyOf(one, RouteRows.together(one))).isNotEqualTo(Arrays.copyOf(longer, RouteRows.together(longer)));
   }
+
+  /** An operator may name any bytes as a cut. */
+  @Test
+  void bytesThatAreNoKeyStayTogetherAsAWhole() {
+    for (byte[] bytes : new byte[][] {{}, {0}, {0, 1}, {0, 7, 't'}, {-1, -1, 't', 0}}) assertThat(RouteRows.together(bytes)).isEqualTo(bytes.length);
+  }
 }

@@ -1,0 +1,82 @@
+package dunlin.dist;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dunlin.dist.route.RouteQuota;
+import dunlin.dist.route.RouteRangeClient;
+import dunlin.dist.route.RouteReplica;
+import dunlin.dist.route.RouteServer;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** The ranges of routes that a node of a cluster leads, each for one leadership. The first range has a {@link DistWorker} as well, to which messages come. */
+public final class RouteTier {
+  /*
+   * Owner: each leadership has a thread that opens and closes its server, under the lock.
+   * Bounds: see RouteServer. The limit of memory is for all ranges of the cluster together: a range refuses what does not fit beside the others as far as they are known
+   *   here. So all together may exceed it by what is set until the others have learned of it.
+   *
+   * Meters are those of the ranges that are led here. They are there while the node leads one.
+   */
+  private final DistSettings settings;
+  private final MeterRegistry registry;
+  private final List<RouteServer> servers = new CopyOnWriteArrayList<>();
+  private final List<RouteQuota> quotas = new CopyOnWriteArrayList<>();
+
+  @GuardedBy("this")
+  private @Nullable RouteMeters meters;
+
+  public RouteTier(DistSettings settings, MeterRegistry registry) {
+    this.settings = settings;
+    this.registry = registry;
+  }
+
+  /**
+   * Serves a range for one leadership.
+   *
+   * @param name the range's name in messages
+   * @param elsewhere memory of the routes of all other ranges, as far as it is known
+   */
+  public synchronized Led lead(String name, RouteReplica replica, LongSupplier elsewhere) {
+    var quota = new RouteQuota(settings.memoryMax(), settings.groupsMax(), () -> replica.memory() + elsewhere.getAsLong());
+    var server = new RouteServer(name, replica, quota);
+    if (meters == null) meters = new RouteMeters(registry, servers, quotas);
+    servers.add(server);
+    quotas.add(quota);
+    return new Led(replica, server, quota);
+  }
+
+  private synchronized void left(Led led) {
+    if (!servers.remove(led.server)) return;
+    quotas.remove(led.quota);
+    if (!servers.isEmpty() || meters == null) return;
+    meters.close();
+    meters = null;
+  }
+
+  /** A range that this node leads. */
+  public final class Led implements AutoCloseable {
+    final RouteReplica replica;
+    final RouteServer server;
+    private final RouteQuota quota;
+
+    private Led(RouteReplica replica, RouteServer server, RouteQuota quota) {
+      this.replica = replica;
+      this.server = server;
+      this.quota = quota;
+    }
+
+    /** As other nodes change, read and match it. */
+    public RouteRangeClient range() {
+      return server;
+    }
+
+    /** Ends the leadership's server. The range itself goes on as a follower. */
+    @Override
+    public void close() {
+      left(this);
+    }
+  }
+}
