@@ -13,19 +13,39 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 
-/** The rows in which ranges of retained messages are split between the topics that the load's writers use. */
+/** The rows in which ranges are split: those of retained messages between the topics of the load's writers, and those of routes between the filters of its subscribers. */
 final class SplitRows {
   private static final Duration SPLIT_MAX = Duration.ofSeconds(60);
-  private static final String KIND = "retain";
   private static final String TENANT = "default";
 
-  /** One for each round; all topics of a writer are in different ranges at the end. */
-  private static final List<String> CUTS = List.of("r/1/0", "r/0/1", "r/1/2", "r/0/2", "r/1/1", "r/0/0");
+  /**
+   * What is split.
+   *
+   * @param name of the kind of ranges
+   * @param slash stands for a slash in keys
+   * @param cuts one for each round
+   */
+  private record Kind(String name, char slash, List<String> cuts) {
+    /** As ranges show their keys: length of the tenant, tenant, topic or filter. */
+    String key(String cut) {
+      return "%04x".formatted(TENANT.length()) + HexFormat.of().formatHex((TENANT + cut.replace('/', slash)).getBytes(StandardCharsets.UTF_8));
+    }
+  }
+
+  /** All topics of a writer are in different ranges at the end. */
+  private static final Kind RETAINED = new Kind("retain", '\0', List.of("r/1/0", "r/0/1", "r/1/2", "r/0/2", "r/1/1", "r/0/0"));
+
+  /** The filters of a message's subscribers are in several ranges, and those of groups in one of their own. */
+  private static final Kind ROUTES = new Kind("routes", '/', List.of("d/+", "s/#", "d/1", "w/#", "d/2", "r/#"));
 
   static final List<Row> ALL =
       List.of(
-          row("cluster-split", "a range of retained messages is split, and a broker of an operator's choice leads the upper part", scene -> split(scene, false)),
-          row("cluster-split-kill", "a range of retained messages is split, and kill -9 of one of them at about that time", scene -> split(scene, true)));
+          row(
+              "cluster-split", "a range of retained messages is split, and a broker of an operator's choice leads the upper part",
+              scene -> split(scene, RETAINED, false)),
+          row("cluster-split-kill", "a range of retained messages is split, and kill -9 of one of them at about that time", scene -> split(scene, RETAINED, true)),
+          row("routes-split", "a range of routes is split, and a broker of an operator's choice leads the upper part", scene -> split(scene, ROUTES, false)),
+          row("routes-split-kill", "a range of routes is split, and kill -9 of one of them at about that time", scene -> split(scene, ROUTES, true)));
 
   private SplitRows() {}
 
@@ -33,17 +53,18 @@ final class SplitRows {
     return new Row(name, "three brokers: " + what, Set.of(), ClusterRows.TIMEOUTS, Form.CLUSTER, script);
   }
 
-  private static void split(Scene scene, boolean kills) throws InterruptedException {
+  private static void split(Scene scene, Kind kind, boolean kills) throws InterruptedException {
     var nodes = scene.cluster().nodes();
-    for (int round = 0; round < Math.min(scene.rounds, CUTS.size()); round++) {
+    for (int round = 0; round < Math.min(scene.rounds, kind.cuts.size()); round++) {
       scene.during(scene.random.nextInt(1000, 3000));
+      String cut = kind.cuts.get(round);
       var killed = nodes.get(scene.random.nextInt(nodes.size()));
       var asked = nodes.get((nodes.indexOf(killed) + 1) % nodes.size());
       try (var operator = asked.operator()) {
         var cluster = operator.cluster();
-        int before = ranges(cluster).size();
+        int before = ranges(cluster, kind).size();
         scene.struck(killed);
-        var _ = cluster.split(of(cluster, CUTS.get(round)).id(), key(CUTS.get(round)));
+        var _ = cluster.split(of(cluster, kind, cut).id(), kind.key(cut));
         if (kills) {
           Thread.sleep(scene.random.nextInt(500));
           killed.kill();
@@ -55,30 +76,25 @@ final class SplitRows {
           scene.during(scene.random.nextInt(2000));
           killed.start();
         }
-        boolean split = scene.await(SPLIT_MAX, () -> ranges(cluster).size() == before + 1 && cluster.getOperations().isEmpty());
-        scene.expect(split, "no range was split at " + CUTS.get(round));
-        lead(scene, cluster, CUTS.get(round), asked);
+        boolean split = scene.await(SPLIT_MAX, () -> ranges(cluster, kind).size() == before + 1 && cluster.getOperations().isEmpty());
+        scene.expect(split, "no range was split at " + cut);
+        lead(scene, cluster, kind, cut, asked);
         scene.answersAgain();
         scene.healed();
       }
     }
   }
 
-  private static List<RangeRow> ranges(ClusterMXBean cluster) {
-    return cluster.getRanges().stream().filter(range -> range.kind().equals(KIND)).toList();
+  private static List<RangeRow> ranges(ClusterMXBean cluster, Kind kind) {
+    return cluster.getRanges().stream().filter(range -> range.kind().equals(kind.name)).toList();
   }
 
-  /** The range that has a topic: the last one that begins with it or before it. */
-  private static RangeRow of(ClusterMXBean cluster, String topic) {
-    return ranges(cluster).stream()
-        .filter(range -> start(range).compareTo(key(topic)) <= 0)
+  /** The range that has a key: the last one that begins with it or before it. */
+  private static RangeRow of(ClusterMXBean cluster, Kind kind, String cut) {
+    return ranges(cluster, kind).stream()
+        .filter(range -> start(range).compareTo(kind.key(cut)) <= 0)
         .max(Comparator.comparing(SplitRows::start))
-        .orElseThrow(() -> new TrialException("no range has " + topic));
-  }
-
-  /** As ranges show their keys: length of the tenant, tenant, topic with 0 for each slash. */
-  private static String key(String topic) {
-    return "%04x".formatted(TENANT.length()) + HexFormat.of().formatHex((TENANT + topic.replace('/', '\0')).getBytes(StandardCharsets.UTF_8));
+        .orElseThrow(() -> new TrialException("no range has " + cut));
   }
 
   private static String start(RangeRow range) {
@@ -86,13 +102,13 @@ final class SplitRows {
     return first.equals("start") ? "" : first;
   }
 
-  private static void lead(Scene scene, ClusterMXBean cluster, String topic, Node next) throws InterruptedException {
+  private static void lead(Scene scene, ClusterMXBean cluster, Kind kind, String cut, Node next) throws InterruptedException {
     String node = cluster.getNode();
     boolean moved =
         scene.await(
             SPLIT_MAX,
             () -> {
-              var range = of(cluster, topic);
+              var range = of(cluster, kind, cut);
               if (range.leader().equals(node)) return true;
               if (cluster.getOperations().isEmpty()) transfer(cluster, range, node);
               return false;
