@@ -44,7 +44,16 @@ final class AcceptedLinks implements AutoCloseable {
   }
 
   void accept(String name, Executor owner, LinkAcceptor.Factory factory) {
-    accepted.add(service.accept(name, new LinkAcceptor(random.nextLong(), Link.Settings.defaults(), CALLERS_MAX, owner, System::nanoTime, factory), owner));
+    accepted.add(service.accept(name, acceptor(owner, factory), owner));
+  }
+
+  /** Accepts links that frontends do not open. */
+  void acceptOfLeaders(String name, Executor owner, LinkAcceptor.Factory factory) {
+    accepted.add(service.acceptOfLeaders(name, acceptor(owner, factory), owner));
+  }
+
+  private LinkAcceptor acceptor(Executor owner, LinkAcceptor.Factory factory) {
+    return new LinkAcceptor(random.nextLong(), Link.Settings.defaults(), CALLERS_MAX, owner, System::nanoTime, factory);
   }
 
   /** Begins with the links of one lane. */
@@ -61,7 +70,7 @@ final class AcceptedLinks implements AutoCloseable {
   void acceptLanes(IntFunction<String> name, IntFunction<? extends Executor> threadOf, Streams streams) {
     for (int lane = 0; lane < LinkNames.LANES; lane++) {
       var owner = threadOf.apply(lane);
-      accept(name.apply(lane), owner, LaneLinks.ofLeaders(streams.of(lane, owner)));
+      acceptOfLeaders(name.apply(lane), owner, LaneLinks.ofLeaders(streams.of(lane, owner)));
     }
   }
 

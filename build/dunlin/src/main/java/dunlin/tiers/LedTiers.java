@@ -164,7 +164,7 @@ final class LedTiers {
             replica, timer,
             () -> {
               accepted.accept(LinkNames.routes(range), calls, changes);
-              accepted.accept(LinkNames.matches(range), questions, matching);
+              accepted.acceptOfLeaders(LinkNames.matches(range), questions, matching);
             });
     return () -> {
       opening.close();
@@ -218,7 +218,7 @@ final class LedTiers {
               }
               UUID range = replica.id().uuid();
               accepted.accept(LinkNames.routes(range), calls, frontends.noting(changes));
-              accepted.accept(LinkNames.matches(range), calls, changes); // for nodes that have led it before
+              accepted.acceptOfLeaders(LinkNames.matches(range), calls, changes); // for nodes that have led it before
             });
     beans.register(ROUTES, worker.operations());
     return () -> {

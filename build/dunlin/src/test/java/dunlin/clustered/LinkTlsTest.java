@@ -78,6 +78,7 @@ class LinkTlsTest {
           return new Hears();
         };
     var _ = links.accept("lane", new LinkAcceptor(7, SETTINGS, 10, thread, System::nanoTime, accepting), thread);
+    var _ = links.acceptOfLeaders("shards", new LinkAcceptor(8, SETTINGS, 10, thread, System::nanoTime, accepting), thread);
   }
 
   @AfterEach
@@ -106,7 +107,15 @@ class LinkTlsTest {
   }
 
   private ServiceTls tls(Certificates issuer, String file, String name) throws IOException {
-    var issued = issuer.client("CN=node", Certificates.name(Certificates.DNS, name));
+    return tls(issuer, file, issuer.client("CN=node", Certificates.name(Certificates.DNS, name)));
+  }
+
+  /** TLS with a certificate of a frontend. */
+  private ServiceTls ofFrontend(String file, String name) throws IOException {
+    return tls(authority, file, authority.client("CN=node", Certificates.name(Certificates.DNS, name), Certificates.name(Certificates.URI, "urn:dunlin:role:frontend")));
+  }
+
+  private ServiceTls tls(Certificates issuer, String file, Certificates.Issued issued) throws IOException {
     var key = Files.writeString(directory.resolve(file + ".key"), issued.keyPem());
     var certificate = Files.writeString(directory.resolve(file + ".pem"), issued.certificatePem());
     var root = Files.writeString(directory.resolve(file + "-root.pem"), issuer.rootPem());
@@ -118,9 +127,13 @@ class LinkTlsTest {
   }
 
   private Hears dial(LinkDialler dialler, String host) throws Exception {
+    return dial(dialler, host, "lane");
+  }
+
+  private Hears dial(LinkDialler dialler, String host, String name) throws Exception {
     var hears = new Hears();
     var peer = new LinkPeer(THERE, host, service.port());
-    var _ = thread.submit(() -> dialler.dial(() -> Optional.of(peer), "lane", new byte[0], thread, hears)).get();
+    var _ = thread.submit(() -> dialler.dial(() -> Optional.of(peer), name, new byte[0], thread, hears)).get();
     return hears;
   }
 
@@ -151,6 +164,27 @@ class LinkTlsTest {
       await().atMost(TestBroker.SOON).until(() -> !callers.isEmpty());
       assertThat(callers).containsExactly(HERE.toString());
       assertThat(accepted.lost).isFalse();
+    }
+  }
+
+  /** It publishes and subscribes by links of its own, and neither pushes messages as a leader does, nor asks other nodes. */
+  @Test
+  void aFrontendOpensNoLinksOfLeadersAndAsksNoNode() throws Exception {
+    try (var frontend = new LinkDialler(HERE, SETTINGS, ofFrontend("frontend", "here.example"), null, meters);
+        var leader = new LinkDialler(HERE, SETTINGS, tls("leader", "here.example"), null, meters);
+        var asks = new QuestionCalls(HERE, ofFrontend("asks", "here.example"), meters)) {
+      var refused = dial(frontend, "localhost", "shards");
+      await().atMost(TestBroker.SOON).until(() -> refused.lost);
+      assertThat(callers).isEmpty();
+      assertThatThrownBy(() -> asks.ask(new LinkPeer(THERE, "localhost", service.port()), new byte[1], Duration.ofSeconds(30)))
+          .isInstanceOf(IOException.class)
+          .hasMessageContaining("the caller's certificate is that of a frontend");
+
+      var lane = dial(frontend, "localhost", "lane");
+      var shards = dial(leader, "localhost", "shards");
+      await().atMost(TestBroker.SOON).until(() -> callers.size() == 2);
+      assertThat(lane.lost).isFalse();
+      assertThat(shards.lost).isFalse();
     }
   }
 

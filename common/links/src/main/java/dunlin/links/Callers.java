@@ -1,7 +1,7 @@
 package dunlin.links;
 
 import dunlin.runtime.LineLimit;
-import dunlin.store.grpc.CallerProof;
+import dunlin.store.grpc.Caller;
 import io.grpc.Grpc;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
@@ -49,7 +49,7 @@ final class Callers {
     UUID caller = uuid(headers.get(LinkWire.FROM_KEY));
     Optional<String> host = caller == null ? Optional.empty() : hosts.apply(caller);
     if (caller == null || host.isEmpty()) return Status.UNAVAILABLE.withDescription("node %s knows no node %s".formatted(node, caller));
-    if (CallerProof.of(call).test(caller, host.get())) return null;
+    if (Caller.of(call).belongsTo(caller, host.get())) return null;
     return Status.PERMISSION_DENIED.withDescription("the caller's certificate names neither node %s nor its host, %s".formatted(caller, host.get()));
   }
 

@@ -1,5 +1,6 @@
 package dunlin.links;
 
+import dunlin.store.grpc.Caller;
 import dunlin.store.grpc.PeerService;
 import dunlin.transport.link.LinkAcceptor;
 import dunlin.transport.link.Pipe;
@@ -33,8 +34,8 @@ public final class LinkService implements PeerService, AutoCloseable {
    * thread; further ones are not read. Sent frames wait in gRPC while the other side does not read, up to the link's
    * bounds.
    * Failure: a stream of another version, for another node, or for a name that has no acceptor is refused with a
-   * sentence, and counted. So is a stream of an unknown node, or of a caller whose certificate is not that node's: a
-   * link belongs to its caller, by name. A broken stream is reported to its acceptor. close() closes all acceptors and
+   * sentence, and counted. So is a stream of an unknown node, or of a caller whose certificate is not that node's, or that
+   * of a frontend for links of leaders: a link belongs to its caller, by name. A broken stream is reported to its acceptor. close() closes all acceptors and
    * their links.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LinkService.class);
@@ -49,7 +50,8 @@ public final class LinkService implements PeerService, AutoCloseable {
   private final AtomicInteger local = new AtomicInteger();
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-links").factory());
 
-  private record Accepting(LinkAcceptor acceptor, Executor owner) {
+  /** @param ofLeaders whether frontends open no such links */
+  private record Accepting(LinkAcceptor acceptor, Executor owner, boolean ofLeaders) {
     private void tick() {
       try {
         owner.execute(acceptor::tick);
@@ -90,7 +92,15 @@ public final class LinkService implements PeerService, AutoCloseable {
    * @param owner runs tasks on the acceptor's thread, in the order of each submitting thread
    */
   public Accepted accept(String name, LinkAcceptor acceptor, Executor owner) {
-    var accepting = new Accepting(acceptor, owner);
+    return accept(name, new Accepting(acceptor, owner, false));
+  }
+
+  /** Does the same, but for callers whose certificate is that of a frontend: they lead no range, in whose name such links are opened. */
+  public Accepted acceptOfLeaders(String name, LinkAcceptor acceptor, Executor owner) {
+    return accept(name, new Accepting(acceptor, owner, true));
+  }
+
+  private Accepted accept(String name, Accepting accepting) {
     if (byName.putIfAbsent(name, accepting) != null) throw new IllegalStateException("links named " + name + " are accepted already");
     return new Accepted() {
       @Override
@@ -140,6 +150,9 @@ public final class LinkService implements PeerService, AutoCloseable {
     String name = headers.get(LinkWire.NAME_KEY);
     var accepting = name == null ? null : byName.get(name);
     if (accepting == null) return callers.refuse(call, Status.UNAVAILABLE.withDescription("node %s accepts no links named %s".formatted(node, name)));
+    if (accepting.ofLeaders() && Caller.of(call).isFrontend()) {
+      return callers.refuse(call, Status.PERMISSION_DENIED.withDescription("the caller's certificate is that of a frontend, and links named %s are of leaders".formatted(name)));
+    }
     if (streams.incrementAndGet() > STREAMS_MAX) {
       streams.decrementAndGet();
       return callers.refuse(call, Status.RESOURCE_EXHAUSTED.withDescription("node %s has %d streams already".formatted(node, STREAMS_MAX)));

@@ -1,5 +1,6 @@
 package dunlin.links;
 
+import dunlin.store.grpc.Caller;
 import dunlin.store.grpc.PeerService;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
@@ -63,6 +64,9 @@ public final class QuestionService implements PeerService {
   private ServerCall.Listener<byte[]> begin(ServerCall<byte[], byte[]> call, Metadata headers) {
     var wrong = callers.wrong(call, headers);
     if (wrong != null) return callers.refuse(call, wrong);
+    if (Caller.of(call).isFrontend()) {
+      return callers.refuse(call, Status.PERMISSION_DENIED.withDescription("the caller's certificate is that of a frontend, which asks no other node"));
+    }
     if (!places.tryAcquire()) {
       return callers.refuse(call, Status.RESOURCE_EXHAUSTED.withDescription("it answers %d questions at a time already".formatted(QUESTIONS_MAX)));
     }

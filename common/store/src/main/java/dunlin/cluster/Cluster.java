@@ -38,6 +38,7 @@ import dunlin.store.NotLeaderException;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import dunlin.store.disk.NodeIdentity;
+import dunlin.store.grpc.Caller;
 import dunlin.store.raft.RangeStore;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
@@ -56,7 +57,6 @@ import java.util.UUID;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BiPredicate;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -325,13 +325,13 @@ public final class Cluster implements AutoCloseable {
   /**
    * Answers the call of another node. Blocks, on a thread that may; every request gets an answer.
    *
-   * @param proved whether the caller has proved to be this node at this host
+   * @param caller by its certificate
    */
-  public byte[] answer(byte[] request, BiPredicate<UUID, String> proved) {
-    return ClusterWire.bytes(answerTo(request, proved));
+  public byte[] answer(byte[] request, Caller caller) {
+    return ClusterWire.bytes(answerTo(request, caller));
   }
 
-  private ClusterAnswer answerTo(byte[] request, BiPredicate<UUID, String> proved) {
+  private ClusterAnswer answerTo(byte[] request, Caller caller) {
     ClusterWire.Sent sent;
     try {
       sent = ClusterWire.call(request);
@@ -355,7 +355,7 @@ public final class Cluster implements AutoCloseable {
         return new Refused(
             "node " + self + (own == null ? " belongs to no cluster" : " belongs to cluster " + own.cluster())
                 + ", the call is of " + (sent.cluster() == null ? "none" : sent.cluster()));
-      String forged = joins.forged(sent.call(), proved);
+      String forged = joins.forged(sent.call(), caller);
       if (forged != null) {
         meters.callRefused();
         return new Refused(forged);

@@ -15,11 +15,12 @@ import dunlin.cluster.call.NodeAddress;
 import dunlin.cluster.call.NodeCalls;
 import dunlin.cluster.call.RefusalLog;
 import dunlin.placement.PlacementCommand.RegisterNode;
+import dunlin.store.grpc.Caller;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.Set;
 import java.util.UUID;
-import java.util.function.BiPredicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -35,6 +36,9 @@ final class JoinCheck {
    * Failure: a third node that does not answer is no reason to refuse.
    */
   private static final Duration OTHER_DEADLINE = Duration.ofSeconds(1);
+
+  /** The roles in the row of a node that only accepts clients. */
+  private static final Set<String> FRONTEND = Set.of("frontend");
 
   private final UUID self;
   private final NodeAddress address;
@@ -67,22 +71,32 @@ final class JoinCheck {
   }
 
   /**
-   * Why the caller is not the node in whose name it calls, or null. Without this check it could register another node's
-   * name with its own host, and make Raft calls in that name.
+   * Why the caller is not the node in whose name it calls, or may not make this call by the role in its certificate; or null. Without this check it could
+   * register another node's name with its own host, and make Raft calls in that name.
    */
-  @Nullable String forged(ClusterCall call, BiPredicate<UUID, String> proved) {
+  @Nullable String forged(ClusterCall call, Caller caller) {
+    if (caller.isFrontend() && !isOfFrontend(call)) return "the caller's certificate is that of a frontend, which may only register and report itself";
     return switch (call) {
-      case Propose(RegisterNode(var claimed)) -> forged(claimed.id(), claimed.host(), proved);
-      case Report(var report, _) -> forged(report.node(), null, proved);
-      case Join join when !join.relayed() -> forged(join.node(), join.at().host(), proved);
+      case Propose(RegisterNode(var claimed)) -> forged(claimed.id(), claimed.host(), caller);
+      case Report(var report, _) -> forged(report.node(), null, caller);
+      case Join join when !join.relayed() -> forged(join.node(), join.at().host(), caller);
       case Hello _, Join _, Propose _, Watch _, CarryOut _ -> null;
     };
   }
 
+  /** Whether a frontend makes this call, which has no replicas and administers nothing. */
+  private static boolean isOfFrontend(ClusterCall call) {
+    return switch (call) {
+      case Propose(RegisterNode(var claimed)) -> FRONTEND.containsAll(claimed.roles());
+      case Hello _, Join _, Report _, Watch _ -> true;
+      case Propose _, CarryOut _ -> false;
+    };
+  }
+
   /** @param host that the node says it has, or null */
-  private @Nullable String forged(UUID claimed, @Nullable String host, BiPredicate<UUID, String> proved) {
+  private @Nullable String forged(UUID claimed, @Nullable String host, Caller caller) {
     for (String each : Stream.concat(known.host(claimed).stream(), Stream.ofNullable(host)).distinct().toList())
-      if (!proved.test(claimed, each)) return "the caller's certificate names neither node " + claimed + " nor its host, " + each;
+      if (!caller.belongsTo(claimed, each)) return "the caller's certificate names neither node " + claimed + " nor its host, " + each;
     return null;
   }
 

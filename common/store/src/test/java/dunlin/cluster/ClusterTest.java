@@ -16,10 +16,12 @@ import dunlin.placement.Operation.DrainNode;
 import dunlin.placement.Operation.LeaveNode;
 import dunlin.placement.Operation.MoveReplica;
 import dunlin.placement.Operation.TransferLeadership;
+import dunlin.placement.PlacementCommand;
 import dunlin.placement.PlacementCommand.RegisterNode;
 import dunlin.placement.plan.OperationSettings;
 import dunlin.store.ReplicaRole;
 import dunlin.store.StoreException;
+import dunlin.store.grpc.Caller;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,8 +29,8 @@ import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.UUID;
-import java.util.function.BiPredicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -327,8 +329,8 @@ class ClusterTest {
       var moved =
           new ClusterNode(row.id(), "elsewhere.example", row.ports(), row.roles(), row.region(), row.zone(), row.state());
       var newcomer = ClusterNode.joining(UUID.randomUUID(), "elsewhere.example", row.ports(), row.roles(), "", "");
-      BiPredicate<UUID, String> elsewhere = (_, host) -> host.equals("elsewhere.example");
-      BiPredicate<UUID, String> both = (_, host) -> elsewhere.test(row.id(), host) || host.equals(row.host());
+      Caller elsewhere = (_, host) -> host.equals("elsewhere.example");
+      Caller both = (_, host) -> elsewhere.belongsTo(row.id(), host) || host.equals(row.host());
 
       assertThat(ask(node, new ClusterCall.Propose(new RegisterNode(moved)), elsewhere)).isEqualTo(forged(row));
       assertThat(ask(node, new ClusterCall.Report(new NodeReport(row.id(), 0, 1, 1, List.of(), List.of()), 0), elsewhere)).isEqualTo(forged(row));
@@ -340,9 +342,40 @@ class ClusterTest {
     }
   }
 
-  private static ClusterAnswer ask(Node node, ClusterCall call, BiPredicate<UUID, String> proved) {
+  /** It registers itself, and reports; it gets no replicas, moves none and removes no node. */
+  @Test
+  void aFrontendsCertificateChangesNothingOfTheCluster() {
+    try (var cluster = TestCluster.start(directory, 1, TestCluster.operations(1, null))) {
+      cluster.awaitSettled(1);
+      var node = cluster.nodes.getFirst();
+      var row = Objects.requireNonNull(cluster.map().nodes().get(node.id()));
+      var frontend =
+          new Caller() {
+            @Override
+            public boolean belongsTo(UUID named, String host) {
+              return true;
+            }
+
+            @Override
+            public boolean isFrontend() {
+              return true;
+            }
+          };
+      var id = UUID.randomUUID();
+      var refused = new ClusterAnswer.Refused("the caller's certificate is that of a frontend, which may only register and report itself");
+      assertThat(ask(node, new ClusterCall.Propose(new RegisterNode(ClusterNode.joining(id, "frontend.example", row.ports(), row.roles(), "", ""))), frontend)).isEqualTo(refused);
+      assertThat(ask(node, new ClusterCall.Propose(new PlacementCommand.Begin(UUID.randomUUID(), new LeaveNode(node.id()))), frontend)).isEqualTo(refused);
+      assertThat(cluster.map().nodes()).containsOnlyKeys(node.id());
+
+      assertThat(ask(node, new ClusterCall.Propose(new RegisterNode(ClusterNode.joining(id, "frontend.example", row.ports(), Set.of("frontend"), "", ""))), frontend))
+          .isInstanceOf(ClusterAnswer.Proposed.class);
+      assertThat(ask(node, new ClusterCall.Watch(0), frontend)).isNotInstanceOf(ClusterAnswer.Refused.class);
+    }
+  }
+
+  private static ClusterAnswer ask(Node node, ClusterCall call, Caller caller) {
     var sent = new ClusterWire.Sent(node.cluster().cluster().orElseThrow(), call);
-    return ClusterWire.answer(node.cluster().answer(ClusterWire.bytes(sent), proved));
+    return ClusterWire.answer(node.cluster().answer(ClusterWire.bytes(sent), caller));
   }
 
   private static ClusterAnswer forged(ClusterNode claimed) {

@@ -15,10 +15,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * The subject alternative names of a node's certificate: hosts, by DNS name or IP address, and nodes, by their id as a
  * DNS name or as a URI {@code urn:uuid:id}. A wildcard stands for the first label, as in TLS. The subject itself does
- * not count.
+ * not count. URIs {@code urn:dunlin:role:name} are roles that the certificate is for.
  */
 public record CertificateNames(Set<String> names, Set<InetAddress> addresses) {
   private static final CertificateNames NONE = new CertificateNames(Set.of(), Set.of());
+  private static final String ROLE = "urn:dunlin:role:";
+  private static final String FRONTEND = ROLE + "frontend";
   private static final int DNS_NAME = 2;
   private static final int URI = 6;
   private static final int IP_ADDRESS = 7;
@@ -62,6 +64,11 @@ public record CertificateNames(Set<String> names, Set<InetAddress> addresses) {
   /** Whether this is the certificate of the node, whose host may be unknown. */
   public boolean belongTo(UUID node, @Nullable String host) {
     return names.contains(node.toString()) || names.contains("urn:uuid:" + node) || (host != null && carry(host));
+  }
+
+  /** Whether the only role that the certificate is for is that of a frontend. A certificate without roles is for all of them. */
+  public boolean areOfFrontend() {
+    return names.contains(FRONTEND) && names.stream().allMatch(name -> !name.startsWith(ROLE) || name.equals(FRONTEND));
   }
 
   private boolean carry(String host) {

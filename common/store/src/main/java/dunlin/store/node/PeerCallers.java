@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
  * <p>A caller must be a peer of the group, by the configuration that this node has, or a node of the cluster. The
  * second is needed when this node was away: the group may have other peers by now, and only they can tell this node.
  * With TLS, the caller's certificate must name the node in whose name it calls: by the host that the group or the
- * cluster knows, or by its id.
+ * cluster knows, or by its id. It must not be that of a frontend.
  */
 public final class PeerCallers implements AutoCloseable {
   /*
@@ -119,6 +119,10 @@ public final class PeerCallers implements AutoCloseable {
     if (hosts.isEmpty()) {
       strangers.increment();
       return "the caller is no peer of this group";
+    }
+    if (names != null && names.areOfFrontend()) {
+      certificates.increment();
+      return "the caller's certificate is that of a frontend, which has no replicas";
     }
     if (names != null && !named(names, caller, hosts)) {
       certificates.increment();

@@ -1,6 +1,6 @@
 package dunlin.store.remote;
 
-import dunlin.store.grpc.CallerProof;
+import dunlin.store.grpc.Caller;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.Status;
@@ -49,7 +49,7 @@ final class CallService implements AutoCloseable {
   ServerCallHandler<byte[], byte[]> answering() {
     return (call, _) -> {
       call.request(2); // one message, and proof that there is no second one
-      return new Caller(call);
+      return new Arriving(call);
     };
   }
 
@@ -62,7 +62,7 @@ final class CallService implements AutoCloseable {
     byte[] answer;
     try {
       if (call.isCancelled()) return; // a cancelled call is closed already
-      answer = answers.answer(request, CallerProof.of(call));
+      answer = answers.answer(request, Caller.of(call));
     } catch (RuntimeException | Error e) { // whatever it was, the caller must not wait for its deadline
       log.error("A call from another node has failed", e);
       OneAnswer.refuse(call, Status.INTERNAL.withDescription("the node has failed to answer"));
@@ -75,12 +75,12 @@ final class CallService implements AutoCloseable {
   }
 
   /** One call until it is passed to the handler; used by its event loop only. */
-  private final class Caller extends ServerCall.Listener<byte[]> {
+  private final class Arriving extends ServerCall.Listener<byte[]> {
     private final ServerCall<byte[], byte[]> call;
     private byte @Nullable [] request; // its bytes are reserved
     private boolean refused;
 
-    Caller(ServerCall<byte[], byte[]> call) {
+    Arriving(ServerCall<byte[], byte[]> call) {
       this.call = call;
     }
 

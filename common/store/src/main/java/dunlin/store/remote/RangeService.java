@@ -1,6 +1,7 @@
 package dunlin.store.remote;
 
 import dunlin.store.StoreException;
+import dunlin.store.grpc.Caller;
 import dunlin.store.grpc.PeerService;
 import dunlin.store.grpc.ServiceTls;
 import dunlin.store.serve.LocalRanges;
@@ -12,6 +13,7 @@ import io.grpc.InsecureServerCredentials;
 import io.grpc.Metadata;
 import io.grpc.Server;
 import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.grpc.netty.NettyServerBuilder;
@@ -28,7 +30,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BiPredicate;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -74,9 +75,9 @@ public final class RangeService implements AutoCloseable {
     /**
      * Answers a call, on a thread that may block.
      *
-     * @param proved whether the caller has proved by its certificate to be this node at this host; true without TLS, which proves nothing
+     * @param caller by its certificate
      */
-    byte[] answer(byte[] request, BiPredicate<UUID, String> proved);
+    byte[] answer(byte[] request, Caller caller);
   }
 
   private RangeService(
@@ -105,10 +106,10 @@ public final class RangeService implements AutoCloseable {
     writer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-store-service").factory());
     var methods =
         ServerServiceDefinition.builder(ServiceMethods.SERVICE)
-            .addMethod(ServiceMethods.FRAMES, this::accept)
+            .addMethod(ServiceMethods.FRAMES, withReplicas(this::accept))
             .addMethod(ServiceMethods.PING, (call, _) -> new Pinged(call))
-            .addMethod(ServiceMethods.OPEN_SNAPSHOT, files.opening())
-            .addMethod(ServiceMethods.READ_SNAPSHOT, files.reading());
+            .addMethod(ServiceMethods.OPEN_SNAPSHOT, withReplicas(files.opening()))
+            .addMethod(ServiceMethods.READ_SNAPSHOT, withReplicas(files.reading()));
     if (calls != null) methods.addMethod(ServiceMethods.CALL, calls.answering());
     // A frame somewhat too large is refused by its stream, with a clear status; one far too large by gRPC.
     int messageBytesMax = Math.max(2 * settings.frameBytesMax(), calls == null ? 0 : RemoteCalls.BYTES_MAX);
@@ -284,6 +285,16 @@ public final class RangeService implements AutoCloseable {
 
   void ended(ServiceStream stream) {
     streams.remove(stream);
+  }
+
+  /** Refuses callers whose certificate is that of a frontend. */
+  private ServerCallHandler<byte[], byte[]> withReplicas(ServerCallHandler<byte[], byte[]> handler) {
+    return (call, headers) -> {
+      if (!Caller.of(call).isFrontend()) return handler.startCall(call, headers);
+      meters.callRefused();
+      call.close(Status.PERMISSION_DENIED.withDescription("the caller's certificate is that of a frontend, which has no replicas"), new Metadata());
+      return new ServerCall.Listener<>() {};
+    };
   }
 
   private ServerCall.Listener<byte[]> accept(ServerCall<byte[], byte[]> call, Metadata headers) {

@@ -43,6 +43,17 @@ class CertificateNamesTest {
     }
   }
 
+  @Test
+  void onlyACertificateWithThatRoleAloneIsOfAFrontend() throws Exception {
+    var authority = new TestAuthority(directory, "ours");
+    String frontend = "uri:urn:dunlin:role:frontend";
+    assertThat(names(authority.issue("frontend", "dns:a.example," + frontend)).areOfFrontend()).isTrue();
+    assertThat(names(authority.issue("upper-case", "uri:URN:dunlin:role:Frontend")).areOfFrontend()).isTrue();
+    assertThat(names(authority.issue("none", "dns:a.example")).areOfFrontend()).isFalse();
+    assertThat(names(authority.issue("both", frontend + ",uri:urn:dunlin:role:store")).areOfFrontend()).isFalse();
+    assertThat(names(authority.issue("other", "dns:frontend,uri:urn:dunlin:role:dist")).areOfFrontend()).isFalse();
+  }
+
   private static CertificateNames names(PeerSecurity.MutualTls issued) throws Exception {
     try (var in = Files.newInputStream(issued.certificates())) {
       return CertificateNames.of((X509Certificate) CertificateFactory.getInstance("X.509").generateCertificate(in));

@@ -45,6 +45,24 @@ class PeerNamesTest {
     }
   }
 
+  /** Also in the name of the node itself: a frontend that is broken into cannot vote, depose or append. */
+  @Test
+  void aFrontendsCertificateIsRefused() throws Exception {
+    var authority = new TestAuthority(directory, "ours");
+    var security = authority.issue("node", "ip:127.0.0.1");
+    try (var trio = Trio.start(directory.resolve("trio"), cluster -> secured(cluster, security), UnaryOperator.identity())) {
+      assertThat(trio.apply(new Put("a", "1"))).isEqualTo("put");
+      var leader = trio.leader();
+      String peer = trio.followers().getFirst().id().toString();
+      var frontend = new PeerTls(authority.issue("frontend", "dns:" + peer + ",ip:127.0.0.1,uri:urn:dunlin:role:frontend"));
+
+      assertThatThrownBy(() -> ForgedCalls.vote(leader, frontend, peer, leader.range().status().term() + 5))
+          .hasMessageContaining("PERMISSION_DENIED: the caller's certificate is that of a frontend");
+      assertThat(refused(leader)).isEqualTo(1);
+      assertThat(leader.role()).isEqualTo(ReplicaRole.LEADER);
+    }
+  }
+
   @Test
   void aCertificateMayNameTheHostThatTheClusterKnows() throws Exception {
     var authority = new TestAuthority(directory, "ours");

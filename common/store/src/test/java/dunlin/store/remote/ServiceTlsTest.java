@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import dunlin.store.grpc.ServiceTls;
 import dunlin.store.remote.Caller.Entry;
@@ -22,7 +23,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
@@ -35,6 +38,10 @@ import org.junit.jupiter.api.io.TempDir;
 class ServiceTlsTest {
   private static final Duration LONG = Duration.ofMinutes(2);
 
+  private static final Map<String, String> NAMES =
+      Map.of(
+          "node", "dns:localhost,ip:127.0.0.1", "stranger", "dns:elsewhere.example", "frontend", "dns:localhost,ip:127.0.0.1,uri:urn:dunlin:role:frontend");
+
   @TempDir static Path directory;
 
   @BeforeAll
@@ -42,13 +49,13 @@ class ServiceTlsTest {
     for (var authority : List.of("ours", "theirs")) {
       pair(authority, "CN=" + authority, "bc:c");
       export(authority);
-      for (var node : List.of("node", "stranger")) {
+      for (var node : NAMES.keySet()) {
         var name = authority + "-" + node;
-        pair(name, "CN=" + name, node.equals("node") ? "san=dns:localhost,ip:127.0.0.1" : "san=dns:elsewhere.example");
+        pair(name, "CN=" + name, "san=" + NAMES.get(node));
         keytool("-certreq", "-alias", name, "-file", file(name + ".csr").toString());
         keytool(
             "-gencert", "-alias", authority, "-infile", file(name + ".csr").toString(), "-outfile", file(name + ".pem").toString(),
-            "-rfc", "-ext", node.equals("node") ? "san=dns:localhost,ip:127.0.0.1" : "san=dns:elsewhere.example");
+            "-rfc", "-ext", "san=" + NAMES.get(node));
         writeKey(name);
       }
     }
@@ -134,6 +141,23 @@ class ServiceTlsTest {
     }
   }
 
+  /** It has no replicas, so it reads none and writes to none. */
+  @Test
+  void aFrontendReachesNoRange() throws Exception {
+    try (var cluster = LedgerCluster.start(1, RangeServiceSettings.defaults(), tls("ours-node", "ours"));
+        var caller = new Caller(Caller.settings(), tls("ours-frontend", "ours"), System::nanoTime)) {
+      var ledger = cluster.ledger(1, cluster.node(0));
+      caller.propose(caller.range(cluster.location(ledger)), Entry.of(1));
+      await().atMost(LONG).until(() -> caller.count("dunlin.store.client.streams.broken") > 2);
+      caller.client.close();
+      assertThat(caller.await(1).unknown()).isFalse();
+      assertThat(cluster.applied(ledger)).isEmpty();
+      try (var snapshots = new RemoteSnapshots(_ -> Optional.of(cluster.peers().getFirst()), tls("ours-frontend", "ours"))) {
+        assertThatThrownBy(() -> snapshots.open(cluster.node(0).id, RangeId.firstOf("ledger"))).hasMessageContaining("frontend");
+      }
+    }
+  }
+
   @Test
   void callsAreAnsweredToNodesOfTheSameAuthorityOnly() throws Exception {
     var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
@@ -161,7 +185,7 @@ class ServiceTlsTest {
         var service =
             RangeService.start(
                 address, cluster.node(0).id, cluster.node(0), cluster.node(0),
-                (_, proved) -> new byte[] {(byte) (proved.test(node, "elsewhere.example") ? 1 : 0), (byte) (proved.test(node, "localhost") ? 1 : 0)},
+                (_, by) -> new byte[] {(byte) (by.belongsTo(node, "elsewhere.example") ? 1 : 0), (byte) (by.belongsTo(node, "localhost") ? 1 : 0)},
                 List.of(),
                 RangeServiceSettings.defaults(), tls("ours-node", "ours"), new SimpleMeterRegistry(), System::nanoTime);
         var named = new RemoteCalls(tls("ours-node", "ours"), new SimpleMeterRegistry());
