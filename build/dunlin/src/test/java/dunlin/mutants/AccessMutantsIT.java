@@ -1,0 +1,109 @@
+package dunlin.mutants;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Leaves out one check of the access rules at a time, and expects the tests of authorisation to fail. It takes some minutes: with
+ * {@code -Ddunlin.test.mutants=true} only; docs/development.md has the command.
+ */
+@EnabledIfSystemProperty(named = "dunlin.test.mutants", matches = "true")
+class AccessMutantsIT {
+  private static final Path SOURCES = Path.of("../../broker-server/src/main/java/dunlin/broker");
+  private static final int MINUTES_MAX = 20;
+  private static final List<String> TESTS = List.of("dunlin.subscribing.WithheldMessagesIT", "dunlin.connecting.AuthorisationIT");
+
+  /** A check that is left out: in a file, a text that is there once, and what takes its place. */
+  enum Mutant {
+    PUBLISH("session/InboundPublishes.java", "!access.mayPublish(Denials.Kind.PUBLISH, packet.topic(), packet.qos(), packet.retain())", "false"),
+    WILL_AT_CONNECT("connect/Admission.java", "!access.mayPublish(Denials.Kind.WILL, will.topic(), will.qos(), will.retain())", "false"),
+    WILL_WHEN_SENT("SendingWill.java", "authorization.verdicts().allows(grant.policy(), Access.publish(will.topic(), will.qos(), will.retain()))", "true"),
+    SUBSCRIBE("session/Subscriptions.java", "access.grant(filter, options.maximumQoS())", "options.maximumQoS()"),
+    SUBSCRIPTIONS_AFTER_A_CHANGE("session/Subscriptions.java", "!access.keeps(filter, entry.options.maximumQoS())", "false"),
+    LIVE("session/Outbound.java", "session.withholds(message, qos, retain)", "false"),
+    OUT_OF_THE_QUEUE("session/Outbound.java", "session.withholds(message.message, message.qos, message.retain)", "false"),
+    RETAINED("session/RetainedReader.java", "!session.withholds(message, message.qos().min(request.options.maximumQoS()), true)", "true"),
+    SHARED("session/LiveSession.java", "if (withholds(message, qos, retain)) return false;", ""),
+    RECEIVE("session/SessionAccess.java", "verdicts.allows(now, Access.receive(topic, qos, retain)) && maySubscribe(now, topic)", "maySubscribe(now, topic)"),
+    SUBSCRIBE_TO_THE_TOPIC("session/SessionAccess.java", "verdicts.allows(now, Access.receive(topic, qos, retain)) && maySubscribe(now, topic)", "verdicts.allows(now, Access.receive(topic, qos, retain))"),
+    SUBSCRIPTIONS_THAT_ARE_NOT_ALLOWED_AS_A_WHOLE("session/SessionAccess.java", "whole &= coverage == Coverage.ALL;", ""),
+    MESSAGES_THAT_WAIT_AFTER_A_CHANGE("session/LiveSession.java", "if (outbound != null && outbound.queued() > 0) access.checkAll();", ""),
+    CHANGED_RULES("session/SessionAccess.java", "Policy now = grant.policy();\n    if (!now.equals(applied)) {", "Policy now = applied;\n    if (!now.equals(applied)) {");
+
+    private final String file;
+    private final String check;
+    private final String instead;
+
+    Mutant(String file, String check, String instead) {
+      this.file = file;
+      this.check = check;
+      this.instead = instead;
+    }
+  }
+
+  @TempDir Path directory;
+
+  private static String classPath() {
+    return System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+  }
+
+  private int testsWith(Path mutated) throws IOException, InterruptedException {
+    var command = new ArrayList<String>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of("-ea", "-Xmx1g", "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"));
+    command.addAll(List.of("-cp", mutated + File.pathSeparator + classPath(), SelectedTests.class.getName()));
+    command.addAll(TESTS);
+    var process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(directory.resolve("output").toFile()).start();
+    try {
+      assertThat(process.waitFor(MINUTES_MAX, TimeUnit.MINUTES)).as("the tests end").isTrue();
+    } finally {
+      process.destroyForcibly();
+    }
+    return process.exitValue();
+  }
+
+  private void compile(Path source, Path to) {
+    int result =
+        ToolProvider.getSystemJavaCompiler().run(null, null, null, "-proc:none", "-nowarn", "-cp", classPath(), "-d", to.toString(), source.toString());
+    assertThat(result).as("the mutant compiles").isZero();
+  }
+
+  @Test
+  void withAllChecksTheTestsPass() throws Exception {
+    assertThat(testsWith(Files.createDirectory(directory.resolve("nothing")))).as(() -> output()).isZero();
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aCheckThatIsLeftOutIsNoticed(Mutant mutant) throws Exception {
+    Path original = SOURCES.resolve(mutant.file);
+    String text = Files.readString(original);
+    assertThat(text.split(Pattern.quote(mutant.check), -1)).as("the check is there once").hasSize(2);
+    Path source = Files.writeString(directory.resolve(original.getFileName()), text.replace(mutant.check, mutant.instead));
+    Path classes = Files.createDirectory(directory.resolve("classes"));
+    compile(source, classes);
+    assertThat(testsWith(classes)).as(() -> "tests fail without the check; " + output()).isEqualTo(1);
+  }
+
+  private String output() {
+    try {
+      return Files.readString(directory.resolve("output"));
+    } catch (IOException e) {
+      return e.toString();
+    }
+  }
+}
