@@ -101,6 +101,7 @@ public final class Authentication implements AutoCloseable {
   private final @Nullable PasswordAuthenticator passwords;
   private final @Nullable AccessCopy users;
   private final @Nullable JwtAuthenticator tokens;
+  private final @Nullable HttpAuthenticator http;
   private final InstantSource wall;
   private final Authorization authorization;
   private final @Nullable Authenticator authenticator;
@@ -119,6 +120,7 @@ public final class Authentication implements AutoCloseable {
       @Nullable PasswordAuthenticator passwords,
       @Nullable AccessCopy users,
       @Nullable JwtAuthenticator tokens,
+      @Nullable HttpAuthenticator http,
       List<Authenticators> all,
       InstantSource wall,
       MeterRegistry meters) {
@@ -128,15 +130,19 @@ public final class Authentication implements AutoCloseable {
     this.passwords = passwords;
     this.users = users;
     this.tokens = tokens;
+    this.http = http;
     this.wall = wall;
     this.authorization =
         Authorization.open(
             settings.aclFile(),
             users != null,
-            !settings.jwt().meaning().rules().isEmpty(),
+            !settings.jwt().meaning().rules().isEmpty() || (settings.http().enabled() && settings.http().rules()),
             all.stream().flatMap(each -> each.authorizer().stream()).toList(),
             meters);
     this.authenticator = onlyAuthenticator(all);
+    if (http != null && authenticator != null && authenticator != passwords) {
+      throw new SettingException("dunlin.auth.http.url cannot be used together with an authenticator for passwords of dunlin.auth.provider or the embedding application");
+    }
     this.methods = byMethod(all);
     this.guard = new Guard(settings.guard(), wall, System::nanoTime, meters);
     this.waiting = new FairLines<>(settings.queueMax());
@@ -189,6 +195,7 @@ public final class Authentication implements AutoCloseable {
     ClientIds.of(settings.clientIds());
     if (!settings.passwordFile().isEmpty()) PasswordAuthenticator.check(settings.passwordFile());
     JwtAuthenticator.check(settings.jwt());
+    if (settings.http().enabled()) settings.http().uri();
     Authorization.check(settings.aclFile());
   }
 
@@ -207,6 +214,7 @@ public final class Authentication implements AutoCloseable {
         || !settings.passwordFile().isEmpty()
         || settings.users().enabled()
         || settings.jwt().enabled()
+        || settings.http().enabled()
         || !settings.provider().isEmpty()
         || embedded.passwords().isPresent()
         || !embedded.methods().isEmpty();
@@ -228,16 +236,19 @@ public final class Authentication implements AutoCloseable {
     if (passwords != null) all.add(new Authenticators(Optional.of(passwords), List.of(passwords)));
     AuthenticationProvider provider = settings.provider().isEmpty() ? null : provider(settings.provider());
     JwtAuthenticator tokens = null;
+    HttpAuthenticator http = null;
     try {
       if (provider != null) all.add(provider.open(settings.providerOptions().value()));
       if (settings.jwt().enabled()) {
         tokens = JwtAuthenticator.open(settings.jwt(), wall, meters);
         all.add(new Authenticators(Optional.empty(), List.of(tokens)));
       }
-      return new Authentication(settings, provider, passwords, users, tokens, all, wall, meters);
+      if (settings.http().enabled()) http = new HttpAuthenticator(settings.http(), settings.timeout(), wall, System::nanoTime, meters);
+      return new Authentication(settings, provider, passwords, users, tokens, http, all, wall, meters);
     } catch (RuntimeException e) {
       if (provider != null) provider.close();
       if (tokens != null) tokens.close();
+      if (http != null) http.close();
       if (provider == null || e instanceof SettingException) throw e;
       // The provider is foreign code; its message is all that is known.
       throw new SettingException("dunlin.auth.provider: %s cannot be opened: %s".formatted(settings.provider(), e.getMessage()), e);
@@ -294,7 +305,7 @@ public final class Authentication implements AutoCloseable {
 
   /** Whether clients are authenticated; then a listener may be open to other machines. */
   public boolean authenticates() {
-    return authenticator != null || !methods.isEmpty();
+    return authenticator != null || http != null || !methods.isEmpty();
   }
 
   /** Whether a listener may be open to clients on other machines. */
@@ -397,8 +408,14 @@ public final class Authentication implements AutoCloseable {
       if (settings.anonymous()) return new Way.Known(Identity.ANONYMOUS);
       if (peer.certificates().isEmpty()) return nothingShown();
     }
-    Authenticator asked = isToken(packet) ? tokens : authenticator;
+    Authenticator asked = isToken(packet) ? tokens : ofPasswords(packet);
     return asked == null ? nothingShown() : new Way.ByCredentials(asked);
+  }
+
+  /** A user whom the broker knows is authenticated by the broker alone, all others by the service, if there is one. */
+  private @Nullable Authenticator ofPasswords(Packet.Connect packet) {
+    if (http == null) return authenticator;
+    return passwords != null && packet.userName() != null && passwords.knows(packet.userName()) ? passwords : http;
   }
 
   /** What looks like a token is never tried as a password, and no other password as a token, so their order does not matter. */
@@ -450,7 +467,7 @@ public final class Authentication implements AutoCloseable {
   }
 
   /** The address or network, as in the guard; all clients of Unix domain sockets are one source. */
-  private static long sourceOf(SocketAddress address) {
+  static long sourceOf(SocketAddress address) {
     return address instanceof InetSocketAddress inet && inet.getAddress() != null ? AddressCounts.keyOf(inet.getAddress()) : -1;
   }
 
@@ -519,6 +536,7 @@ public final class Authentication implements AutoCloseable {
   public void close() {
     executor.shutdownNow();
     if (tokens != null) tokens.close();
+    if (http != null) http.close();
     if (provider != null) provider.close();
   }
 }

@@ -1,6 +1,7 @@
 package dunlin.broker.auth;
 
 import dunlin.broker.guard.GuardSettings;
+import dunlin.broker.http.HttpSettings;
 import dunlin.broker.jwt.JwtSettings;
 import dunlin.broker.users.UsersSettings;
 import dunlin.runtime.Secret;
@@ -20,6 +21,7 @@ import java.util.stream.Stream;
  * @param aclFile the file of access rules, empty for none
  * @param users users, roles and bans that change while the broker runs
  * @param jwt tokens
+ * @param http a service that is asked
  * @param passwordCache how long a correct password is recognized without its verifier; zero for not at all
  * @param provider name or class name of an {@link AuthenticationProvider}, empty for none
  * @param providerOptions options for the provider, in its own format
@@ -35,6 +37,7 @@ public record AuthenticationSettings(
     String aclFile,
     UsersSettings users,
     JwtSettings jwt,
+    HttpSettings http,
     Duration passwordCache,
     String provider,
     Secret providerOptions,
@@ -89,13 +92,14 @@ public record AuthenticationSettings(
           "dunlin.auth.queue-max", 10_000, 1, 10_000_000, "Maximum number of clients that wait to be authenticated. Addresses"
               + " take turns. When it is reached, clients of the address with the most waiting ones are refused with \"server busy\".");
 
-  /** The settings that this class reads, those of the guard, of users and of tokens. */
+  /** The settings that this class reads, those of the guard, of users, of tokens and of the service. */
   public static final List<Setting<?>> ALL =
       Stream.of(
               List.of(ANONYMOUS, CLIENT_IDS, PASSWORD_FILE, ACL_FILE, PASSWORD_CACHE, PROVIDER, PROVIDER_OPTIONS, TIMEOUT, THREADS, QUEUE_MAX),
               GuardSettings.ALL,
               UsersSettings.ALL,
-              JwtSettings.ALL)
+              JwtSettings.ALL,
+              HttpSettings.ALL)
           .<Setting<?>>flatMap(List::stream)
           .toList();
 
@@ -107,6 +111,7 @@ public record AuthenticationSettings(
         settings.get(ACL_FILE).toString(),
         UsersSettings.from(settings),
         JwtSettings.from(settings),
+        HttpSettings.from(settings),
         settings.get(PASSWORD_CACHE),
         settings.get(PROVIDER),
         settings.get(PROVIDER_OPTIONS),
@@ -119,7 +124,7 @@ public record AuthenticationSettings(
   /** The default: no client has to authenticate, so none is accepted from other machines. */
   public static AuthenticationSettings defaults() {
     return new AuthenticationSettings(
-        false, CLIENT_IDS.defaultValue(), "", "", UsersSettings.none(), JwtSettings.defaults(), PASSWORD_CACHE.defaultValue(), "", Secret.none(), TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(),
+        false, CLIENT_IDS.defaultValue(), "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), PASSWORD_CACHE.defaultValue(), "", Secret.none(), TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(),
         GuardSettings.defaults());
   }
 }

@@ -200,6 +200,11 @@ final class PasswordAuthenticator implements Authenticator, EnhancedAuthenticato
         .orElse(ScramVerifier.ITERATIONS_MIN);
   }
 
+  /** Whether there is a user of this name who has a password. */
+  boolean knows(String userName) {
+    return SaslPrep.prepare(userName).filter(users.byName()::containsKey).isPresent();
+  }
+
   /** Takes as long for an unknown user as for a known one. */
   @Override
   public CompletionStage<Decision> authenticate(Credentials credentials) {

@@ -4,13 +4,10 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.Ticker;
 import dunlin.broker.auth.Authenticator.Credentials;
+import dunlin.broker.auth.Fingerprints.Fingerprint;
 import dunlin.broker.auth.ScramExchange.User;
-import dunlin.broker.password.ScramVerifier;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -28,16 +25,12 @@ final class RememberedPasswords {
    */
   static final int ENTRIES_MAX = 32_768;
   private static final int LENGTH_MAX = 1_024;
-  private static final int KEY_BYTES = 32;
 
-  private final byte[] key = new byte[KEY_BYTES];
+  private final Fingerprints fingerprints = new Fingerprints();
   private final @Nullable Cache<Fingerprint, User> entries;
-
-  private record Fingerprint(long first, long second, long third, long fourth) {}
 
   /** @param time how long a password is remembered, zero for not at all */
   RememberedPasswords(Duration time, Ticker ticker) {
-    new SecureRandom().nextBytes(key);
     entries =
         time.isZero()
             ? null
@@ -71,10 +64,6 @@ final class RememberedPasswords {
     String name = credentials.userName().get();
     byte[] password = credentials.password().get();
     if (name.length() > LENGTH_MAX || password.length > LENGTH_MAX) return null;
-    byte[] user = name.getBytes(StandardCharsets.UTF_8);
-    byte[] both = ByteBuffer.allocate(Integer.BYTES + user.length + password.length).putInt(user.length).put(user).put(password).array();
-    ByteBuffer hash = ByteBuffer.wrap(ScramVerifier.hmac(key, both));
-    Arrays.fill(both, (byte) 0);
-    return new Fingerprint(hash.getLong(), hash.getLong(), hash.getLong(), hash.getLong());
+    return fingerprints.of(name.getBytes(StandardCharsets.UTF_8), password);
   }
 }

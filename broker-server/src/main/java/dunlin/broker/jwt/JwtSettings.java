@@ -1,16 +1,14 @@
 package dunlin.broker.jwt;
 
+import dunlin.broker.http.ServiceUrl;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.SettingSource;
 import dunlin.runtime.Settings;
-import java.net.InetAddress;
 import java.net.URI;
-import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -222,28 +220,9 @@ public record JwtSettings(Keys keys, TokenField tokenIn, int tokenMax, Demands d
     if (!keys.url.isEmpty()) uri(keys.url);
   }
 
-  /** The address of a JWK Set. A fetch must not be readable or changeable on its way, or it would let anybody in. */
+  /** The address of a JWK Set. */
   static URI uri(String text) {
-    URI uri;
-    try {
-      uri = new URI(text);
-    } catch (URISyntaxException _) {
-      throw wrong("jwks-url", "is no URL");
-    }
-    String scheme = uri.getScheme() == null ? "" : uri.getScheme().toLowerCase(Locale.ROOT);
-    if (uri.getHost() == null || (!scheme.equals("https") && !scheme.equals("http"))) throw wrong("jwks-url", "must begin with https:// and a host");
-    if (uri.getRawUserInfo() != null || uri.getRawFragment() != null) throw wrong("jwks-url", "may have neither a user nor a fragment");
-    if (scheme.equals("http") && !isLoopback(uri.getHost())) throw wrong("jwks-url", "must begin with https://; http is for loopback only");
-    return uri;
-  }
-
-  private static boolean isLoopback(String host) {
-    if (host.equalsIgnoreCase("localhost")) return true;
-    try {
-      return InetAddress.ofLiteral(host.startsWith("[") ? host.substring(1, host.length() - 1) : host).isLoopbackAddress();
-    } catch (IllegalArgumentException _) {
-      return false; // a name, which may stand for anything
-    }
+    return ServiceUrl.read(URL.key(), text);
   }
 
   private static SettingException wrong(String key, String what) {

@@ -1,19 +1,17 @@
 package dunlin.broker.jwt;
 
+import dunlin.broker.http.ServiceClient;
+import dunlin.broker.http.ServiceUrl;
 import dunlin.runtime.EventLine;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.net.URI;
-import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -37,14 +35,11 @@ public final class RemoteKeys implements AutoCloseable {
 
   private static final int SIZE_MAX = 256 * 1_024;
   private static final Duration FIRST_RETRY_MAX = Duration.ofSeconds(5);
-  private static final int OK = 200;
-  private static final int REDIRECTS = 300;
-  private static final int ERRORS = 400;
 
   private final URI url;
   private final JwtSettings.Keys settings;
   private final Set<TokenAlgorithm> algorithms;
-  private final HttpClient client;
+  private final ServiceClient client;
   private final Counter fetched;
   private final Counter failed;
   private final AtomicBoolean fetching = new AtomicBoolean();
@@ -72,12 +67,7 @@ public final class RemoteKeys implements AutoCloseable {
     this.settings = settings;
     this.url = JwtSettings.uri(settings.url());
     this.algorithms = settings.signing();
-    this.client =
-        HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .followRedirects(HttpClient.Redirect.NEVER)
-            .connectTimeout(settings.timeout())
-            .build();
+    this.client = new ServiceClient(settings.timeout(), SIZE_MAX);
     this.fetched = counter(meters, "loaded");
     this.failed = counter(meters, "failed");
     Gauge.builder("dunlin.auth.jwt.jwks.age", this, RemoteKeys::ageSeconds)
@@ -135,7 +125,7 @@ public final class RemoteKeys implements AutoCloseable {
       keys = read;
       behind = false;
       fetched.increment();
-      if (first) log.info("Fetched {} keys for tokens from {}", read.size(), shown());
+      if (first) log.info("Fetched {} keys for tokens from {}", read.size(), ServiceUrl.shown(url));
     } catch (IOException | TokenKeys.MalformedException e) {
       failed(e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage());
     } catch (TimeoutException _) {
@@ -150,22 +140,7 @@ public final class RemoteKeys implements AutoCloseable {
   }
 
   private String download() throws IOException, InterruptedException, TimeoutException {
-    HttpRequest request = HttpRequest.newBuilder(url).timeout(settings.timeout()).header("Accept", "application/json").build();
-    // The request's own timeout ends with the head of the answer; a body may come byte by byte.
-    CompletableFuture<HttpResponse<byte[]>> answer =
-        client.sendAsync(request, HttpResponse.BodyHandlers.limiting(HttpResponse.BodyHandlers.ofByteArray(), SIZE_MAX));
-    try {
-      HttpResponse<byte[]> response = answer.get(settings.timeout().toMillis(), TimeUnit.MILLISECONDS);
-      int status = response.statusCode();
-      if (status >= REDIRECTS && status < ERRORS) throw new IOException("it answers with a redirect (%d), which is not followed".formatted(status));
-      if (status != OK) throw new IOException("it answers " + status);
-      return new String(response.body(), StandardCharsets.UTF_8);
-    } catch (ExecutionException e) {
-      Throwable cause = e.getCause() == null ? e : e.getCause();
-      throw new IOException(cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage(), cause);
-    } finally {
-      answer.cancel(true); // nothing if it has ended
-    }
+    return new String(client.send(HttpRequest.newBuilder(url).header("Accept", "application/json")), StandardCharsets.UTF_8);
   }
 
   private void failed(String explanation) {
@@ -173,15 +148,10 @@ public final class RemoteKeys implements AutoCloseable {
     behind = true;
     failed.increment();
     EventLine.of(events, Level.WARN, "jwks-not-fetched")
-        .text("url", shown())
+        .text("url", ServiceUrl.shown(url))
         .text("explanation", explanation)
         .number("keys", keys().size())
         .write();
-  }
-
-  /** Without the query, which may have a secret. */
-  private String shown() {
-    return url.getScheme() + "://" + url.getRawAuthority() + url.getRawPath();
   }
 
   @Override
@@ -189,6 +159,6 @@ public final class RemoteKeys implements AutoCloseable {
     closed = true;
     Thread running = fetcher;
     if (running != null) running.interrupt();
-    client.shutdownNow();
+    client.close();
   }
 }

@@ -10,52 +10,16 @@ import com.nimbusds.jose.jwk.gen.RSAKeyGenerator;
 import com.nimbusds.jwt.JWTClaimsSet;
 import com.nimbusds.jwt.SignedJWT;
 import com.sun.net.httpserver.HttpExchange;
-import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Date;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 
 /** Issues tokens, and publishes its keys at a URL; the server can be made to fail. */
 public final class IdentityProvider implements AutoCloseable {
-  /** What the server does with a request. */
-  public interface Answer {
-    void to(HttpExchange exchange) throws IOException, InterruptedException;
-  }
-
-  private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
-  private final AtomicInteger requests = new AtomicInteger();
-  private final HttpServer server;
+  private final WebService service = new WebService(this::publish);
   private volatile RSAKey key = newKey("key-1");
-  private volatile Answer answer = this::publish;
-
-  public IdentityProvider() {
-    try {
-      server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-    server.setExecutor(threads);
-    server.createContext(
-        "/",
-        exchange -> {
-          requests.incrementAndGet();
-          try (exchange) {
-            answer.to(exchange);
-          } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-          }
-        });
-    server.start();
-  }
 
   private static RSAKey newKey(String id) {
     try {
@@ -67,11 +31,11 @@ public final class IdentityProvider implements AutoCloseable {
 
   /** The URL of its keys. */
   public String url() {
-    return "http://127.0.0.1:" + server.getAddress().getPort() + "/keys";
+    return service.url("/keys");
   }
 
   public int requests() {
-    return requests.get();
+    return service.requests();
   }
 
   /** Signs with another key from now on, and publishes only that one. */
@@ -79,19 +43,17 @@ public final class IdentityProvider implements AutoCloseable {
     key = newKey(id);
   }
 
-  public void answer(Answer next) {
-    answer = next;
+  public void answer(WebService.Answer next) {
+    service.answer(next);
   }
 
   /** Publishes its key again. */
   public void recover() {
-    answer = this::publish;
+    service.answer(this::publish);
   }
 
   private void publish(HttpExchange exchange) throws IOException {
-    byte[] body = keySet().getBytes(StandardCharsets.UTF_8);
-    exchange.sendResponseHeaders(200, body.length);
-    exchange.getResponseBody().write(body);
+    WebService.send(exchange, keySet());
   }
 
   /** Its public keys as a JWK Set. */
@@ -137,7 +99,6 @@ public final class IdentityProvider implements AutoCloseable {
 
   @Override
   public void close() {
-    server.stop(0);
-    threads.shutdownNow();
+    service.close();
   }
 }
