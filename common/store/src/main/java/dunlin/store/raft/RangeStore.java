@@ -1,5 +1,6 @@
 package dunlin.store.raft;
 
+import dunlin.runtime.Failures;
 import dunlin.runtime.StallWatch;
 import dunlin.runtime.metrics.NodeBeans;
 import dunlin.store.CommandCodec;
@@ -64,6 +65,9 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
 
   /** How long stopping may continue in the background, on a disk that hardly responds. */
   private static final Duration STOP_DEADLINE = Duration.ofMinutes(1);
+
+  /** How long the rows may take to show what is committed, before a snapshot of them is made. */
+  private static final Duration BARRIER_MAX = Duration.ofSeconds(30);
 
   private enum State { OPEN, STARTING, STARTED, CLOSED }
 
@@ -382,7 +386,25 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
     }
   }
 
-  /** Reads a part of a file that {@link #openSnapshot} has announced. Blocks. */
+  @Override
+  public SnapshotSource.Snapshot openCurrentSnapshot(RangeId id) {
+    var range = replicas.find(id);
+    if (range == null) throw new StoreException("range '" + id + "' has no replica here");
+    try {
+      range.readBarrier().orTimeout(BARRIER_MAX.toMillis(), TimeUnit.MILLISECONDS).join();
+      var rows = range.rows();
+      if (rows == null) throw new StoreException("range '" + id + "' is closed");
+      return snapshots.openCurrent(id, rows);
+    } catch (CompletionException e) {
+      var cause = Failures.unwrapped(e);
+      if (cause instanceof StoreException refused) throw refused;
+      throw new StoreException("range '" + id + "': its rows do not show what is committed within " + BARRIER_MAX.toSeconds() + " s", cause);
+    } catch (IOException e) {
+      throw new StoreException("range '" + id + "': no snapshot of its rows can be made: " + e.getMessage(), e);
+    }
+  }
+
+  /** Reads a part of a file that {@link #openSnapshot} or {@link #openCurrentSnapshot} has announced. Blocks. */
   @Override
   public byte[] readSnapshot(UUID snapshot, String file, long offset, int bytes) {
     try {

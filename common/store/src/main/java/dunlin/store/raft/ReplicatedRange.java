@@ -586,7 +586,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     return rows;
   }
 
-  private @Nullable RocksRange rows() {
+  @Nullable RocksRange rows() {
     return opening.isDone() && !opening.isCompletedExceptionally() ? opening.join() : null;
   }
 

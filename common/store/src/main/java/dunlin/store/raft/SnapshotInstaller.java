@@ -179,7 +179,7 @@ final class SnapshotInstaller {
     progressNanos = nowNanos;
     running = one;
     try {
-      new SnapshotDownload(source, settings, disk, cancelled, this::came).fetch(leader, range, files.incoming());
+      new SnapshotDownload(source, SnapshotDownload.Pace.of(settings), disk::canHold, cancelled, this::came).fetch(leader, range, files.incoming());
     } finally {
       running = null;
       one.fetched();

@@ -53,11 +53,21 @@ public final class RemoteSnapshots implements SnapshotSource, AutoCloseable {
 
   @Override
   public Snapshot open(UUID node, RangeId range) throws IOException {
+    return open(node, range, false);
+  }
+
+  /** Opens a new snapshot at the node that leads the range, with everything that was acknowledged before the call. */
+  public Snapshot openCurrent(UUID node, RangeId range) throws IOException {
+    return open(node, range, true);
+  }
+
+  private Snapshot open(UUID node, RangeId range, boolean current) throws IOException {
     var request =
         Wire.SnapshotRequest.newBuilder()
             .setNode(ByteString.copyFrom(Locations.bytes(node)))
             .setKind(range.kind())
-            .setRange(ByteString.copyFrom(Locations.bytes(range.uuid())));
+            .setRange(ByteString.copyFrom(Locations.bytes(range.uuid())))
+            .setCurrent(current);
     byte[] message = call(node, ServiceMethods.OPEN_SNAPSHOT, request.build(), OPEN_TIMEOUT);
     try {
       var answer = Frames.read(Wire.Snapshot.parser(), message, 0);

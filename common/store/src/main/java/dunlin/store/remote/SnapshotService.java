@@ -66,7 +66,8 @@ final class SnapshotService implements AutoCloseable {
   private byte[] open(byte[] message) {
     var request = Frames.read(Wire.SnapshotRequest.parser(), message, 0);
     requireUs(request.getNode());
-    var opened = snapshots.openSnapshot(new RangeId(request.getKind(), Locations.id(request.getRange())));
+    var range = new RangeId(request.getKind(), Locations.id(request.getRange()));
+    var opened = request.getCurrent() ? snapshots.openCurrentSnapshot(range) : snapshots.openSnapshot(range);
     var answer = Wire.Snapshot.newBuilder().setId(ByteString.copyFrom(Locations.bytes(opened.id())));
     for (var file : opened.files())
       answer.addFiles(Wire.File.newBuilder().setName(file.name()).setBytes(file.bytes()).setChecksum(file.checksum()));

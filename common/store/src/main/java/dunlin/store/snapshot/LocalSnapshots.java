@@ -14,6 +14,13 @@ public interface LocalSnapshots {
   SnapshotSource.Snapshot openSnapshot(RangeId range);
 
   /**
+   * Makes a new snapshot of a range that this node leads. It has everything that was acknowledged before the call.
+   *
+   * @throws StoreException when this node does not lead such a range, or too many are being fetched
+   */
+  SnapshotSource.Snapshot openCurrentSnapshot(RangeId range);
+
+  /**
    * Reads a part of a file that {@link #openSnapshot} has announced.
    *
    * @throws StoreException when the snapshot does not exist any more, or has no such bytes
@@ -26,6 +33,11 @@ public interface LocalSnapshots {
       @Override
       public SnapshotSource.Snapshot openSnapshot(RangeId range) {
         throw new StoreException("this node has no store, and so no range '" + range + "'");
+      }
+
+      @Override
+      public SnapshotSource.Snapshot openCurrentSnapshot(RangeId range) {
+        return openSnapshot(range);
       }
 
       @Override

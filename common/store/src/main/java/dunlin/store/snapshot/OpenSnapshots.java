@@ -76,7 +76,11 @@ public final class OpenSnapshots {
     this.nanos = nanos;
   }
 
-  /** @param logBegin first entry that the range's log still has: a snapshot that ends before it is useless */
+  /**
+   * Opens a snapshot that another replica can continue from, a recent one if there is any.
+   *
+   * @param logBegin first entry that the range's log still has: a snapshot that ends before it is useless
+   */
   public synchronized SnapshotSource.Snapshot open(RangeId range, RocksRange rows, long logBegin) throws IOException {
     expire();
     long now = nanos.getAsLong();
@@ -87,7 +91,17 @@ public final class OpenSnapshots {
           return one.content;
         }
     }
-    makeRoom(now);
+    return make(range, rows);
+  }
+
+  /** Opens a snapshot of the rows as they are now. */
+  public synchronized SnapshotSource.Snapshot openCurrent(RangeId range, RocksRange rows) throws IOException {
+    expire();
+    return make(range, rows);
+  }
+
+  private SnapshotSource.Snapshot make(RangeId range, RocksRange rows) throws IOException {
+    makeRoom(nanos.getAsLong());
     var id = UUID.randomUUID();
     Path made = directory.resolve(id.toString());
     DataDirectory.createDirectory(directory);

@@ -2,7 +2,6 @@ package dunlin.store.snapshot;
 
 import dunlin.store.RangeId;
 import dunlin.store.disk.DataDirectory;
-import dunlin.store.disk.DiskSpace;
 import dunlin.store.disk.GroupStorage;
 import dunlin.store.settings.ClusterSettings;
 import java.io.IOException;
@@ -12,37 +11,52 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongConsumer;
+import java.util.function.LongPredicate;
 import java.util.zip.CRC32C;
 
 /** Downloads a snapshot of a range into a directory, except files that are there already. */
 public final class SnapshotDownload {
   /*
    * Owner: one thread, which may block.
-   * Bounds: one chunk in memory; the rate and the deadline of the settings; no more bytes than the disk can spare.
+   * Bounds: one chunk in memory; the rate and the deadline; no more bytes than the disk can spare.
    * Failure: any failure leaves the downloaded files. Complete ones are recognized by size and checksum and never
    * fetched twice; a partial one is resumed if it is of the same snapshot.
    */
   private static final String ORIGIN = "ORIGIN";
 
+  /**
+   * How fast a download may be.
+   *
+   * @param bytesPerSecond at most, on average since it began
+   * @param deadline time that it may take
+   */
+  public record Pace(long bytesPerSecond, Duration deadline) {
+    public static Pace of(ClusterSettings settings) {
+      return new Pace(settings.installBytesPerSecond(), settings.installDeadline());
+    }
+  }
+
   private final SnapshotSource source;
-  private final ClusterSettings settings;
-  private final DiskSpace disk;
+  private final Pace pace;
+  private final LongPredicate room;
   private final BooleanSupplier cancelled;
   private final LongConsumer fetched;
   private final long begunNanos = System.nanoTime();
 
   private long bytes;
 
+  /** @param room whether the disk has room for so many bytes more */
   public SnapshotDownload(
-      SnapshotSource source, ClusterSettings settings, DiskSpace disk, BooleanSupplier cancelled, LongConsumer fetched) {
+      SnapshotSource source, Pace pace, LongPredicate room, BooleanSupplier cancelled, LongConsumer fetched) {
     this.source = source;
-    this.settings = settings;
-    this.disk = disk;
+    this.pace = pace;
+    this.room = room;
     this.cancelled = cancelled;
     this.fetched = fetched;
   }
@@ -55,7 +69,7 @@ public final class SnapshotDownload {
     deleteOthers(into, snapshot);
     long missing = 0;
     for (var file : snapshot.files()) if (!whole(into.resolve(file.name()), file)) missing += file.bytes();
-    if (!disk.canHold(missing))
+    if (!room.test(missing))
       throw new IOException("the disk has no room for a snapshot of range '" + range + "' of " + missing + " more bytes");
     Files.writeString(into.resolve(ORIGIN), snapshot.id().toString());
     for (var file : snapshot.files()) fetch(node, snapshot.id(), file, into.resolve(file.name()), same);
@@ -89,14 +103,14 @@ public final class SnapshotDownload {
 
   /** Keeps to the rate, and throws at the deadline or when the download is cancelled. */
   private void requireTime(UUID snapshot) throws IOException {
-    long due = begunNanos + (long) (bytes * 1e9 / settings.installBytesPerSecond());
+    long due = begunNanos + (long) (bytes * 1e9 / pace.bytesPerSecond());
     for (long left; (left = due - System.nanoTime()) > 0 && !cancelled.getAsBoolean(); ) {
       LockSupport.parkNanos(Math.min(left, 100_000_000));
       if (Thread.currentThread().isInterrupted()) throw new InterruptedIOException("cancelled while downloading snapshot " + snapshot + "");
     }
     if (cancelled.getAsBoolean()) throw new IOException("cancelled: the range is closed");
-    if (System.nanoTime() - begunNanos > settings.installDeadline().toNanos())
-      throw new IOException("snapshot " + snapshot + " has not been downloaded within " + settings.installDeadline());
+    if (System.nanoTime() - begunNanos > pace.deadline().toNanos())
+      throw new IOException("snapshot " + snapshot + " has not been downloaded within " + pace.deadline());
   }
 
   /** Checks the names of files: names from another node become paths on this one. */

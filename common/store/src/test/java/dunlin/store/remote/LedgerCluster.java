@@ -68,6 +68,7 @@ final class LedgerCluster implements AutoCloseable {
     int port;
     boolean holds;
     int takenMost;
+    int currentSnapshots;
     /** The files of the only snapshot. */
     final Map<String, byte[]> snapshot = new ConcurrentHashMap<>();
 
@@ -114,6 +115,13 @@ final class LedgerCluster implements AutoCloseable {
       var files = new ArrayList<SnapshotSource.File>();
       snapshot.forEach((name, bytes) -> files.add(new SnapshotSource.File(name, bytes.length, Arrays.hashCode(bytes))));
       return new SnapshotSource.Snapshot(id, files);
+    }
+
+    @Override
+    public SnapshotSource.Snapshot openCurrentSnapshot(RangeId range) {
+      var opened = openSnapshot(range);
+      currentSnapshots++;
+      return opened;
     }
 
     @Override

@@ -59,6 +59,11 @@ class RemoteCallsTest {
     }
 
     @Override
+    public SnapshotSource.Snapshot openCurrentSnapshot(RangeId range) {
+      return openSnapshot(range);
+    }
+
+    @Override
     public byte[] readSnapshot(UUID snapshot, String file, long offset, int bytes) {
       throw new StoreException("snapshot " + snapshot + " is not here");
     }

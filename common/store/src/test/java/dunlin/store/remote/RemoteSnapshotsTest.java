@@ -71,6 +71,20 @@ class RemoteSnapshotsTest {
   }
 
   @Test
+  void aCurrentSnapshotIsAskedForAsSuch() throws Exception {
+    try (var cluster = LedgerCluster.start(1);
+        var source = source(cluster)) {
+      var node = cluster.node(0);
+      node.snapshot.put("CURRENT", new byte[] {1});
+
+      assertThat(source.open(node.id, RANGE).files()).hasSize(1);
+      assertThat(node.currentSnapshots).isZero();
+      assertThat(source.openCurrent(node.id, RANGE).files()).hasSize(1);
+      assertThat(node.currentSnapshots).isOne();
+    }
+  }
+
+  @Test
   void missingFilesAreRefusedWithAReason() throws Exception {
     try (var cluster = LedgerCluster.start(2);
         var source = source(cluster)) {

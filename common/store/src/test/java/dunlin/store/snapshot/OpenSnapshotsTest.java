@@ -59,6 +59,18 @@ class OpenSnapshotsTest {
   }
 
   @Test
+  void aCurrentSnapshotIsNeverAnEarlierOne() throws IOException {
+    write();
+    var first = snapshots.open(RANGE, rows, 0);
+    write();
+
+    var current = snapshots.openCurrent(RANGE, rows);
+
+    assertThat(current.id()).isNotEqualTo(first.id());
+    assertThat(RocksRange.positionIn(directory.resolve("snapshots").resolve(current.id().toString())).index()).isEqualTo(index);
+  }
+
+  @Test
   void theLeastRecentlyReadIsDeletedForTheNext() throws IOException {
     var open = fill();
     pass(IN_USE);

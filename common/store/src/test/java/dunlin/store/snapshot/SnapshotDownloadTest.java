@@ -85,7 +85,7 @@ class SnapshotDownloadTest {
             },
             1,
             0);
-    new SnapshotDownload(source, settings, disk, () -> cancelled, fetched::addAndGet)
+    new SnapshotDownload(source, SnapshotDownload.Pace.of(settings), disk::canHold, () -> cancelled, fetched::addAndGet)
         .fetch(NODE, Trio.RANGE, directory.resolve("in"));
   }
 
