@@ -55,9 +55,9 @@ public final class DataDirectory implements AutoCloseable {
    * The class is long because the contents of the directory, and the order in which files are created and deleted,
    * belong in one place.
    */
-  private static final String RAFT = "raft";
-  private static final String RANGES = "ranges";
-  private static final String REPLICAS = "replicas";
+  static final String RAFT = "raft";
+  static final String RANGES = "ranges";
+  static final String REPLICAS = "replicas";
   private static final String SNAPSHOTS = "snapshots";
   private static final String QUARANTINE = "quarantine";
   private static final String DROPPED = ".dropped";
@@ -425,6 +425,11 @@ public final class DataDirectory implements AutoCloseable {
     } catch (IOException e) {
       throw new StoreException("directory " + directory + " cannot be created: " + reason(e), e);
     }
+  }
+
+  /** Creates a directory that only the broker's user can enter; fails if it exists. */
+  public static void createNewDirectory(Path directory) throws IOException {
+    Files.createDirectory(directory, only("rwx------"));
   }
 
   /** Forces a directory's entries to disk. */

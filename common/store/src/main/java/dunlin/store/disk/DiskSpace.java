@@ -109,12 +109,17 @@ public final class DiskSpace implements AutoCloseable {
     long now = source.free();
     if (total <= 0 || now < 0) return;
     free = now;
-    lowMark = configuredLow > 0 ? configuredLow : Math.min(GIB, total / 20);
+    lowMark = lowMark(configuredLow, total);
     criticalMark = Math.min(lowMark, configuredCritical > 0 ? configuredCritical : lowMark / 2);
     State before = state;
     if (below(now, criticalMark, before == State.CRITICAL)) state = State.CRITICAL;
     else state = below(now, lowMark, before != State.ENOUGH) ? State.LOW : State.ENOUGH;
     if (state != before) tell();
+  }
+
+  /** The bytes of a disk of this size that stay free; 0 derives them from the size. */
+  public static long lowMark(long configured, long total) {
+    return configured > 0 ? configured : Math.min(GIB, total / 20);
   }
 
   private static boolean below(long free, long mark, boolean before) {

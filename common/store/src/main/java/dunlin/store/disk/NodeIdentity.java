@@ -29,6 +29,11 @@ public record NodeIdentity(UUID nodeId, long incarnation) {
   private static final byte FORMAT = 5;
   private static final int LENGTH = 1 + 16 + 8 + 4;
 
+  /** The format of data directories, and of the rows in them. */
+  public static int format() {
+    return FORMAT;
+  }
+
   static NodeIdentity fresh() {
     return new NodeIdentity(UUID.randomUUID(), 0);
   }

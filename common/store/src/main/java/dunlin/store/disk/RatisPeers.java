@@ -22,6 +22,11 @@ public final class RatisPeers {
         .build();
   }
 
+  /** A node without a cluster port. Ratis requires an address, though there is none. */
+  public static RaftPeer alone(UUID node) {
+    return RaftPeer.newBuilder().setId(id(node)).setAddress("127.0.0.1:0").build();
+  }
+
   public static List<RaftPeer> voters(Collection<Member> members) {
     return members.stream().map(member -> voter(member, 0)).toList();
   }

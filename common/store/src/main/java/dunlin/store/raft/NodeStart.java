@@ -98,8 +98,7 @@ final class NodeStart {
     var cluster = settings.cluster();
     var self = data.identity().nodeId();
     if (cluster.hasPeers()) return RatisPeers.voter(new Member(self, cluster.host(), cluster.port()), 0);
-    // Without a cluster port there is no address, but Ratis requires one.
-    return RaftPeer.newBuilder().setId(RatisPeers.id(self)).setAddress("127.0.0.1:0").build();
+    return RatisPeers.alone(self);
   }
 
   /** Starts Ratis, after the ranges have begun to open their rows. */
