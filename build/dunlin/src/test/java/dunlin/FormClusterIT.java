@@ -14,7 +14,6 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -134,21 +133,14 @@ class FormClusterIT {
 
   private List<String> waiting(String client) {
     try (var resumed = new MovingClient(brokers, Connect.of(client), 0)) {
-      var received = new ArrayList<String>();
-      while (received.size() < MESSAGES.size()) {
-        String text = resumed.receive();
-        if (!received.contains(text)) received.add(text); // sent again over the next connection
-      }
-      return received;
+      return resumed.receive(MESSAGES.size());
     }
   }
 
   private Set<String> retained() {
     try (var reader = new MovingClient(brokers, Connect.of("reader").clean().expiry(0), 1)) {
       reader.subscribe("r/#");
-      var received = new TreeSet<String>();
-      while (received.size() < MESSAGES.size()) received.add(reader.receive());
-      return received;
+      return new TreeSet<>(reader.receive(MESSAGES.size()));
     }
   }
 

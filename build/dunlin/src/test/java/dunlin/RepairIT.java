@@ -1,11 +1,8 @@
 package dunlin;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import dunlin.harness.RawClient;
-import dunlin.store.StoreException;
-import dunlin.store.disk.StoredRows;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -55,19 +52,7 @@ class RepairIT {
         client.publishAndWait("kept/small", "z", true);
       }
     }
-    awaitFree();
-  }
-
-  /** Waits: on a busy machine a node releases its directory only after close() has returned. */
-  private void awaitFree() {
-    await()
-        .atMost(TestBroker.SOON)
-        .ignoreExceptionsInstanceOf(StoreException.class)
-        .until(
-            () -> {
-              StoredRows.open(data).close();
-              return true;
-            });
+    TestBroker.awaitFree(data);
   }
 
   private int repair(String... arguments) {
@@ -83,7 +68,7 @@ class RepairIT {
   }
 
   private int repairData(String... arguments) {
-    awaitFree();
+    TestBroker.awaitFree(data);
     var all = new ArrayList<>(List.of(data.toString()));
     all.addAll(List.of(arguments));
     return repair(all.toArray(String[]::new));

@@ -5,6 +5,8 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.Frontend;
 import dunlin.runtime.HopLedger;
+import dunlin.store.StoreException;
+import dunlin.store.disk.StoredRows;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -61,6 +63,18 @@ public final class TestBroker implements AutoCloseable {
 
   public static TestBroker inMemory() {
     return new TestBroker(builder().inMemory().build());
+  }
+
+  /** Waits: on a busy machine a node releases its directory only after close() has returned. */
+  public static void awaitFree(Path dataDirectory) {
+    await()
+        .atMost(SOON)
+        .ignoreExceptionsInstanceOf(StoreException.class)
+        .until(
+            () -> {
+              StoredRows.open(dataDirectory).close();
+              return true;
+            });
   }
 
   public Dunlin node() {

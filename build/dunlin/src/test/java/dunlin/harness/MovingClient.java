@@ -4,6 +4,7 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.harness.RawClient.Connect;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
@@ -96,6 +97,16 @@ public final class MovingClient implements AutoCloseable {
           if (publish.qos() > 0) from.puback(publish.packetId());
           return publish.text();
         });
+  }
+
+  /** The next messages in their order, each once: what was sent again over another connection is left out. */
+  public List<String> receive(int messages) {
+    List<String> received = new ArrayList<>();
+    while (received.size() < messages) {
+      String text = receive();
+      if (!received.contains(text)) received.add(text);
+    }
+    return received;
   }
 
   @Override

@@ -22,10 +22,10 @@ public final class ProcessCluster implements AutoCloseable {
   }
 
   /** Starts brokers that found a cluster. One that stands still for less than a minute does not count as dead. */
-  public static ProcessCluster start(Path directory, int nodes) {
+  public static ProcessCluster start(Path directory, int nodes, String... settings) {
     var cluster = new ProcessCluster(directory);
     try {
-      cluster.start(nodes);
+      cluster.start(nodes, settings);
       return cluster;
     } catch (RuntimeException | Error e) {
       cluster.close();
@@ -33,13 +33,13 @@ public final class ProcessCluster implements AutoCloseable {
     }
   }
 
-  private void start(int nodes) {
+  private void start(int nodes, String... more) {
     int[] ports = IntStream.generate(FreePort::any).limit(2L * nodes).toArray();
     String seeds = IntStream.range(0, nodes).mapToObj(node -> "127.0.0.1:" + ports[node]).collect(Collectors.joining(","));
     for (int node = 0; node < nodes; node++) {
-      processes.add(
-          BrokerProcess.launchMember(
-              data(node), ports[node], ports[nodes + node], seeds, "dunlin.cluster.bootstrap-expect=" + nodes, "dunlin.cluster.down-after=60s"));
+      List<String> settings = new ArrayList<>(List.of("dunlin.cluster.bootstrap-expect=" + nodes, "dunlin.cluster.down-after=60s"));
+      settings.addAll(List.of(more));
+      processes.add(BrokerProcess.launchMember(data(node), ports[node], ports[nodes + node], seeds, settings.toArray(String[]::new)));
     }
     for (BrokerProcess process : processes) process.awaitStarted(LONG);
     for (int node = 0; node < nodes; node++) apis.add(ApiCalls.of(data(node)));
