@@ -15,6 +15,7 @@ import dunlin.admin.api.Endpoint;
 import dunlin.admin.api.Endpoint.Page;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.api.Role;
+import dunlin.admin.backup.BackupsMXBean;
 import dunlin.admin.busy.QueuesMXBean;
 import dunlin.admin.busy.QueuesMXBean.QueueRow;
 import dunlin.admin.busy.SampledBy;
@@ -166,6 +167,16 @@ final class AdminOperations {
     actions.put(endpoint, (given, _) -> action.apply(given));
   }
 
+  /** An action that has no answer but that it is done. */
+  private void done(Endpoint endpoint, Consumer<Arguments> action) {
+    on(
+        endpoint,
+        given -> {
+          action.accept(given);
+          return Done.DONE;
+        });
+  }
+
   private void node() {
     actions.put(Endpoints.STATUS, (_, role) -> status(role));
     on(Endpoints.SETTINGS, given -> settings(bean(SettingsMXBean.class), given));
@@ -187,29 +198,21 @@ final class AdminOperations {
                 beans.all(RangeMXBean.class, "range").entrySet().stream().map(each -> row(each.getKey(), each.getValue())).toList(), ReplicaRow::name,
                 given));
     on(Endpoints.PUBLISH, this::publish);
-    on(
-        Endpoints.DRAIN,
-        given -> {
-          bean(FrontendMXBean.class).drain(given.text("serverReference"), given.number("connectionsPerSecond"));
-          return Done.DONE;
-        });
-    on(
-        Endpoints.STOP_DRAIN,
-        _ -> {
-          bean(FrontendMXBean.class).stopDrain();
-          return Done.DONE;
-        });
+    done(Endpoints.DRAIN, given -> bean(FrontendMXBean.class).drain(given.text("serverReference"), given.number("connectionsPerSecond")));
+    done(Endpoints.STOP_DRAIN, _ -> bean(FrontendMXBean.class).stopDrain());
+    on(Endpoints.BACKUP, _ -> backups().getLast());
+    on(Endpoints.START_BACKUP, given -> backups().begin(given.text("name")));
+    on(Endpoints.CANCEL_BACKUP, _ -> backups().cancel());
+  }
+
+  private BackupsMXBean backups() {
+    return beans.find(BackupsMXBean.class).orElseThrow(() -> new Problem(409, "This node makes no backups: it is starting, or has no store (dunlin.roles)."));
   }
 
   private void operators() {
     on(Endpoints.OPERATORS, given -> page(operatorsBean().getOperators(), OperatorRow::name, given));
     on(Endpoints.PUT_OPERATOR, given -> operatorsBean().put(given.text("name"), given.text("role"), given.text("newPassword")));
-    on(
-        Endpoints.DELETE_OPERATOR,
-        given -> {
-          operatorsBean().delete(given.text("name"));
-          return Done.DONE;
-        });
+    done(Endpoints.DELETE_OPERATOR, given -> operatorsBean().delete(given.text("name")));
   }
 
   private OperatorsMXBean operatorsBean() {
@@ -494,18 +497,8 @@ final class AdminOperations {
     change(Endpoints.SPLIT, (cluster, given) -> cluster.split(given.text("range"), given.text("cut")));
     change(Endpoints.DRAIN_NODE, (cluster, given) -> cluster.drainNode(given.text("node")));
     change(Endpoints.LEAVE_NODE, (cluster, given) -> cluster.leaveNode(given.text("node")));
-    on(
-        Endpoints.FORGET_NODE,
-        given -> {
-          bean(ClusterMXBean.class).forgetNode(given.text("node"));
-          return Done.DONE;
-        });
-    on(
-        Endpoints.CANCEL,
-        given -> {
-          bean(ClusterMXBean.class).cancel(given.text("operation"));
-          return Done.DONE;
-        });
+    done(Endpoints.FORGET_NODE, given -> bean(ClusterMXBean.class).forgetNode(given.text("node")));
+    done(Endpoints.CANCEL, given -> bean(ClusterMXBean.class).cancel(given.text("operation")));
   }
 
   private interface Change {

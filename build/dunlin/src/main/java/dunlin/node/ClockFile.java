@@ -28,7 +28,7 @@ final class ClockFile implements AutoCloseable {
   static final int LOOKS_A_NOTE = 10;
 
   private static final Logger log = LoggerFactory.getLogger(ClockFile.class);
-  private static final String NAME = "clock";
+  static final String NAME = "clock";
   private static final String FORMAT = "1";
   private static final Set<StandardOpenOption> WRITTEN_ANEW =
       Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING);

@@ -69,7 +69,11 @@ final class ClusterMember {
                 .map(all -> Cluster.open(member, all, node.dataDirectory(), others, kinds, node.meters()))
                 .orElseGet(() -> Cluster.openWithoutStore(member, node.identity(), node.dataDirectory(), others, node.meters())));
     cluster = joined;
-    if (store.isPresent()) store.get().fetchSnapshotsBy(node.opening(new RemoteSnapshots(peer -> serviceOf(joined, peer, routes), tls)));
+    if (store.isPresent()) {
+      RemoteSnapshots snapshots = node.opening(new RemoteSnapshots(peer -> serviceOf(joined, peer, routes), tls));
+      store.get().fetchSnapshotsBy(snapshots);
+      node.backUp(BackupRanges.of(store.get(), joined, snapshots));
+    }
     node.opening(
         RangeService.start(
             ClusterKeys.serviceAddress(settings), joined.self(), _ -> Optional.empty(), store.<LocalSnapshots>map(all -> all).orElseGet(LocalSnapshots::none), joined::answer,

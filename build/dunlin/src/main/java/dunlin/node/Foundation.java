@@ -9,6 +9,7 @@ import dunlin.admin.Operators;
 import dunlin.admin.PageFiles;
 import dunlin.admin.RemoteRequests;
 import dunlin.admin.api.Endpoints;
+import dunlin.admin.backup.Backups;
 import dunlin.admin.doctor.Doctor;
 import dunlin.admin.peers.PeerCalls;
 import dunlin.broker.ApplicationSubscriptions;
@@ -317,6 +318,16 @@ final class Foundation implements AutoCloseable {
             made, name -> names.contains(name) || front.names().contains(name), front::clientAt, probes::unhealthy, probes::unready, deadlines));
     everySeconds(RELOAD_SECONDS, front::reloadCertificate);
     log.info("Admin port {} on {}, with TLS: the API, the operations page, /health, /ready, /metrics", front.port(), settings.get(AdminKeys.HOST));
+  }
+
+  /** Lets operators make backups of these ranges. */
+  void backUp(BackupRanges ranges) {
+    Path directory = settings.isSet(NodeSettings.BACKUP_DIRECTORY) ? settings.get(NodeSettings.BACKUP_DIRECTORY) : null;
+    var of =
+        new Backups.Of(
+            id(), Node.VERSION, directory, settings.get(NodeSettings.BACKUP_RATE), diskFreeMin(), dataDirectory(), BackupRanges.FILES,
+            embedding.surroundings().wallClock());
+    metrics().beans().register("Backups", opening(new Backups(of, ranges, meters)));
   }
 
   private long diskFreeMin() {

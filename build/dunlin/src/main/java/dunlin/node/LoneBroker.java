@@ -41,6 +41,7 @@ final class LoneBroker {
 
     store.start(node.stallMax());
     store.show(node.metrics().beans());
+    node.backUp(BackupRanges.alone(store));
     DistClient distOfClients = connections.dist(dist);
     frontend.open(new Tiers(distOfClients, sys.over(connections.retain(retain)), connections.sessions(inbox, frontend), true));
     node.opening(inbox);
@@ -50,6 +51,7 @@ final class LoneBroker {
         parts.serveApplication(all -> dist.attachFrontend(all.shard().name(), connections.onLoops(frontend, all)));
     var _ = inbox.start(); // attach waits for the start, and fails with it
     parts.awaitSessions(connections.attach(inbox, frontend));
+    inbox.detachAbsent(); // there is no other frontend; those of the nodes that restored data comes from are gone
     parts.removeEarlierRoutes(distOfClients);
     node.opening(sys).start();
     node.metrics().beans().register("Sessions", inbox.operations());

@@ -56,6 +56,15 @@ public final class NodeSettings {
           "dunlin.health.port", -1, -1, 65_535, "Port of an HTTP endpoint with /health and /ready only, beside the admin port. 0 takes any free"
               + " port, -1 opens no port.");
 
+  public static final Setting<Path> BACKUP_DIRECTORY =
+      Setting.path(
+              "dunlin.backup.directory", Path.of(""), "Directory for the backups that the admin API begins at this node, each in a directory of its own. It may be on another disk. Without it, no backups"
+                  + " are made.")
+          .defaultMeans("not set");
+  public static final Setting<Long> BACKUP_RATE =
+      Setting.bytes(
+          "dunlin.backup.bytes-per-second", 64L << 20, 64L << 10, 1L << 40, "Rate at which a backup is copied, at most. It reads what it has written twice more, for counts and checksums.");
+
   public static final Setting<Duration> START_STALL_MAX =
       Setting.duration(
           "dunlin.start.stall-max", Duration.ofSeconds(60), Duration.ofSeconds(1), Duration.ofHours(1),
@@ -75,7 +84,7 @@ public final class NodeSettings {
   /** Every setting there is, in the order of the reference page. */
   public static final List<Setting<?>> ALL =
       withFamilies(
-          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, ADMIN_PORT, ADMIN_TOKEN_FILE, HEALTH_HOST, HEALTH_PORT, START_STALL_MAX,
+          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, ADMIN_PORT, ADMIN_TOKEN_FILE, HEALTH_HOST, HEALTH_PORT, BACKUP_DIRECTORY, BACKUP_RATE, START_STALL_MAX,
           READY_COMMAND_AGE_MAX, DRAIN_TIME, SysTopics.INTERVAL);
 
   private NodeSettings() {}

@@ -17,7 +17,7 @@ public final class SessionLayout {
    * On disk: format (1 byte), shards (4), ranges (4).
    * Failure: different settings, and a file that is damaged or cannot be written, stop the start.
    */
-  private static final String FILE = "session-layout";
+  static final String FILE = "session-layout";
   private static final byte FORMAT = 1;
   private static final int LENGTH = 1 + 2 * Integer.BYTES;
 

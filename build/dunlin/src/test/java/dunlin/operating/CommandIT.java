@@ -67,7 +67,7 @@ class CommandIT {
       assertThat(help.code()).isZero();
       assertThat(help.err()).isEmpty();
       assertThat(String.join("\n", help.out()))
-          .contains("bin/dunlin check", "bin/dunlin passwd", "bin/dunlin check-acl", "bin/dunlin repair", "bin/dunlin form-cluster", "bin/dunlin bench", "--version", "docs/configuration.md");
+          .contains("bin/dunlin check", "bin/dunlin passwd", "bin/dunlin check-acl", "bin/dunlin repair", "bin/dunlin form-cluster", "bin/dunlin restore", "bin/dunlin bench", "--version", "docs/configuration.md");
     }
   }
 

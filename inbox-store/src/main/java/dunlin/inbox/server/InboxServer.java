@@ -224,7 +224,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     var _ = timer.schedule(this::detachAbsent, frontendLease.toMillis(), TimeUnit.MILLISECONDS);
   }
 
-  private void detachAbsent() {
+  /** Treats frontends that sessions name, and that are not attached, as detached. Done by itself when they have had time to attach again. */
+  public void detachAbsent() {
     if (!frontends.detachAbsent(this::sessions)) lookForFrontends();
   }
 

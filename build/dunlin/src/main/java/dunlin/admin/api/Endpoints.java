@@ -19,6 +19,7 @@ import dunlin.admin.api.ApiAnswers.Status;
 import dunlin.admin.api.Endpoint.Form;
 import dunlin.admin.api.Endpoint.Method;
 import dunlin.admin.api.Parameter.Place;
+import dunlin.admin.backup.BackupsMXBean.BackupRow;
 import dunlin.admin.busy.QueuesMXBean.QueueRow;
 import dunlin.admin.busy.SampledBy;
 import dunlin.admin.busy.SamplesMXBean.SampledRow;
@@ -307,6 +308,15 @@ public final class Endpoints {
   public static final Endpoint STOP_DRAIN =
       one("drain stop", Method.DELETE, "/drain", Role.OPERATOR, "Ends a drain: clients are served again", Done.class);
 
+  public static final Endpoint BACKUP =
+      one("backup status", Method.GET, "/backup", Role.VIEWER, "Shows the last backup that was begun at this node, and how far it is", BackupRow.class);
+  public static final Endpoint START_BACKUP =
+      one(
+          "backup start", Method.POST, "/backup/{name}", Role.ADMIN, "Begins a backup of the data of this node or of its cluster", BackupRow.class,
+          Parameter.path("name", "Name of the backup: 1 to 64 letters, digits, dots, - and _"));
+  public static final Endpoint CANCEL_BACKUP =
+      one("backup cancel", Method.DELETE, "/backup", Role.ADMIN, "Cancels the backup that this node makes", BackupRow.class);
+
   public static final Endpoint CLUSTER = one("cluster status", Method.GET, "/cluster", Role.VIEWER, "Shows this node's view of the cluster", ClusterView.class);
   public static final Endpoint CLUSTER_NODES = listing("cluster nodes", "/cluster/nodes", ROWS_MAX, "Lists the nodes of the cluster", NodeRow.class);
   public static final Endpoint CLUSTER_HEALTH =
@@ -361,7 +371,7 @@ public final class Endpoints {
   public static final List<Endpoint> ALL =
       List.of(
           STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, QUEUES, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
-          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
+          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, BACKUP, START_BACKUP, CANCEL_BACKUP, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
           WATCH_OVERVIEW, WATCH_MESSAGES, FOLLOW_TRACE);
 
