@@ -30,6 +30,7 @@ import dunlin.transport.LaneCredit;
 import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
+import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
@@ -72,6 +73,7 @@ class LedRoutesTest {
       };
 
   @TempDir Path directory;
+  private final List<DatagramSocket> claims = new ArrayList<>();
   private final List<Node> nodes = new ArrayList<>();
 
   private final class Node implements AutoCloseable {
@@ -139,11 +141,13 @@ class LedRoutesTest {
     }
   }
 
-  /** A port below the ephemeral ones. */
-  private static int freePort() {
+  /** A port below the ephemeral ones. A UDP socket with the same number keeps it from other tests, also of other processes. */
+  private int freePort() {
     for (int tries = 0; tries < 1_000; tries++) {
-      try (var free = new ServerSocket(ThreadLocalRandom.current().nextInt(10_000, 32_000), 1, InetAddress.getLoopbackAddress())) {
-        return free.getLocalPort();
+      int port = ThreadLocalRandom.current().nextInt(10_000, 32_000);
+      try (var _ = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+        claims.add(new DatagramSocket(port, InetAddress.getLoopbackAddress()));
+        return port;
       } catch (IOException _) {
         // taken: try another one
       }
@@ -166,6 +170,7 @@ class LedRoutesTest {
   void stop() {
     var closing = nodes.stream().map(node -> CompletableFuture.runAsync(node::close, Thread::startVirtualThread));
     CompletableFuture.allOf(closing.toArray(CompletableFuture<?>[]::new)).join();
+    claims.forEach(DatagramSocket::close);
   }
 
   /** The node with a worker, once there is only one. */

@@ -31,6 +31,9 @@ class AdminApiClusterIT {
   private static final int ADMINISTRATIVE_ACTION = 0x98;
   private static final Duration LONG = Duration.ofMinutes(3);
 
+  /** Less than the time after which a node counts as dead. */
+  private static final Duration STANDS_STILL = Duration.ofSeconds(50);
+
   @TempDir Path directory;
 
   private ProcessCluster cluster;
@@ -50,8 +53,8 @@ class AdminApiClusterIT {
   @Test
   void eachNodeAnswersForTheWholeCluster() throws Exception {
     for (ApiCalls api : apis) {
-      assertThat(api.get("/cluster").json().get("nodes").getAsInt()).isEqualTo(NODES);
-      assertThat(api.get("/cluster/nodes").members("state")).containsOnly("JOINED");
+      await("while its map may be old").atMost(LONG).until(() -> api.get("/cluster").json().get("nodes").getAsInt() == NODES);
+      await().atMost(LONG).untilAsserted(() -> assertThat(api.get("/cluster/nodes").members("state")).hasSize(NODES).containsOnly("JOINED"));
       assertThat(api.get("/cluster/nodes?limit=1").members("id")).hasSize(1);
       Answer wrong = api.post("/cluster/ranges/ffffffff/split", "{\"cut\":\"00\"}");
       assertThat(wrong.status()).isEqualTo(400);
@@ -113,7 +116,7 @@ class AdminApiClusterIT {
       assertThat(api.get("/sessions?prefix=van").members("clientId")).containsExactly("van-1");
       assertThat(api.get("/sessions/van-1").member("connected")).isEqualTo("false");
       assertThat(api.get("/sessions/van-1/subscriptions").members("filter")).containsExactly("vans");
-      assertThat(api.get("/sessions/van-1/messages").members("topic")).containsExactly("vans");
+      assertThat(api.get("/sessions/van-1/messages").members("topic")).as("twice if a leader was lost").isNotEmpty().containsOnly("vans");
       assertThat(api.get("/explain?client=van-1&topic=vans").member("conclusion")).isEqualTo("stored until the client is back");
       assertThat(api.get("/retained").members("topic")).containsExactly("kept");
       assertThat(api.get("/routes?topic=a").members("shard")).containsExactlyInAnyOrderElementsOf(ids);
@@ -193,34 +196,38 @@ class AdminApiClusterIT {
   }
 
   /** A node that leads nothing, so that only what it has itself is missing. */
-  private void aNodeThatStandsStillIsNamed(String trace) throws IOException, InterruptedException {
+  private void aNodeThatStandsStillIsNamed(String trace) {
     int still = cluster.notLeading();
     String id = apis.get(still).get("/cluster").member("node");
     ApiCalls api = apis.get((still + 1) % NODES);
     cluster.signal(still, "STOP");
     try {
-      Answer page = api.get("/clients");
-      assertThat(page.status()).isEqualTo(200);
-      assertThat(page.json().getAsJsonArray("unanswered").toString()).contains("node " + id + " at 127.0.0.1 did not answer within 2 s");
-      assertThat(page.members("node")).doesNotContain(id);
-      Dunlinctl listed = Dunlinctl.run(directory, cluster.data((still + 1) % NODES), "clients", "list");
-      assertThat(listed.code()).as(listed.err()).isZero();
-      assertThat(listed.err()).contains("node " + id + " at 127.0.0.1 did not answer within 2 s; its rows are missing");
-      String silent = "node " + id + " at 127.0.0.1 did not answer within 2 s";
-      assertThat(api.get("/traces/" + trace + "/lines").json().getAsJsonArray("unanswered").toString()).contains(silent);
-      Answer begun = api.post("/traces", "{\"topic\":\"b\"}");
-      assertThat(begun.json().getAsJsonArray("unanswered").toString()).contains(silent);
-      assertThat(begun.json().get("nodes").getAsInt()).isEqualTo(NODES - 1);
-      Answer health = api.get("/cluster/health");
-      assertThat(health.members("health")).hasSize(NODES).contains("alive").anyMatch(text -> text.contains(id + " at 127.0.0.1 did not answer within 2 s"));
-      Dunlinctl examined = Dunlinctl.run(directory, cluster.data((still + 1) % NODES), "doctor", "--all");
-      assertThat(examined.code()).as(examined.err()).isEqualTo(4);
-      assertThat(examined.out()).containsPattern(id + " +answer +wrong +It was not examined: " + silent).containsPattern("clock-of-nodes +ok");
-      Answer one = api.get("/clients/never");
-      assertThat(one.status()).as("it may be connected to the node that does not answer").isEqualTo(503);
-      assertThat(one.member("detail")).contains("did not answer within 2 s");
+      await("while another node may be too busy to answer in time").atMost(STANDS_STILL).untilAsserted(() -> theOthersNameIt(still, id, api, trace));
     } finally {
       cluster.signal(still, "CONT");
     }
+  }
+
+  private void theOthersNameIt(int still, String id, ApiCalls api, String trace) throws IOException, InterruptedException {
+    Answer page = api.get("/clients");
+    assertThat(page.status()).isEqualTo(200);
+    assertThat(page.json().getAsJsonArray("unanswered").toString()).contains("node " + id + " at 127.0.0.1 did not answer within 2 s");
+    assertThat(page.members("node")).doesNotContain(id);
+    Dunlinctl listed = Dunlinctl.run(directory, cluster.data((still + 1) % NODES), "clients", "list");
+    assertThat(listed.code()).as(listed.err()).isZero();
+    assertThat(listed.err()).contains("node " + id + " at 127.0.0.1 did not answer within 2 s; its rows are missing");
+    String silent = "node " + id + " at 127.0.0.1 did not answer within 2 s";
+    assertThat(api.get("/traces/" + trace + "/lines").json().getAsJsonArray("unanswered").toString()).contains(silent);
+    Answer begun = api.post("/traces", "{\"topic\":\"b\"}");
+    assertThat(begun.json().getAsJsonArray("unanswered").toString()).contains(silent);
+    assertThat(begun.json().get("nodes").getAsInt()).isEqualTo(NODES - 1);
+    Answer health = api.get("/cluster/health");
+    assertThat(health.members("health")).hasSize(NODES).contains("alive").anyMatch(text -> text.contains(id + " at 127.0.0.1 did not answer within 2 s"));
+    Dunlinctl examined = Dunlinctl.run(directory, cluster.data((still + 1) % NODES), "doctor", "--all");
+    assertThat(examined.code()).as(examined.err()).isEqualTo(4);
+    assertThat(examined.out()).containsPattern(id + " +answer +wrong +It was not examined: " + silent).containsPattern("clock-of-nodes +ok");
+    Answer one = api.get("/clients/never");
+    assertThat(one.status()).as("it may be connected to the node that does not answer").isEqualTo(503);
+    assertThat(one.member("detail")).contains("did not answer within 2 s");
   }
 }

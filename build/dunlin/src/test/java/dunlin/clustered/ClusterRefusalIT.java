@@ -6,18 +6,22 @@ import static org.awaitility.Awaitility.await;
 import com.sun.net.httpserver.HttpServer;
 import dunlin.harness.BrokerProcess;
 import dunlin.harness.Certificates;
+import dunlin.harness.ClusterClients;
 import dunlin.harness.FreePort;
 import dunlin.harness.RawClient.Connect;
 import dunlin.harness.RawClient;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -28,6 +32,10 @@ class ClusterRefusalIT {
   private static final Duration LONG = Duration.ofMinutes(2);
 
   @TempDir Path directory;
+
+  /** For a node that finds no cluster. */
+  private static final String GIVES_UP = "dunlin.cluster.join-timeout=10s";
+
   private final Certificates authority = new Certificates();
   private final int service = FreePort.any();
   private BrokerProcess member;
@@ -54,8 +62,8 @@ class ClusterRefusalIT {
                 "dunlin.cluster.tls.certificate=" + Files.writeString(tls.resolve("node.pem"), issued.certificatePem()),
                 "dunlin.cluster.tls.key=" + Files.writeString(tls.resolve("node.key"), issued.keyPem()),
                 "dunlin.cluster.tls.ca=" + Files.writeString(tls.resolve("ca.pem"), issuer.rootPem()),
-                "dunlin.cluster.join-timeout=5s"));
-    settings.addAll(List.of(more));
+                "dunlin.cluster.join-timeout=1m"));
+    settings.addAll(List.of(more)); // Java uses the last of two equal keys
     return settings.toArray(new String[0]);
   }
 
@@ -69,7 +77,7 @@ class ClusterRefusalIT {
   /** The member has logged this, and still serves. */
   private void goesOn(String... logged) {
     for (String words : logged) await(words).atMost(LONG).until(() -> member.out().stream().anyMatch(line -> line.contains(words)));
-    try (var client = RawClient.connected(member.port(), Connect.of("client").clean())) {
+    try (var client = ClusterClients.connected(member.port(), Connect.of("client").clean())) {
       client.subscribe("t", 1);
       assertThat(client.publishAndWait("t", "still here")).isZero();
     }
@@ -94,12 +102,20 @@ class ClusterRefusalIT {
     goesOn("is refused: dunlin.inbox.shards is 16");
   }
 
-  @Test
-  void aCopyOfItsDataDirectory() throws IOException {
-    Path copy = directory.resolve("copy");
+  /** A copy of the member's data, while it runs; fails when a file has gone in between. */
+  private Path copied(Path copy) throws IOException {
     try (var files = Files.walk(directory.resolve("first"))) {
       for (Path file : files.toList()) Files.copy(file, copy.resolve(directory.resolve("first").relativize(file).toString()));
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
     }
+    return copy;
+  }
+
+  @Test
+  void aCopyOfItsDataDirectory() throws IOException {
+    var tries = new AtomicInteger();
+    Path copy = await().atMost(LONG).ignoreExceptionsInstanceOf(NoSuchFileException.class).until(() -> copied(directory.resolve("copy-" + tries.incrementAndGet())), _ -> true);
     refused(copy, settings(FreePort.any(), authority, service), "from a copy of its data directory");
     goesOn("from a copy of its data directory");
   }
@@ -116,7 +132,7 @@ class ClusterRefusalIT {
   @Test
   void theCertificateOfAnotherCluster() throws IOException {
     refused(
-        directory.resolve("second"), settings(FreePort.any(), new Certificates(), service), "no cluster in time",
+        directory.resolve("second"), settings(FreePort.any(), new Certificates(), service, GIVES_UP), "no cluster in time",
         "seed 127.0.0.1:" + service + " does not answer as a node does", "certificate");
     goesOn();
   }
@@ -128,7 +144,7 @@ class ClusterRefusalIT {
     try (var silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       for (int port : new int[] {http.getAddress().getPort(), silent.getLocalPort(), member.port()})
         refused(
-            directory.resolve("second-" + port), settings(FreePort.any(), authority, port), "no cluster in time",
+            directory.resolve("second-" + port), settings(FreePort.any(), authority, port, GIVES_UP), "no cluster in time",
             "seed 127.0.0.1:" + port + " does not answer as a node does");
     } finally {
       http.stop(0);

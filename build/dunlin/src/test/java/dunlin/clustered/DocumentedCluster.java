@@ -23,7 +23,9 @@ import java.util.stream.IntStream;
 final class DocumentedCluster implements AutoCloseable {
   private static final int MQTT = 1_883;
   private static final int SERVICE = 7_100;
-  private static final int SHIFT_MAX = 20_000;
+
+  /** So that none of the ports is one that {@link dunlin.harness.FreePort} gives to other tests. */
+  private static final int SHIFT_MAX = 2_800;
 
   /** The ports of MQTT and of calls, which are spaced so that each broker has the next one for Raft. */
   private static final Pattern PORT = Pattern.compile("(?<=[=:])(188[3-7]|71[0-4]0)\\b");

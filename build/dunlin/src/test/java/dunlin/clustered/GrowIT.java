@@ -74,7 +74,7 @@ class GrowIT {
         var threads = Executors.newThreadPerTaskExecutor(Thread.ofPlatform().daemon().factory())) {
       assertThat(cluster.size()).isEqualTo(5);
       var first = cluster.launch(MEMBER).awaitStarted(LONG);
-      assertThat(first.metric("dunlin_cluster_replicas_missing")).as("two more of each of the four ranges").isEqualTo(8);
+      await("two more of each of the four ranges are missing").atMost(LONG).until(() -> first.metric("dunlin_cluster_replicas_missing") == 8);
       var subscriber = new MovingClient(cluster.brokers(), Connect.of("subscriber"), 0);
       subscriber.subscribe("t/+");
       var publishing = new Publishing(new MovingClient(cluster.brokers(), Connect.of("publisher").clean().expiry(0), 0));

@@ -10,11 +10,13 @@ import dunlin.harness.ClusterClients;
 import dunlin.harness.FreePort;
 import dunlin.harness.RawClient;
 import dunlin.harness.RawClient.Connect;
+import dunlin.harness.Restarts;
 import dunlin.retain.RetainedMessagesMXBean;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
 import javax.management.JMX;
@@ -49,8 +51,17 @@ class RetainedGrowthIT {
   }
 
   private static <T> T bean(Dunlin broker, String type, Class<T> shape) throws JMException {
-    var names = ManagementFactory.getPlatformMBeanServer().queryNames(new ObjectName("dunlin:type=" + type + ",*"), null);
-    var own = names.stream().filter(name -> broker.nodeId().startsWith(name.getKeyProperty("node"))).findFirst().orElseThrow();
+    var pattern = new ObjectName("dunlin:type=" + type + ",*");
+    var own =
+        await(type)
+            .atMost(TestBroker.SOON)
+            .until(
+                () ->
+                    ManagementFactory.getPlatformMBeanServer().queryNames(pattern, null).stream()
+                        .filter(name -> broker.nodeId().startsWith(name.getKeyProperty("node")))
+                        .findFirst(),
+                Optional::isPresent)
+            .orElseThrow();
     return JMX.newMXBeanProxy(ManagementFactory.getPlatformMBeanServer(), own, shape);
   }
 
@@ -76,7 +87,7 @@ class RetainedGrowthIT {
       await().atMost(TestBroker.SOON).until(() -> ranges(cluster) >= 3 && cluster.getOperations().isEmpty());
       found(broker, kept);
     }
-    try (var broker = start(directory)) {
+    try (var broker = Restarts.again(() -> start(directory))) {
       found(broker, kept);
       assertThat(ranges(bean(broker, "Cluster", ClusterMXBean.class))).isGreaterThanOrEqualTo(3);
     }

@@ -85,6 +85,7 @@ class RolesIT {
     return await(what)
         .atMost(LONG)
         .pollInterval(Duration.ofMillis(200))
+        .ignoreExceptions() // of a process that is too busy to answer
         .until(() -> among.stream().filter(node -> leads.test(processes.get(node))).findFirst().orElse(-1), node -> node >= 0);
   }
 
@@ -134,6 +135,7 @@ class RolesIT {
       try (var api = ApiCalls.of(data(node))) {
         await(ROLES.get(node))
             .atMost(LONG)
+            .ignoreExceptions()
             .untilAsserted(
                 () -> {
                   assertThat(api.get("/clients").members("clientId")).containsExactly("subscriber", "willing");

@@ -82,7 +82,7 @@ class StoreNodeIT {
     try (var one = starting.getFirst().get(120, TimeUnit.SECONDS);
         var two = starting.getLast().get(120, TimeUnit.SECONDS)) {
       awaitVoters(one, two);
-      assertThat(ready(one)).isEqualTo(200);
+      await("is ready").atMost(LONG).until(() -> ready(one) == 200);
       assertThatThrownBy(one::tcpPort).isInstanceOf(IllegalStateException.class).hasMessageContaining("serves no clients");
 
       var stranger = node("stranger", FreePort.any(), new Certificates()).set("dunlin.cluster.join-timeout", "3s");

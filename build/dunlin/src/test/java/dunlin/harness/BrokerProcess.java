@@ -33,8 +33,8 @@ import javax.management.remote.JMXServiceURL;
 
 /** The shipped broker as a process of its own, started like {@code bin/dunlin}, on free ports. */
 public final class BrokerProcess implements AutoCloseable {
-  private static final Duration START_MAX = Duration.ofSeconds(30);
-  private static final Duration CLUSTER_MAX = Duration.ofMinutes(2);
+  private static final Duration START_MAX = Duration.ofMinutes(2);
+  private static final Duration CLUSTER_MAX = Duration.ofMinutes(5);
   private static final Pattern ADMIN_PORT = Pattern.compile("Admin port (\\d+) on loopback");
   private static final Pattern LISTENS = Pattern.compile("Listener tcp: tcp on \\S+:(\\d+)");
 
@@ -158,20 +158,16 @@ public final class BrokerProcess implements AutoCloseable {
   }
 
   public int port() {
-    for (String line : out) {
-      Matcher matcher = LISTENS.matcher(line);
-      if (matcher.find()) return Integer.parseInt(matcher.group(1));
-    }
-    throw new AssertionError("listens on no port; " + this);
+    return logged(LISTENS).orElseThrow(() -> new AssertionError("listens on no port; " + this));
+  }
+
+  private Optional<Integer> logged(Pattern port) {
+    return out.stream().map(port::matcher).filter(Matcher::find).findFirst().map(found -> Integer.parseInt(found.group(1)));
   }
 
   /** Its admin port; only with {@code dunlin.admin.port=0} among its settings. */
   public int adminPort() {
-    for (String line : out) {
-      Matcher matcher = ADMIN_PORT.matcher(line);
-      if (matcher.find()) return Integer.parseInt(matcher.group(1));
-    }
-    throw new AssertionError("has not logged its admin port; " + this);
+    return logged(ADMIN_PORT).orElseThrow(() -> new AssertionError("has not logged its admin port; " + this));
   }
 
   /** The value of a metric without labels of its own; only with {@code dunlin.admin.port=0} among its settings. */
@@ -262,7 +258,7 @@ public final class BrokerProcess implements AutoCloseable {
   /** SIGKILL: returns when the process is gone. */
   public void kill() {
     process.destroyForcibly();
-    awaitExit(Duration.ofSeconds(10));
+    awaitExit(Duration.ofMinutes(1));
   }
 
   /** Sends SIGTERM and does not wait. */

@@ -3,9 +3,10 @@ package dunlin.harness;
 import dunlin.harness.RawClient.Connect;
 import java.time.Duration;
 
-/** Connects to brokers of a cluster. A CONNECT that is on its way to a leader when that is lost is refused with 0x88 (Server unavailable), and tried again. */
+/** Connects to brokers of a cluster. A CONNECT that is on its way to a leader when that is lost is refused as one that the server is unavailable for, and tried again. */
 public final class ClusterClients {
   private static final int SERVER_UNAVAILABLE = 0x88;
+  private static final int SERVER_UNAVAILABLE_IN_MQTT_3 = 3;
   private static final Duration LONG = Duration.ofMinutes(1);
 
   private record Answered(RawClient client, int reason) {}
@@ -34,7 +35,8 @@ public final class ClusterClients {
     for (long begin = System.nanoTime(); ; ) {
       var client = new RawClient(port);
       int reason = client.tryConnect(connect).reason();
-      if (reason != SERVER_UNAVAILABLE || System.nanoTime() - begin > LONG.toNanos()) return new Answered(client, reason);
+      int unavailable = client.connectedWith() < 5 ? SERVER_UNAVAILABLE_IN_MQTT_3 : SERVER_UNAVAILABLE;
+      if (reason != unavailable || System.nanoTime() - begin > LONG.toNanos()) return new Answered(client, reason);
       client.close();
     }
   }

@@ -21,7 +21,7 @@ public final class ProcessCluster implements AutoCloseable {
     this.directory = directory;
   }
 
-  /** Starts brokers that found a cluster. One that stands still for less than a minute does not count as dead. */
+  /** Starts brokers that found a cluster. One that stands still for less than a minute does not count as dead, and its clients stay connected for half a minute. */
   public static ProcessCluster start(Path directory, int nodes, String... settings) {
     var cluster = new ProcessCluster(directory);
     try {
@@ -37,7 +37,7 @@ public final class ProcessCluster implements AutoCloseable {
     int[] ports = IntStream.generate(FreePort::any).limit(2L * nodes).toArray();
     String seeds = IntStream.range(0, nodes).mapToObj(node -> "127.0.0.1:" + ports[node]).collect(Collectors.joining(","));
     for (int node = 0; node < nodes; node++) {
-      List<String> settings = new ArrayList<>(List.of("dunlin.cluster.bootstrap-expect=" + nodes, "dunlin.cluster.down-after=60s"));
+      List<String> settings = new ArrayList<>(List.of("dunlin.cluster.bootstrap-expect=" + nodes, "dunlin.cluster.lease=30s", "dunlin.cluster.down-after=60s"));
       settings.addAll(List.of(more));
       processes.add(BrokerProcess.launchMember(data(node), ports[node], ports[nodes + node], seeds, settings.toArray(String[]::new)));
     }

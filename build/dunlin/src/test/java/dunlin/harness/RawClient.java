@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The class is long: it has a method for each step of a conversation, so that tests read like one.
  */
 public final class RawClient extends PacketBytes implements AutoCloseable {
-  private static final int PATIENCE_MILLIS = 20_000;
+  private static final int PATIENCE_MILLIS = 60_000;
 
   private final Socket socket;
   private final DataInputStream in;

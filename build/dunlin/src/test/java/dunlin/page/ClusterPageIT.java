@@ -50,8 +50,9 @@ class ClusterPageIT extends PageInChromium {
       cluster.signal(still, "STOP");
       try {
         press("#view form button");
-        await("what is missing", () -> shown().contains("Rows are missing: node " + ids.get(still) + " at 127.0.0.1 did not answer within 2 s."));
-        await("the others", () -> rows() == NODES - 1);
+        String missing = "Rows are missing: node " + ids.get(still) + " at 127.0.0.1 did not answer within 2 s.";
+        // Another node may have been too busy to answer in time.
+        await("what is missing, and no more", () -> shown().contains("Rows are missing") && ((shown().contains(missing) && rows() == NODES - 1) || pressedAgain()));
         view("clients/never/default", "Clients");
         awaitTrouble("did not answer within 2 s");
         view("cluster", "Cluster");

@@ -11,7 +11,6 @@ import dunlin.cluster.call.ClusterWire;
 import dunlin.placement.ClusterNode;
 import dunlin.placement.ClusterNode.State;
 import dunlin.placement.NodeReport;
-import dunlin.placement.Operation;
 import dunlin.placement.Operation.DrainNode;
 import dunlin.placement.Operation.LeaveNode;
 import dunlin.placement.Operation.MoveReplica;
@@ -119,7 +118,7 @@ class ClusterTest {
       var meta = cluster.leader(MetaRange.ID.uuid());
       var other = cluster.nodes.stream().filter(node -> node != meta).findFirst().orElseThrow();
       await().atMost(TestCluster.DEADLINE).until(() -> cluster.map().up(other.id()));
-      begin(meta, new MoveReplica(LEDGER, meta.id(), other.id()));
+      TestCluster.begin(meta, new MoveReplica(LEDGER, meta.id(), other.id()));
       await().atMost(TestCluster.DEADLINE).until(() -> onlyOn(cluster, other));
       cluster.append(LEDGER, "a", "1");
 
@@ -149,7 +148,7 @@ class ClusterTest {
       await().atMost(TestCluster.DEADLINE).until(() -> cluster.map().up(fresh.id()));
 
       var left = from.id();
-      begin(from, new MoveReplica(LEDGER, left, fresh.id()));
+      TestCluster.begin(from, new MoveReplica(LEDGER, left, fresh.id()));
       var leading = cluster.leader(MetaRange.ID.uuid());
       leading.close();
       leading.open().start();
@@ -181,7 +180,7 @@ class ClusterTest {
       await().atMost(TestCluster.DEADLINE).until(() -> cluster.map().up(fresh.id()));
 
       var id = leaving.id();
-      begin(fresh, new LeaveNode(id));
+      TestCluster.begin(fresh, new LeaveNode(id));
 
       await()
           .atMost(TestCluster.DEADLINE)
@@ -204,7 +203,7 @@ class ClusterTest {
       var fresh = cluster.join();
       await().atMost(TestCluster.DEADLINE).until(() -> cluster.map().up(fresh.id()));
 
-      begin(drained, new DrainNode(drained.id()));
+      TestCluster.begin(drained, new DrainNode(drained.id()));
 
       await()
           .atMost(TestCluster.DEADLINE)
@@ -297,7 +296,7 @@ class ClusterTest {
       var leader = cluster.leader(LEDGER);
       var other = cluster.nodes.stream().filter(node -> node != leader).findFirst().orElseThrow();
 
-      begin(leader, new TransferLeadership(LEDGER, other.id()));
+      TestCluster.begin(leader, new TransferLeadership(LEDGER, other.id()));
 
       await().atMost(TestCluster.DEADLINE).until(() -> cluster.leader(LEDGER) == other);
       await().atMost(TestCluster.DEADLINE).until(() -> cluster.map().intents().isEmpty());
@@ -380,11 +379,6 @@ class ClusterTest {
 
   private static ClusterAnswer forged(ClusterNode claimed) {
     return new ClusterAnswer.Refused("the caller's certificate names neither node " + claimed.id() + " nor its host, " + claimed.host());
-  }
-
-  /** Retries: on a busy machine a node's lease may have expired, and then it cannot take a replica. */
-  private static void begin(Node by, Operation operation) {
-    await().atMost(TestCluster.DEADLINE).ignoreExceptionsInstanceOf(StoreException.class).untilAsserted(() -> by.cluster().begin(operation));
   }
 
   private static boolean onlyOn(TestCluster cluster, Node node) {

@@ -84,7 +84,7 @@ class LateRangesTest {
       second.founds = KINDS;
       second.open().start();
       await().atMost(TestCluster.DEADLINE).until(() -> cluster.map().takes(second.id(), Ledger.KIND));
-      first.cluster().begin(new MoveReplica(TestCluster.LEDGER, first.id(), second.id()));
+      TestCluster.begin(first, new MoveReplica(TestCluster.LEDGER, first.id(), second.id()));
       await()
           .atMost(TestCluster.DEADLINE)
           .untilAsserted(

@@ -32,7 +32,7 @@ class SplitTest {
 
       var parent = cluster.range(TestCluster.LEDGER).orElseThrow().range();
       var leader = cluster.leader(TestCluster.LEDGER);
-      leader.cluster().begin(SplitChoice.at(parent, CUT));
+      TestCluster.begin(leader, SplitChoice.at(parent, CUT));
       var restarted = cluster.nodes.stream().filter(node -> node != leader).findFirst().orElseThrow();
       restarted.close();
       restarted.open().start();
@@ -74,7 +74,7 @@ class SplitTest {
         int ranges = ledgers(cluster).size();
         var of = ledgers(cluster).stream().filter(range -> range.keys().splitsAt(Ledger.bytes(cut))).findFirst().orElseThrow();
         var _ = List.of(lower.longestPause(), upper.longestPause());
-        cluster.nodes.getFirst().cluster().begin(SplitChoice.at(of, Ledger.bytes(cut)));
+        TestCluster.begin(cluster.nodes.getFirst(), SplitChoice.at(of, Ledger.bytes(cut)));
         await().atMost(TestCluster.DEADLINE).until(() -> ledgers(cluster).size() > ranges && cluster.map().intents().isEmpty());
         awaitMore(50, lower, upper);
         System.out.printf(
@@ -102,7 +102,7 @@ class SplitTest {
         cluster.append(TestCluster.LEDGER, "x" + i, "1");
       }
       var parent = cluster.range(TestCluster.LEDGER).orElseThrow().range();
-      cluster.nodes.getFirst().cluster().begin(SplitChoice.at(parent, CUT));
+      TestCluster.begin(cluster.nodes.getFirst(), SplitChoice.at(parent, CUT));
       await().atMost(TestCluster.DEADLINE).until(() -> ledgers(cluster).size() == 2);
       var child = ledgers(cluster).stream().filter(range -> range.origin().isPresent()).findFirst().orElseThrow();
 

@@ -7,6 +7,7 @@ import dunlin.cluster.call.NodeAddress;
 import dunlin.cluster.call.NodeCalls;
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
+import dunlin.placement.Operation;
 import dunlin.placement.PlacedRange;
 import dunlin.placement.plan.OperationSettings;
 import dunlin.placement.plan.SplitSettings;
@@ -286,6 +287,11 @@ final class TestCluster implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw new InterruptedIOException("interrupted while " + to + " was called");
     }
+  }
+
+  /** Begins an operation. Retries: on a busy machine a node's lease may have expired, and then it cannot take a replica; or the meta range may have no leader. */
+  static void begin(Node by, Operation operation) {
+    await().atMost(DEADLINE).ignoreExceptionsInstanceOf(StoreException.class).untilAsserted(() -> by.cluster().begin(operation));
   }
 
   /** The newest map that any node has. */

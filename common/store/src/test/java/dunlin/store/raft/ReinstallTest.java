@@ -307,7 +307,7 @@ class ReinstallTest {
 
       rejoin(trio, lost);
 
-      trio.leader().range().remove(lost.id(), Trio.DEADLINE);
+      trio.remove(lost.id());
       lost.store().dropReplica(Trio.RANGE, Trio.DEADLINE);
       assertThat(lost.store().stored()).as("dropped is not lost").isEmpty();
       lost.close();
@@ -337,7 +337,7 @@ class ReinstallTest {
       assertThat(lost.rows()).isEmpty();
 
       other.restart();
-      trio.leader().range().add(lost.store().member(), Trio.DEADLINE);
+      trio.add(lost.store().member());
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(lost.rows()).isEqualTo(trio.leader().rows()).contains("second=2"));
     }
   }
@@ -363,10 +363,10 @@ class ReinstallTest {
 
       await().atMost(Trio.DEADLINE).until(made::isDone);
       assertThat(made).isCompleted();
-      trio.leader().range().remove(again.id(), Trio.DEADLINE);
+      trio.remove(again.id());
       again.store().dropReplica(Trio.RANGE, Trio.DEADLINE);
       again.join(members);
-      trio.leader().range().add(again.store().member(), Trio.DEADLINE);
+      trio.add(again.store().member());
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(again.rows()).isEqualTo(trio.leader().rows()));
     }
   }
@@ -380,9 +380,9 @@ class ReinstallTest {
     node.restart();
     assertThat(node.role()).as("not by itself: it has forgotten what it voted").isEqualTo(ReplicaRole.QUARANTINED);
 
-    trio.leader().range().remove(node.id(), Trio.DEADLINE);
+    trio.remove(node.id());
     node.join(trio.members());
-    trio.leader().range().add(node.store().member(), Trio.DEADLINE);
+    trio.add(node.store().member());
     await().atMost(Trio.DEADLINE).until(() -> node.role() == ReplicaRole.FOLLOWER);
     await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(node.rows()).hasSize(60));
     node.close();

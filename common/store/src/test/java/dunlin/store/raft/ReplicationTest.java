@@ -274,7 +274,7 @@ class ReplicationTest {
 
       fourth.join(trio.members());
       assertThat(fourth.role()).isEqualTo(ReplicaRole.OUTSIDE);
-      trio.leader().range().add(fourth.store().member(), Trio.DEADLINE);
+      trio.add(fourth.store().member());
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(fourth.rows()).hasSize(30));
       assertThatThrownBy(() -> trio.leader().range().add(fourth.store().member(), Trio.DEADLINE))
           .hasMessageContaining("it has a replica already");
@@ -282,7 +282,7 @@ class ReplicationTest {
       var leaving = trio.followers().stream().filter(node -> node != fourth).findFirst().orElseThrow();
       // In a cluster, a node that has missed its removal is told when it asks for votes: it is no peer any more, but a node of the cluster.
       for (var node : trio.nodes) node.store().members(id -> id.equals(leaving.id()) ? Optional.of("127.0.0.1") : Optional.empty());
-      trio.leader().range().remove(leaving.id(), Trio.DEADLINE);
+      trio.remove(leaving.id());
       var fatal = new CopyOnWriteArrayList<StoreException>();
       leaving.store().onFatal(fatal::add);
       await()
@@ -311,7 +311,7 @@ class ReplicationTest {
 
       // and again, on the same node
       leaving.join(trio.members());
-      trio.leader().range().add(leaving.store().member(), Trio.DEADLINE);
+      trio.add(leaving.store().member());
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(leaving.rows()).hasSize(31));
     }
   }
@@ -406,7 +406,7 @@ class ReplicationTest {
   void aDropThatTimedOutCanBeRepeated() {
     try (var trio = Trio.start(directory)) {
       var leaving = trio.followers().getFirst();
-      trio.leader().range().remove(leaving.id(), Trio.DEADLINE);
+      trio.remove(leaving.id());
 
       await().atMost(Trio.DEADLINE).until(() -> dropsWithin(leaving, Duration.ofMillis(1)));
 
@@ -461,7 +461,7 @@ class ReplicationTest {
 
       slow.mayOpen.countDown();
       assertThat(creation).succeedsWithin(Trio.DEADLINE);
-      trio.leader().range().add(fourth.store().member(), Trio.DEADLINE);
+      trio.add(fourth.store().member());
       assertThat(fatal).isEmpty();
     }
   }
@@ -496,7 +496,7 @@ class ReplicationTest {
           .hasMessageContaining("had a replica here that may have voted");
 
       fourth.join(trio.members());
-      trio.leader().range().add(fourth.store().member(), Trio.DEADLINE);
+      trio.add(fourth.store().member());
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(fourth.rows()).containsExactly("a=1"));
     }
   }
@@ -512,9 +512,9 @@ class ReplicationTest {
 
       lost.startEmpty();
       assertThat(lost.id()).isNotEqualTo(formerly);
-      trio.leader().range().remove(formerly, Trio.DEADLINE);
+      trio.remove(formerly);
       lost.join(trio.members());
-      trio.leader().range().add(lost.store().member(), Trio.DEADLINE);
+      trio.add(lost.store().member());
 
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(lost.rows()).hasSize(30));
       assertThat(trio.leader().range().status().peers()).hasSize(3);

@@ -26,6 +26,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.function.UnaryOperator;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
@@ -262,6 +263,33 @@ public final class Trio implements AutoCloseable {
             () -> {
               leader().range().transferLeadership(follower.id(), DEADLINE);
               return true;
+            });
+  }
+
+  /** Adds a node to the range, unless it is added already. On a busy machine the leader may change while it does, or take too long for the node; another one is asked then. */
+  public void add(Member member) {
+    changed(() -> leader().range().status().peer(member.node()).isPresent(), () -> leader().range().add(member, DEADLINE));
+  }
+
+  /** Removes a node from the range in the same way. */
+  public void remove(UUID node) {
+    changed(
+        () -> leader().range().status().peer(node).isEmpty(),
+        () -> {
+          var leading = leader();
+          if (leading.id().equals(node)) letLead(followers().getFirst());
+          else leading.range().remove(node, DEADLINE);
+        });
+  }
+
+  private static void changed(BooleanSupplier isDone, Runnable change) {
+    await()
+        .atMost(DEADLINE)
+        .ignoreExceptionsInstanceOf(StoreException.class)
+        .until(
+            () -> {
+              if (!isDone.getAsBoolean()) change.run();
+              return isDone.getAsBoolean();
             });
   }
 
