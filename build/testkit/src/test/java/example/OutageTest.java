@@ -1,6 +1,7 @@
 package example;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.awaitility.Awaitility.await;
 
 import dunlin.testkit.DunlinCluster;
 import dunlin.testkit.DunlinTest;
@@ -20,7 +21,8 @@ class OutageTest {
 
     var anyBroker = new MqttConnectionOptions();
     anyBroker.setServerURIs(cluster.uris().stream().map(URI::toString).toArray(String[]::new));
-    device.connect(anyBroker);
+    // Refused while the cluster replaces a leader that it has lost.
+    await().atMost(Duration.ofMinutes(1)).ignoreExceptions().untilAsserted(() -> device.connect(anyBroker));
     device.publish("device/state", "here again".getBytes(UTF_8), 1, false);
 
     cluster.start(0);

@@ -30,6 +30,7 @@ final class Network implements AutoCloseable {
   /** The ports at which a node listens itself. */
   private record Ports(int service, int raft, int mqtt) {}
 
+  private final FreePorts free = new FreePorts();
   private final List<Ports> ports = new ArrayList<>();
   private final List<Way> ways = new ArrayList<>();
   private final List<Map<Integer, Relay>> byTarget = new ArrayList<>();
@@ -42,15 +43,15 @@ final class Network implements AutoCloseable {
   Network(int nodes) {
     present = new boolean[nodes];
     for (int i = 0; i < nodes; i++) {
-      ports.add(new Ports(FreePort.any(), FreePort.any(), FreePort.any()));
-      forClients.add(new Relay(FreePort.any(), ports.get(i).mqtt(), CLIENTS));
+      ports.add(new Ports(free.any(), free.any(), free.any()));
+      forClients.add(new Relay(free.any(), ports.get(i).mqtt(), CLIENTS));
     }
     for (int from = 0; from < nodes; from++) {
       var own = new HashMap<Integer, Relay>();
       for (int to = 0; to < nodes; to++) {
         if (from == to) continue;
         for (int target : new int[] {ports.get(to).service(), ports.get(to).raft()}) {
-          var relay = new Relay(FreePort.any(), target, NODE_CONNECTIONS);
+          var relay = new Relay(free.any(), target, NODE_CONNECTIONS);
           ways.add(new Way(from, to, relay));
           own.put(target, relay);
         }
@@ -125,5 +126,6 @@ final class Network implements AutoCloseable {
   public void close() {
     ways.forEach(each -> each.relay.close());
     forClients.forEach(Relay::close);
+    free.close();
   }
 }

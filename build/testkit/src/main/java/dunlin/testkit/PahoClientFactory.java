@@ -1,14 +1,19 @@
 package dunlin.testkit;
 
 import java.net.URI;
+import java.util.concurrent.TimeUnit;
 import org.eclipse.paho.mqttv5.client.MqttClient;
 import org.eclipse.paho.mqttv5.client.MqttConnectionOptions;
 import org.eclipse.paho.mqttv5.client.persist.MemoryPersistence;
 import org.eclipse.paho.mqttv5.common.MqttException;
 
-/** Clients of Eclipse Paho for MQTT 5, if that library is there. They have a session that ends with its connection, and keep nothing on disk. */
+/**
+ * Clients of Eclipse Paho for MQTT 5, if that library is there. They have a session that ends with its connection, and keep nothing on disk. A broker of a cluster that
+ * refuses a client with 0x88 (Server unavailable), as it does in the moment in which a leadership moves, is asked again for ten seconds.
+ */
 public final class PahoClientFactory implements ClientFactory<MqttClient> {
   private static final int SECONDS_MAX = 10;
+  private static final int UNAVAILABLE = 0x88;
 
   @Override
   public Class<MqttClient> type() {
@@ -23,12 +28,16 @@ public final class PahoClientFactory implements ClientFactory<MqttClient> {
     options.setConnectionTimeout(SECONDS_MAX);
     options.setCleanStart(true);
     options.setSessionExpiryInterval(0L);
-    try {
-      client.connect(options);
-      return client;
-    } catch (MqttException e) {
-      client.close(true);
-      throw e;
+    long begin = System.nanoTime();
+    while (true) {
+      try {
+        client.connect(options);
+        return client;
+      } catch (MqttException e) {
+        if (e.getReasonCode() == UNAVAILABLE && System.nanoTime() - begin < TimeUnit.SECONDS.toNanos(SECONDS_MAX)) continue;
+        client.close(true);
+        throw e;
+      }
     }
   }
 

@@ -21,7 +21,8 @@ class RelayTest {
   private static final int NOTHING_MILLIS = 200;
 
   private final ServerSocket target = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-  private final Relay relay = new Relay(FreePort.any(), target.getLocalPort(), 2);
+  private final FreePorts ports = new FreePorts();
+  private final Relay relay = new Relay(ports.any(), target.getLocalPort(), 2);
 
   RelayTest() throws IOException {}
 
@@ -34,6 +35,7 @@ class RelayTest {
   void close() throws IOException {
     relay.close();
     target.close();
+    ports.close();
   }
 
   private Socket dial() throws IOException {
