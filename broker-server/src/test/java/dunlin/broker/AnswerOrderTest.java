@@ -12,6 +12,7 @@ import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
@@ -179,7 +180,7 @@ class AnswerOrderTest {
     }
 
     @Override
-    public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
+    public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message, @Nullable OpenExchange exchange) {
       throw new AssertionError("not in this test");
     }
 

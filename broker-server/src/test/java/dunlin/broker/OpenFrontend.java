@@ -122,21 +122,26 @@ public final class OpenFrontend implements AutoCloseable {
   }
 
   public OpenFrontend(int lanes, int queueMessages, NodeBudget budget) {
-    this(lanes, queueMessages, budget, true);
+    this(lanes, queueMessages, budget, true, GROUP_WAITS);
   }
 
   /** @param alone whether there is no other frontend */
   public OpenFrontend(int lanes, boolean alone) {
-    this(lanes, QUEUE_MESSAGES, Budgets.large(), alone);
+    this(lanes, alone, GROUP_WAITS);
   }
 
-  private OpenFrontend(int lanes, int queueMessages, NodeBudget budget, boolean alone) {
+  /** @param waits how long messages wait for members of their groups */
+  public OpenFrontend(int lanes, boolean alone, FrontendSettings.GroupWaits waits) {
+    this(lanes, QUEUE_MESSAGES, Budgets.large(), alone, waits);
+  }
+
+  private OpenFrontend(int lanes, int queueMessages, NodeBudget budget, boolean alone, FrontendSettings.GroupWaits waits) {
     var settings =
         settings(
             new FrontendSettings.Connections(Duration.ofSeconds(10), Duration.ZERO, 100, 0, 0, ""),
             new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 10, 100, queueMessages, 65_536),
             new FrontendSettings.Lanes(lanes, LANE_MESSAGES, 1_000, WIDE),
-            GROUP_WAITS);
+            waits);
     var anybody = 
         new AuthenticationSettings(true, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 2, 100, GuardSettings.none()); // independent of a PROXY header
     authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), InstantSource.system(), meters);
@@ -461,6 +466,13 @@ public final class OpenFrontend implements AutoCloseable {
       }
     }
 
+    /** Messages for the durable members of a group, in order, if the test answers them; without it, groups have none. */
+    public final List<AppendToGroup> toGroups = Collections.synchronizedList(new ArrayList<>());
+
+    public volatile boolean holdsGroups;
+
+    public record AppendToGroup(@Nullable OpenExchange exchange, CompletableFuture<Boolean> answer) {}
+
     /** Decides when connects are answered. */
     public volatile CompletableFuture<Void> connectGate = CompletableFuture.completedFuture(null);
 
@@ -487,8 +499,11 @@ public final class OpenFrontend implements AutoCloseable {
     }
 
     @Override
-    public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
-      return CompletableFuture.completedFuture(false);
+    public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message, @Nullable OpenExchange exchange) {
+      if (!holdsGroups) return CompletableFuture.completedFuture(false);
+      var call = new AppendToGroup(exchange, new CompletableFuture<>());
+      toGroups.add(call);
+      return call.answer();
     }
 
     @Override

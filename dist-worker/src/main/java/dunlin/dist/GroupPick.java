@@ -3,22 +3,32 @@ package dunlin.dist;
 import dunlin.dist.route.Route;
 import dunlin.model.Publisher;
 import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
 import dunlin.transport.Terms;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /** Picks the shard of a group that gets a message. */
 final class GroupPick {
   /*
-   * A repetition of a recorded QoS 2 exchange goes to the shard that was picked first: the message may be there, and must
+   * A repetition of a recorded QoS 2 exchange goes to the shard that was picked last: the message may be there, and must
    * not come to a second member. The lane that it comes from was told that pick, unless the leader crashed in the moment
-   * of it. Then a frontend is picked, if there is one: the record of the exchange would keep the message from inbox
-   * shards, so no member might get it. When the frontend that was picked first has ended, and there is no other, the message
-   * has moved to an inbox shard, which does not have it by the record.
+   * of it, and the record of the exchange has it.
+   *
+   * A frontend that was picked keeps the message also when its last member has left since, and the group has no route to it any
+   * more: it may have given the message to a member that has left, or to the durable members. Only the frontend knows, so it gets
+   * the repetition as long as it lives.
+   *
+   * When that frontend has ended, its connected members have, too. The group's inbox shard gets the repetition then, if there is one: if
+   * the frontend has given the message to the durable members, the record of the exchange says so, and the message is not stored again.
+   *
+   * Without any known pick a frontend is picked, if there is one: the leader has crashed when it picked.
    *
    * Owner: the lane's thread.
    */
@@ -26,62 +36,78 @@ final class GroupPick {
   /** The credit of a shard that accepts a message only to keep it. */
   private static final int KEEPS = 1;
 
-  /** The bit of a pick's number that says that it is an inbox shard. */
-  private static final long INBOX = 1;
-
-  private final SplittableRandom random = new SplittableRandom();
+  private final SplittableRandom random;
   private final ToIntFunction<Route> credits;
   private final Predicate<ShardId> detached;
+  private final Supplier<List<ShardId>> frontends;
 
   /**
    * @param credits the credit of a group's route, -1 when no destination serves its shard
    * @param detached whether a shard has ended with its frontend
+   * @param frontends the shards of all frontends that live
    */
-  GroupPick(ToIntFunction<Route> credits, Predicate<ShardId> detached) {
+  GroupPick(ToIntFunction<Route> credits, Predicate<ShardId> detached, Supplier<List<ShardId>> frontends, SplittableRandom random) {
+    this.random = random;
     this.credits = credits;
     this.detached = detached;
+    this.frontends = frontends;
   }
 
   /**
-   * One of some routes of a group; there must be one.
+   * One of some routes of a group; there must be one. For a repetition it may be a route that is not among them, to a frontend without
+   * members.
    *
    * @param origin of a message that is delivered to one member even if it comes again; null for others
    */
   Route of(Route[] shards, boolean ordered, Publisher publisher, Terms.@Nullable Origin origin) {
-    if (shards.length == 1) return shards[0];
     if (origin == null) return anew(shards, ordered, publisher);
-    Route before = before(shards, origin.picked());
+    TopicFilter group = shards[0].filter();
+    Route before = before(shards, group, origin.picked());
     if (before != null) return before;
-    if (!origin.repeated() || ordered) return anew(shards, ordered, publisher);
-    Route[] frontends = Arrays.stream(shards).filter(this::isAtFrontend).toArray(Route[]::new);
-    return anew(frontends.length > 0 ? frontends : shards, false, publisher);
+    if (!origin.repeated()) return anew(shards, ordered, publisher);
+    boolean known = origin.picked().stream().anyMatch(pick -> Terms.Pick.isOf(group, pick));
+    for (Route route : shards) if (known && route.shard().kind() == ShardId.Kind.INBOX) return route;
+    if (ordered) return anew(shards, true, publisher);
+    Route[] attached = Arrays.stream(shards).filter(this::isAtFrontend).toArray(Route[]::new);
+    return anew(attached.length > 0 ? attached : shards, false, publisher);
   }
 
   /**
-   * Whether the record of a message's exchange does not include the group whose inbox shard is picked: a frontend was picked
-   * before, and no inbox shard. Without any known pick, that is taken to be so if the group has frontends, though none that can be reached: it
-   * had better come to two members than to none. In an ordered group the publisher's shard is the same again.
+   * The next frontend for a message that one has returned. It follows from the message alone: a frontend returns a repetition that comes while it looks for a
+   * member together with the first delivery, and both must go to the same frontend.
    */
-  static boolean isMoved(Route[] shards, boolean ordered, Terms.Origin origin, Route picked) {
-    if (picked.shard().kind() != ShardId.Kind.INBOX || !origin.repeated()) return false;
-    boolean known = false;
-    for (long number : origin.picked()) {
-      if (number >>> 32 != numberOf(picked) >>> 32) continue;
-      if ((number & INBOX) != 0) return false;
-      known = true;
-    }
-    return known || (!ordered && shards.length > 1);
+  static Route next(Route[] frontends, Terms.Origin origin) {
+    long of = Terms.Pick.spread(origin.stream() + origin.number());
+    return Arrays.stream(frontends).max(Comparator.comparingLong(each -> Terms.Pick.spread(of ^ numberOf(each)))).orElseThrow();
   }
 
   private boolean isAtFrontend(Route route) {
     return route.shard().kind() == ShardId.Kind.FRONTEND && credits.applyAsInt(route) >= 0;
   }
 
-  private @Nullable Route before(Route[] shards, List<Long> picked) {
+  /** The shard that may have the message; null when it has ended, or none is known. */
+  @Nullable Route before(Route[] shards, TopicFilter group, List<Long> picked) {
+    boolean ended = false;
     for (int i = picked.size() - 1; i >= 0; i--) {
-      long number = picked.get(i);
-      for (Route route : shards) if (number == numberOf(route) && !detached.test(route.shard())) return route;
+      long pick = picked.get(i);
+      boolean stored = Terms.Pick.isStored(pick);
+      if (!Terms.Pick.isOf(group, pick) || (ended && !stored)) continue;
+      Route route = find(shards, pick);
+      if (route == null && !stored) route = withoutMembers(shards, group, pick);
+      if (route != null && !detached.test(route.shard())) return route;
+      ended |= !stored;
     }
+    return null;
+  }
+
+  private static @Nullable Route find(Route[] shards, long pick) {
+    for (Route route : shards) if (pick == numberOf(route)) return route;
+    return null;
+  }
+
+  /** A route to a frontend that lives and has no member any more; a frontend knows no route of incarnation 0. */
+  private @Nullable Route withoutMembers(Route[] shards, TopicFilter group, long pick) {
+    for (ShardId frontend : frontends.get()) if (pick == Terms.Pick.of(group, frontend)) return new Route(shards[0].tenant(), group, frontend, 0, 0);
     return null;
   }
 
@@ -89,19 +115,8 @@ final class GroupPick {
     return shards.length == 1 ? shards[0] : ordered ? sticky(shards, publisher) : ready(shards);
   }
 
-  /**
-   * A number for a group at a shard, the same in all processes: its upper half is of the group, its lowest bit says whether the shard is
-   * an inbox. Two groups of a message hardly ever have the same upper half.
-   */
   static long numberOf(Route route) {
-    long group = mix(route.filter().text().hashCode()) & 0xFFFF_FFFF_0000_0000L;
-    long shard = mix(hash(route.shard())) & 0xFFFF_FFFEL;
-    return group | shard | (route.shard().kind() == ShardId.Kind.INBOX ? INBOX : 0);
-  }
-
-  /** Not ShardId.hashCode(), since an enum's hash code differs between JVMs. */
-  private static long hash(ShardId shard) {
-    return 31L * shard.name().hashCode() + shard.kind().code();
+    return Terms.Pick.of(route.filter(), route.shard());
   }
 
   /**
@@ -133,23 +148,17 @@ final class GroupPick {
 
   /** Rendezvous hashing: a publisher changes its shard only when that one is removed or a better one is added. */
   private Route sticky(Route[] shards, Publisher publisher) {
-    long publisherHash = mix(31L * publisher.tenant().hashCode() + publisher.clientId().hashCode());
+    long publisherHash = Terms.Pick.spread(31L * publisher.tenant().hashCode() + publisher.clientId().hashCode());
     Route best = shards[0];
     long highest = Long.MIN_VALUE;
     for (Route route : shards) {
       if (credits.applyAsInt(route) < 0) continue;
-      long score = mix(publisherHash ^ mix(hash(route.shard())));
+      long score = Terms.Pick.spread(publisherHash ^ Terms.Pick.spread(Terms.Pick.hash(route.shard())));
       if (score > highest) {
         highest = score;
         best = route;
       }
     }
     return best;
-  }
-
-  private static long mix(long value) {
-    long z = (value + 0x9E3779B97F4A7C15L) * 0xBF58476D1CE4E5B9L;
-    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
-    return z ^ (z >>> 31);
   }
 }

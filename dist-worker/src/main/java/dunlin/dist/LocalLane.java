@@ -42,7 +42,8 @@ final class LocalLane implements Lane, MatchedLane {
    *
    * In a cluster, a frontend may have lost the last member of a group while a message for the group was on its way. It
    * returns a message of QoS 1 and 2 then, which goes to another frontend of the group. So that it is known which group
-   * an answer is for, such a message goes to a frontend once for each group and once for all plain routes.
+   * an answer is for, such a message goes to a frontend once for each group and once for all plain routes. The next frontend of
+   * a message of a recorded exchange is added to the record before.
    *
    * Owner: the thread that opened it.
    * Bounds: the scratch grows to the widest match so far. No queue: a destination that cannot take more refuses the
@@ -80,7 +81,7 @@ final class LocalLane implements Lane, MatchedLane {
   private final DeliveryThreads.OfLane threads;
   private final Tracer.OfThread traces;
   private final boolean returns;
-  private final GroupPick groups = new GroupPick(this::credit, this::isDetached);
+  private final GroupPick groups;
   private final Consumer<FilterRoutes> gatherer = this::gather;
 
   // Written by the owner only, read by metrics.
@@ -95,9 +96,6 @@ final class LocalLane implements Lane, MatchedLane {
 
   /** Where the groups of the message get it whose frontend may return it. */
   private final List<AtFrontend> atFrontends = new ArrayList<>();
-
-  /** Inbox shards that get the message for a group which the record of its exchange does not include. */
-  private final List<Route> moved = new ArrayList<>();
 
   /** What was picked for groups of a message that has an origin. */
   private final List<Long> picks = new ArrayList<>();
@@ -119,6 +117,12 @@ final class LocalLane implements Lane, MatchedLane {
 
   /** @param returns whether frontends return what they have no member of a group for */
   LocalLane(DistWorker worker, Function<Publisher, ShardId> home, int number, Executor thread, boolean returns) {
+    this(worker, home, number, thread, returns, new SplittableRandom());
+  }
+
+  /** @param picks what is picked at random for groups */
+  LocalLane(DistWorker worker, Function<Publisher, ShardId> home, int number, Executor thread, boolean returns, SplittableRandom picks) {
+    groups = new GroupPick(this::credit, this::isDetached, this::frontends, picks);
     this.worker = worker;
     this.ranges = worker.ranges().new Search();
     this.home = home;
@@ -149,7 +153,6 @@ final class LocalLane implements Lane, MatchedLane {
     } finally {
       for (MatchedRoutes of : matched) of.clear();
       atFrontends.clear();
-      moved.clear();
       picks.clear();
       acknowledging = null;
       unknown = false;
@@ -264,13 +267,12 @@ final class LocalLane implements Lane, MatchedLane {
 
   /** Notes where a message goes in the traces that follow it. */
   private void noteRoutes(Publication message) {
-    boolean matches = !atFrontends.isEmpty() || !moved.isEmpty();
+    boolean matches = !atFrontends.isEmpty();
     for (MatchedRoutes of : matched) {
       for (int i = 0; i < of.size(); i++) noteRoute(message, of.get(i));
       matches |= of.size() > 0;
     }
     for (AtFrontend group : atFrontends) noteRoute(message, group.picked);
-    for (Route group : moved) noteRoute(message, group);
     if (!matches) traces.note(HOP, Step.UNMATCHED, unknown ? "a node that is not known yet" : "", message, null);
   }
 
@@ -292,7 +294,7 @@ final class LocalLane implements Lane, MatchedLane {
       acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
       return;
     }
-    boolean holds = !atFrontends.isEmpty() || !moved.isEmpty() || !picks.isEmpty();
+    boolean holds = !atFrontends.isEmpty() || !picks.isEmpty();
     var terms = acknowledgement.terms();
     if (origin != null && !picks.isEmpty()) terms = terms.from(origin.withPicked(picks));
     RecordedDelivery held = holds ? new RecordedDelivery(message, terms, feedback, acknowledgement, thread, threads) : null;
@@ -304,46 +306,8 @@ final class LocalLane implements Lane, MatchedLane {
       held.hold((to, back, answer) -> delivery.deliver(to, routes, back, answer));
     }
     for (AtFrontend group : atFrontends) Objects.requireNonNull(held).hold(group);
-    for (Route group : moved) Objects.requireNonNull(held).hold((to, back, answer) -> deliverMoved(to, group, back, answer));
     threads.copies(1);
     deliveries[recorder].deliver(message, matched[recorder], feedback, held == null ? acknowledgement : held);
-  }
-
-  /** Delivers a message to the inbox shard of a group only: plain subscriptions there have it by the record of its exchange. */
-  private void deliverMoved(Publication message, Route group, @Nullable Feedback feedback, Acknowledgement acknowledgement) {
-    int destination = destinationOf(group.shard());
-    if (destination < 0) {
-      acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
-      return;
-    }
-    var routes = new MatchedRoutes();
-    routes.add(group);
-    deliveries[destination].deliver(message.withoutExchange(), routes, feedback, new MovedAnswer(group, acknowledgement));
-  }
-
-  /** Tells the sender of the pick once the shard has the message: the next repetition would take the message for recorded there. */
-  private static final class MovedAnswer extends Acknowledgement {
-    private final Route group;
-    private final Acknowledgement to;
-
-    MovedAnswer(Route group, Acknowledgement to) {
-      this.group = group;
-      this.to = to;
-    }
-
-    @Override
-    public Terms terms() {
-      return to.terms();
-    }
-
-    @Override
-    protected void complete(ReasonCode reason) {
-      if (!reason.isError()) {
-        to.picked(GroupPick.numberOf(group));
-        to.markMatched();
-      }
-      to.answer(reason);
-    }
   }
 
   private void gather(FilterRoutes of) {
@@ -352,16 +316,14 @@ final class LocalLane implements Lane, MatchedLane {
       Route[] shards = group.routes();
       Route picked = groups.of(shards, group.ordered(), publisher, origin);
       if (origin != null && acknowledging != null) {
-        if (GroupPick.isMoved(shards, group.ordered(), origin, picked)) {
-          moved.add(picked);
-          continue;
-        }
         long number = GroupPick.numberOf(picked);
         acknowledging.picked(number);
         picks.add(number);
       }
-      if (returns && acknowledging != null && isAtFrontend(picked)) atFrontends.add(new AtFrontend(shards, group.ordered(), picked));
-      else add(picked);
+      boolean atFrontend = isAtFrontend(picked);
+      boolean mayBeElsewhere = origin != null && origin.repeated();
+      if (returns && acknowledging != null && (atFrontend || mayBeElsewhere)) atFrontends.add(new AtFrontend(shards, group.ordered(), picked));
+      if (!returns || acknowledging == null || !atFrontend) add(picked);
     }
   }
 
@@ -385,6 +347,14 @@ final class LocalLane implements Lane, MatchedLane {
     return route.shard().kind() == ShardId.Kind.FRONTEND && destinationOf(route.shard()) >= 0;
   }
 
+  private List<ShardId> frontends() {
+    var all = new ArrayList<ShardId>(destinations.length);
+    for (Destination each : destinations) {
+      if (each.kind() == ShardId.Kind.FRONTEND && each.deliveries() != null) all.add(ShardId.frontend(Objects.requireNonNull(each.name())));
+    }
+    return all;
+  }
+
   private int destinationOf(ShardId shard) {
     for (int i = 0; i < destinations.length; i++) if (destinations[i].serves(shard)) return i;
     return -1;
@@ -401,6 +371,9 @@ final class LocalLane implements Lane, MatchedLane {
      * Without any other frontend the group has no member any more: that is a message without subscribers. Members that
      * have come since the message was matched are not among them.
      *
+     * A repetition learns from the record of its exchange where the message is: at a frontend, or with the durable members. One that was sent to these because it did
+     * not know of a frontend that lives goes to that frontend. Where it goes is in the record before it goes there.
+     *
      * Owner: the lane's thread; answers come on any thread.
      */
     private final boolean ordered;
@@ -410,14 +383,53 @@ final class LocalLane implements Lane, MatchedLane {
 
     private Route picked;
 
+    /** What was picked for a message that has an origin, the last one last. */
+    private final List<Long> tried = origin == null ? List.of() : new ArrayList<>(1);
+
+    /** Whether the durable members have it, as far as it is known. */
+    private boolean stored;
+
+    /** Whether the record names a frontend that has ended, and not the shard that is picked now. */
+    private boolean unrecorded;
+
     AtFrontend(Route[] shards, boolean ordered, Route picked) {
       this.shards = shards;
       this.ordered = ordered;
       this.picked = picked;
+      stored = picked.shard().kind() == ShardId.Kind.INBOX;
+      if (origin != null) tried.add(GroupPick.numberOf(picked));
+    }
+
+    @Override
+    public void learn(List<Long> picks, Acknowledgement acknowledgement) {
+      var own = picks.stream().filter(pick -> Terms.Pick.isOf(picked.filter(), pick)).toList();
+      stored |= own.stream().anyMatch(Terms.Pick::isStored);
+      if (own.isEmpty() || own.stream().anyMatch(Terms.Pick::isStored) || tried.contains(own.getLast())) return;
+      Route last = groups.before(shards, picked.filter(), own);
+      if (last == null) {
+        tried.clear();
+        tried.addAll(own);
+        unrecorded = true;
+      } else {
+        picked = last;
+        stored = false;
+        tried.add(GroupPick.numberOf(last));
+        acknowledgement.picked(tried.getLast());
+      }
     }
 
     @Override
     public void deliver(Publication message, @Nullable Feedback feedback, Acknowledgement acknowledgement) {
+      var origin = acknowledgement.terms().origin();
+      if (unrecorded && origin != null) {
+        unrecorded = false;
+        record(message, origin, feedback, acknowledgement);
+        return;
+      }
+      if (stored) {
+        acknowledgement.answer(ReasonCode.SUCCESS);
+        return;
+      }
       int destination = destinationOf(picked.shard());
       if (destination < 0) {
         goOn(message, feedback, acknowledgement);
@@ -438,15 +450,38 @@ final class LocalLane implements Lane, MatchedLane {
       shards = Arrays.stream(shards).filter(each -> !each.shard().equals(without)).toArray(Route[]::new);
       Route[] candidates = Arrays.stream(shards).filter(LocalLane.this::isAtFrontend).toArray(Route[]::new);
       if (candidates.length > 0) {
-        picked = groups.of(candidates, ordered, message.publisher(), null);
-        if (acknowledgement.terms().origin() != null) acknowledgement.picked(GroupPick.numberOf(picked));
-        threads.copies(1);
-        deliver(message, feedback, acknowledgement);
+        var first = acknowledgement.terms().origin();
+        if (first == null || message.exchange() == null) {
+          picked = groups.of(candidates, ordered, message.publisher(), null);
+          threads.copies(1);
+          deliver(message, feedback, acknowledgement);
+        } else {
+          picked = ordered ? groups.of(candidates, true, message.publisher(), null) : GroupPick.next(candidates, first);
+          record(message, first, feedback, acknowledgement);
+        }
         return;
       }
       boolean mayHaveMembers =
           Arrays.stream(shards).anyMatch(each -> each.shard().kind() == ShardId.Kind.FRONTEND && !isDetached(each.shard()));
       acknowledgement.answer(mayHaveMembers ? ReasonCode.SERVER_UNAVAILABLE : ReasonCode.SUCCESS);
+    }
+
+    /** Adds the pick to the record of the exchange before the message is delivered: a repetition by the client's next connection must go there. */
+    private void record(Publication message, Terms.Origin first, @Nullable Feedback feedback, Acknowledgement acknowledgement) {
+      int recorder = destinationOf(home.apply(message.publisher()));
+      if (recorder < 0) {
+        acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
+        return;
+      }
+      tried.add(GroupPick.numberOf(picked));
+      acknowledgement.picked(tried.getLast());
+      var terms = acknowledgement.terms().from(first.asRepetition().withPicked(tried));
+      var held = new RecordedDelivery(message, terms, feedback, acknowledgement, thread, threads);
+      held.hold(this);
+      var routes = new MatchedRoutes();
+      if (stored) routes.add(picked);
+      threads.copies(1);
+      deliveries[recorder].deliver(message, routes, null, held);
     }
 
     private final class Answer extends Acknowledgement {

@@ -21,6 +21,9 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
    * it without asking the session tier would get it twice. So the session tier's log decides: a recorded message is
    * delivered by the connection that it came from; a refused one by the connection that it is resent on.
    *
+   * The recorder knows a repetition again, and says where the message went before: the lane that sends it again may not know it,
+   * and a client's next connection may have learned of the exchange too early. What is delivered everywhere goes nowhere.
+   *
    * When the process ends in between, the message is not lost: durable sessions have it from the entry that recorded
    * the exchange, and the sessions that it waits for here end with the process.
    *
@@ -38,6 +41,9 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   private final DeliveryThreads.OfLane threads;
   private final List<Copy> held = new ArrayList<>(1);
 
+  /** What the record knows of picks for groups. Written before the recorder's answer. */
+  private final List<Long> known = new ArrayList<>(0);
+
   /** Written before the lane's thread is asked to deliver. */
   private ReasonCode recorded = ReasonCode.SUCCESS;
 
@@ -46,6 +52,13 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   interface Copy {
     /** @param acknowledgement expects one answer for this */
     void deliver(Publication message, @Nullable Feedback feedback, Acknowledgement acknowledgement);
+
+    /**
+     * The record knows where a message for a group went; called before the message is delivered.
+     *
+     * @param picks for all groups of the message, the last one last
+     */
+    default void learn(List<Long> picks, Acknowledgement acknowledgement) {}
   }
 
   /**
@@ -72,6 +85,11 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   }
 
   @Override
+  public void picked(long shard) {
+    known.add(shard);
+  }
+
+  @Override
   protected void complete(ReasonCode reason) {
     recorded = reason;
     boolean bounded = message.exchange() == null && reason == ReasonCode.QUOTA_EXCEEDED;
@@ -81,10 +99,13 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
 
   @Override
   public void run() {
-    threads.copies(held.size());
-    for (Copy each : held) {
-      acknowledgement.expect();
-      each.deliver(message, feedback, acknowledgement);
+    if (!known.contains(Terms.Pick.DELIVERED)) {
+      threads.copies(held.size());
+      for (Copy each : held) {
+        acknowledgement.expect();
+        if (!known.isEmpty()) each.learn(known, acknowledgement);
+        each.deliver(message, feedback, acknowledgement);
+      }
     }
     acknowledgement.answer(recorded);
   }

@@ -60,8 +60,11 @@ class GroupAtFrontendsTest {
     final List<String> delivered = new ArrayList<>();
     final List<String> left = new ArrayList<>();
 
-    /** Messages that belong to no exchange, or to one that is recorded. */
-    final List<String> unrecorded = new ArrayList<>();
+    /** Of the messages, as far as they are acknowledged. */
+    final List<Terms> terms = new ArrayList<>();
+
+    /** What the record has when a message comes again. */
+    List<Long> recorded = List.of();
 
     @Nullable Acknowledgement held;
     boolean holds;
@@ -75,7 +78,8 @@ class GroupAtFrontendsTest {
       var filters = new ArrayList<String>();
       for (int i = 0; i < routes.size(); i++) filters.add(routes.get(i).filter().text());
       delivered.add(String.join(" ", filters));
-      if (message.exchange() == null) unrecorded.add(String.join(" ", filters));
+      if (acknowledgement != null) terms.add(acknowledgement.terms());
+      if (acknowledgement != null) acknowledgement.recorded(recorded);
       if (holds) held = acknowledgement;
       else if (acknowledgement != null)
         acknowledgement.answer(filters.stream().anyMatch(left::contains) ? ReasonCode.USE_ANOTHER_SERVER : ReasonCode.SUCCESS);
@@ -129,6 +133,10 @@ class GroupAtFrontendsTest {
 
   private void add(String filter, int... frontends) {
     for (int frontend : frontends) add(filter, ShardId.frontend(Integer.toString(frontend)));
+  }
+
+  private static long pickOf(String filter, ShardId shard) {
+    return Terms.Pick.of(TopicFilter.parse(filter).orElseThrow(), shard);
   }
 
   private static Route route(String filter, int frontend) {
@@ -197,9 +205,9 @@ class GroupAtFrontendsTest {
     assertThat(inboxes.delivered).hasSize(1);
   }
 
-  /** Its exchange is recorded; that would keep the message from the inboxes. */
+  /** The log knows that its exchange is recorded, and not for this group. */
   @Test
-  void aRepetitionWhoseFrontendHasEndedIsStoredForTheGroupAlone() {
+  void aRepetitionWhoseFrontendHasEndedGoesToTheGroupsInbox() {
     add("a", HOME);
     add("$share/g/a", ShardId.frontend("1"), HOME);
     worker.detachFrontend("1");
@@ -208,10 +216,124 @@ class GroupAtFrontendsTest {
     var answer = publish(QoS.EXACTLY_ONCE, true, Terms.ANSWERED.from(origin));
     run();
 
-    assertThat(inboxes.delivered).containsExactly("a", "$share/g/a");
-    assertThat(inboxes.unrecorded).containsExactly("$share/g/a");
+    assertThat(inboxes.delivered).containsExactly("a $share/g/a");
     assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
-    assertThat(answer.picked).as("once it is there").containsExactly(GroupPick.numberOf(new Route("t", TopicFilter.parse("$share/g/a").orElseThrow(), HOME, 1, 0)));
+    assertThat(answer.picked).containsExactly(pickOf("$share/g/a", HOME));
+    assertThat(inboxes.terms.getLast().origin()).isEqualTo(origin.withPicked(List.of(pickOf("$share/g/a", HOME))));
+  }
+
+  /** The frontend has given it to a member that has left since, or to the durable members. */
+  @Test
+  void aRepetitionGoesToItsFrontendThatHasNoMemberAnyMore() {
+    add("$share/g/a", ShardId.frontend("2"), HOME);
+    var origin = Terms.Origin.fromRecord(7, 3, List.of(pickOf("$share/g/a", ShardId.frontend("1"))));
+
+    var answer = publish(QoS.EXACTLY_ONCE, true, Terms.ANSWERED.from(origin));
+    run();
+
+    assertThat(first.delivered).containsExactly("$share/g/a");
+    assertThat(second.delivered).isEmpty();
+    assertThat(inboxes.delivered).as("the record").containsExactly("");
+    assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void aRepetitionIsNotStoredOnceMoreBecauseAllConnectedMembersHaveLeft() {
+    add("$share/g/a", HOME);
+    var origin = Terms.Origin.fromRecord(7, 3, List.of(pickOf("$share/g/a", ShardId.frontend("1"))));
+
+    publish(QoS.EXACTLY_ONCE, true, Terms.ANSWERED.from(origin));
+    run();
+
+    assertThat(first.delivered).containsExactly("$share/g/a");
+    assertThat(inboxes.delivered).as("the record").containsExactly("");
+  }
+
+  /** Its client's next connection may have to know where the message went, when this lane does not live any more. */
+  @Test
+  void theNextFrontendIsAddedToTheRecordBeforeItIsAsked() {
+    add("$share/g/a", 1, 2);
+    first.left.add("$share/g/a");
+    first.holds = true;
+    var answer = publish(QoS.EXACTLY_ONCE, true, Terms.ANSWERED.from(new Terms.Origin(5, 1, 1, false)));
+    run();
+    inboxes.holds = true;
+    Objects.requireNonNull(first.held).answer(ReasonCode.USE_ANOTHER_SERVER);
+    run();
+
+    assertThat(inboxes.delivered).as("the exchange, and the next pick").containsExactly("", "");
+    var told = inboxes.terms.getLast();
+    assertThat(told.repeated()).as("the exchange is recorded").isTrue();
+    assertThat(Objects.requireNonNull(told.origin()).picked()).containsExactly(pickOf("$share/g/a", ShardId.frontend("1")), pickOf("$share/g/a", ShardId.frontend("2")));
+    assertThat(second.delivered).isEmpty();
+
+    Objects.requireNonNull(inboxes.held).answer(ReasonCode.SUCCESS);
+    run();
+    assertThat(second.delivered).containsExactly("$share/g/a");
+    assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  /** Its lane does not know, since the leader had crashed when it had picked. */
+  @Test
+  void aRepetitionGoesWhereTheRecordHasIt() {
+    add("$share/g/a", 1, 2, 3);
+    inboxes.recorded = List.of(pickOf("$share/g/a", ShardId.frontend("1")), pickOf("$share/g/a", ShardId.frontend("3")));
+
+    var answer = publish(QoS.EXACTLY_ONCE, true, Terms.ANSWERED.from(new Terms.Origin(5, 1, 1, true)));
+    run();
+
+    assertThat(third.delivered).hasSize(1);
+    assertThat(first.delivered).isEmpty();
+    assertThat(second.delivered).isEmpty();
+    assertThat(answer.picked).as("for the next repetition").endsWith(pickOf("$share/g/a", ShardId.frontend("3")));
+  }
+
+  @Test
+  void aRepetitionThatTheDurableMembersHaveGoesToNoFrontend() {
+    add("$share/g/a", 1, 2);
+    add("a", 2);
+    long stored = pickOf("$share/g/a", HOME);
+    inboxes.recorded = List.of(pickOf("$share/g/a", ShardId.frontend("1")), stored);
+
+    var answer = publish(QoS.EXACTLY_ONCE, true, Terms.ANSWERED.from(new Terms.Origin(5, 1, 1, true)));
+    run();
+
+    assertThat(first.delivered).isEmpty();
+    assertThat(second.delivered).as("for the plain subscription").containsExactly("a");
+    assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  /** The client's next connection may have learned of an open exchange before that was delivered. */
+  @Test
+  void aRepetitionOfWhatIsDeliveredGoesNowhere() {
+    add("$share/g/a", 1, 2);
+    add("a", 2);
+    inboxes.recorded = List.of(Terms.Pick.DELIVERED);
+
+    var answer = publish(QoS.EXACTLY_ONCE, true, Terms.ANSWERED.from(Terms.Origin.fromRecord(5, 1, List.of(pickOf("$share/g/a", ShardId.frontend("1"))))));
+    run();
+
+    assertThat(first.delivered).isEmpty();
+    assertThat(second.delivered).isEmpty();
+    assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(answer.matched()).isTrue();
+  }
+
+  @Test
+  void withoutTheRecordTheNextFrontendIsNotAsked() {
+    add("$share/g/a", 1, 2);
+    first.left.add("$share/g/a");
+    first.holds = true;
+    var answer = publish(QoS.EXACTLY_ONCE, true, Terms.ANSWERED.from(new Terms.Origin(5, 1, 1, false)));
+    run();
+    inboxes.holds = true;
+    Objects.requireNonNull(first.held).answer(ReasonCode.USE_ANOTHER_SERVER);
+    run();
+    Objects.requireNonNull(inboxes.held).answer(ReasonCode.SERVER_UNAVAILABLE);
+    run();
+
+    assertThat(second.delivered).isEmpty();
+    assertThat(answer.reason).as("the lane sends it again").isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
   }
 
   @Test

@@ -10,7 +10,9 @@ import dunlin.transport.Terms;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.SplittableRandom;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -24,7 +26,12 @@ class GroupPickTest {
 
   private final Set<ShardId> unattached = new HashSet<>();
   private final Set<ShardId> detached = new HashSet<>();
-  private final GroupPick picks = new GroupPick(route -> unattached.contains(route.shard()) ? -1 : route.equals(STORED) ? 50 : 2, detached::contains);
+  private final GroupPick picks =
+      new GroupPick(
+          route -> unattached.contains(route.shard()) ? -1 : route.equals(STORED) ? 50 : 2,
+          detached::contains,
+          () -> Stream.of(ONE.shard(), TWO.shard()).filter(each -> !unattached.contains(each) && !detached.contains(each)).toList(),
+          new SplittableRandom());
 
   private static Route route(String filter, ShardId shard) {
     return new Route("t", TopicFilter.parse(filter).orElseThrow(), shard, 1, 0);
@@ -49,25 +56,36 @@ class GroupPickTest {
     }
   }
 
-  /** The record of the exchange is there, and is not for this group. */
+  /** It may have given the message to a member that has left, or to a durable one; it alone knows. */
   @Test
-  void whatWasPickedForAFrontendBeforeHasMovedToAnInboxShard() {
-    Route[] onlyStored = {STORED};
-    assertThat(GroupPick.isMoved(ALL, false, again(ONE), STORED)).isTrue();
-    assertThat(GroupPick.isMoved(onlyStored, false, again(ONE), STORED)).as("the frontend's route is gone, too").isTrue();
-    assertThat(GroupPick.isMoved(ALL, false, again(ONE), TWO)).as("frontends recognise it").isFalse();
-    assertThat(GroupPick.isMoved(ALL, false, again(STORED, ONE), STORED)).as("it may be stored there").isFalse();
-    assertThat(GroupPick.isMoved(ALL, false, again(), STORED)).as("a frontend may have been picked").isTrue();
-    assertThat(GroupPick.isMoved(ALL, true, again(), STORED)).as("the publisher's shard is the same again").isFalse();
-    assertThat(GroupPick.isMoved(onlyStored, false, again(), STORED)).as("nothing else can have been picked").isFalse();
-    assertThat(GroupPick.isMoved(onlyStored, false, again(route("$share/h/a", ONE.shard())), STORED)).as("another group").isFalse();
-    assertThat(GroupPick.isMoved(ALL, false, new Terms.Origin(5, 1, 1, false, again(ONE).picked()), STORED)).as("it comes for the first time").isFalse();
+  void aRepetitionGoesToTheFrontendThatHasNoMemberAnyMore() {
+    var left = new Route("t", ONE.filter(), ONE.shard(), 0, 0);
+
+    assertThat(picked(new Route[] {STORED, TWO}, false, again(ONE))).containsExactly(left);
+    assertThat(picked(new Route[] {STORED, TWO}, true, again(ONE))).containsExactly(left);
+    assertThat(picked(new Route[] {STORED}, false, again(ONE))).as("the others have left, too").containsExactly(left);
+    assertThat(picked(new Route[] {STORED}, false, again(route("$share/h/a", ONE.shard())))).as("of another group").containsExactly(STORED);
+  }
+
+  /** The record of the exchange says whether the durable members have it. */
+  @Test
+  void aRepetitionWhoseFrontendHasEndedGoesToTheDurableMembers() {
+    detached.add(ONE.shard());
+
+    assertThat(picked(ALL, false, again(ONE))).containsExactly(STORED);
+    assertThat(picked(new Route[] {STORED, TWO}, false, again(ONE))).as("without a route").containsExactly(STORED);
+    assertThat(picked(ALL, true, again(ONE))).containsExactly(STORED);
+    assertThat(picked(ALL, false, again(TWO, ONE))).as("the one before has returned it").containsExactly(STORED);
+    unattached.add(ONE.shard());
+    assertThat(picked(new Route[] {ONE, TWO}, false, again(ONE))).as("there are none").containsExactly(TWO);
   }
 
   @Test
   void theLastOneThatWasPickedCounts() {
     assertThat(picked(ALL, false, again(ONE, STORED, TWO))).containsExactly(TWO);
+    detached.add(TWO.shard());
     assertThat(picked(new Route[] {STORED, ONE}, false, again(ONE, STORED, TWO))).containsExactly(STORED);
+    assertThat(picked(new Route[] {ONE}, false, again(ONE, STORED))).as("the frontend knows where it has gone").containsExactly(ONE);
   }
 
   @Test
@@ -87,6 +105,18 @@ class GroupPickTest {
     assertThat(picked(ALL, false, again())).containsExactly(STORED);
   }
 
+  @Test
+  void whatAFrontendHasReturnedGoesToTheSameOneEachTime() {
+    var others = new HashSet<Route>();
+    for (long number = 1; number <= 100; number++) {
+      var first = new Terms.Origin(5, number, 1, false);
+      Route next = GroupPick.next(new Route[] {ONE, TWO}, first);
+      assertThat(GroupPick.next(new Route[] {TWO, ONE}, first.asRepetition())).isEqualTo(next);
+      others.add(next);
+    }
+    assertThat(others).containsExactlyInAnyOrder(ONE, TWO);
+  }
+
   /** The publisher's shard does not depend on the leader. */
   @Test
   void withoutAPickARepetitionForAnOrderedGroupGoesToThePublishersShard() {
@@ -98,13 +128,13 @@ class GroupPickTest {
     unattached.add(ONE.shard());
     assertThat(picked(ALL, false, again(ONE))).containsExactly(ONE);
 
-    detached.add(ONE.shard());
-    assertThat(picked(ALL, false, again(ONE))).containsExactly(TWO);
   }
 
   @Test
   void theOnlyShardIsPicked() {
-    assertThat(picked(new Route[] {STORED}, false, again(ONE))).containsExactly(STORED);
+    assertThat(picked(new Route[] {STORED}, false, null)).containsExactly(STORED);
+    assertThat(picked(new Route[] {STORED}, false, again())).containsExactly(STORED);
+    assertThat(picked(new Route[] {STORED}, true, again())).containsExactly(STORED);
   }
 
   @Test

@@ -94,9 +94,11 @@ public interface InboxClient {
    * Stores a message of a shared subscription for a durable member or in the group's inbox. Called when no member
    * without expiry takes it.
    *
+   * @param exchange the recorded QoS 2 exchange of the message, whose picks do not matter: then a second call stores nothing, and the record says that the
+   *     message is here. Null for none
    * @return whether the group has durable members, and so whether the message was taken
    */
-  CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message);
+  CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message, @Nullable OpenExchange exchange);
 
   /**
    * Records that the client has sent PUBACK or PUBCOMP for these sequences. Recorded lazily: a crash may repeat a

@@ -1,10 +1,13 @@
 package dunlin.broker.fanout;
 
 import dunlin.broker.loop.Loop;
+import dunlin.inbox.OpenExchange;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
+import dunlin.transport.Terms;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,6 +50,12 @@ final class GroupCopy {
 
   long askAgainNanos;
 
+  /**
+   * Whether the session tier may have the message of an exchange, because a call has failed without an answer. No other member gets it until the tier has
+   * answered.
+   */
+  boolean mayBeStored;
+
   GroupCopy(
       Publication message,
       FilterHandle filter,
@@ -63,6 +72,14 @@ final class GroupCopy {
   /** Whether its QoS is 1 or 2. */
   boolean acknowledged() {
     return message.qos() != QoS.AT_MOST_ONCE;
+  }
+
+  /** The recorded exchange that the message belongs to, by which the session tier recognises it; null for none. */
+  @Nullable OpenExchange exchange() {
+    var exchange = message.exchange();
+    var origin = acknowledgement == null ? null : acknowledgement.terms().origin();
+    if (exchange == null || origin == null) return null;
+    return new OpenExchange(exchange.packetId(), exchange.epoch(), Terms.Origin.fromRecord(origin.stream(), origin.number(), List.of()));
   }
 
   boolean ordered() {

@@ -5,6 +5,8 @@ import dunlin.broker.loop.Loop;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.DropReason;
+import dunlin.runtime.Failures;
+import dunlin.store.OutcomeUnknownException;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.TierAnswers;
@@ -42,7 +44,8 @@ public final class GroupDelivery {
    * message changes its loop at most PASSES_MAX times. In addition, the bytes of QoS 0 that wait on the loop on which
    * they arrived are bounded; further messages are dropped and counted. A round tries LINES_A_ROUND lines, so with more
    * lines a message may wait longer than its time, by one round for each LINES_A_ROUND of them.
-   * Failure: a message that the session tier does not accept is tried again until its time is up. Then it is dropped
+   * Failure: a message that the session tier does not accept is tried again until its time is up; that of a recorded exchange with the
+   * session tier alone while it is unknown whether it is stored there. Then it is dropped
    * and counted, and a publisher that waits for an answer gets an error. A group in which a message of QoS 0 waited in
    * vain is stalled: further ones are dropped at once, until a member takes a message again.
    */
@@ -199,14 +202,19 @@ public final class GroupDelivery {
     leaves(copy);
     copy.asked = true;
     copy.askAgainNanos = nanoTime.getAsLong() + ASK_AGAIN_NANOS;
-    loop.tiers().inbox().appendToGroup(copy.filter.filter(), copy.message).whenComplete(
+    loop.tiers().inbox().appendToGroup(copy.filter.filter(), copy.message, copy.exchange()).whenComplete(
         (taken, failure) -> loop.run(() -> sessionTierAnswered(copy, taken, failure)));
   }
 
   private void sessionTierAnswered(GroupCopy copy, @Nullable Boolean taken, @Nullable Throwable failure) {
     GroupLine line = copy.ordered() ? lines.get(GroupLine.Place.of(copy.message, copy.filter)) : null;
     if (line != null) line.firstIsAtSessionTier = false;
-    if (failure != null) loop.meters().storeFailed();
+    if (failure == null) {
+      copy.mayBeStored = false;
+    } else {
+      loop.meters().storeFailed();
+      copy.mayBeStored |= copy.exchange() != null && Failures.unwrapped(failure) instanceof OutcomeUnknownException;
+    }
     if (failure == null && Boolean.TRUE.equals(taken)) {
       taken(copy);
     } else if (failure == null && groupOf(copy.filter).size() == 0) {
@@ -365,8 +373,10 @@ public final class GroupDelivery {
       drop(copy, ReasonCode.SUCCESS);
       return true;
     }
-    if (copy.ordered() && group.size() > 0) return retryWithItsMember(copy, group);
-    if (!copy.ordered() && offerToOthers(copy)) return true;
+    if (!copy.mayBeStored) {
+      if (copy.ordered() && group.size() > 0) return retryWithItsMember(copy, group);
+      if (!copy.ordered() && offerToOthers(copy)) return true;
+    }
     if (!copy.acknowledged() || (copy.asked && now - copy.askAgainNanos < 0)) return false;
     line.firstIsAtSessionTier = copy.ordered();
     askSessionTier(copy);

@@ -3,13 +3,9 @@ package dunlin.tiers;
 import dunlin.dist.Delivery;
 import dunlin.dist.MatchedRoutes;
 import dunlin.dist.route.Route;
-import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.server.InboxServer;
 import dunlin.model.Publication;
-import dunlin.model.ReasonCode;
 import dunlin.model.TopicFilter;
-import dunlin.runtime.Failures;
-import dunlin.store.StoreException;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import java.util.ArrayList;
@@ -26,11 +22,6 @@ public final class InboxDelivery implements Delivery {
 
   @Override
   public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
-    // Only messages of exchanges are numbered: the exchange of this one is recorded, and does not include these groups.
-    if (acknowledgement != null && message.exchange() == null && acknowledgement.terms().repeated()) {
-      deliverToGroups(message, groups(routes), acknowledgement);
-      return;
-    }
     if (inbox.isOneRange()) {
       inbox.deliver(message, groups(routes), acknowledgement);
       return;
@@ -38,22 +29,6 @@ public final class InboxDelivery implements Delivery {
     var matched = inbox.matched();
     for (int i = 0; i < routes.size(); i++) matched.add(routes.get(i).shard(), routes.get(i).filter());
     inbox.deliver(message, matched, acknowledgement);
-  }
-
-  private void deliverToGroups(Publication message, List<TopicFilter> groups, Acknowledgement acknowledgement) {
-    for (TopicFilter group : groups) {
-      acknowledgement.expect();
-      var _ =
-          inbox
-              .appendToGroup(group, message)
-              .whenComplete((_, failure) -> acknowledgement.answer(failure == null ? ReasonCode.SUCCESS : reason(Failures.unwrapped(failure))));
-    }
-    acknowledgement.answer(ReasonCode.SUCCESS);
-  }
-
-  private static ReasonCode reason(Throwable failure) {
-    if (StoreException.isForNextLeader(failure)) return ReasonCode.SERVER_UNAVAILABLE;
-    return failure instanceof QuotaExceededException ? ReasonCode.QUOTA_EXCEEDED : ReasonCode.UNSPECIFIED_ERROR;
   }
 
   private static List<TopicFilter> groups(MatchedRoutes routes) {

@@ -271,6 +271,52 @@ class BrokerClusterIT {
     publisher.disconnect();
   }
 
+  /**
+   * A group's only connected member has no room, so its broker gives most messages to the durable one. Then that member leaves, and another one comes at another broker, before
+   * the publisher repeats them: its exchanges wait for another group, so that they are not known to be delivered.
+   */
+  @Test
+  void whatIsRepeatedComesToNoOtherMemberOfAGroup() {
+    var absent = connected(0, Connect.of("mixed-durable").clean());
+    absent.subscribe("$share/mixed/mixed/both", 1);
+    absent.subscribe("mixed-end", 1);
+    absent.disconnect();
+    var stuck = connected(0, Connect.of("mixed-stuck").clean().expiry(0).receiveMaximum(1));
+    stuck.subscribe("$share/stuck/mixed/#", 1);
+    var full = connected(0, Connect.of("mixed-full").clean().expiry(0).receiveMaximum(1));
+    full.subscribe("$share/mixed/mixed/both", 1);
+    var filler = connected(1, Connect.of("mixed-filler").clean().expiry(0));
+    for (int i = 0; i < 5; i++) assertThat(filler.publishAndWait("mixed/one", "for one group")).isZero();
+    for (int i = 5; i <= QUEUE; i++) assertThat(filler.publishAndWait("mixed/both", "for both groups")).isZero();
+
+    int count = 40;
+    byte[] connect = RawClient.connect(4, false, 0, "mixed-publisher", new byte[0]);
+    var first = ClusterClients.connected(brokers.get(1).tcpPort(), connect);
+    first.send(
+        RawClient.bytes(
+            IntStream.rangeClosed(1, count).mapToObj(i -> RawClient.publishing(4, "mixed/both", 2, i, "repeated " + i)).toArray()));
+    var durable = connected(0, Connect.of("mixed-durable"));
+    var came = new ArrayList<String>();
+    do came.add(received(durable));
+    while (!came.getLast().startsWith("repeated"));
+    full.reset();
+    var other = connected(2, Connect.of("mixed-other").clean().expiry(0));
+    other.subscribe("$share/mixed/mixed/both", 1);
+    other.subscribe("mixed-end", 1);
+
+    var second = ClusterClients.connected(brokers.get(2).tcpPort(), connect);
+    for (int i = 1; i <= count; i++) second.publish("mixed/both", "repeated " + i, 2, i, true);
+    for (int i = 1; i <= count; i++) second.next(RawClient.PUBREC);
+    second.publish("mixed-end", 1, count + 1, "end");
+    second.next(RawClient.PUBACK);
+
+    assertThat(other.before("end")).as("what another member has, or had").isEmpty();
+    for (String next = received(durable); !next.equals("end"); next = received(durable)) came.add(next);
+    assertThat(came).filteredOn(each -> each.startsWith("repeated")).doesNotHaveDuplicates();
+    List.of(durable, other, filler, second).forEach(RawClient::disconnect);
+    List.of(first, stuck).forEach(RawClient::close);
+  }
+
   private static <T> T bean(ObjectName name, Class<T> type) {
     return JMX.newMXBeanProxy(ManagementFactory.getPlatformMBeanServer(), name, type);
   }

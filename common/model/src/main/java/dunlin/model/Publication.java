@@ -122,11 +122,6 @@ public final class Publication {
     return new Publication(this, acceptedAtMillis, exchange, true);
   }
 
-  /** The same message for those who need no record of its exchange, because that is recorded already. */
-  public Publication withoutExchange() {
-    return new Publication(this, acceptedAtMillis, null, repetition);
-  }
-
   /**
    * Whether it is sent again inside the broker, and may have been delivered before. Then it is not delivered with QoS 0,
    * which must not come twice. Not part of the stored form.

@@ -3,6 +3,7 @@ package dunlin.transport;
 import dunlin.model.ReasonCode;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.List;
 
 /**
  * The pending answers to one publish of QoS 1 or 2, before its PUBACK or PUBREC is sent: one from every destination
@@ -89,6 +90,14 @@ public abstract class Acknowledgement {
    * brings} it, so that it goes there again. Called by the lane's thread, before the message is delivered there.
    */
   public void picked(long shard) {}
+
+  /**
+   * Says what the record of the message's exchange knows of earlier picks, the last one last, or that the message {@linkplain Terms.Pick#DELIVERED is delivered}.
+   * Called by the recorder, on any thread, before it answers a repetition.
+   */
+  public void recorded(List<Long> picks) {
+    picks.forEach(this::picked);
+  }
 
   /** Called with the first error, on the thread of that answer, while others may be pending. */
   protected void failed(ReasonCode reason) {}

@@ -1,6 +1,9 @@
 package dunlin.transport;
 
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -62,15 +65,94 @@ public record Terms(boolean toldOfDrops, boolean storesFirst, boolean publishedO
       return repeated && settled == 0;
     }
 
-    /** The same with more picks, as far as there is room for them. */
+    /** The same with more picks behind its own, each once, as far as there is room for them. */
     public Origin withPicked(List<Long> more) {
-      var all = new ArrayList<>(picked);
-      more.stream().limit(PICKED_MAX - picked.size()).forEach(all::add);
-      return new Origin(stream, number, settled, repeated, all);
+      var all = new LinkedHashSet<>(picked);
+      for (long pick : more) if (all.remove(pick) || all.size() < PICKED_MAX) all.add(pick);
+      return new Origin(stream, number, settled, repeated, List.copyOf(all));
+    }
+
+    /**
+     * With what was picked for a repetition, too; for a group only what was picked behind the last pick of this one. A repetition that did not know that
+     * has gone elsewhere.
+     */
+    public Origin withPicksOf(Origin repetition) {
+      var more = new ArrayList<Long>();
+      for (long pick : repetition.picked) {
+        var last = picked.reversed().stream().filter(each -> Pick.areOfOneGroup(each, pick)).findFirst();
+        if (last.isEmpty() || (repetition.picked.contains(last.get()) && repetition.picked.indexOf(last.get()) < repetition.picked.indexOf(pick))) more.add(pick);
+      }
+      return withPicked(more);
+    }
+
+    /** Whether it is the origin of the same message. */
+    public boolean isOfSame(Origin other) {
+      return stream == other.stream && number == other.number;
+    }
+
+    /** Whether a repetition knows the last pick for a group, if there is one. */
+    public boolean isKnownTo(Origin repetition, TopicFilter group) {
+      var last = picked.reversed().stream().filter(pick -> Pick.isOf(group, pick)).findFirst();
+      return last.isEmpty() || repetition.picked.contains(last.get());
+    }
+
+    /** Whether an inbox shard was picked for a group. */
+    public boolean isStoredFor(TopicFilter group) {
+      return picked.stream().anyMatch(pick -> Pick.isOf(group, pick) && Pick.isStored(pick));
     }
 
     public Origin(long stream, long number, long settled, boolean repeated) {
       this(stream, number, settled, repeated, List.of());
+    }
+  }
+
+  /**
+   * A shard that was picked for a group, as a number that is the same in all processes: its upper half is of the group, its lowest bit says
+   * whether the shard is an inbox. Two groups of a message hardly ever have the same upper half.
+   */
+  public static final class Pick {
+    private static final long GROUP = 0xFFFF_FFFF_0000_0000L;
+    private static final long STORED = 1;
+
+    /** Says that all destinations have the message, in the place of a pick. */
+    public static final long DELIVERED = -1;
+
+    private Pick() {}
+
+    /** The number of a shard that is picked for a group. */
+    public static long of(TopicFilter group, ShardId shard) {
+      long place = spread(hash(shard)) & ~GROUP & ~STORED;
+      return numberOf(group) | place | (shard.kind() == ShardId.Kind.INBOX ? STORED : 0);
+    }
+
+    /** Whether a shard was picked for this group. */
+    public static boolean isOf(TopicFilter group, long pick) {
+      return (pick & GROUP) == numberOf(group);
+    }
+
+    static boolean areOfOneGroup(long pick, long other) {
+      return (pick & GROUP) == (other & GROUP);
+    }
+
+    /** Whether the shard is an inbox. */
+    public static boolean isStored(long pick) {
+      return (pick & STORED) != 0;
+    }
+
+    private static long numberOf(TopicFilter group) {
+      return spread(group.text().hashCode()) & GROUP;
+    }
+
+    /** Not ShardId.hashCode(), since an enum's hash code differs between JVMs. */
+    public static long hash(ShardId shard) {
+      return 31L * shard.name().hashCode() + shard.kind().code();
+    }
+
+    /** A hash whose bits all depend on all bits of another one. */
+    public static long spread(long hash) {
+      long z = (hash + 0x9E3779B97F4A7C15L) * 0xBF58476D1CE4E5B9L;
+      z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
+      return z ^ (z >>> 31);
     }
   }
 

@@ -58,6 +58,13 @@ final class CopyAnswer extends Acknowledgement implements Feedback, Runnable {
     return acknowledgement == null ? Terms.ANSWERED : acknowledgement.terms();
   }
 
+  /** Passed on before the answer. */
+  @Override
+  public void picked(long shard) {
+    var to = acknowledgement;
+    if (to != null) lane.execute(() -> to.picked(shard));
+  }
+
   @Override
   protected void complete(ReasonCode reason) {
     if (GIVEN.compareAndSet(this, null, reason)) lane.execute(this);

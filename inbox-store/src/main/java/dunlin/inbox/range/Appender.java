@@ -22,7 +22,9 @@ import dunlin.inbox.state.RangeState;
 import dunlin.inbox.state.SessionState;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
+import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
+import dunlin.transport.Terms;
 import dunlin.transport.trace.Trace.Step;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -82,7 +84,7 @@ final class Appender {
       if (publisher == null) return new Outcome.Stale();
       // Also when the session was taken over since: the new connection is not read from while the message is on its way.
       boolean isIts = publisher.birth <= exchange.epoch() && exchange.epoch() <= publisher.epoch;
-      if (isIts && publisher.hasReceived(exchange.packetId())) return new Outcome.Repeated();
+      if (isIts && publisher.hasReceived(exchange.packetId())) return repeat(change, publisher, exchange.packetId(), command);
       if (publisher.epoch != exchange.epoch()) return new Outcome.Stale();
     }
     if (state.fences.holds(command.fence())) return new Outcome.Fenced();
@@ -114,6 +116,46 @@ final class Appender {
       SessionLife.received(change, publisher, exchange.packetId(), origin == null ? null : new OpenExchange(exchange.packetId(), exchange.epoch(), origin));
     }
     return rejects && !everywhere ? new Outcome.Full() : new Outcome.Done();
+  }
+
+  /**
+   * The message of a recorded exchange comes again: it is stored for groups that were not sent here when it came first, because a frontend was picked for them
+   * that has ended since. A repetition that does not know the last pick learns it, and may come again. The record keeps what was picked for groups.
+   */
+  private Outcome repeat(Change change, SessionState publisher, int packetId, Append command) {
+    var open = openOf(publisher, packetId, command.origin());
+    if (open == null) return new Outcome.Repeated(publisher.openExchange(packetId) == null && command.origin() != null ? List.of(Terms.Pick.DELIVERED) : List.of());
+    var origin = Objects.requireNonNull(command.origin());
+    var known = open.origin().picked();
+    for (TopicFilter filter : command.groups()) {
+      var group = state.groups.get(new GroupKey(command.message().tenant(), filter));
+      if (group == null || open.origin().isStoredFor(filter) || !open.origin().isKnownTo(origin, filter)) continue;
+      if (storeInGroup(change, group, command.message()) instanceof Outcome.Full full) {
+        state.fences.add(change.out(), command.fence());
+        return full;
+      }
+      open = picked(change, publisher, open, open.origin().withPicked(storedIn(group)));
+    }
+    picked(change, publisher, open, open.origin().withPicksOf(origin));
+    return new Outcome.Repeated(known);
+  }
+
+  /** The record of an exchange whose message is not known to be delivered, if it is that of the message with this origin. */
+  private static @Nullable OpenExchange openOf(@Nullable SessionState publisher, int packetId, Terms.@Nullable Origin origin) {
+    var open = publisher == null ? null : publisher.openExchange(packetId);
+    return open != null && origin != null && open.origin().isOfSame(origin) ? open : null;
+  }
+
+  private static List<Long> storedIn(GroupState group) {
+    return List.of(Terms.Pick.of(group.key.filter(), ShardId.inbox(group.shard)));
+  }
+
+  /** Adds to the record of an exchange what was picked for groups of its message. Returns the record. */
+  private static OpenExchange picked(Change change, SessionState publisher, OpenExchange open, Terms.Origin more) {
+    if (more.equals(open.origin())) return open;
+    var now = new OpenExchange(open.packetId(), open.epoch(), more);
+    SessionLife.received(change, publisher, open.packetId(), now);
+    return now;
   }
 
   /** Appends the message of an exchange of another range's session, unless it was stored before or comes late. */
@@ -296,11 +338,24 @@ final class Appender {
     write(change, target, message, new Bodies(List.of(target)).header(change, target, message, encoded), null);
   }
 
-  /** Stores a message that no member without expiry takes: for a durable member, or in the group's inbox. */
+  /**
+   * Stores a message that no member without expiry takes: for a durable member, or in the group's inbox. That of a recorded exchange is stored once, however often
+   * a frontend asks for it, and the record says that it is here: the frontend may end before it has answered the publisher.
+   */
   Outcome appendToGroup(Change change, AppendToGroup command) {
     var message = command.message();
+    var exchange = command.exchange();
+    var publisher = exchange == null ? null : state.sessions.get(new SessionKey(message.tenant(), message.publisher().clientId()));
+    var open = exchange == null ? null : openOf(publisher, exchange.packetId(), exchange.origin());
+    if (open != null && open.origin().isStoredFor(command.group())) return new Outcome.Existed(List.of(true));
     var group = state.groups.get(new GroupKey(message.tenant(), command.group()));
     if (group == null) return new Outcome.Existed(List.of(false));
+    var outcome = storeInGroup(change, group, message);
+    if (open != null && publisher != null && outcome instanceof Outcome.Existed) picked(change, publisher, open, open.origin().withPicked(storedIn(group)));
+    return outcome;
+  }
+
+  private Outcome storeInGroup(Change change, GroupState group, Publication message) {
     byte[] encoded = StoredMessage.bytes(message);
     var target = target(change, group, message, encoded.length);
     if (target.qos() == QoS.AT_MOST_ONCE) {

@@ -151,7 +151,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
       case Append(var now, _, _, _, _, _, _) -> now;
       case AppendOfExchange append -> append.append().now();
       case AppendTo(var now, _, _, _, _) -> now;
-      case AppendToGroup(var now, _, _) -> now;
+      case AppendToGroup(var now, _, _, _) -> now;
       case Tick(var now, _, _) -> now;
       case FrontendGone(var now, _, _, _) -> now;
       case ConnectionGone(var now, _, _, _) -> now;

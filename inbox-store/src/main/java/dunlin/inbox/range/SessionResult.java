@@ -25,8 +25,12 @@ public record SessionResult(Outcome outcome, Effects effects) {
     /** The session belongs to another user; nothing happened. */
     record OtherUser() implements Outcome {}
 
-    /** The exchange was recorded before, possibly with a different message; nothing happened. */
-    record Repeated() implements Outcome {}
+    /**
+     * The exchange was recorded before, possibly with a different message; nothing happened, unless it was not stored for a group before.
+     *
+     * @param picked what the record knew of picks for groups, or that the message {@linkplain dunlin.transport.Terms.Pick#DELIVERED is delivered}
+     */
+    record Repeated(List<Long> picked) implements Outcome {}
 
     record Connected(InboxClient.Connected connected) implements Outcome {}
 

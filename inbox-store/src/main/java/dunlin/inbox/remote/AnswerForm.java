@@ -5,7 +5,6 @@ import dunlin.inbox.InboxClient.Appended;
 import dunlin.inbox.InboxClient.Connected;
 import dunlin.inbox.InboxClient.Page;
 import dunlin.inbox.InboxClient.Statistics;
-import dunlin.inbox.OpenExchange;
 import dunlin.inbox.rows.SessionFields;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
@@ -105,7 +104,7 @@ final class AnswerForm<T> {
     out.number(value.nextSequence());
     out.number(value.receivedPacketIds().length);
     for (int packetId : value.receivedPacketIds()) out.number(packetId);
-    out.list(value.openExchanges(), AnswerForm::writeOpenExchange);
+    out.list(value.openExchanges(), SessionFields::writeOpenExchange);
     var displaced = value.displaced();
     out.flag(displaced != null);
     if (displaced != null) SessionFields.writeConnection(out, displaced);
@@ -119,18 +118,8 @@ final class AnswerForm<T> {
         in.number(),
         in.number(),
         readPacketIds(in),
-        in.list(AnswerForm::readOpenExchange),
+        in.list(SessionFields::readOpenExchange),
         in.flag() ? SessionFields.readConnection(in) : null);
-  }
-
-  private static void writeOpenExchange(FieldWriter out, OpenExchange value) {
-    out.number(value.packetId());
-    out.number(value.epoch());
-    SessionFields.writeOrigin(out, value.origin());
-  }
-
-  private static OpenExchange readOpenExchange(FieldReader in) {
-    return new OpenExchange(SessionFields.readPacketId(in), in.number(), SessionFields.readOrigin(in));
   }
 
   private static int[] readPacketIds(FieldReader in) {

@@ -2,11 +2,13 @@ package dunlin.inbox.remote;
 
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a frontend says to the session tier: the calls of {@link InboxClient}, and what it answers itself. Both sides count the calls that are
@@ -28,7 +30,7 @@ sealed interface InboxCall {
 
   record Append(SessionRef session, SubscriptionOptions options, long from, List<Publication> retained) implements Asking {}
 
-  record AppendToGroup(TopicFilter group, Publication message) implements Asking {}
+  record AppendToGroup(TopicFilter group, Publication message, @Nullable OpenExchange exchange) implements Asking {}
 
   record Received(SessionRef session, long sequence) implements Asking {}
 

@@ -86,10 +86,12 @@ final class InboxCallCodec {
         out.number(from);
         out.list(retained, SessionFields::writePublication);
       }
-      case InboxCall.AppendToGroup(var group, var message) -> {
+      case InboxCall.AppendToGroup(var group, var message, var exchange) -> {
         out.octet(APPEND_TO_GROUP);
         writeFilter(out, group);
         writePublication(out, message);
+        out.flag(exchange != null);
+        if (exchange != null) SessionFields.writeOpenExchange(out, exchange);
       }
       case InboxCall.Received(var session, var sequence) -> {
         out.octet(RECEIVED);
@@ -144,7 +146,7 @@ final class InboxCallCodec {
       case DISCONNECT -> new InboxCall.Disconnect(readSession(in), in.flag(), in.number());
       case SETTLED -> new InboxCall.Settled(readConnection(in));
       case APPEND -> new InboxCall.Append(readSession(in), readOptions(in), in.number(), in.list(SessionFields::readPublication));
-      case APPEND_TO_GROUP -> new InboxCall.AppendToGroup(readFilter(in), readPublication(in));
+      case APPEND_TO_GROUP -> new InboxCall.AppendToGroup(readFilter(in), readPublication(in), in.flag() ? SessionFields.readOpenExchange(in) : null);
       case RECEIVED -> new InboxCall.Received(readSession(in), in.number());
       case RELEASED -> new InboxCall.Released(readSession(in), readPacketId(in));
       case DELIVERED -> new InboxCall.Delivered(readSession(in), in.list(SessionFields::readPacketId));

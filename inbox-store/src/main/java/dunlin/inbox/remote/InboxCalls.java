@@ -151,8 +151,8 @@ public final class InboxCalls implements Link.Handler {
       case InboxCall.Settled(var displaced) -> answer(number, AnswerForm.NOTHING, () -> inbox.settled(displaced));
       case InboxCall.Append(var session, var options, var from, var retained) ->
           answer(number, AnswerForm.APPENDED, () -> inbox.append(session, options, from, retained));
-      case InboxCall.AppendToGroup(var group, var message) ->
-          answerOnce(number, AnswerForm.FLAG, () -> inbox.appendToGroup(group, message), () -> {});
+      case InboxCall.AppendToGroup(var group, var message, var exchange) ->
+          answerOnce(number, AnswerForm.FLAG, () -> inbox.appendToGroup(group, message, exchange), () -> {});
       case InboxCall.Received(var session, var sequence) -> answer(number, AnswerForm.NOTHING, () -> inbox.received(session, sequence));
       case InboxCall.Released(var session, var packetId) -> answer(number, AnswerForm.NOTHING, () -> inbox.released(session, packetId));
       case InboxCall.Delivered(var session, var packetIds) -> answer(number, AnswerForm.NOTHING, () -> inbox.delivered(session, packetIds));

@@ -3,6 +3,7 @@ package dunlin.inbox.remote;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.KeptConnections;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.SubscriptionOptions;
@@ -343,8 +344,8 @@ public final class RemoteInbox implements InboxClient {
   }
 
   @Override
-  public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
-    return callNow(new InboxCall.AppendToGroup(group, message), AnswerForm.FLAG);
+  public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message, @Nullable OpenExchange exchange) {
+    return callNow(new InboxCall.AppendToGroup(group, message, exchange), AnswerForm.FLAG);
   }
 
   @Override

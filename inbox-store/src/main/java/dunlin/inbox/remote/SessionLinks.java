@@ -3,6 +3,7 @@ package dunlin.inbox.remote;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.KeptConnections;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.SubscriptionOptions;
@@ -267,8 +268,8 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
   }
 
   @Override
-  public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
-    return call(inbox -> inbox.appendToGroup(group, message));
+  public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message, @Nullable OpenExchange exchange) {
+    return call(inbox -> inbox.appendToGroup(group, message, exchange));
   }
 
   @Override

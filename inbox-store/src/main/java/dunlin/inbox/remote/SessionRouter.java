@@ -3,6 +3,7 @@ package dunlin.inbox.remote;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.ShardInterval;
@@ -118,23 +119,24 @@ public final class SessionRouter implements InboxClient, AutoCloseable {
 
   /** Asks one range after the other until one has durable members of the group, beginning with the same one for each publisher. */
   @Override
-  public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
+  public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message, @Nullable OpenExchange exchange) {
     int first = Math.floorMod(message.publisher().clientId().hashCode(), links.size());
-    return links.size() == 1 ? links.getFirst().appendToGroup(group, message) : appendToGroup(group, message, first, 0, null);
+    return links.size() == 1 ? links.getFirst().appendToGroup(group, message, exchange) : appendToGroup(group, message, exchange, first, 0, null);
   }
 
   /** @param failure of one of the ranges that were asked before, which surely has not taken the message */
-  private CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message, int first, int asked, @Nullable Throwable failure) {
+  private CompletableFuture<Boolean> appendToGroup(
+      TopicFilter group, Publication message, @Nullable OpenExchange exchange, int first, int asked, @Nullable Throwable failure) {
     if (asked == links.size()) return failure == null ? CompletableFuture.completedFuture(false) : CompletableFuture.failedFuture(failure);
     return links
         .get((first + asked) % links.size())
-        .appendToGroup(group, message)
+        .appendToGroup(group, message, exchange)
         .handle(
             (taken, refusal) -> {
-              if (refusal == null) return taken ? CompletableFuture.completedFuture(true) : appendToGroup(group, message, first, asked + 1, failure);
+              if (refusal == null) return taken ? CompletableFuture.completedFuture(true) : appendToGroup(group, message, exchange, first, asked + 1, failure);
               Throwable why = Failures.unwrapped(refusal);
               if (why instanceof OutcomeUnknownException) return CompletableFuture.<Boolean>failedFuture(why);
-              return appendToGroup(group, message, first, asked + 1, why);
+              return appendToGroup(group, message, exchange, first, asked + 1, why);
             })
         .thenCompose(Function.identity());
   }

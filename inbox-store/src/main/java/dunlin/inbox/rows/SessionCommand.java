@@ -3,6 +3,7 @@ package dunlin.inbox.rows;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxLimits;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.SubscriptionOptions;
@@ -95,8 +96,12 @@ public sealed interface SessionCommand {
   record AppendTo(long now, SessionRef session, SubscriptionOptions options, long from, List<Publication> retained)
       implements SessionCommand {}
 
-  /** Appends a message to one group; plain subscribers of its topic have got it before. */
-  record AppendToGroup(long now, TopicFilter group, Publication message) implements SessionCommand {}
+  /**
+   * Appends a message to one group; plain subscribers of its topic have got it before.
+   *
+   * @param exchange the recorded exchange of the message, which is appended once then; null for none
+   */
+  record AppendToGroup(long now, TopicFilter group, Publication message, @Nullable OpenExchange exchange) implements SessionCommand {}
 
   /**
    * @param expired whether the messages are removed because their Message Expiry Interval has passed, rather than

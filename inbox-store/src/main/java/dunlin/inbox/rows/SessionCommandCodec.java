@@ -83,6 +83,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int FORGET_TRANSFER = 27;
   private static final int END_GROUP = 28;
   private static final int DELIVERED = 29;
+  private static final int APPEND_TO_GROUP_ONCE = 33;
 
   // Marks of a message that is appended.
   private static final int WITH_EXCHANGE = 1;
@@ -185,11 +186,12 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         out.number(retained.size());
         retained.forEach(message -> writePublication(out, message));
       }
-      case AppendToGroup(var now, var group, var message) -> {
-        out.octet(APPEND_TO_GROUP);
+      case AppendToGroup(var now, var group, var message, var exchange) -> {
+        out.octet(exchange == null ? APPEND_TO_GROUP : APPEND_TO_GROUP_ONCE);
         out.number(now);
         writeFilter(out, group);
         writePublication(out, message);
+        if (exchange != null) SessionFields.writeOpenExchange(out, exchange);
       }
       case Acknowledge(var session, var sequences, var expired) -> {
         out.octet(ACKNOWLEDGE);
@@ -348,7 +350,8 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case FORGET_PUBLISHERS -> new ForgetPublishers(in.list(SessionCommandCodec::readOver));
       case APPEND_TO ->
           new AppendTo(in.number(), readSession(in), readOptions(in), in.number(), in.list(SessionFields::readPublication));
-      case APPEND_TO_GROUP -> new AppendToGroup(in.number(), readFilter(in), readPublication(in));
+      case APPEND_TO_GROUP -> new AppendToGroup(in.number(), readFilter(in), readPublication(in), null);
+      case APPEND_TO_GROUP_ONCE -> new AppendToGroup(in.number(), readFilter(in), readPublication(in), SessionFields.readOpenExchange(in));
       case ACKNOWLEDGE -> new Acknowledge(readSession(in), in.numbers(), in.flag());
       case RECEIVED -> new Received(readSession(in), in.number());
       case RELEASED -> new Released(readSession(in), readPacketId(in));

@@ -2,6 +2,7 @@ package dunlin.inbox.rows;
 
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
@@ -100,6 +101,16 @@ public final class SessionFields {
     int packetId = in.count();
     if (packetId < 1 || packetId > 65_535) throw new IllegalStateException("packet identifier " + packetId);
     return packetId;
+  }
+
+  public static void writeOpenExchange(FieldWriter out, OpenExchange value) {
+    out.number(value.packetId());
+    out.number(value.epoch());
+    writeOrigin(out, value.origin());
+  }
+
+  public static OpenExchange readOpenExchange(FieldReader in) {
+    return new OpenExchange(readPacketId(in), in.number(), readOrigin(in));
   }
 
   public static void writeConnection(FieldWriter out, ConnectionId value) {

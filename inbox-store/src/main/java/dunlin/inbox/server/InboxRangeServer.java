@@ -9,6 +9,7 @@ import dunlin.inbox.InboxClient.Subscription;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.StaleSessionException;
@@ -423,12 +424,12 @@ final class InboxRangeServer {
     return appends.append(session, options, from, retained);
   }
 
-  CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
+  CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message, @Nullable OpenExchange exchange) {
     // Most groups have no durable member; finding that out must not cost a log entry.
     if (!logic.state().groups.containsKey(new GroupKey(message.tenant(), group))) return CompletableFuture.completedFuture(false);
     var taken = new CompletableFuture<Boolean>();
     proposals.call(
-        new SessionCommand.AppendToGroup(clock.millis(), group, message),
+        new SessionCommand.AppendToGroup(clock.millis(), group, message, exchange),
         taken,
         (outcome, _) -> {
           switch (outcome) {

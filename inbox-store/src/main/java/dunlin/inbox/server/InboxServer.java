@@ -7,6 +7,7 @@ import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.KeptConnections;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.WillPublisher;
@@ -466,7 +467,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   @Override
-  public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
+  public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message, @Nullable OpenExchange exchange) {
     // The range whose members have the most room in their windows; if all are offline, a range with members rather than
     // none.
     var best = ranges.getFirst();
@@ -477,7 +478,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       most = credit;
       best = range;
     }
-    return best.appendToGroup(group, message);
+    return best.appendToGroup(group, message, exchange);
   }
 
   @Override

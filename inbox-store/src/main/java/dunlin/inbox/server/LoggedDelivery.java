@@ -83,8 +83,12 @@ final class LoggedDelivery {
     }
     if (acknowledgement == null) return;
     // Of a message that a lane sends again, the exchange that is recorded is its own.
-    boolean done = result.outcome() instanceof Outcome.Repeated && acknowledgement.terms().repeated();
-    acknowledgement.answer(done ? ReasonCode.SUCCESS : reason(result.outcome()));
+    if (result.outcome() instanceof Outcome.Repeated(var picked) && acknowledgement.terms().repeated()) {
+      acknowledgement.recorded(picked);
+      acknowledgement.answer(ReasonCode.SUCCESS);
+    } else {
+      acknowledgement.answer(reason(result.outcome()));
+    }
   }
 
   private void failed(StoreException failure, long fence, @Nullable Acknowledgement acknowledgement) {

@@ -3,13 +3,17 @@ package dunlin.inbox.range;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.inbox.InboxDropReason;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.OverflowPolicy;
 import dunlin.inbox.SessionRef;
+import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.state.GroupState;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
+import dunlin.model.ShardId;
+import dunlin.transport.Terms;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -80,8 +84,8 @@ final class GroupTest {
     var a = member("a");
     h.subscribe(a, "jobs", QoS.AT_LEAST_ONCE);
 
-    var taken = h.apply(new SessionCommand.AppendToGroup(h.now, RangeHarness.filter(JOBS), message("m")));
-    var nobody = h.apply(new SessionCommand.AppendToGroup(h.now, RangeHarness.filter("$share/other/jobs"), message("m")));
+    var taken = h.apply(new SessionCommand.AppendToGroup(h.now, RangeHarness.filter(JOBS), message("m"), null));
+    var nobody = h.apply(new SessionCommand.AppendToGroup(h.now, RangeHarness.filter("$share/other/jobs"), message("m"), null));
 
     assertThat(h.inbox(a)).containsExactly("m");
     assertThat(taken).isEqualTo(new SessionResult.Outcome.Existed(List.of(true)));
@@ -94,13 +98,144 @@ final class GroupTest {
     var a = member("a");
     h.disconnect(a, false, 3600);
 
-    h.apply(new SessionCommand.AppendToGroup(h.now, RangeHarness.filter(JOBS), message("m")));
+    h.apply(new SessionCommand.AppendToGroup(h.now, RangeHarness.filter(JOBS), message("m"), null));
     assertThat(group().backlog.count).isEqualTo(1);
     var again = h.connect("a").session();
     h.settle();
 
     assertThat(h.inbox(again)).containsExactly("m");
     h.assertBalance();
+  }
+
+  private static Terms.Origin origin(long number, Long... picked) {
+    return Terms.Origin.fromRecord(-7, number, List.of(picked));
+  }
+
+  /** The exchange of a message of the publisher, as a frontend names it. */
+  private static OpenExchange exchange(int packetId, long number) {
+    return new OpenExchange(packetId, 1, origin(number));
+  }
+
+  private Outcome appendToGroup(SessionRef publisher, int packetId, long number) {
+    var message = h.inExchange("p", "jobs", "m" + number, publisher.epoch(), packetId);
+    return h.apply(new SessionCommand.AppendToGroup(h.now, RangeHarness.filter(JOBS), message, exchange(packetId, number)));
+  }
+
+  private Outcome publishAgain(SessionRef publisher, int packetId, Terms.Origin origin) {
+    var message = h.inExchange("p", "jobs", "m" + origin.number(), publisher.epoch(), packetId);
+    return h.apply(new SessionCommand.Append(h.now, message, message.exchange(), origin, List.of(RangeHarness.filter(JOBS)), false, 0));
+  }
+
+  private long inboxPick() {
+    return Terms.Pick.of(RangeHarness.filter(JOBS), ShardId.inbox(group().shard));
+  }
+
+  private static final long FRONTEND = Terms.Pick.of(RangeHarness.filter(JOBS), ShardId.frontend("node"));
+
+  /** A frontend asks again when it does not know the outcome. */
+  @Test
+  void aMessageOfARecordedExchangeIsStoredForTheGroupOnce() {
+    var a = member("a");
+    var b = member("b");
+    var publisher = h.connect("p").session();
+    h.publishFrom(origin(11, FRONTEND), h.inExchange("p", "jobs", "m11", publisher.epoch(), 5));
+
+    assertThat(appendToGroup(publisher, 5, 11)).isEqualTo(new Outcome.Existed(List.of(true)));
+    assertThat(appendToGroup(publisher, 5, 11)).isEqualTo(new Outcome.Existed(List.of(true)));
+    h.reopen();
+    assertThat(appendToGroup(publisher, 5, 11)).isEqualTo(new Outcome.Existed(List.of(true)));
+
+    assertThat(all(a, b)).containsExactly("m11");
+    assertThat(h.connect("p").openExchanges()).containsExactly(new OpenExchange(5, publisher.epoch(), origin(11, FRONTEND, inboxPick())));
+    h.assertBalance();
+  }
+
+  /** The frontend that was picked has ended, and it is not known whether it has asked for that before. */
+  @Test
+  void aMessageThatComesAgainForTheGroupIsStoredUnlessAFrontendHasDoneThat() {
+    var a = member("a");
+    var publisher = h.connect("p").session();
+    h.publishFrom(origin(11, FRONTEND), h.inExchange("p", "jobs", "m11", publisher.epoch(), 5));
+    h.publishFrom(origin(12, FRONTEND), h.inExchange("p", "jobs", "m12", publisher.epoch(), 6));
+    appendToGroup(publisher, 5, 11);
+
+    for (int again = 0; again < 2; again++) {
+      assertThat(publishAgain(publisher, 5, origin(11, FRONTEND))).isInstanceOf(Outcome.Repeated.class);
+      assertThat(publishAgain(publisher, 6, origin(12, FRONTEND, inboxPick()))).isInstanceOf(Outcome.Repeated.class);
+    }
+
+    assertThat(h.inbox(a)).containsExactly("m11", "m12");
+    assertThat(h.connect("p").openExchanges()).extracting(each -> each.origin().picked()).containsExactly(List.of(FRONTEND, inboxPick()), List.of(FRONTEND, inboxPick()));
+    h.assertBalance();
+  }
+
+  @Test
+  void aRecordKeepsWhereAMessageThatComesAgainWentNext() {
+    var publisher = h.connect("p").session();
+    long next = Terms.Pick.of(RangeHarness.filter(JOBS), ShardId.frontend("next"));
+    h.publishFrom(origin(11, FRONTEND), h.inExchange("p", "jobs", "m", publisher.epoch(), 5));
+
+    assertThat(publishAgain(publisher, 5, origin(11, FRONTEND, next))).as("what was known before").isEqualTo(new Outcome.Repeated(List.of(FRONTEND)));
+    h.reopen();
+
+    assertThat(h.connect("p").openExchanges()).containsExactly(new OpenExchange(5, publisher.epoch(), origin(11, FRONTEND, next)));
+  }
+
+  /** Its leader has crashed when it had picked, before the lane knew. */
+  @Test
+  void aRecordIsNotLedAstrayByARepetitionThatDoesNotKnowThePick() {
+    var publisher = h.connect("p").session();
+    long another = Terms.Pick.of(RangeHarness.filter(JOBS), ShardId.frontend("another"));
+    h.publishFrom(origin(11, FRONTEND), h.inExchange("p", "jobs", "m", publisher.epoch(), 5));
+
+    assertThat(h.publishFrom(origin(11, another), h.inExchange("p", "jobs", "m", publisher.epoch(), 5))).isEqualTo(new Outcome.Repeated(List.of(FRONTEND)));
+
+    assertThat(h.connect("p").openExchanges()).containsExactly(new OpenExchange(5, publisher.epoch(), origin(11, FRONTEND)));
+  }
+
+  /** All members have got it. */
+  @Test
+  void aMessageThatIsDeliveredIsNotStoredWhenItComesAgain() {
+    var a = member("a");
+    var publisher = h.connect("p").session();
+    h.publishFrom(origin(11, FRONTEND), h.inExchange("p", "jobs", "m11", publisher.epoch(), 5));
+    h.apply(new SessionCommand.Delivered(publisher, List.of(5)));
+
+    assertThat(publishAgain(publisher, 5, origin(11, FRONTEND))).isEqualTo(new Outcome.Repeated(List.of(Terms.Pick.DELIVERED)));
+
+    assertThat(h.inbox(a)).isEmpty();
+  }
+
+  @Test
+  void anotherMessageWithThePacketIdentifierOfARecordedOneIsNotTakenForIt() {
+    var a = member("a");
+    var publisher = h.connect("p").session();
+    h.publishFrom(origin(11, FRONTEND), h.inExchange("p", "jobs", "m11", publisher.epoch(), 5));
+    h.apply(new SessionCommand.Released(publisher, 5));
+    h.publishFrom(origin(12, FRONTEND), h.inExchange("p", "jobs", "m12", publisher.epoch(), 5));
+
+    assertThat(appendToGroup(publisher, 5, 11)).isEqualTo(new Outcome.Existed(List.of(true)));
+    assertThat(appendToGroup(publisher, 5, 12)).isEqualTo(new Outcome.Existed(List.of(true)));
+
+    assertThat(h.inbox(a)).containsExactly("m11", "m12");
+  }
+
+  @Test
+  void aFullInboxRefusesAMessageThatComesAgain() {
+    var full = new RangeHarness(RangeHarness.limits(1, OverflowPolicy.REJECT));
+    var a = full.connect("a").session();
+    full.subscribe(a, JOBS, QoS.EXACTLY_ONCE);
+    full.disconnect(a, false, 3600);
+    full.publish("jobs", "before", JOBS);
+    var publisher = full.connect("p").session();
+    full.publishFrom(origin(11, FRONTEND), full.inExchange("p", "jobs", "m11", publisher.epoch(), 5));
+
+    var message = full.inExchange("p", "jobs", "m11", publisher.epoch(), 5);
+    var outcome = full.apply(new SessionCommand.Append(full.now, message, message.exchange(), origin(11, FRONTEND), List.of(RangeHarness.filter(JOBS)), false, 0));
+
+    assertThat(outcome).isInstanceOf(Outcome.Full.class);
+    assertThat(full.connect("p").openExchanges()).as("it may be stored later").containsExactly(new OpenExchange(5, publisher.epoch(), origin(11, FRONTEND)));
+    full.assertBalance();
   }
 
   private Publication message(String payload) {

@@ -7,6 +7,7 @@ import dunlin.inbox.InboxClient.Connected;
 import dunlin.inbox.InboxClient.Page;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.KeptConnections;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
@@ -148,7 +149,7 @@ final class InboxRun implements InboxCalls.Tier, InboxClient, KeptConnections {
       case InboxCall.Disconnect(var session, var publishWill, var expiry) -> inbox.disconnect(session, publishWill, expiry);
       case InboxCall.Settled(var displaced) -> inbox.settled(displaced);
       case InboxCall.Append(var session, var options, var from, var retained) -> inbox.append(session, options, from, retained);
-      case InboxCall.AppendToGroup(var group, var message) -> inbox.appendToGroup(group, message);
+      case InboxCall.AppendToGroup(var group, var message, var exchange) -> inbox.appendToGroup(group, message, exchange);
       case InboxCall.Received(var session, var number) -> inbox.received(session, number);
       case InboxCall.Released(var session, var packetId) -> inbox.released(session, packetId);
       case InboxCall.Delivered(var session, var packetIds) -> inbox.delivered(session, packetIds);
@@ -275,8 +276,8 @@ final class InboxRun implements InboxCalls.Tier, InboxClient, KeptConnections {
   }
 
   @Override
-  public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
-    return answers(new InboxCall.AppendToGroup(group, message), random::nextBoolean);
+  public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message, @Nullable OpenExchange exchange) {
+    return answers(new InboxCall.AppendToGroup(group, message, exchange), random::nextBoolean);
   }
 
   @Override

@@ -122,7 +122,7 @@ final class RandomInbox {
       case 3 -> new InboxCall.Disconnect(session, random.nextBoolean(), number());
       case 4 -> new InboxCall.Settled(connection());
       case 5 -> new InboxCall.Append(session, options(), number(), list(3, this::publication));
-      case 6 -> new InboxCall.AppendToGroup(filter(), publication());
+      case 6 -> new InboxCall.AppendToGroup(filter(), publication(), random.nextBoolean() ? openExchange() : null);
       case 7 -> new InboxCall.Received(session, number());
       case 8 -> new InboxCall.Released(session, 1 + random.nextInt(65_535));
       case 9 -> new InboxCall.Delivered(session, list(3, () -> 1 + random.nextInt(65_535)));

@@ -53,7 +53,7 @@ class RemoteInboxLinksTest {
     var connecting = inbox.connect(request(1));
     var subscribing = inbox.subscribe(ONE, List.of());
     var receiving = inbox.received(ONE, 1);
-    var grouping = inbox.appendToGroup(TopicFilter.plain("a"), publication(3));
+    var grouping = inbox.appendToGroup(TopicFilter.plain("a"), publication(3), null);
     var asking = inbox.statistics();
     inbox.acknowledge(TWO, new long[] {1});
     wires.drain();
@@ -65,7 +65,7 @@ class RemoteInboxLinksTest {
     assertThat(lost).hasSize(1);
     for (var once : List.of(connecting, grouping, asking)) assertThat(failureOf(once)).isInstanceOf(OutcomeUnknownException.class);
     assertThat(failureOf(inbox.statistics())).isExactlyInstanceOf(StoreException.class).hasMessageContaining("there is no link");
-    assertThat(failureOf(inbox.appendToGroup(TopicFilter.plain("a"), publication(3)))).isExactlyInstanceOf(StoreException.class);
+    assertThat(failureOf(inbox.appendToGroup(TopicFilter.plain("a"), publication(3), null))).isExactlyInstanceOf(StoreException.class);
     var leaving = inbox.disconnect(ONE, false, 0);
     inbox.acknowledge(TWO, new long[] {2});
     var next = inbox.connect(request(2));

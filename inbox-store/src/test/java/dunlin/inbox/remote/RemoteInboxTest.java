@@ -63,7 +63,7 @@ class RemoteInboxTest {
     var test = new InboxSides(RemoteInbox.Bounds.defaults(1 << 20), RemoteConnections.Bounds.defaults(), LINK);
     test.wires.drain();
     for (int i = 0; i < 300; i++) {
-      var _ = test.inbox.appendToGroup(TopicFilter.plain("a"), publication(1_000));
+      var _ = test.inbox.appendToGroup(TopicFilter.plain("a"), publication(1_000), null);
     }
     turn(test.wires.frontendTasks);
 
@@ -149,20 +149,20 @@ class RemoteInboxTest {
 
   @Test
   void tooManyBytesOfCallsFail() {
-    assertThat(inbox.appendToGroup(TopicFilter.plain("a"), publication(1_000))).isNotDone();
-    assertThat(failureOf(inbox.appendToGroup(TopicFilter.plain("a"), publication(1_000)))).isInstanceOf(StoreException.class);
+    assertThat(inbox.appendToGroup(TopicFilter.plain("a"), publication(1_000), null)).isNotDone();
+    assertThat(failureOf(inbox.appendToGroup(TopicFilter.plain("a"), publication(1_000), null))).isInstanceOf(StoreException.class);
     assertThat(inbox.received(ONE, 1)).isNotDone();
 
     wires.drain();
     tier.answers.getFirst().complete(true);
     wires.drain();
-    assertThat(inbox.appendToGroup(TopicFilter.plain("a"), publication(1_000))).isNotDone();
+    assertThat(inbox.appendToGroup(TopicFilter.plain("a"), publication(1_000), null)).isNotDone();
   }
 
   @Test
   void oneCallThatIsTooLargeFails() {
     var test = new InboxSides(RemoteInbox.Bounds.defaults(1 << 20), RemoteConnections.Bounds.defaults(), LINK);
-    var call = test.inbox.appendToGroup(TopicFilter.plain("a"), publication(17 << 20));
+    var call = test.inbox.appendToGroup(TopicFilter.plain("a"), publication(17 << 20), null);
 
     assertThat(failureOf(call)).isInstanceOf(StoreException.class).hasMessageContaining("the most are");
     assertThat(test.inbox.calls()).isZero();

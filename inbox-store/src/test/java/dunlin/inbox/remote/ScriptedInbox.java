@@ -2,6 +2,7 @@ package dunlin.inbox.remote;
 
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.SubscriptionOptions;
@@ -67,8 +68,8 @@ final class ScriptedInbox implements InboxClient {
   }
 
   @Override
-  public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
-    return made(new InboxCall.AppendToGroup(group, message));
+  public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message, @Nullable OpenExchange exchange) {
+    return made(new InboxCall.AppendToGroup(group, message, exchange));
   }
 
   @Override

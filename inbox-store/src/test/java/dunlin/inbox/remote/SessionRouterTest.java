@@ -195,7 +195,7 @@ final class SessionRouterTest {
   }
 
   private CompletableFuture<Boolean> group() {
-    return router.appendToGroup(TopicFilter.parse("$share/g/a").orElseThrow(), InboxSides.publication(3));
+    return router.appendToGroup(TopicFilter.parse("$share/g/a").orElseThrow(), InboxSides.publication(3), null);
   }
 
   /** The range that was asked now and not before. */

@@ -8,6 +8,7 @@ import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxClient.Subscription;
 import dunlin.inbox.InboxClient.Will;
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.range.RangeHarness;
 import dunlin.model.Publication;
@@ -51,7 +52,9 @@ final class SessionCommandCodecTest {
         new SessionCommand.Append(5, message.asRepetition(), new Publication.Exchange(9, 1), null, List.of(), false, 0),
         new SessionCommand.Append(5, message, new Publication.Exchange(9, 1), null, List.of(), false, Long.MIN_VALUE),
         new SessionCommand.AppendTo(5, session, options, 17, List.of(message, message)),
-        new SessionCommand.AppendToGroup(5, RangeHarness.filter("$share/g/a"), message),
+        new SessionCommand.AppendToGroup(5, RangeHarness.filter("$share/g/a"), message, null),
+        new SessionCommand.AppendToGroup(
+            5, RangeHarness.filter("$share/g/a"), message, new OpenExchange(65_535, Long.MAX_VALUE, Terms.Origin.fromRecord(Long.MIN_VALUE, Long.MAX_VALUE, List.of(-1L, 7L)))),
         new SessionCommand.Acknowledge(session, new long[] {1, 2, 3, 1000, 7, Long.MAX_VALUE}, true),
         new SessionCommand.Acknowledge(session, new long[0], false),
         new SessionCommand.Received(session, 1L << 40),

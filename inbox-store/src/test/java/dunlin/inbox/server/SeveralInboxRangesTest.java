@@ -186,7 +186,7 @@ final class SeveralInboxRangesTest {
     InboxNode.get(node.server.unsubscribe(two, List.of(filter)));
 
     await().untilAsserted(() -> assertThat(node.routes).hasSize(1));
-    assertThat(InboxNode.get(node.server.appendToGroup(filter, node.message(QoS.AT_LEAST_ONCE, "m")))).isTrue();
+    assertThat(InboxNode.get(node.server.appendToGroup(filter, node.message(QoS.AT_LEAST_ONCE, "m"), null))).isTrue();
     assertThat(node.pushed).containsExactly("m");
   }
 

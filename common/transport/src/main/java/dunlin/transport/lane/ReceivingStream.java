@@ -6,6 +6,7 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Terms;
 import dunlin.transport.link.Link;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
@@ -66,6 +67,7 @@ public final class ReceivingStream implements Link.Handler {
     private final Terms terms;
     private final QoS qos;
     private volatile ReasonCode reason = ReasonCode.SUCCESS;
+    private volatile List<Long> recorded = List.of();
 
     private Receipt(long number, Messages.Sent sent) {
       this.number = number;
@@ -90,6 +92,12 @@ public final class ReceivingStream implements Link.Handler {
       if (grace == null) return;
       answers.picked(number, shard);
       goOnSoon();
+    }
+
+    /** The sender learns it with the answer. */
+    @Override
+    public void recorded(List<Long> picks) {
+      recorded = picks;
     }
 
     @Override
@@ -257,6 +265,7 @@ public final class ReceivingStream implements Link.Handler {
       unanswered--;
       unansweredBytes.setOpaque(unansweredBytes.getPlain() - receipt.size);
       if (receipt.leavesOpen()) continue;
+      for (long pick : receipt.recorded) answers.picked(receipt.number, pick);
       answers.answered(receipt.number, receipt.reason, receipt.matched());
     }
     if (ending.get() && !endSaid) {

@@ -327,7 +327,9 @@ public final class SendingStream<A> {
 
     @Override
     public void picked(long number, long shard) throws MalformedFrameException {
-      of(number).picks(shard);
+      Pending<A> message = of(number);
+      message.picks(shard);
+      if (message.acknowledgement != null) message.acknowledgement.picked(shard);
     }
 
     @Override

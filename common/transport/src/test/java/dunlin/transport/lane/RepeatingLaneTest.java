@@ -45,6 +45,9 @@ class RepeatingLaneTest {
   /** Of the messages that have been taken. */
   private final List<Acknowledgement> held = new ArrayList<>();
 
+  /** What a recorder says of a repetition before it answers. */
+  private List<Long> recorded = List.of();
+
   private boolean reachable = true;
   private long nanos;
   private final SharedWindow window = new SharedWindow(1 << 20);
@@ -58,6 +61,7 @@ class RepeatingLaneTest {
 
   private static final class Answer extends Acknowledgement {
     private final Terms terms;
+    final List<Long> picked = new ArrayList<>();
     @Nullable ReasonCode reason;
 
     Answer(Terms terms) {
@@ -67,6 +71,12 @@ class RepeatingLaneTest {
     @Override
     public Terms terms() {
       return terms;
+    }
+
+    @Override
+    public void picked(long shard) {
+      assertThat(reason).as("the answer comes later").isNull();
+      picked.add(shard);
     }
 
     @Override
@@ -89,6 +99,7 @@ class RepeatingLaneTest {
                       held.add(acknowledgement);
                       acknowledgement.expect();
                       pick(acknowledgement);
+                      acknowledgement.recorded(recorded);
                       if (answer != null) acknowledgement.answer(answer);
                     },
                     window),
@@ -275,6 +286,16 @@ class RepeatingLaneTest {
     }
 
     assertThat(brought).as("the last pick is last").containsExactly(List.of(), List.of(-5L, 6L), List.of(6L, 7L, -5L));
+  }
+
+  @Test
+  void whatARecordKnowsOfPicksComesBeforeTheAnswer() {
+    recorded = List.of(8L, Terms.Pick.DELIVERED);
+    var answer = append("recorded", QoS.AT_LEAST_ONCE);
+    pass(Duration.ofSeconds(1));
+
+    assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(answer.picked).containsExactly(8L, Terms.Pick.DELIVERED);
   }
 
   @Test
