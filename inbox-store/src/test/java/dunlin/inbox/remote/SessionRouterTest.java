@@ -11,6 +11,7 @@ import dunlin.inbox.rows.SessionKey;
 import dunlin.model.TopicFilter;
 import dunlin.store.StoreException;
 import dunlin.transport.lane.UnacknowledgedDrops;
+import dunlin.transport.trace.Tracer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -37,7 +38,7 @@ final class SessionRouterTest {
     final InboxWires wires =
         new InboxWires(
             new Random(1), InboxSides.LINK, InboxSides.FRONTEND,
-            (link, opening) -> InboxCalls.factory(this::runs, RemoteConnections.Bounds.defaults(), new UnacknowledgedDrops(), this).open(link, opening));
+            (link, opening) -> InboxCalls.factory(this::runs, RemoteConnections.Bounds.defaults(), new UnacknowledgedDrops("push", Tracer.idle()), this).open(link, opening));
     final SessionLinks links =
         new SessionLinks(
             InboxSides.FRONTEND.frontend(), new InboxSides.Heard(), lives::incrementAndGet, _ -> wires::dial, this::soon, RemoteInbox.Bounds.defaults(1_000));
