@@ -113,7 +113,7 @@ final class HttpAuthenticator implements Authenticator, AutoCloseable {
     return address instanceof InetSocketAddress inet && inet.getAddress() != null ? inet.getAddress().getHostAddress() : "";
   }
 
-  /** Of all that the service is told of the client; null if nothing is remembered. */
+  /** Of all that the service learns about the client; null if nothing is remembered. */
   private @Nullable Fingerprint fingerprint(Credentials credentials, byte[] name, Optional<byte[]> password, byte[] clientId, String address) {
     if (rememberMax.isZero()) return null;
     try {

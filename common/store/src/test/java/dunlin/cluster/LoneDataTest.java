@@ -2,6 +2,7 @@ package dunlin.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dunlin.cluster.TestCluster.Node;
 import dunlin.store.Completion;
@@ -69,6 +70,7 @@ class LoneDataTest {
   }
 
   private static UUID toFounder(Node node) {
+    await("the data directory is unlocked").atMost(TestCluster.DEADLINE).until(node::released);
     return LoneData.toFounder(node.data, KINDS);
   }
 

@@ -387,5 +387,6 @@ final class TestCluster implements AutoCloseable {
   public void close() {
     var closing = nodes.stream().map(node -> CompletableFuture.runAsync(node::close, task -> Thread.ofPlatform().start(task)));
     CompletableFuture.allOf(closing.toArray(CompletableFuture<?>[]::new)).join();
+    await("the data directories are unlocked, and may be deleted").atMost(DEADLINE).until(() -> nodes.stream().allMatch(Node::released));
   }
 }
