@@ -14,7 +14,10 @@ import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpRequest;
 import java.time.Duration;
+import java.util.EnumMap;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -52,7 +55,9 @@ public final class HttpQuestions implements AutoCloseable {
   private final FairLines<Asking> lines = new FairLines<>(WAITING_MAX);
   private final AtomicInteger askers = new AtomicInteger();
   private final LineLimit failureLines = new LineLimit(1, System::nanoTime);
-  private final MeterRegistry meters;
+  private final Counter allowed;
+  private final Counter denied;
+  private final Map<Why, Counter> missing = new EnumMap<>(Why.class);
   private final Timer time;
   private volatile boolean closed;
 
@@ -65,25 +70,20 @@ public final class HttpQuestions implements AutoCloseable {
     requestsMax = settings.requestsMax();
     patienceNanos = patience.toNanos();
     this.nanoTime = nanoTime;
-    this.meters = meters;
     client = new ServiceClient(settings.timeout(), ANSWER_MAX);
     breaker = new Breaker(settings.failuresMax(), settings.pause(), nanoTime);
     time = Timer.builder("dunlin.auth.http.time").description("Time of requests to the authentication service, to the end of the answer or the failure").register(meters);
-    count("allowed", 0);
-    count("denied", 0);
-    for (Why each : Why.values()) count(label(each), 0);
+    allowed = counter("allowed", meters);
+    denied = counter("denied", meters);
+    for (Why each : Why.values()) missing.put(each, counter(each.name().toLowerCase(Locale.ROOT), meters));
     Gauge.builder("dunlin.auth.http.waiting", lines, FairLines::size).description("Clients that wait to be asked about").register(meters);
     Gauge.builder("dunlin.auth.http.paused", breaker, each -> each.isOpen() ? 1 : 0)
         .description("1 while the authentication service is not asked because it has failed")
         .register(meters);
   }
 
-  private static String label(Why why) {
-    return why.name().toLowerCase(Locale.ROOT);
-  }
-
-  private void count(String result, int more) {
-    Counter.builder("dunlin.auth.http.answers").description("Clients that the authentication service was to be asked about, by result").tag("result", result).register(meters).increment(more);
+  private static Counter counter(String result, MeterRegistry meters) {
+    return Counter.builder("dunlin.auth.http.answers").description("Clients that the authentication service was to be asked about, by result").tag("result", result).register(meters);
   }
 
   /** Asks about a client. The answer comes on a thread of its own, or at once; it is never an exception. */
@@ -154,13 +154,13 @@ public final class HttpQuestions implements AutoCloseable {
   }
 
   private void answer(Asking asking, HttpAnswer answer) {
-    count(
+    Counter counter =
         switch (answer) {
-          case HttpAnswer.Allowed _ -> "allowed";
-          case HttpAnswer.Denied _ -> "denied";
-          case Missing(var why, _) -> label(why);
-        },
-        1);
+          case HttpAnswer.Allowed _ -> allowed;
+          case HttpAnswer.Denied _ -> denied;
+          case Missing(var why, _) -> Objects.requireNonNull(missing.get(why));
+        };
+    counter.increment();
     asking.answer().complete(answer);
   }
 
