@@ -256,8 +256,7 @@ final class InboxRangeServer {
   }
 
   /** Delivers a message of an exchange of another range's session. It is stored here once, until {@link #forget}. */
-  void deliverOfExchange(
-      Publication message, long birth, Publication.Exchange exchange, List<TopicFilter> groups, Acknowledgement acknowledgement) {
+  void deliverOfExchange(Publication message, long birth, Publication.Exchange exchange, List<TopicFilter> groups, Acknowledgement acknowledgement) {
     logged.deliverOfExchange(message, birth, exchange, groups, acknowledgement, () -> mayHoldMore = true);
   }
 

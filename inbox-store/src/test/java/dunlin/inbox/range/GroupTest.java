@@ -85,11 +85,11 @@ final class GroupTest {
     h.subscribe(a, "jobs", QoS.AT_LEAST_ONCE);
 
     var taken = h.apply(new SessionCommand.AppendToGroup(h.now, RangeHarness.filter(JOBS), message("m"), null));
-    var nobody = h.apply(new SessionCommand.AppendToGroup(h.now, RangeHarness.filter("$share/other/jobs"), message("m"), null));
+    var refused = h.apply(new SessionCommand.AppendToGroup(h.now, RangeHarness.filter("$share/other/jobs"), message("m"), null));
 
     assertThat(h.inbox(a)).containsExactly("m");
     assertThat(taken).isEqualTo(new SessionResult.Outcome.Existed(List.of(true)));
-    assertThat(nobody).isEqualTo(new SessionResult.Outcome.Existed(List.of(false)));
+    assertThat(refused).isEqualTo(new SessionResult.Outcome.Existed(List.of(false)));
     h.assertBalance();
   }
 
