@@ -18,14 +18,12 @@ import dunlin.store.KeyInterval;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
-import dunlin.transport.Acknowledgement;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** A lane beside one other range, which has all filters from "m" on and answers when the test says so. */
@@ -96,23 +94,8 @@ class GatheringLaneTest {
             });
   }
 
-  private static final class Answer extends Acknowledgement {
-    @Nullable ReasonCode reason;
-    boolean comesAgain;
-
-    @Override
-    public boolean comesAgain() {
-      return comesAgain;
-    }
-
-    @Override
-    protected void complete(ReasonCode worst) {
-      reason = worst;
-    }
-  }
-
-  private Answer append(String topic, QoS qos) {
-    var answer = new Answer();
+  private NotedAnswer append(String topic, QoS qos) {
+    var answer = new NotedAnswer();
     lane.append(Publication.of(new Publisher("t", "client"), topic, qos, false, 0, new byte[0]), null, answer);
     answer.answer(ReasonCode.SUCCESS);
     return answer;

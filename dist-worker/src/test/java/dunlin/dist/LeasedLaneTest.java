@@ -6,7 +6,6 @@ import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
-import dunlin.transport.Acknowledgement;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,23 +33,8 @@ class LeasedLaneTest {
           () -> epoch,
           Runnable::run);
 
-  private static final class Answer extends Acknowledgement {
-    @Nullable ReasonCode reason;
-    boolean comesAgain;
-
-    @Override
-    public boolean comesAgain() {
-      return comesAgain;
-    }
-
-    @Override
-    protected void complete(ReasonCode worst) {
-      reason = worst;
-    }
-  }
-
-  private Answer append(String topic, QoS qos) {
-    var answer = new Answer();
+  private NotedAnswer append(String topic, QoS qos) {
+    var answer = new NotedAnswer();
     var message = Publication.of(new Publisher("t", "client"), topic, qos, false, 0, new byte[0]);
     lane.append(message, Elsewhere.nothing(epoch), null, qos == QoS.AT_MOST_ONCE ? null : answer);
     if (qos != QoS.AT_MOST_ONCE) answer.answer(ReasonCode.SUCCESS);
