@@ -51,8 +51,8 @@ public final class SendingStream<A> {
    * is then disconnected (Terms.fence), by the other side or here, the later ones of that connection are not repeated:
    * they would overtake it. The last REFUSED_MAX such connections are remembered.
    *
-   * Between two links there is a pause, which grows while links are lost soon after they began, so that a message that
-   * cannot be delivered is not repeated all the time.
+   * Between two links there is a pause, which grows while links are lost soon after they began and have delivered nothing, so that
+   * a message that cannot be delivered is not repeated all the time.
    *
    * Owner: the lane's thread.
    * Bounds: PENDING_MAX unanswered messages, which is more than the publishers' credit; further ones are answered
@@ -297,7 +297,8 @@ public final class SendingStream<A> {
       ring[(int) number & ring.length - 1] = null;
       while (base < next && ring[(int) base & ring.length - 1] == null) base++;
       if (matched && message.acknowledgement != null) message.acknowledgement.markMatched();
-      if (reason.isError() && repeating != null) refuse(message.terms.fence());
+      if (!reason.isError()) soonLost = 0;
+      else if (repeating != null) refuse(message.terms.fence());
       settle(message, reason);
     }
 

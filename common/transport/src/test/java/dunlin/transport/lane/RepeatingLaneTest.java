@@ -217,6 +217,35 @@ class RepeatingLaneTest {
   }
 
   @Test
+  void aLaneGoesOnAtOnceAfterManyLeadersThatHaveDelivered() {
+    for (int leader = 0; leader < 10; leader++) {
+      append("of leader " + leader, QoS.AT_LEAST_ONCE);
+      pass(Duration.ofMillis(50));
+      crash();
+      pass(Duration.ofMillis(100));
+    }
+    taken.clear();
+
+    append("last", QoS.AT_LEAST_ONCE);
+    pass(Duration.ofMillis(50));
+
+    assertThat(taken).containsExactly("last");
+  }
+
+  @Test
+  void aLaneWaitsForLongerAfterEachLeaderThatDeliversNothing() {
+    answers = _ -> ReasonCode.USE_ANOTHER_SERVER;
+    append("refused", QoS.AT_LEAST_ONCE);
+
+    for (int leader = 0; leader < 80; leader++) {
+      pass(Duration.ofMillis(50));
+      crash();
+    }
+
+    assertThat(taken).as("in four seconds, in which 80 leaders are lost").hasSizeBetween(5, 10);
+  }
+
+  @Test
   void whatALiveLeaderHasHasNoDeadline() {
     answers = _ -> null;
     var waits = append("waits", QoS.AT_LEAST_ONCE);
