@@ -20,6 +20,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
@@ -181,13 +182,17 @@ final class LocalLane implements Lane, MatchedLane {
 
   /**
    * Takes over changed destinations without waiting for a message: unanswered messages to one that is detached are answered, soon.
-   * Any thread.
+   * Does nothing on a closed lane. Any thread.
    */
   void attachSoon() {
-    thread.execute(
-        () -> {
-          if (!closed) attachNew();
-        });
+    try {
+      thread.execute(
+          () -> {
+            if (!closed) attachNew();
+          });
+    } catch (RejectedExecutionException ended) {
+      // It was closed, and its messages are answered.
+    }
   }
 
   /** Lets go of the ways to all destinations; nothing is appended any more. Any thread. */
