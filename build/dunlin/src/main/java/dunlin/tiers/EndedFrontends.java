@@ -10,12 +10,14 @@ import java.net.Socket;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Ends the links of frontends to a leader of the sessions whose processes have ended. */
+/** Notices that the processes of frontends have ended: their links to a leader of the sessions end, and nothing of their connections is waited for. */
 final class EndedFrontends {
   /*
    * A link that is interrupted may resume for ten seconds. So long its frontend's connections count as there, and a client that was on one of them, and connects to
@@ -23,8 +25,10 @@ final class EndedFrontends {
    *
    * Frontends open these links. So while one is interrupted, this side connects to the node's port, only to hear whether its host refuses (RefusedNodes).
    *
+   * A new leader has no link of a frontend whose process ended with the old leader or before. Clients that have moved away from it wait for it to come: its port is tried, too.
+   *
    * Owner: the thread of the links; a virtual thread for each attempt to connect.
-   * Bounds: a link for each frontend, and one attempt at a time, of CONNECT_MILLIS, for each that is interrupted.
+   * Bounds: a link for each frontend, and one attempt at a time, of CONNECT_MILLIS, for each that is interrupted or waited for.
    * Failure: a node that does not refuse is waited for, as before.
    */
   private static final Logger LOG = LoggerFactory.getLogger(EndedFrontends.class);
@@ -32,26 +36,29 @@ final class EndedFrontends {
 
   private final RefusedNodes refused;
   private final Function<UUID, Optional<LinkPeer>> where;
+  private final Awaited awaited;
   private final Map<UUID, Lease> leases = new HashMap<>();
 
-  /** The present link of a frontend. */
-  private static final class Lease {
-    final Link link;
-    final Link.Handler handler;
+  /** The nodes to which an attempt to connect is in progress; it takes itself out. */
+  private final Set<UUID> probed = ConcurrentHashMap.newKeySet();
 
-    /** Whether an attempt to connect to its node is in progress. Cleared by that attempt. */
-    volatile boolean probed;
+  /** What the leader of the sessions knows of frontends that have not come to it. */
+  interface Awaited {
+    /** Those that clients wait for which have moved away from them, each with its latest life that is concerned. */
+    Map<String, Long> frontends();
 
-    Lease(Link link, Link.Handler handler) {
-      this.link = link;
-      this.handler = handler;
-    }
+    /** The process with this life of a frontend, and all earlier ones, has ended. */
+    void isGone(String frontend, long incarnation);
   }
 
+  /** The present link of a frontend. */
+  private record Lease(Link link, Link.Handler handler) {}
+
   /** @param where where a node's links are accepted, if this node knows it; any thread */
-  EndedFrontends(RefusedNodes refused, Function<UUID, Optional<LinkPeer>> where) {
+  EndedFrontends(RefusedNodes refused, Function<UUID, Optional<LinkPeer>> where, Awaited awaited) {
     this.refused = refused;
     this.where = where;
+    this.awaited = awaited;
   }
 
   /** Accepts links, and watches each frontend's newest one. */
@@ -66,28 +73,36 @@ final class EndedFrontends {
   /** Looks at all links; called a few times a second. */
   void compare() {
     leases.entrySet().removeIf(each -> isOver(each.getKey(), each.getValue()));
+    awaited.frontends().forEach((frontend, incarnation) -> {
+          var node = UUID.fromString(frontend);
+          if (!leases.containsKey(node) && isGone(node)) awaited.isGone(frontend, incarnation);
+        });
   }
 
   private boolean isOver(UUID node, Lease lease) {
     if (lease.link.isLost()) return true;
     if (lease.link.isConnected()) return false;
-    if (!refused.isGone(node)) {
-      probe(node, lease);
-      return false;
-    }
-    LOG.info("The process of node {} has ended: its host refuses connections. Its clients' connections are treated as lost", node);
+    if (!isGone(node)) return false;
     lease.link.close();
     lease.handler.lost("its process has ended");
     return true;
   }
 
-  private void probe(UUID node, Lease lease) {
+  private boolean isGone(UUID node) {
+    if (!refused.isGone(node)) {
+      probe(node);
+      return false;
+    }
+    LOG.info("The process of node {} has ended: its host refuses connections. Its clients' connections are treated as lost", node);
+    return true;
+  }
+
+  private void probe(UUID node) {
     var at = where.apply(node).orElse(null);
-    if (at == null || lease.probed) return;
-    lease.probed = true;
+    if (at == null || !probed.add(node)) return;
     Thread.ofVirtual().name("dunlin-probe").start(() -> {
           if (refuses(at)) refused.note(node);
-          lease.probed = false;
+          probed.remove(node);
         });
   }
 

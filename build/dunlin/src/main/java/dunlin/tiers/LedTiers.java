@@ -279,12 +279,26 @@ final class LedTiers {
     if (registered != null) meters.remove(registered);
   }
 
+  private static EndedFrontends.Awaited awaited(InboxServer server) {
+    return new EndedFrontends.Awaited() {
+      @Override
+      public Map<String, Long> frontends() {
+        return server.awaited();
+      }
+
+      @Override
+      public void isGone(String frontend, long incarnation) {
+        var _ = server.detach(frontend, incarnation); // it is tried again while they are waited for
+      }
+    };
+  }
+
   AutoCloseable serveSessions(UUID range, SessionReplica replica, InboxRoutes routes, WillPublisher wills) {
     var server = InboxServer.leading(replica, bounds.inbox(), routes, wills, clock, meters, tracer);
     var _ = server.start(); // a frontend is attached when this has ended
     var accepted = new AcceptedLinks(links);
     var calls = accepted.thread("sessions");
-    var ended = new EndedFrontends(refused, dialler::peer);
+    var ended = new EndedFrontends(refused, dialler::peer, awaited(server));
     var accepts = InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), drops.pushes(), new FrontendLinks(server, calls));
     accepted.accept(LinkNames.sessions(range), calls, ended.watching(accepts));
     var comparing = timer.scheduleWithFixedDelay(() -> calls.execute(ended::compare), COMPARE_MILLIS, COMPARE_MILLIS, TimeUnit.MILLISECONDS);

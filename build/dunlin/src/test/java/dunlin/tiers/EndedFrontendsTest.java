@@ -13,7 +13,9 @@ import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -31,7 +33,23 @@ class EndedFrontendsTest {
   private final List<String> lost = new ArrayList<>();
   private final RefusedNodes refused = new RefusedNodes(System::nanoTime);
   private int port;
-  private final EndedFrontends frontends = new EndedFrontends(refused, node -> Optional.of(new LinkPeer(node, "127.0.0.1", port)));
+  private final Map<String, Long> awaited = new HashMap<>();
+  private final EndedFrontends frontends =
+      new EndedFrontends(
+          refused,
+          node -> Optional.of(new LinkPeer(node, "127.0.0.1", port)),
+          new EndedFrontends.Awaited() {
+            @Override
+            public Map<String, Long> frontends() {
+              return Map.copyOf(awaited);
+            }
+
+            @Override
+            public void isGone(String frontend, long incarnation) {
+              lost.add("awaited, incarnation " + incarnation);
+              awaited.remove(frontend);
+            }
+          });
   private final LinkAcceptor acceptor =
       new LinkAcceptor(7, LINK, 4, tasks::add, System::nanoTime, frontends.watching((_, _) -> new Recorder()));
   private final @Nullable Pipe[] ends = new @Nullable Pipe[2];
@@ -103,6 +121,46 @@ class EndedFrontendsTest {
     assertThat(lost).containsExactly("its process has ended");
     frontends.compare();
     assertThat(lost).hasSize(1);
+  }
+
+  @Test
+  void aFrontendThatIsWaitedForIsGoneWhenItsHostRefuses() throws IOException {
+    try (var once = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = once.getLocalPort();
+    }
+    awaited.put(FRONTEND.toString(), 7L);
+
+    await()
+        .atMost(PATIENCE)
+        .until(
+            () -> {
+              frontends.compare();
+              return !lost.isEmpty();
+            });
+
+    assertThat(lost).containsExactly("awaited, incarnation 7");
+  }
+
+  /** Its link may resume: it is what counts. */
+  @Test
+  void aFrontendWithALinkIsNotGoneSinceOthersWaitForIt() throws IOException {
+    try (var once = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = once.getLocalPort();
+    }
+    begin();
+    refused.note(FRONTEND);
+    await()
+        .atMost(PATIENCE)
+        .until(
+            () -> {
+              refused.note(FRONTEND);
+              return refused.isGone(FRONTEND);
+            });
+    awaited.put(FRONTEND.toString(), 7L);
+
+    frontends.compare();
+
+    assertThat(lost).isEmpty();
   }
 
   /** As that of a process that stands still: the kernel takes connections for it. */

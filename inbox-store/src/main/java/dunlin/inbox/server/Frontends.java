@@ -8,6 +8,7 @@ import dunlin.inbox.state.SessionState;
 import dunlin.store.StoreException;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
@@ -42,9 +43,26 @@ final class Frontends implements Connections {
   /** Changed under the lock. */
   private final ConcurrentHashMap<String, Life> lives = new ConcurrentHashMap<>();
 
-  /** Completes when a frontend comes whose connections are to be settled, or in time; FRONTENDS_MAX of them. Under the lock. */
+  /** The frontends that are waited for; FRONTENDS_MAX of them. Under the lock. */
   @GuardedBy("this")
-  private final HashMap<String, CompletableFuture<Void>> coming = new HashMap<>();
+  private final HashMap<String, Coming> coming = new HashMap<>();
+
+  /** The last life of each frontend that was treated as gone and has not come again: nothing of its connections is waited for. FRONTENDS_MAX at most. Under the lock. */
+  @GuardedBy("this")
+  private final HashMap<String, Long> gone = new HashMap<>();
+
+  /** A frontend whose connections are to be settled. */
+  private static final class Coming {
+    /** Completes when it comes, or does not come any more, or not in time. */
+    final CompletableFuture<Void> comes = new CompletableFuture<>();
+
+    /** Its latest life with such a connection. Under the lock of the frontends. */
+    long incarnation;
+
+    Coming(long incarnation) {
+      this.incarnation = incarnation;
+    }
+  }
 
   /** One life of a frontend. */
   private static final class Life {
@@ -108,13 +126,25 @@ final class Frontends implements Connections {
               }
             });
     lost.propose(earlier.loss());
-    var awaited = awaited(frontend);
-    if (awaited != null) awaited.complete(null);
+    awaitNoLonger(frontend);
     return attached;
   }
 
-  private synchronized @Nullable CompletableFuture<Void> awaited(String frontend) {
+  /** It has come, or does not come any more. */
+  private void awaitNoLonger(String frontend) {
+    var awaited = noLongerAwaited(frontend);
+    if (awaited != null) awaited.comes.complete(null);
+  }
+
+  private synchronized @Nullable Coming noLongerAwaited(String frontend) {
     return coming.remove(frontend);
+  }
+
+  /** See {@link InboxServer#awaited}. */
+  synchronized Map<String, Long> awaited() {
+    var awaited = new HashMap<String, Long>();
+    coming.forEach((frontend, each) -> awaited.put(frontend, each.incarnation));
+    return awaited;
   }
 
   /** @param again whether it may be attached already, in the same life */
@@ -126,6 +156,7 @@ final class Frontends implements Connections {
     if (present == null && lives.size() >= FRONTENDS_MAX) throw new StoreException("too many frontends are attached");
     var earlier = lost.note(frontend, life.incarnation);
     lives.put(frontend, life);
+    gone.remove(frontend);
     return earlier;
   }
 
@@ -176,6 +207,7 @@ final class Frontends implements Connections {
       return CompletableFuture.failedFuture(refused);
     }
     if (attempt == null) return CompletableFuture.completedFuture(null);
+    awaitNoLonger(frontend);
     lost.propose(attempt.loss());
     return attempt.loss().recorded();
   }
@@ -186,6 +218,7 @@ final class Frontends implements Connections {
     if (present != null && present.incarnation > incarnation) return null;
     var attempt = lost.note(frontend, incarnation + 1);
     lives.remove(frontend);
+    if (gone.size() < FRONTENDS_MAX || gone.containsKey(frontend)) gone.put(frontend, incarnation);
     return attempt;
   }
 
@@ -223,6 +256,7 @@ final class Frontends implements Connections {
     }
     if (attempt == null) return;
     LOG.warn("Frontend {}, incarnation {}, has not come back: its connections are treated as lost", frontend, incarnation);
+    awaitNoLonger(frontend);
     lost.propose(attempt.loss());
   }
 
@@ -290,7 +324,7 @@ final class Frontends implements Connections {
     }
   }
 
-  /** Waits for a frontend that has not come to this leader yet, and for one whose link has been lost, for COMES_WITHIN. */
+  /** Waits for a frontend that has not come to this leader yet, and for one whose link has been lost, for COMES_WITHIN; not for one that was treated as gone. */
   @Override
   public CompletableFuture<Void> settled(ConnectionId connection) {
     var frontend = of(connection);
@@ -298,30 +332,34 @@ final class Frontends implements Connections {
     return frontend.settled(connection).exceptionallyCompose(_ -> settledOnceBack(connection, frontend));
   }
 
-  /** @param gone over which it could not be asked; null for none */
-  private CompletableFuture<Void> settledOnceBack(ConnectionId connection, @Nullable Connections gone) {
-    return comes(connection, gone).thenCompose(
+  /** @param closed over which it could not be asked; null for none */
+  private CompletableFuture<Void> settledOnceBack(ConnectionId connection, @Nullable Connections closed) {
+    return comes(connection, closed).thenCompose(
         _ -> {
           var frontend = of(connection);
           return frontend == null ? CompletableFuture.completedFuture(null) : frontend.settled(connection).exceptionally(_ -> null);
         });
   }
 
-  /** Completes when a frontend has come, in the life of a connection or a later one, or does not come in time. */
-  private synchronized CompletableFuture<Void> comes(ConnectionId connection, @Nullable Connections gone) {
+  /** Completes when a frontend has come, in the life of a connection or a later one, or does not come any more, or not in time. */
+  private synchronized CompletableFuture<Void> comes(ConnectionId connection, @Nullable Connections closed) {
     String frontend = connection.frontend();
-    boolean here = hasCome(frontend, connection.incarnation()) && (gone == null || !gone.equals(of(connection)));
-    if (here) return CompletableFuture.completedFuture(null);
+    boolean here = hasCome(frontend, connection.incarnation()) && (closed == null || !closed.equals(of(connection)));
+    boolean over = gone.getOrDefault(frontend, -1L) >= connection.incarnation();
+    if (here || over) return CompletableFuture.completedFuture(null);
     var present = coming.get(frontend);
-    if (present != null) return present;
+    if (present != null) {
+      present.incarnation = Math.max(present.incarnation, connection.incarnation());
+      return present.comes;
+    }
     if (coming.size() == FRONTENDS_MAX) return CompletableFuture.completedFuture(null);
-    var comes = new CompletableFuture<Void>();
-    coming.put(frontend, comes);
-    comes.completeOnTimeout(null, COMES_WITHIN.toMillis(), TimeUnit.MILLISECONDS).whenComplete((_, _) -> forget(frontend, comes));
-    return comes;
+    var awaited = new Coming(connection.incarnation());
+    coming.put(frontend, awaited);
+    awaited.comes.completeOnTimeout(null, COMES_WITHIN.toMillis(), TimeUnit.MILLISECONDS).whenComplete((_, _) -> forget(frontend, awaited));
+    return awaited.comes;
   }
 
-  private synchronized void forget(String frontend, CompletableFuture<Void> comes) {
-    coming.remove(frontend, comes);
+  private synchronized void forget(String frontend, Coming awaited) {
+    coming.remove(frontend, awaited);
   }
 }

@@ -43,6 +43,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
@@ -292,6 +293,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    */
   public CompletableFuture<Void> detach(String frontend, long incarnation) {
     return frontends.detach(frontend, incarnation);
+  }
+
+  /** The frontends that clients wait for which have moved away from them, each with its latest life that is concerned. Any thread. */
+  public Map<String, Long> awaited() {
+    return frontends.awaited();
   }
 
   private Iterator<SessionState> sessions() {

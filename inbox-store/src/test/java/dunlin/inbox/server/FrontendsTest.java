@@ -413,6 +413,24 @@ final class FrontendsTest {
   }
 
   @Test
+  void connectionsOfAFrontendThatIsGoneAreNotWaitedFor() throws Exception {
+    var lost = new LostFrontends((_, _, ended) -> ended.done(false));
+    var frontends = new Frontends(CompletableFuture.completedFuture(null), lost, new InboxMeters(new SimpleMeterRegistry(), Tracer.idle()));
+    var one = new TestFrontend(node, "one", 7);
+    InboxNode.get(frontends.attach("one", 7, one));
+    var before = frontends.settled(one.connection(1));
+    one.settled.completeExceptionally(new StoreException("the link is lost"));
+    assertThat(before).as("it may come back").isNotDone();
+
+    InboxNode.get(frontends.detach("one", 7));
+
+    assertThat(before).isCompleted();
+    assertThat(frontends.settled(one.connection(2))).isCompleted();
+    assertThat(frontends.settled(new ConnectionId("one", 6, 1))).isCompleted();
+    assertThat(frontends.settled(new ConnectionId("one", 8, 1))).as("the next life may come").isNotDone();
+  }
+
+  @Test
   void whatIsNoPushGoesToTheLifeThatTheConnectionNamesOrNowhere() throws Exception {
     var lost = new LostFrontends((_, _, ended) -> ended.done(false));
     var frontends = new Frontends(CompletableFuture.completedFuture(null), lost, new InboxMeters(new SimpleMeterRegistry(), Tracer.idle()));
