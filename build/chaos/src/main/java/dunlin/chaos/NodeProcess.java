@@ -38,7 +38,8 @@ final class NodeProcess {
     this.process = process;
     requests = new OutputStreamWriter(process.getOutputStream(), StandardCharsets.UTF_8);
     waiting.put(0L, opened);
-    Thread.startVirtualThread(this::readAnswers);
+    // A read of a pipe keeps the thread that carries a virtual one.
+    Thread.ofPlatform().daemon().name("answers").start(this::readAnswers);
   }
 
   /**

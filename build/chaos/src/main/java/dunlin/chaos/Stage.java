@@ -20,7 +20,10 @@ public final class Stage implements AutoCloseable {
    * Owner: the thread of the trials.
    */
   /** The most nodes of a trial. */
-  public static final int SITES_MAX = 7;
+  private static final int SITES_MAX = 10;
+
+  /** The most of them that have a network of their own. */
+  private static final int NETWORKED_MAX = 7;
 
   private static final String LOOPBACK = "127.0.0.1";
   private static final int RAFT_PORT = 7000;
@@ -44,7 +47,7 @@ public final class Stage implements AutoCloseable {
     this.programs = programs;
     this.random = random;
     this.offers = offers;
-    links = offers.contains(Need.NETWORK) ? new Links(program("links"), SITES_MAX) : null;
+    links = offers.contains(Need.NETWORK) ? new Links(program("links"), NETWORKED_MAX) : null;
   }
 
   public boolean offers(Set<Need> needs) {
@@ -64,10 +67,11 @@ public final class Stage implements AutoCloseable {
   /**
    * The same for another number of nodes.
    *
-   * @param count {@link #SITES_MAX} at most
+   * @param count 10 at most; 7 with a network of their own
    */
   public List<Site> sites(Path directory, Set<Need> needs, int count) {
-    if (count > SITES_MAX) throw new IllegalArgumentException("a stage has sites for " + SITES_MAX + " nodes, not for " + count);
+    int most = needs.contains(Need.NETWORK) ? NETWORKED_MAX : SITES_MAX;
+    if (count > most) throw new IllegalArgumentException("a stage has sites for " + most + " nodes, not for " + count);
     try {
       Files.createDirectories(directory);
     } catch (IOException e) {

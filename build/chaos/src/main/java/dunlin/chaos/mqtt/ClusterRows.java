@@ -48,7 +48,10 @@ final class ClusterRows {
           services("services-kill", "kill -9 of each, one after the other", Set.of(), ClusterRows::kill),
           services("services-pause", "SIGSTOP for 5 s of each, one after the other", Set.of(), ClusterRows::pause),
           services("services-stop", "each is stopped and started again, one after the other", Set.of(), ClusterRows::stop),
-          services("services-cut-nodes", "each out of reach of the others, not of clients, for 13 s, one after the other", Set.of(Need.NETWORK), ClusterRows::cutNodes));
+          services("services-cut-nodes", "each out of reach of the others, not of clients, for 13 s, one after the other", Set.of(Need.NETWORK), ClusterRows::cutNodes),
+          new Row(
+              "services-scale", "the same with half a million routes of 10,000 clients: one more of each service comes, the routes are split, and the three go again", Set.of(),
+              Scaling.SETTINGS, Form.MORE_SERVICES, Scaling::play));
 
   private ClusterRows() {}
 

@@ -29,16 +29,16 @@ final class GapRows {
   /** Long enough for what follows a fault, such as leaders that are spread again. */
   private static final int AFTER_MILLIS = 3_000;
 
-  private static final Map<String, String> TUNED = Map.of("dunlin.cluster.election-timeout", "300ms", "dunlin.cluster.heartbeat", "100ms");
+  private static final Map<String, String> TUNED = Map.of("dunlin.cluster.election-timeout", "300ms", "dunlin.cluster.heartbeat", "100ms", Probes.NEVER_FLAPPING, "0");
 
   static final List<Row> ALL =
       List.of(
-          row("gaps-kill", "kill -9 of each, one after the other, with the default timeouts", Map.of(), scene -> kill(scene, KILL_MAX_MILLIS)),
+          row("gaps-kill", "kill -9 of each, one after the other, with the default timeouts", Probes.SETTINGS, scene -> kill(scene, KILL_MAX_MILLIS)),
           row("gaps-kill-tuned", "the same with an election timeout of 300 ms", TUNED, scene -> kill(scene, KILL_TUNED_MAX_MILLIS)),
           new Row(
               "gaps-lost", "two frontends, two dist workers, three stores: kill -9 of a frontend with 10,000 durable sessions that have wills", Set.of(),
               LostFrontend.SETTINGS, Form.OWN_SERVICES, LostFrontend::play),
-          row("gaps-move", "the leader of each range moves, with the default timeouts", Map.of(), GapRows::move));
+          row("gaps-move", "the leader of each range moves, with the default timeouts", Probes.SETTINGS, GapRows::move));
 
   private GapRows() {}
 
@@ -53,9 +53,8 @@ final class GapRows {
         for (Node node : scene.cluster().nodes()) {
           quiet(scene, probes, all);
           scene.struck(node);
-          long struck = System.nanoTime();
           node.kill();
-          all.add(node.name(), probes.since(struck));
+          all.add(node.name(), probes.since(System.nanoTime()));
           scene.during(AFTER_MILLIS);
           node.start();
           scene.healed();

@@ -26,7 +26,7 @@ final class LostFrontend {
   private static final Duration CONNECTED_WITHIN = Duration.ofMinutes(5);
 
   /** An observer's inbox has room for all wills. */
-  static final Map<String, String> SETTINGS = Map.of("dunlin.inbox.messages-max", String.valueOf(2 * CLIENTS));
+  static final Map<String, String> SETTINGS = Map.of("dunlin.inbox.messages-max", String.valueOf(2 * CLIENTS), Probes.NEVER_FLAPPING, "0");
 
   private LostFrontend() {}
 

@@ -136,7 +136,8 @@ public final class MqttBroker implements Service, AutoCloseable {
     try {
       var started = builder.start();
       process = started;
-      Thread.startVirtualThread(() -> copy(started, listens));
+      // A read of a pipe keeps the thread that carries a virtual one.
+      Thread.ofPlatform().daemon().name("log-of-broker").start(() -> copy(started, listens));
     } catch (IOException e) {
       throw new TrialException("the broker cannot be started", e);
     }

@@ -19,6 +19,7 @@ import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Processes with the same seeds, which are one broker for their clients: three equal ones, or stores, dist workers and frontends. */
@@ -37,6 +38,9 @@ final class MqttCluster implements Service, AutoCloseable {
   /** The roles of separate services. */
   static final List<String> SERVICES =
       List.of("store,retain,inbox", "store,retain,inbox", "store,retain,inbox", "dist", "dist", "frontend", "frontend");
+
+  /** The same, and one more of each. */
+  static final List<String> MORE_SERVICES = Stream.concat(SERVICES.stream(), Stream.of("store,retain,inbox", "dist", "frontend")).toList();
 
   private static final String DIST = "dist";
   private static final String STORE = "store";
@@ -123,18 +127,21 @@ final class MqttCluster implements Service, AutoCloseable {
   }
 
   private final List<Node> nodes = new ArrayList<>();
+  private final int founders;
   private final @Nullable Links links;
 
   /**
    * @param sites one for each process
    * @param roles those of each
+   * @param spares how many of the last of them are not started with the others, and found nothing
    * @param links the network between the sites; null when they share the loopback device
    */
   MqttCluster(
-      Path distribution, List<Site> sites, List<String> roles, int heapMegabytes, Map<String, String> settings, @Nullable Links links, Journal journal) {
+      Path distribution, List<Site> sites, List<String> roles, int spares, int heapMegabytes, Map<String, String> settings, @Nullable Links links, Journal journal) {
     this.links = links;
+    founders = sites.size() - spares;
     var seeds = new ArrayList<String>();
-    for (int i = 0; i < sites.size(); i++) if (roles.get(i).contains(STORE)) seeds.add(sites.get(i).host() + ":" + sites.get(i).servicePort());
+    for (int i = 0; i < founders; i++) if (roles.get(i).contains(STORE)) seeds.add(sites.get(i).host() + ":" + sites.get(i).servicePort());
     for (var site : sites) {
       var all = new LinkedHashMap<>(settings);
       String own = roles.get(nodes.size());
@@ -155,8 +162,14 @@ final class MqttCluster implements Service, AutoCloseable {
     }
   }
 
+  /** Those that are started together, and make up the cluster. */
   List<Node> nodes() {
-    return nodes;
+    return nodes.subList(0, founders);
+  }
+
+  /** Those that the row starts. */
+  List<Node> spares() {
+    return nodes.subList(founders, nodes.size());
   }
 
   Links links() {
@@ -173,7 +186,7 @@ final class MqttCluster implements Service, AutoCloseable {
   /** Waits until all ranges have their replicas and the leaders are spread, which they are once after that. All brokers run. */
   void settle() throws InterruptedException {
     long deadline = System.nanoTime() + LEADERS_MAX.toNanos();
-    while (!nodes.stream().allMatch(Node::knowsAllReplicas) || !areLeadersSpread(leaders())) {
+    while (!nodes().stream().allMatch(Node::knowsAllReplicas) || !areLeadersSpread(leaders())) {
       if (System.nanoTime() > deadline) throw new TrialException("replicas are missing, or leaders are not spread: " + leaders());
       Thread.sleep(100);
     }
@@ -188,8 +201,8 @@ final class MqttCluster implements Service, AutoCloseable {
 
   /** Starts all of them at the same time: the first one alone would wait for the others. */
   void startAll() {
-    nodes.forEach(Node::launch);
-    nodes.forEach(Node::awaitListening);
+    nodes().forEach(Node::launch);
+    nodes().forEach(Node::awaitListening);
   }
 
   /** The leader of each range, by the range's name, as far as the running brokers tell. */

@@ -31,6 +31,8 @@ final class MqttTrial {
    */
   private static final Logger log = LoggerFactory.getLogger(MqttTrial.class);
   private static final int HEAP_MEGABYTES = 256;
+  /** For half a million routes. */
+  private static final int MORE_HEAP_MEGABYTES = 1_024;
   /** The silence after which missing messages count as lost. */
   private static final long PATIENCE_NANOS = 25_000_000_000L;
 
@@ -62,8 +64,9 @@ final class MqttTrial {
       figures.put("rounds", String.valueOf(request.rounds()));
       switch (row.form()) {
         case USUAL, OWN -> playOne();
-        case CLUSTER, OWN_CLUSTER -> playCluster(MqttCluster.EQUAL);
-        case SERVICES, OWN_SERVICES -> playCluster(MqttCluster.SERVICES);
+        case CLUSTER, OWN_CLUSTER -> playCluster(MqttCluster.EQUAL, 0);
+        case SERVICES, OWN_SERVICES -> playCluster(MqttCluster.SERVICES, 0);
+        case MORE_SERVICES -> playCluster(MqttCluster.MORE_SERVICES, MqttCluster.MORE_SERVICES.size() - MqttCluster.SERVICES.size());
       }
     } catch (IOException | RuntimeException e) {
       log.error("{} has not come to its end", row.name(), e);
@@ -87,10 +90,12 @@ final class MqttTrial {
     }
   }
 
-  private void playCluster(List<String> roles) throws InterruptedException {
+  /** @param spares of the last processes, which the row starts */
+  private void playCluster(List<String> roles, int spares) throws InterruptedException {
     var links = row.needs().contains(Need.NETWORK) ? stage.links() : null;
     var sites = stage.sites(directory, row.needs(), roles.size());
-    try (var cluster = new MqttCluster(request.distribution(), sites, roles, HEAP_MEGABYTES, row.settings(), links, journal)) {
+    int heapMegabytes = spares == 0 ? HEAP_MEGABYTES : MORE_HEAP_MEGABYTES;
+    try (var cluster = new MqttCluster(request.distribution(), sites, roles, spares, heapMegabytes, row.settings(), links, journal)) {
       cluster.found();
       play(cluster, null);
     } finally {

@@ -18,6 +18,11 @@ final class Probes implements AutoCloseable {
    * Bounds: CLIENTS probes of each kind, with one request each.
    * Failure: a request that has no answer within SETTLE_MAX fails the row.
    */
+  static final String NEVER_FLAPPING = "dunlin.flapping.connects-max";
+
+  /** The clients that connect again and again are not blocked for it. */
+  static final Map<String, String> SETTINGS = Map.of(NEVER_FLAPPING, "0");
+
   private static final int CLIENTS = 2;
   private static final int PAUSE_MILLIS = 20;
   private static final int AGAIN_MILLIS = 10;

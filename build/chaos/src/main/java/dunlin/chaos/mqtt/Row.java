@@ -24,7 +24,9 @@ record Row(String name, String what, Set<Need> needs, Map<String, String> settin
     /** The same as usual, with separate services of one cluster: stores, dist workers and frontends. */
     SERVICES,
     /** These services with clients of the row's own. */
-    OWN_SERVICES
+    OWN_SERVICES,
+    /** These services with the usual clients, and one more of each service, which the row starts. */
+    MORE_SERVICES
   }
 
   /** Whether nothing happens in it. */
@@ -33,7 +35,7 @@ record Row(String name, String what, Set<Need> needs, Map<String, String> settin
   }
 
   boolean usual() {
-    return form == Form.USUAL || form == Form.CLUSTER || form == Form.SERVICES;
+    return form == Form.USUAL || form == Form.CLUSTER || form == Form.SERVICES || form == Form.MORE_SERVICES;
   }
 
   /** The course of the row. */

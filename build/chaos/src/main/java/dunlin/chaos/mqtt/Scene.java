@@ -115,6 +115,12 @@ final class Scene implements AutoCloseable {
     journal.broker(Deed.STRUCK, 0, "");
   }
 
+  /** A change of the cluster. */
+  void struck(String what) {
+    log.info(what);
+    journal.broker(Deed.STRUCK, 0, what);
+  }
+
   /** A fault of one broker of a cluster. */
   void struck(MqttCluster.Node node) {
     String note = "%s, which leads %s".formatted(node.name(), node.leads());

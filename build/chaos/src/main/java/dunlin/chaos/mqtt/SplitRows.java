@@ -25,7 +25,7 @@ final class SplitRows {
    * @param slash stands for a slash in keys
    * @param cuts one for each round
    */
-  private record Kind(String name, char slash, List<String> cuts) {
+  record Kind(String name, char slash, List<String> cuts) {
     /** As ranges show their keys: length of the tenant, tenant, topic or filter. */
     String key(String cut) {
       return "%04x".formatted(TENANT.length()) + HexFormat.of().formatHex((TENANT + cut.replace('/', slash)).getBytes(StandardCharsets.UTF_8));
@@ -36,7 +36,7 @@ final class SplitRows {
   private static final Kind RETAINED = new Kind("retain", '\0', List.of("r/1/0", "r/0/1", "r/1/2", "r/0/2", "r/1/1", "r/0/0"));
 
   /** The filters of a message's subscribers are in several ranges, and those of groups in one of their own. */
-  private static final Kind ROUTES = new Kind("routes", '/', List.of("d/+", "s/#", "d/1", "w/#", "d/2", "r/#"));
+  static final Kind ROUTES = new Kind("routes", '/', List.of("d/+", "s/#", "d/1", "w/#", "d/2", "r/#"));
 
   static final List<Row> ALL =
       List.of(
@@ -85,12 +85,12 @@ final class SplitRows {
     }
   }
 
-  private static List<RangeRow> ranges(ClusterMXBean cluster, Kind kind) {
+  static List<RangeRow> ranges(ClusterMXBean cluster, Kind kind) {
     return cluster.getRanges().stream().filter(range -> range.kind().equals(kind.name)).toList();
   }
 
   /** The range that has a key: the last one that begins with it or before it. */
-  private static RangeRow of(ClusterMXBean cluster, Kind kind, String cut) {
+  static RangeRow of(ClusterMXBean cluster, Kind kind, String cut) {
     return ranges(cluster, kind).stream()
         .filter(range -> start(range).compareTo(kind.key(cut)) <= 0)
         .max(Comparator.comparing(SplitRows::start))
@@ -102,7 +102,7 @@ final class SplitRows {
     return first.equals("start") ? "" : first;
   }
 
-  private static void lead(Scene scene, ClusterMXBean cluster, Kind kind, String cut, Node next) throws InterruptedException {
+  static void lead(Scene scene, ClusterMXBean cluster, Kind kind, String cut, Node next) throws InterruptedException {
     String node = cluster.getNode();
     boolean moved =
         scene.await(
