@@ -237,7 +237,7 @@ public final class WiredTiers implements TierConnections {
   private synchronized Called routeCalls(RouteClient dist) {
     if (routeCalls == null) {
       var there = thread("dist-routes");
-      routeCalls = new Called(there, RouteCalls.receiver(there, CALLS, ((DistWorker) dist).range()));
+      routeCalls = new Called(there, RouteCalls.receiver(there, CALLS, ((DistWorker) dist).range(), (_, _) -> true));
     }
     return routeCalls;
   }

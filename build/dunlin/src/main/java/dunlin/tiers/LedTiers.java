@@ -142,7 +142,7 @@ final class LedTiers {
     var led = routes.lead(replica.id().toString(), rows, () -> clients.memoryElsewhere(range));
     var asking = timer.scheduleWithFixedDelay(clients::ask, 0, ASK_MILLIS, TimeUnit.MILLISECONDS);
     boolean first = range.equals(RangeId.firstOf(RouteReplica.KIND).uuid());
-    var serves = first ? serveLanes(replica, led, cluster, clients, matches) : serveMatches(replica, led);
+    var serves = first ? serveLanes(replica, led, cluster, clients, matches) : serveMatches(replica, led, cluster);
     return () -> {
       serves.close();
       asking.cancel(false);
@@ -151,13 +151,14 @@ final class LedTiers {
   }
 
   /** Serves another range than the first: its routes are changed, and matched for the leader of the first. */
-  private AutoCloseable serveMatches(Replica<?, ?> replica, RouteTier.Led led) {
+  private AutoCloseable serveMatches(Replica<?, ?> replica, RouteTier.Led led, Cluster cluster) {
     UUID range = replica.id().uuid();
     var accepted = new AcceptedLinks(links);
     var calls = accepted.thread(LinkNames.routes(range));
     var questions = accepted.thread(LinkNames.matches(range));
-    var changes = RouteCalls.receiver(calls, CALLS, led.range());
-    var matching = RouteCalls.receiver(questions, CALLS, led.range());
+    var rights = new RouteRights(cluster::map);
+    var changes = RouteCalls.receiver(calls, CALLS, led.range(), rights);
+    var matching = RouteCalls.receiver(questions, CALLS, led.range(), rights);
     routeCalls.addAll(List.of(changes, matching));
     var opening =
         new AfterBarrier(
@@ -201,7 +202,7 @@ final class LedTiers {
         .baseUnit("bytes")
         .register(meters);
     var calls = accepted.thread("routes");
-    var changes = RouteCalls.receiver(calls, CALLS, led.range());
+    var changes = RouteCalls.receiver(calls, CALLS, led.range(), new RouteRights(cluster::map));
     routeCalls.add(changes);
     var frontends = new FrontendDirectory(worker, clients, dialler, cluster, refused, opening, drops.deliveries());
     var comparing =

@@ -92,7 +92,7 @@ class RemoteRoutesModelTest {
     }
 
     private CallReceiver receiver() {
-      return RouteCalls.receiver(this::tierRuns, BOUNDS, tier);
+      return RouteCalls.receiver(this::tierRuns, BOUNDS, tier, (_, _) -> true);
     }
 
     private void tierRuns(Runnable task) {

@@ -33,7 +33,7 @@ class RemoteRoutesTest {
   private final List<Runnable> held = new ArrayList<>();
   private final MapRoutes tier = new MapRoutes(held::add);
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
-  private final CallReceiver receiver = RouteCalls.receiver(this::tierRuns, BOUNDS, tier);
+  private final CallReceiver receiver = RouteCalls.receiver(this::tierRuns, BOUNDS, tier, (_, shard) -> shard.equals(ROUTE.shard()) || shard.equals(ShardId.inbox(1)));
   private final CallPipes pipes = new CallPipes(new Random(1), receiver);
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
   private final RouteRouter routes =
@@ -128,6 +128,20 @@ class RemoteRoutesTest {
 
     assertThat(failureOf(added)).isExactlyInstanceOf(OutcomeUnknownException.class);
     assertThat(meters.get("dunlin.dist.links.lost").functionCounter().count()).isEqualTo(1);
+  }
+
+  @Test
+  void aNodeThatChangesRoutesOfOthersLosesItsLink() {
+    begin();
+    var added = routes.addRoute(MapRoutes.route("t", "a/+", ShardId.frontend("other"), 1, 2));
+    pipes.drain();
+    assertThat(failureOf(added)).isExactlyInstanceOf(OutcomeUnknownException.class);
+
+    var removed = routes.removeRoutesBefore(ShardId.inbox(2), 1);
+    pipes.drain();
+    assertThat(Failures.unwrapped(failureOf(removed))).isExactlyInstanceOf(OutcomeUnknownException.class);
+    assertThat(held).as("what was made").isEmpty();
+    assertThat(meters.get("dunlin.dist.links.lost").functionCounter().count()).isEqualTo(2);
   }
 
   @Test

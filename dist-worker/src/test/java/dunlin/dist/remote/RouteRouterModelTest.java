@@ -77,7 +77,7 @@ class RouteRouterModelTest {
 
     private CallReceiver receiver(UUID range) {
       return RouteCalls.receiver(
-          task -> Objects.requireNonNull(pipes.get(range)).tierTasks.add(task), BOUNDS, Objects.requireNonNull(ranges.leaders.get(range)));
+          task -> Objects.requireNonNull(pipes.get(range)).tierTasks.add(task), BOUNDS, Objects.requireNonNull(ranges.leaders.get(range)), (_, _) -> true);
     }
 
     private Route route() {

@@ -43,7 +43,7 @@ class RouteRouterTest {
 
   private CallLinks open(UUID range) {
     var leader = Objects.requireNonNull(ranges.leaders.get(range));
-    var pipe = new CallPipes(random, (link, opening) -> RouteCalls.receiver(task -> pipe(range).tierTasks.add(task), BOUNDS, leader).open(link, opening));
+    var pipe = new CallPipes(random, (link, opening) -> RouteCalls.receiver(task -> pipe(range).tierTasks.add(task), BOUNDS, leader, (_, _) -> true).open(link, opening));
     pipes.put(range, pipe);
     return new CallLinks(RouteCallCodec.PROTOCOL, "node", 1, pipe::network, pipe.callerTasks::add, pipe.callerTasks::add, BOUNDS);
   }

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,7 +40,7 @@ public final class CallReceiver implements LinkAcceptor.Factory {
      * Makes a call. On the links' thread; never blocks.
      *
      * @return the answer, now or later, on any thread
-     * @throws MalformedFrameException when it cannot be read; the link is ended
+     * @throws MalformedFrameException when it cannot be read, or may not be made; the link is ended
      */
     CompletableFuture<byte[]> answer(byte[] call) throws MalformedFrameException;
   }
@@ -50,7 +51,7 @@ public final class CallReceiver implements LinkAcceptor.Factory {
   private final CallProtocol protocol;
   private final Executor owner;
   private final CallBounds bounds;
-  private final Answerer answerer;
+  private final Function<String, Answerer> answerers;
   private final AtomicInteger unanswered = new AtomicInteger();
 
   /** The last link of each caller, by its name. */
@@ -61,10 +62,19 @@ public final class CallReceiver implements LinkAcceptor.Factory {
    * @param bounds no smaller than those of the callers
    */
   public CallReceiver(CallProtocol protocol, Executor owner, CallBounds bounds, Answerer answerer) {
+    this(protocol, owner, bounds, (Function<String, Answerer>) _ -> answerer);
+  }
+
+  /**
+   * The same with answers that depend on who calls.
+   *
+   * @param answerers gives what the node at the other side of a link calls, by its identity
+   */
+  public CallReceiver(CallProtocol protocol, Executor owner, CallBounds bounds, Function<String, Answerer> answerers) {
     this.protocol = protocol;
     this.owner = owner;
     this.bounds = bounds;
-    this.answerer = answerer;
+    this.answerers = answerers;
   }
 
   @Override
@@ -89,6 +99,7 @@ public final class CallReceiver implements LinkAcceptor.Factory {
   private final class Stream implements Link.Handler, Outbox.Sender<Answer> {
     private final Link link;
     private final CallOpening from;
+    private final Answerer answerer;
     private final CallLoad load = new CallLoad(bounds);
     private final Outbox<Answer> outbox = new Outbox<>(owner, this);
     private long calls;
@@ -96,6 +107,7 @@ public final class CallReceiver implements LinkAcceptor.Factory {
     Stream(Link link, CallOpening from) {
       this.link = link;
       this.from = from;
+      answerer = answerers.apply(link.caller());
       outbox.opens(link);
     }
 
@@ -105,8 +117,8 @@ public final class CallReceiver implements LinkAcceptor.Factory {
       try {
         while (in.hasMore() && !link.isLost()) take(in.bytes());
       } catch (MalformedFrameException e) {
-        LOG.error("Caller {} has sent a frame that cannot be read: {}", from.caller(), e.getMessage());
-        end("it has sent a frame that cannot be read");
+        LOG.error("Caller {} has sent a frame that cannot be read, or a call that it may not make: {}", from.caller(), e.getMessage());
+        end("it has sent a frame that cannot be read, or a call that it may not make");
       }
     }
 
