@@ -308,6 +308,16 @@ class JwtIT {
 
   // ------------------------------------------------------------------------------------------------------------------ when they have to leave
 
+  /** An end of a token in five to six seconds: a machine may stand still for some of them before the client is connected. */
+  private static Instant soon() {
+    return Instant.ofEpochSecond(Instant.now().getEpochSecond() + 6);
+  }
+
+  /** The broker counts the time to the end by a timer, which may be a little faster than the wall clock. */
+  private static void assertNotEarly(Instant end) {
+    assertThat(Instant.now()).isAfterOrEqualTo(end.minusMillis(100));
+  }
+
   @ParameterizedTest
   @ValueSource(ints = {4, 5})
   void theEndOfTheTokenIsTheEndOfTheConnection(int level) {
@@ -315,14 +325,14 @@ class JwtIT {
         RawClient watching = connected(broker, "watching", "w", "allow read wills/#");
         RawClient client = new RawClient(broker.port())) {
       watching.subscribe("wills/#", 1);
-      Instant end = Instant.ofEpochSecond(Instant.now().getEpochSecond() + 3);
+      Instant end = soon();
       String token = provider.token("u", LONG, more -> more.expirationTime(Date.from(end)).claim("acl", List.of("allow publish wills/c")));
       byte[] ofWill = level == 5 ? RawClient.noProperties() : new byte[0];
       client.connect(connect(level, 0xCE, 0, level == 5 ? RawClient.noProperties() : new byte[0], "c", ofWill, "wills/c", "gone", "name", token));
       client.ping();
       if (level == 5) client.expectDisconnect(0x87);
       else client.expectClosed();
-      assertThat(Duration.between(end, Instant.now())).isBetween(Duration.ZERO, Duration.ofSeconds(2));
+      assertNotEarly(end);
       assertThat(watching.take().topic()).as("the will is sent").isEqualTo("wills/c");
       assertThat(answer(broker, level, token)).isEqualTo(level == 5 ? 0x87 : 5);
     }
@@ -330,12 +340,13 @@ class JwtIT {
 
   @Test
   void aConnectionLastsLongerByTheClockSkew() {
-    try (TestBroker broker = broker("dunlin.auth.jwt.clock-skew", "2s");
+    Duration skew = Duration.ofSeconds(5);
+    try (TestBroker broker = broker("dunlin.auth.jwt.clock-skew", skew.toSeconds() + "s");
         RawClient client = new RawClient(broker.port())) {
       Instant end = Instant.ofEpochSecond(Instant.now().getEpochSecond() + 1);
       client.connect(connecting(5, "c", provider.token("u", LONG, more -> more.expirationTime(Date.from(end)))));
       client.expectDisconnect(0x87);
-      assertThat(Duration.between(end, Instant.now())).isBetween(Duration.ofSeconds(2), Duration.ofSeconds(4));
+      assertNotEarly(end.plus(skew));
     }
   }
 
@@ -351,7 +362,7 @@ class JwtIT {
   void aClientShowsItsNextTokenByAuth() {
     try (TestBroker broker = ruled();
         RawClient client = new RawClient(broker.port())) {
-      Instant end = Instant.ofEpochSecond(Instant.now().getEpochSecond() + 3);
+      Instant end = soon();
       client.connect(connect(5, true, 0, "c", withMethod(provider.token("u", LONG, more -> more.expirationTime(Date.from(end)).claim("acl", List.of("allow all a/#"))))));
       client.subscribe("a/b", 1);
       assertThat(client.publishAndWait("b", "")).isEqualTo(0x87);
@@ -421,15 +432,16 @@ class JwtIT {
 
   @Test
   void aSlowProviderDelaysNoClient() {
-    provider.answer(_ -> new CountDownLatch(1).await());
-    try (TestBroker broker = starting("dunlin.auth.jwt.jwks-timeout", "1s", "dunlin.auth.anonymous", "true")) {
-      Instant begun = Instant.now();
+    CountDownLatch silent = new CountDownLatch(1);
+    provider.answer(_ -> silent.await());
+    // A client that waited for the provider would not be answered in time.
+    try (TestBroker broker = starting("dunlin.auth.jwt.jwks-timeout", "1m", "dunlin.auth.anonymous", "true")) {
       for (int i = 0; i < 20; i++) {
         assertThat(answer(broker, 5, provider.token("alice", LONG))).isEqualTo(0x88);
         assertThat(answer(broker, connect(5, true, 0, "c", RawClient.noProperties()))).isZero();
       }
-      assertThat(Duration.between(begun, Instant.now())).isLessThan(Duration.ofSeconds(20));
       provider.recover();
+      silent.countDown();
       await().atMost(TestBroker.SOON).until(() -> answer(broker, 5, provider.token("alice", LONG)) == 0);
     }
   }
