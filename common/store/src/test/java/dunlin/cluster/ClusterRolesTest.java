@@ -39,7 +39,7 @@ class ClusterRolesTest {
 
       await().atMost(TestCluster.DEADLINE).until(() -> member.cluster().leader(TestCluster.LEDGER).isPresent());
       assertThat(member.cluster().leader(TestCluster.LEDGER)).contains(founder.id());
-      assertThat(member.cluster().leased()).isTrue();
+      await().atMost(TestCluster.DEADLINE).until(() -> member.cluster().leased());
       var row = Objects.requireNonNull(cluster.map().nodes().get(member.id()));
       assertThat(row.roles()).containsExactly("frontend");
       assertThat(row.ports()).containsOnlyKeys("service");

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dunlin.cluster.TestCluster.Node;
 import dunlin.placement.Operation.MoveReplica;
 import dunlin.placement.PlacementCommand.PlaceRange;
+import dunlin.store.StoreException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
@@ -63,7 +64,15 @@ class LateRangesTest {
     try (var cluster = without(2)) {
       var chosen = cluster.nodes.getFirst();
       var other = cluster.nodes.getLast();
-      chosen.cluster().propose("place", new PlaceRange(LateRanges.first(Ledger.KIND, chosen.id())));
+      var placing = new PlaceRange(LateRanges.first(Ledger.KIND, chosen.id()));
+      await("while the meta range may have no leader")
+          .atMost(TestCluster.DEADLINE)
+          .ignoreExceptionsInstanceOf(StoreException.class)
+          .until(
+              () -> {
+                if (!cluster.map().ranges().containsKey(TestCluster.LEDGER)) chosen.cluster().propose("place", placing);
+                return true;
+              });
       restart(other, KINDS);
       await().atMost(TestCluster.DEADLINE).until(() -> other.cluster().connected() && other.cluster().map().ranges().containsKey(TestCluster.LEDGER));
       assertThat(other.replicas).doesNotContainKey(TestCluster.LEDGER);

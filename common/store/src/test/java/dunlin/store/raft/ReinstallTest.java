@@ -135,34 +135,49 @@ class ReinstallTest {
   @Test
   void anOldLeaderWithAnUncommittedTailInstallsASnapshot() {
     try (var trio = start(ReinstallTest::patient)) {
-      for (int i = 0; i < 5; i++) trio.apply(new Append("before", "a"));
-      var old = trio.leader();
-      var others = trio.followers();
-      for (var other : others) await().atMost(Trio.DEADLINE).until(() -> other.rows().equals(old.rows()));
-      var closing = others.stream().map(other -> CompletableFuture.runAsync(other::close, Thread::startVirtualThread)).toList();
-      CompletableFuture.allOf(closing.toArray(CompletableFuture<?>[]::new)).join();
-      var tail = new ArrayList<CompletableFuture<String>>();
-      for (int i = 0; i < 8; i++) tail.add(Trio.propose(old, new Append("tail", "t")));
-      assertThat(old.range().status().leaderOrNull()).as("it has not noticed yet that it is alone").isEqualTo(old.id());
-      await().atMost(Trio.DEADLINE).until(() -> tail.stream().allMatch(CompletableFuture::isCompletedExceptionally));
-      old.close();
-
-      others.forEach(Trio.Node::restart);
+      var old = closedWithAnUncommittedTail(trio);
       cutLog(trio); // to within the old leader's uncommitted tail
       old.snapshotsHeld = new CountDownLatch(1);
       old.restart();
       await().atMost(Trio.DEADLINE).until(() -> old.snapshotsAsked.get() > 0);
+      long term = trio.leader().range().status().term();
       for (int i = 0; i < 5; i++) trio.apply(new Append("meanwhile", "c")); // the leader appends while the snapshot is missing
       old.snapshotsHeld.countDown();
 
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(old.rows()).isEqualTo(trio.leader().rows()));
       assertThat(old.rows()).noneMatch(row -> row.startsWith("tail="));
-      assertThat(old.snapshotsAsked).as("a snapshot that is ready is not fetched again").hasValue(1);
+      // The next leader would have it install a snapshot again.
+      if (trio.leader().range().status().term() == term) assertThat(old.snapshotsAsked).as("a snapshot that is ready is not fetched again").hasValue(1);
       assertThat(old.meters.get("dunlin.store.install.waiting").gauge().value()).isZero();
       assertThat(new RowsDirectory(rows(old)).ready()).doesNotExist();
       trio.letLead(old);
       assertThat(trio.apply(new Append("after", "!"))).isEqualTo("b".repeat(120) + "!");
     }
+  }
+
+  /**
+   * A leader that got commands while the others were closed, and is closed while they run again. A machine may be so busy that it notices that it is alone before
+   * it gets the commands; then another one is tried.
+   */
+  private static Trio.Node closedWithAnUncommittedTail(Trio trio) {
+    for (int tries = 0; tries < 20; tries++) {
+      for (int i = 0; i < 5; i++) trio.apply(new Append("before", "a"));
+      var old = trio.leader();
+      var others = trio.nodes.stream().filter(node -> node != old).toList();
+      for (var other : others) await().atMost(Trio.DEADLINE).until(() -> other.rows().equals(old.rows()));
+      var closing = others.stream().map(other -> CompletableFuture.runAsync(other::close, Thread::startVirtualThread)).toList();
+      CompletableFuture.allOf(closing.toArray(CompletableFuture<?>[]::new)).join();
+      var tail = new ArrayList<CompletableFuture<String>>();
+      for (int i = 0; i < 8; i++) tail.add(Trio.propose(old, new Append("tail", "t")));
+      boolean leads = old.id().equals(old.range().status().leaderOrNull());
+      await().atMost(Trio.DEADLINE).until(() -> tail.stream().allMatch(CompletableFuture::isCompletedExceptionally));
+      old.close();
+      others.forEach(Trio.Node::restart);
+      if (leads) return old;
+      trio.apply(new Append("before", "a")); // so that the others have a leader before it is back
+      old.restart();
+    }
+    throw new AssertionError("each leader has noticed that it was alone before it got commands");
   }
 
   /** It ends where its term has ended. If the leader's log began right there, Ratis could neither append nor install a snapshot. */
@@ -183,7 +198,7 @@ class ReinstallTest {
       cutLog(trio);
       old.restart();
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(old.rows()).isEqualTo(trio.leader().rows()));
-      assertThat(old.snapshotsAsked).hasValue(1);
+      assertThat(old.snapshotsAsked).hasPositiveValue();
     }
   }
 
