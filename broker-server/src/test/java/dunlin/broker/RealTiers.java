@@ -1,5 +1,7 @@
 package dunlin.broker;
 
+import static org.awaitility.Awaitility.await;
+
 import dunlin.broker.auth.Authentication;
 import dunlin.broker.connect.LoopConnections;
 import dunlin.broker.loop.FrontendSettings;
@@ -25,6 +27,7 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -43,6 +46,7 @@ public final class RealTiers implements AutoCloseable {
   public final Frontend frontend;
   private final DropEvents drops = new DropEvents("test");
   private final ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor();
+  private final Path data;
   private final RangeStore store;
   private final RetainServer retain;
   private final InboxServer inbox;
@@ -57,6 +61,7 @@ public final class RealTiers implements AutoCloseable {
    */
   RealTiers(Path dataDirectory, FrontendSettings settings, int queuedCommandsMax, int commandsPerEntry) {
     StoreSettings usual = StoreSettings.defaults();
+    data = dataDirectory;
     store =
         RangeStore.open(
             new StoreSettings(
@@ -97,7 +102,7 @@ public final class RealTiers implements AutoCloseable {
   /** Runs an action on an event loop. */
   public <T> T on(int loop, Callable<T> action) {
     try {
-      return frontend.loop(loop).executor().submit(action).get(20, TimeUnit.SECONDS);
+      return frontend.loop(loop).executor().submit(action).get(60, TimeUnit.SECONDS);
     } catch (Exception e) {
       throw new AssertionError(e);
     }
@@ -116,6 +121,8 @@ public final class RealTiers implements AutoCloseable {
     housekeeping.shutdownNow();
     drops.close();
     store.close();
+    // A store that is still stopping writes into its directory for a moment longer.
+    await().atMost(Duration.ofMinutes(2)).until(() -> !Files.exists(data.resolve("lock.owner")));
   }
 
   private record Routes(DistWorker dist) implements InboxRoutes {

@@ -211,6 +211,7 @@ class FormClusterIT {
       await().atMost(LONG).until(() -> answer(broker, "alice", "secret") == 0);
       assertThat(answer(broker, "alice", "wrong")).isEqualTo(0x86);
     }
+    Restarts.awaitReleased(data(0));
   }
 
   @Test

@@ -4,6 +4,7 @@ import dunlin.node.TierConnections;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.Frontend;
+import dunlin.harness.Restarts;
 import dunlin.runtime.HopLedger;
 import dunlin.store.StoreException;
 import dunlin.store.disk.StoredRows;
@@ -14,21 +15,26 @@ import java.util.Map;
 import javax.management.JMX;
 import javax.management.MalformedObjectNameException;
 import javax.management.ObjectName;
+import org.jspecify.annotations.Nullable;
 
-/** An embedded node for one test, on a free port; on close it checks that every lost message was counted. */
+/** An embedded node for one test, on a free port; on close it checks that every lost message was counted, and waits until its data directory is free. */
 public final class TestBroker implements AutoCloseable {
   public static final Duration SOON = Duration.ofMinutes(2);
 
   private final Dunlin node;
 
-  private TestBroker(Dunlin node) {
+  /** Null once it is released, or for one in memory. */
+  private @Nullable Path dataDirectory;
+
+  private TestBroker(Dunlin node, @Nullable Path dataDirectory) {
     this.node = node;
+    this.dataDirectory = dataDirectory;
   }
 
   public static TestBroker on(Path dataDirectory, Map<String, String> settings) {
     var builder = builder().dataDirectory(dataDirectory);
     settings.forEach(builder::set);
-    return new TestBroker(builder.build());
+    return new TestBroker(builder.build(), dataDirectory);
   }
 
   /** As the run wants it: with its connections, and with several ranges of sessions. */
@@ -54,7 +60,7 @@ public final class TestBroker implements AutoCloseable {
   public static TestBroker over(TierConnections connections, Path dataDirectory, Map<String, String> settings) {
     var builder = builder().dataDirectory(dataDirectory).tierConnections(connections);
     settings.forEach(builder::set);
-    return new TestBroker(builder.build());
+    return new TestBroker(builder.build(), dataDirectory);
   }
 
   public static TestBroker on(Path dataDirectory) {
@@ -62,7 +68,7 @@ public final class TestBroker implements AutoCloseable {
   }
 
   public static TestBroker inMemory() {
-    return new TestBroker(builder().inMemory().build());
+    return new TestBroker(builder().inMemory().build(), null);
   }
 
   /** Waits: on a busy machine a node releases its directory only after close() has returned. */
@@ -133,6 +139,8 @@ public final class TestBroker implements AutoCloseable {
       awaitBalance();
     } finally {
       node.close();
+      if (dataDirectory != null) Restarts.awaitReleased(dataDirectory);
+      dataDirectory = null;
     }
   }
 }

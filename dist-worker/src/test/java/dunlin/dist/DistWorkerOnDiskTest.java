@@ -1,6 +1,7 @@
 package dunlin.dist;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dunlin.dist.route.Route;
 import dunlin.model.Publication;
@@ -14,6 +15,7 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.LaneCredit;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -76,6 +78,8 @@ class DistWorkerOnDiskTest {
       assertThat(size).isGreaterThan(100);
       assertThat(before.getFirst()).isNotEmpty();
     }
+    // A store that is still stopping keeps its directory for a moment longer.
+    await().atMost(DEADLINE).until(() -> !Files.exists(directory.resolve("lock.owner")));
 
     try (var store = RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry())) {
       var registry = new SimpleMeterRegistry();

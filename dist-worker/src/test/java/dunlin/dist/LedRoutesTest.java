@@ -33,6 +33,7 @@ import java.io.IOException;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -79,6 +80,7 @@ class LedRoutesTest {
   private final class Node implements AutoCloseable {
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     final RouteTier tier = new RouteTier(DistSettings.defaults(Runtime.getRuntime().maxMemory()), meters);
+    final Path data;
     final RangeStore store;
     final RangeKind<?, ?, ?> kind = RouteReplica.kind(this::opened);
     final List<String> delivered = new CopyOnWriteArrayList<>();
@@ -91,7 +93,8 @@ class LedRoutesTest {
       var quick =
           new ClusterSettings(
               usual.port(), usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(2), 50, usual.installBytesPerSecond(), usual.installDeadline());
-      store = RangeStore.open(StoreSettings.defaults().with(quick), directory.resolve("node-" + number), meters);
+      data = directory.resolve("node-" + number);
+      store = RangeStore.open(StoreSettings.defaults().with(quick), data, meters);
     }
 
     private void opened(Replica<?, ?> made, RouteReplica routes) {
@@ -125,6 +128,8 @@ class LedRoutesTest {
     public void close() {
       if (serving != null) serving.close();
       store.close();
+      // A store that is still stopping writes into its directory for a moment longer.
+      await().atMost(LONG).until(() -> !Files.exists(data.resolve("lock.owner")));
     }
   }
 

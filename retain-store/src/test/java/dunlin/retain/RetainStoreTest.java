@@ -11,6 +11,7 @@ import dunlin.store.raft.RangeStore;
 import dunlin.store.settings.StoreSettings;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -40,7 +41,7 @@ class RetainStoreTest {
     scheduler.shutdownNow();
   }
 
-  private record Node(RangeStore store, RetainServer server, MeterRegistry meters) implements AutoCloseable {
+  private record Node(RangeStore store, RetainServer server, MeterRegistry meters, Path data) implements AutoCloseable {
     ReasonCode set(Publication message) throws Exception {
       var answer = new CompletableFuture<ReasonCode>();
       server.set(message, answer::complete);
@@ -64,6 +65,8 @@ class RetainStoreTest {
     public void close() {
       server.close();
       store.close();
+      // A store that is still stopping keeps its directory for a moment longer.
+      await().atMost(Duration.ofMinutes(2)).until(() -> !Files.exists(data.resolve("lock.owner")));
     }
   }
 
@@ -82,7 +85,7 @@ class RetainStoreTest {
             : new RetainServer(store::range, cuts, settings, meters, clock, scheduler);
     store.start(Duration.ofMinutes(2));
     server.start();
-    return new Node(store, server, meters);
+    return new Node(store, server, meters, directory);
   }
 
   @Test

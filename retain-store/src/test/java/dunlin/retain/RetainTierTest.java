@@ -19,6 +19,7 @@ import dunlin.store.WrongEpochException;
 import dunlin.store.raft.RangeStore;
 import dunlin.store.settings.StoreSettings;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -73,6 +74,7 @@ class RetainTierTest {
   void close() {
     led.close();
     store.close();
+    await().atMost(LONG).until(() -> !Files.exists(directory.resolve("lock.owner"))); // it may stop for a moment longer, and writes into its directory
     scheduler.shutdownNow();
   }
 

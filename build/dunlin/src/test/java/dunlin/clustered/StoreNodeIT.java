@@ -8,6 +8,7 @@ import dunlin.Dunlin;
 import dunlin.cluster.ClusterMXBean;
 import dunlin.harness.Certificates;
 import dunlin.harness.FreePort;
+import dunlin.harness.Restarts;
 import dunlin.store.StoreException;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -24,6 +25,7 @@ import java.util.concurrent.TimeUnit;
 import javax.management.JMException;
 import javax.management.JMX;
 import javax.management.ObjectName;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -34,6 +36,11 @@ class StoreNodeIT {
   @TempDir Path directory;
   private final int oneService = FreePort.any();
   private final int twoService = FreePort.any();
+
+  @AfterEach
+  void awaitReleased() {
+    for (String node : List.of("one", "two", "stranger")) Restarts.awaitReleased(directory.resolve(node));
+  }
 
   /** One of two nodes that found a cluster together. */
   private Dunlin.Builder node(String name, int service, Certificates authority) throws IOException {

@@ -278,9 +278,15 @@ public final class BrokerProcess implements AutoCloseable {
     return process.exitValue();
   }
 
+  /** SIGKILL, unless it has ended. Returns when the process is gone, so that its data directory may be deleted. */
   @Override
   public void close() {
     process.destroyForcibly();
+    try {
+      if (!process.waitFor(1, TimeUnit.MINUTES)) throw new AssertionError("does not end; " + this);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   @Override

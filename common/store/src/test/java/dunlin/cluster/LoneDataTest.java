@@ -49,6 +49,11 @@ class LoneDataTest {
         row.join();
       }
     }
+    awaitReleased(data);
+  }
+
+  private static void awaitReleased(Path data) {
+    await("the data directory is unlocked").atMost(TestCluster.DEADLINE).until(() -> TestCluster.isReleased(data));
   }
 
   private static Completion<String> completing(CompletableFuture<String> row) {
@@ -70,7 +75,7 @@ class LoneDataTest {
   }
 
   private static UUID toFounder(Node node) {
-    await("the data directory is unlocked").atMost(TestCluster.DEADLINE).until(node::released);
+    awaitReleased(node.data);
     return LoneData.toFounder(node.data, KINDS);
   }
 
@@ -139,12 +144,14 @@ class LoneDataTest {
     Path data = directory.resolve("data");
     assertThatThrownBy(() -> LoneData.toFounder(data, KINDS)).isInstanceOf(StoreException.class).hasMessageContaining("there is no directory");
     RangeStore.open(StoreSettings.defaults(), data, new SimpleMeterRegistry()).close();
+    awaitReleased(data);
     assertThatThrownBy(() -> LoneData.toFounder(data, KINDS)).isInstanceOf(StoreException.class).hasMessageContaining("has no data yet");
     appendAlone(data, "1");
     assertThatThrownBy(() -> LoneData.toFounder(data, Set.of("other"))).isInstanceOf(StoreException.class).hasMessageContaining("does not begin with");
     try (var _ = RangeStore.open(StoreSettings.defaults(), data, new SimpleMeterRegistry())) {
       assertThatThrownBy(() -> LoneData.toFounder(data, KINDS)).isInstanceOf(StoreException.class).hasMessageContaining("in use");
     }
+    awaitReleased(data);
     assertThat(data.resolve("cluster")).doesNotExist();
     appendAlone(data, "2");
   }

@@ -1,6 +1,7 @@
 package dunlin.inbox.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections;
@@ -36,6 +37,7 @@ import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -99,7 +101,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   /** A node with several ranges. */
   InboxNode(@Nullable Path data, int ranges, InboxSettings settings) throws Exception {
     this.ranges = ranges;
-    Awaitility.setDefaultTimeout(Duration.ofSeconds(6)); // only ends a test that hangs; it must not fail on a busy machine
+    Awaitility.setDefaultTimeout(PATIENCE); // only ends a test that hangs; it must not fail on a busy machine
     this.data = data;
     server = open(over(ranges, settings));
     attach(server.start());
@@ -191,6 +193,8 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   public void close() {
     server.close();
     if (store != null) store.close();
+    // A store that is still stopping keeps its directory for a moment longer.
+    if (data != null) await().atMost(PATIENCE).until(() -> !Files.exists(data.resolve("lock.owner")));
     faults.ranges.forEach(LocalRange::close);
   }
 
