@@ -18,6 +18,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ClusterFaultsTest {
   private static final Duration SOON = Duration.ofMinutes(2);
 
+  /** The expiry of sessions in seconds, which is longer than all that a test waits for. */
+  private static final long LASTING = 3_600;
+
   @AfterEach
   void restore(DunlinCluster cluster) {
     cluster.heal();
@@ -54,8 +57,8 @@ class ClusterFaultsTest {
   @Test
   void aNodeThatIsCutOffDisconnectsItsClientsAndTheOthersGoOn(DunlinCluster cluster, BrokerEvents events) throws Exception {
     try (var cutOff = new PahoSession(cluster.uri(0), "cut-off", 0);
-        var subscriber = new PahoSession(cluster.uri(1), "subscriber", 60);
-        var publisher = new PahoSession(cluster.uri(2), "publisher", 60)) {
+        var subscriber = new PahoSession(cluster.uri(1), "subscriber", LASTING);
+        var publisher = new PahoSession(cluster.uri(2), "publisher", LASTING)) {
       subscriber.subscribe("t");
       publish(publisher, "t", "before");
       receive(subscriber, "before");
@@ -71,8 +74,8 @@ class ClusterFaultsTest {
 
     cluster.heal();
     cluster.awaitReady(SOON);
-    try (var subscriber = new PahoSession(cluster.uri(0), "subscriber", 60);
-        var publisher = new PahoSession(cluster.uri(1), "publisher", 60)) {
+    try (var subscriber = new PahoSession(cluster.uri(0), "subscriber", LASTING);
+        var publisher = new PahoSession(cluster.uri(1), "publisher", LASTING)) {
       assertThat(subscriber.sessionPresent()).isTrue();
       publish(publisher, "t", "after");
       receive(subscriber, "after");
@@ -81,23 +84,23 @@ class ClusterFaultsTest {
 
   @Test
   void acknowledgedMessagesSurviveAKill(DunlinCluster cluster) throws Exception {
-    try (var killed = new PahoSession(cluster.uri(1), "killed", 60)) {
+    try (var killed = new PahoSession(cluster.uri(1), "killed", LASTING)) {
       killed.subscribe("kept");
       cluster.kill(1);
       assertThat(killed.disconnection()).isEmpty();
     }
     assertThat(cluster.isRunning(1)).isFalse();
-    try (var publisher = new PahoSession(cluster.uri(2), "publisher", 60)) {
+    try (var publisher = new PahoSession(cluster.uri(2), "publisher", LASTING)) {
       publish(publisher, "kept", "while it was away");
     }
-    try (var moved = new PahoSession(cluster.uri(0), "killed", 60)) {
+    try (var moved = new PahoSession(cluster.uri(0), "killed", LASTING)) {
       receive(moved, "while it was away");
     }
 
     cluster.start(1);
     cluster.awaitReady(SOON);
-    try (var back = new PahoSession(cluster.uri(1), "killed", 60);
-        var publisher = new PahoSession(cluster.uri(0), "publisher", 60)) {
+    try (var back = new PahoSession(cluster.uri(1), "killed", LASTING);
+        var publisher = new PahoSession(cluster.uri(0), "publisher", LASTING)) {
       assertThat(back.sessionPresent()).isTrue();
       publish(publisher, "kept", "when it is back");
       receive(back, "when it is back");
@@ -108,7 +111,7 @@ class ClusterFaultsTest {
   @ParameterizedTest
   @CsvSource({"0, 1", "1, 2", "2, 0"})
   void twoNodesThatAreCutOffFromEachOtherServeDurableSubscribersOverTheThird(int one, int other, DunlinCluster cluster) throws Exception {
-    try (var subscriber = new PahoSession(cluster.uri(one), "between", 60);
+    try (var subscriber = new PahoSession(cluster.uri(one), "between", LASTING);
         var publisher = new PahoSession(cluster.uri(other), "publisher-between", 0)) {
       subscriber.subscribe("between");
 
@@ -128,8 +131,8 @@ class ClusterFaultsTest {
   @Test
   void delaysWhatNodesSendToEachOther(DunlinCluster cluster) throws Exception {
     var later = Duration.ofMillis(100);
-    try (var subscriber = new PahoSession(cluster.uri(0), "delayed", 60);
-        var publisher = new PahoSession(cluster.uri(1), "publisher", 60)) {
+    try (var subscriber = new PahoSession(cluster.uri(0), "delayed", LASTING);
+        var publisher = new PahoSession(cluster.uri(1), "publisher", LASTING)) {
       subscriber.subscribe("delayed");
       for (int i = 0; i < cluster.size(); i++) cluster.delay(i, later);
       long start = System.nanoTime();

@@ -38,7 +38,7 @@ import org.junit.platform.testkit.engine.EngineTestKit;
 
 /** Runs classes as JUnit does, also those that fail. */
 class DunlinExtensionTest {
-  private static final Duration SOON = Duration.ofSeconds(30);
+  private static final Duration SOON = Duration.ofMinutes(2);
 
   /** What the classes below have seen; each test clears it. */
   private static final List<Object> SEEN = new CopyOnWriteArrayList<>();
@@ -162,7 +162,7 @@ class DunlinExtensionTest {
       var retained = new CopyOnWriteArrayList<Message>();
       var _ = broker.subscribe("kept", retained::add);
       client.publish("kept", new byte[1], 1, true);
-      broker.publish(Message.of("kept", new byte[2], 1)).get(30, TimeUnit.SECONDS);
+      broker.publish(Message.of("kept", new byte[2], 1)).get(60, TimeUnit.SECONDS);
       await().atMost(SOON).until(() -> retained.size() >= 2);
       assertThat(retained).as("nothing of another method").hasSize(2);
     }

@@ -19,7 +19,7 @@ import org.eclipse.paho.mqttv5.common.packet.MqttProperties;
 
 /** A client of Paho that resumes its session, and notes what it receives. */
 final class PahoSession implements AutoCloseable, MqttCallback {
-  private static final int SECONDS = 30;
+  private static final int SECONDS = 60;
 
   /** The reason code in CONNACK of a broker that cannot serve the client now. */
   private static final int UNAVAILABLE = 0x88;
