@@ -24,6 +24,7 @@ import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -68,7 +69,18 @@ class AnswersTest {
 
   static LongStream seeds() {
     Long seed = Long.getLong("dunlin.test.seed");
-    return seed == null ? LongStream.range(0, 8) : LongStream.of(seed);
+    return seed == null ? LongStream.range(0, 3) : LongStream.of(seed);
+  }
+
+  static LongStream moreSeeds() {
+    return LongStream.range(3, 8);
+  }
+
+  @ParameterizedTest(name = "seed {0}")
+  @Tag("thorough")
+  @MethodSource("moreSeeds")
+  void everyAcknowledgementIsAnsweredExactlyOnceWithMoreSeeds(long seed, @TempDir Path data) {
+    everyAcknowledgementIsAnsweredExactlyOnce(seed, data);
   }
 
   @ParameterizedTest(name = "seed {0}")

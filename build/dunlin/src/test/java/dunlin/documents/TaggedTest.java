@@ -32,10 +32,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param file relative to the root of the repository
  * @param name the class, and the method if the tag is on one
- * @param runs whether the build runs it as a test
+ * @param runs whether each build runs it as a test, and not only one with the profile thorough
  */
 record TaggedTest(String tag, Path file, String name, boolean runs) {
   private static final Set<String> TESTS = Set.of("Test", "ParameterizedTest", "RepeatedTest", "TestFactory", "TestTemplate");
+  private static final String THOROUGH = "thorough";
   private static final Path SOURCES = Path.of("src", "test", "java");
   private static final int MODULE_DEPTH = 2;
 
@@ -75,6 +76,9 @@ record TaggedTest(String tag, Path file, String name, boolean runs) {
     private final List<TaggedTest> found;
     private final Deque<String> classes = new ArrayDeque<>();
 
+    /** The class among {@link #classes} that only the profile runs, with all that is in it. */
+    private @Nullable ClassTree thorough;
+
     Finder(Path file, List<TaggedTest> found) {
       this.file = file;
       this.found = found;
@@ -83,8 +87,10 @@ record TaggedTest(String tag, Path file, String name, boolean runs) {
     @Override
     public @Nullable Void visitClass(ClassTree type, @Nullable Void none) {
       classes.addLast(type.getSimpleName().toString());
+      if (thorough == null && isThorough(type.getModifiers())) thorough = type;
       note(type.getModifiers(), String.join(".", classes), true);
       super.visitClass(type, null);
+      if (type.equals(thorough)) thorough = null;
       classes.removeLast();
       return null;
     }
@@ -99,10 +105,14 @@ record TaggedTest(String tag, Path file, String name, boolean runs) {
     private void note(ModifiersTree modifiers, String name, boolean test) {
       String outermost = classes.getFirst();
       boolean disabled = modifiers.getAnnotations().stream().anyMatch(each -> nameOf(each).startsWith("Disabled"));
-      boolean runs = test && !disabled && (outermost.endsWith("Test") || outermost.endsWith("IT"));
+      boolean runs = test && !disabled && thorough == null && !isThorough(modifiers) && (outermost.endsWith("Test") || outermost.endsWith("IT"));
       for (AnnotationTree annotation : modifiers.getAnnotations()) {
         if (nameOf(annotation).equals("Tag")) found.add(new TaggedTest(valueOf(annotation), file, name, runs));
       }
+    }
+
+    private static boolean isThorough(ModifiersTree modifiers) {
+      return modifiers.getAnnotations().stream().anyMatch(each -> nameOf(each).equals("Tag") && valueOf(each).equals(THOROUGH));
     }
 
     private static String nameOf(AnnotationTree annotation) {

@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -20,7 +21,14 @@ class ModelsTest {
   @TempDir Path directory;
 
   @ParameterizedTest
-  @CsvSource({"Split, Split", "Fencing, Fencing", "Exchanges, Exchanges", "Exchanges, ExchangesLate"})
+  @Tag("thorough")
+  @CsvSource({"Fencing, Fencing", "Exchanges, Exchanges", "Exchanges, ExchangesLate"})
+  void everyModelHoldsInEveryState(String model, String config) throws Exception {
+    theModelHoldsInEveryState(model, config);
+  }
+
+  @ParameterizedTest
+  @CsvSource("Split, Split")
   void theModelHoldsInEveryState(String model, String config) throws Exception {
     assertThat(check(model, config(config)))
         .contains("Model checking completed. No error has been found.")
@@ -28,8 +36,8 @@ class ModelsTest {
   }
 
   @ParameterizedTest
+  @Tag("thorough")
   @CsvSource({
-    "Split, Split, ChecksEpoch, OwnEpochOnly",
     "Split, Split, KeepsChild, ReplicasAgree",
     "Fencing, Fencing, ChecksEpoch, NothingWrong",
     "Fencing, Fencing, ChecksIncarnation, NothingWrong",
@@ -39,6 +47,12 @@ class ModelsTest {
     "Exchanges, ExchangesLate, ChecksEpoch, AtMostOnce",
     "Exchanges, ExchangesLate, ChecksForgets, AtMostOnce"
   })
+  void everyRuleThatIsLeftOutIsFound(String model, String configured, String rule, String invariant) throws Exception {
+    aRuleThatIsLeftOutIsFound(model, configured, rule, invariant);
+  }
+
+  @ParameterizedTest
+  @CsvSource("Split, Split, ChecksEpoch, OwnEpochOnly")
   void aRuleThatIsLeftOutIsFound(String model, String configured, String rule, String invariant) throws Exception {
     String config = config(configured);
     String mutant = config.replace(rule + " = TRUE", rule + " = FALSE");
@@ -72,7 +86,7 @@ class ModelsTest {
             .redirectOutput(said.toFile())
             .start();
     try {
-      assertThat(process.waitFor(120, TimeUnit.SECONDS)).as("TLC has ended").isTrue();
+      assertThat(process.waitFor(10, TimeUnit.MINUTES)).as("TLC has ended").isTrue();
     } finally {
       process.destroyForcibly();
     }

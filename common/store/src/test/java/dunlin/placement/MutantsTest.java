@@ -19,6 +19,7 @@ import java.util.UUID;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The simulation finds mistakes: each rule, broken in a plausible way, is found within these seeds. */
@@ -68,6 +69,7 @@ class MutantsTest {
   }
 
   @Test
+  @Tag("thorough")
   void aChildThatIsMadeAgainIsFound() {
     found(
         "is lost|have different rows|was applied twice|is applied in epoch",
@@ -110,6 +112,7 @@ class MutantsTest {
   }
 
   @Test
+  @Tag("thorough")
   void aMoveThatRemovesBeforeTheNewReplicaHasItsRowsIsFound() {
     found(
         "goes from \\d voters with rows to",
@@ -130,6 +133,7 @@ class MutantsTest {
   }
 
   @Test
+  @Tag("thorough")
   void aReplicaThatPassesForTheOneThatWasLostIsFound() {
     found(
         "takes a replica that has lost its vote",
