@@ -20,7 +20,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -69,9 +71,13 @@ class ClusterRefusalIT {
 
   private void refused(Path data, String[] settings, String... saying) {
     try (var joining = BrokerProcess.launch(data, settings)) {
-      assertThat(joining.awaitExit(LONG)).as("exit code; %s", joining).isEqualTo(1);
-      assertThat(joining.err()).as("standard error").singleElement().asString().startsWith("dunlin: ").contains(saying);
+      refused(joining, saying);
     }
+  }
+
+  private static void refused(BrokerProcess joining, String... saying) {
+    assertThat(joining.awaitExit(LONG)).as("exit code; %s", joining).isEqualTo(1);
+    assertThat(joining.err()).as("standard error").singleElement().asString().startsWith("dunlin: ").contains(saying);
   }
 
   /** The member has logged this, and still serves. */
@@ -141,12 +147,13 @@ class ClusterRefusalIT {
   void seedsThatAreNoNodes() throws IOException {
     var http = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     http.start();
+    Map<Integer, BrokerProcess> joining = new HashMap<>();
     try (var silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       for (int port : new int[] {http.getAddress().getPort(), silent.getLocalPort(), member.port()})
-        refused(
-            directory.resolve("second-" + port), settings(FreePort.any(), authority, port, GIVES_UP), "no cluster in time",
-            "seed 127.0.0.1:" + port + " does not answer as a node does");
+        joining.put(port, BrokerProcess.launch(directory.resolve("second-" + port), settings(FreePort.any(), authority, port, GIVES_UP)));
+      joining.forEach((port, process) -> refused(process, "no cluster in time", "seed 127.0.0.1:" + port + " does not answer as a node does"));
     } finally {
+      joining.values().forEach(BrokerProcess::close);
       http.stop(0);
     }
     goesOn();

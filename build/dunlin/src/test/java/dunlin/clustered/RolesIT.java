@@ -120,6 +120,7 @@ class RolesIT {
         while (received.size() < published.size()) received.add(subscriber.receive());
         assertThat(received).containsExactlyInAnyOrderElementsOf(published);
         assertThat(received.stream().filter(text -> text.contains("."))).containsExactlyElementsOf(published.stream().filter(text -> text.contains(".")).toList());
+        if (lost == STORES + 2) continue; // the last one
         processes.set(lost, launch(lost));
         processes.get(lost).awaitStarted(LONG).awaitReplicas(ROLES.size());
       }

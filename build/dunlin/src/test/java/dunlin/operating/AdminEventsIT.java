@@ -7,6 +7,7 @@ import com.google.gson.JsonObject;
 import dunlin.TestBroker;
 import dunlin.admin.AdminTokens;
 import dunlin.admin.api.Role;
+import dunlin.admin.events.MessageEvents;
 import dunlin.harness.ApiCalls;
 import dunlin.harness.ApiCalls.Answer;
 import dunlin.harness.ApiEvents;
@@ -102,6 +103,8 @@ class AdminEventsIT {
         client.subscribe("a", 1);
         client.publishAndWait("a", "payload");
         JsonObject busy = events.until(event -> event.get("publishesIn").getAsDouble() > 0);
+        // What is received at the end of an interval is sent in the next one.
+        if (busy.get("publishesOut").getAsDouble() == 0) busy.addProperty("publishesOut", events.next().get("publishesOut").getAsDouble());
         assertThat(busy.get("publishesOut").getAsDouble()).isPositive();
         assertThat(busy.get("bytesIn").getAsDouble()).isGreaterThan(busy.get("publishesIn").getAsDouble());
         JsonObject measured = events.until(event -> count(event, "acknowledge") == 1 && count(event, "delivery") == 1);
@@ -283,13 +286,15 @@ class AdminEventsIT {
       String payload = "x".repeat(4_096);
       await("the stream of the reader that stands still is ended")
           .atMost(TestBroker.SOON)
+          .pollInterval(Duration.ofMillis(250)) // as often as a stream takes what there is
           .until(
               () -> {
-                for (int i = 0; i < 10; i++) client.publish("load", 0, 0, payload);
+                for (int i = 0; i < MessageEvents.MESSAGES_MAX; i++) client.publish("load", 0, 0, payload);
                 client.publishAndWait("load", payload);
-                assertThat(events.next().has("status")).isTrue();
+                while (events.left() > 0) assertThat(events.next().has("status")).isTrue();
                 return openStreams() == 1;
               });
+      for (int i = 0; i < 2; i++) assertThat(events.next().has("status")).isTrue();
     }
   }
 
