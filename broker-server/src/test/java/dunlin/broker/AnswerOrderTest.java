@@ -61,7 +61,7 @@ class AnswerOrderTest {
       frontend.open(new Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(null), true));
       frontend.listen();
       try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {
-        socket.setSoTimeout(10_000);
+        socket.setSoTimeout(60_000);
         var in = new DataInputStream(socket.getInputStream());
         // CONNECT of MQTT 3.1.1, clean session 0, client identifier "c".
         socket.getOutputStream().write(HexFormat.of().parseHex("100d00044d5154540400000000" + "0163"));
@@ -95,7 +95,7 @@ class AnswerOrderTest {
       frontend.open(new Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(frontend.connections()), true));
       frontend.listen();
       try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {
-        socket.setSoTimeout(10_000);
+        socket.setSoTimeout(60_000);
         var in = new DataInputStream(socket.getInputStream());
         socket.getOutputStream().write(HexFormat.of().parseHex("100d00044d5154540400000000" + "0163"));
         assertThat(in.readUnsignedByte() >> 4).as("CONNACK").isEqualTo(2);

@@ -17,7 +17,7 @@ class ConnectionEventsTest {
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
 
   private static String next(BlockingQueue<ConnectionEvent> told) throws InterruptedException {
-    return switch (told.poll(10, TimeUnit.SECONDS)) {
+    return switch (told.poll(60, TimeUnit.SECONDS)) {
       case null -> "nothing";
       case ConnectionEvent.Disconnected event -> event.reason();
       case ConnectionEvent.Missed event -> "missed " + event.count();

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 public final class ConnectionFuzz {
   private static final int CONNECTIONS = 3;
   private static final int STEPS_MAX = 96;
-  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(8);
+  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(25);
   private static final String[] TOPICS = {"a", "a/b", "$x/a", "b", "/", ""};
   private static final String[] FILTERS = {
     "a", "a/+", "#", "+/b", "$share/g/a", "$share/g/#", "$oshare/h/+", "$x/#", "b", "a/#/b", "$share//a", "+"

@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 
 /** A client without a socket on one event loop, which uses MQTT 5 in hexadecimal text. */
 public final class LoopClient {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
 
   private final Loop loop;
   private final EmbeddedChannel channel;
@@ -133,7 +133,7 @@ public final class LoopClient {
 
   private static <T> T on(Loop loop, Callable<T> action) {
     try {
-      return loop.isCurrent() ? action.call() : loop.executor().submit(action).get(30, TimeUnit.SECONDS);
+      return loop.isCurrent() ? action.call() : loop.executor().submit(action).get(60, TimeUnit.SECONDS);
     } catch (Exception e) {
       throw new AssertionError(e);
     }

@@ -201,7 +201,7 @@ public final class OpenFrontend implements AutoCloseable {
   /** Runs an action on an event loop. */
   public <T> T on(int loop, Callable<T> action) {
     try {
-      return loop(loop).executor().submit(action).get(10, TimeUnit.SECONDS);
+      return loop(loop).executor().submit(action).get(60, TimeUnit.SECONDS);
     } catch (Exception e) {
       throw new AssertionError(e);
     }

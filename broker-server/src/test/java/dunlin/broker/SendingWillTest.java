@@ -42,7 +42,7 @@ final class SendingWillTest {
   }
 
   private static Outcome outcome(CompletableFuture<Outcome> attempt) throws Exception {
-    return attempt.get(10, TimeUnit.SECONDS);
+    return attempt.get(60, TimeUnit.SECONDS);
   }
 
   @Test

@@ -261,13 +261,13 @@ class AuthenticationTest {
             return "first";
           },
           order, over);
-      assertThat(begun.await(20, TimeUnit.SECONDS)).isTrue();
+      assertThat(begun.await(60, TimeUnit.SECONDS)).isTrue();
 
       for (int i = 0; i < 10; i++) ask(authentication, loop, much, () -> "much", order, over);
       ask(authentication, loop, little, () -> "little", order, over); // there is room for ten
       go.countDown();
 
-      assertThat(over.await(20, TimeUnit.SECONDS)).isTrue();
+      assertThat(over.await(60, TimeUnit.SECONDS)).isTrue();
       assertThat(order).hasSize(12).startsWith("OVERLOADED", "first", "much", "little").endsWith("much");
     } finally {
       frontend.close();

@@ -105,7 +105,7 @@ final class ConnectedClientsTest {
 
     operator.interrupt();
 
-    assertThatThrownBy(() -> waiting.get(20, TimeUnit.SECONDS)).hasRootCauseInstanceOf(IllegalStateException.class).hasMessageContaining("interrupted");
+    assertThatThrownBy(() -> waiting.get(60, TimeUnit.SECONDS)).hasRootCauseInstanceOf(IllegalStateException.class).hasMessageContaining("interrupted");
     busy.countDown();
     assertThat(names(clients.list("default", "", "", "", 1))).containsExactly("c");
   }

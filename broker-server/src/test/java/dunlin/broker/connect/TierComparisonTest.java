@@ -37,7 +37,7 @@ class TierComparisonTest {
   }
 
   private List<Long> missing(Owner... owners) throws Exception {
-    return broker.frontend().connections(0).missing(List.of(owners)).get(30, TimeUnit.SECONDS);
+    return broker.frontend().connections(0).missing(List.of(owners)).get(60, TimeUnit.SECONDS);
   }
 
   private void compares(Owner... there) throws Exception {
@@ -69,7 +69,7 @@ class TierComparisonTest {
 
     var second = broker.frontend().connections(1);
     second.comparing();
-    assertThat(second.missing(List.of(owner(1))).get(30, TimeUnit.SECONDS)).isEmpty();
+    assertThat(second.missing(List.of(owner(1))).get(60, TimeUnit.SECONDS)).isEmpty();
     second.compared();
 
     other.hears("e0..89.*");

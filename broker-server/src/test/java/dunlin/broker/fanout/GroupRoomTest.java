@@ -46,7 +46,7 @@ class GroupRoomTest {
     assertThat(creditOut()).isEqualTo(4);
     await().atMost(SOON).until(() -> oldestWaitSeconds() > 0.2);
 
-    for (Answer answer : answers) assertThat(answer.reason.get(20, TimeUnit.SECONDS)).isEqualTo(TierAnswers.NO_MEMBER);
+    for (Answer answer : answers) assertThat(answer.reason.get(60, TimeUnit.SECONDS)).isEqualTo(TierAnswers.NO_MEMBER);
     await().atMost(SOON).until(() -> creditOut() == 0);
     assertThat(waiting()).isZero();
     assertThat(open.frontend().copies().dropped()).isEqualTo(4);
@@ -61,7 +61,7 @@ class GroupRoomTest {
     Answer large = publish(filter, "publisher", 0, MOST_OF_A_QUEUE);
     Answer small = publish(filter, "publisher", 0, 100);
 
-    assertThat(small.reason.get(20, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(small.reason.get(60, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
     assertThat(large.reason.isDone()).isFalse();
   }
 
@@ -74,8 +74,8 @@ class GroupRoomTest {
     Answer inFlight = publish(filter, "publisher", 0, 200_000);
     Answer queued = publish(filter, "publisher", 0, 200_000);
 
-    assertThat(inFlight.reason.get(20, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
-    assertThat(queued.reason.get(20, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(inFlight.reason.get(60, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(queued.reason.get(60, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
   }
 
   /** A member whose client has one unacknowledged message, with a nearly full queue behind it. */

@@ -53,7 +53,7 @@ class LoopBatchTest {
           return true;
         });
 
-    for (Answer answer : answers) assertThat(answer.reason.get(10, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
+    for (Answer answer : answers) assertThat(answer.reason.get(60, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
     await().until(() -> open.on(0, () -> open.loop(0).window().messages()) == 0);
     // One is in flight, the queue took its bound, and the rest is counted.
     var copies = open.frontend().copies();
@@ -118,7 +118,7 @@ class LoopBatchTest {
           return true;
         });
 
-    assertThat(answer.reason.get(10, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(answer.reason.get(60, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
     await().until(() -> open.on(0, () -> open.loop(0).window().messages()) == 0);
   }
 }

@@ -57,11 +57,11 @@ class OrderedGroupTest {
     assertThat(unanswered(stuck)).isEqualTo(3);
 
     for (int i = 0; i < ROOM; i++) {
-      assertThat(publish(publisherOf(other), 0, i).reason.get(20, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
+      assertThat(publish(publisherOf(other), 0, i).reason.get(60, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
     }
     assertThat(unanswered(stuck)).isEqualTo(3);
     for (Answer answer : stuck.subList(ROOM, stuck.size())) {
-      assertThat(answer.reason.get(20, TimeUnit.SECONDS)).isEqualTo(TierAnswers.NO_MEMBER);
+      assertThat(answer.reason.get(60, TimeUnit.SECONDS)).isEqualTo(TierAnswers.NO_MEMBER);
     }
   }
 
@@ -76,7 +76,7 @@ class OrderedGroupTest {
     answers.add(publish("publisher", loop, 2, 65_530));
     answers.add(publish("publisher", loop, 3));
     assertThat(unanswered(answers)).isEqualTo(2);
-    assertThat(publish("bystander", loop, 0).reason.get(20, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(publish("bystander", loop, 0).reason.get(60, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
 
     await()
         .atMost(SOON)

@@ -73,7 +73,7 @@ class WideFanoutTest {
   }
 
   private void awaitAnswer(Answer answer) throws Exception {
-    assertThat(answer.reason.get(10, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(answer.reason.get(60, TimeUnit.SECONDS)).isEqualTo(ReasonCode.SUCCESS);
   }
 
   @Test
@@ -130,7 +130,7 @@ class WideFanoutTest {
           return true;
         });
 
-    assertThat(seen.get(10, TimeUnit.SECONDS)).isEqualTo(OpenFrontend.WIDE);
+    assertThat(seen.get(60, TimeUnit.SECONDS)).isEqualTo(OpenFrontend.WIDE);
     awaitAnswer(answer);
     assertThat(open.on(0, () -> count(subscribers))).isEqualTo(SUBSCRIBERS);
   }

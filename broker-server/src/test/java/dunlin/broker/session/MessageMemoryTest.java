@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 
 /** The messages that all sessions of a frontend hold together. */
 class MessageMemoryTest {
-  private static final Duration SOON = Duration.ofSeconds(20);
+  private static final Duration SOON = Duration.ofMinutes(2);
   private static final int LIMIT = 64 * 1_024;
 
   /** The bytes that the loop keeps in reserve. */

@@ -230,7 +230,7 @@ class RetainedReaderTest {
   }
 
   private Append append(int index) {
-    await().atMost(Duration.ofSeconds(30)).until(() -> open.sessions.appends.size() > index);
+    await().atMost(Duration.ofMinutes(2)).until(() -> open.sessions.appends.size() > index);
     return open.sessions.appends.get(index);
   }
 

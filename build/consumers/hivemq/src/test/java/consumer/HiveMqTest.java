@@ -24,13 +24,13 @@ class HiveMqTest {
       client.connect();
       try (var published = client.publishes(MqttGlobalPublishFilter.ALL)) {
         client.subscribeWith().topicFilter("to/client").qos(MqttQos.EXACTLY_ONCE).send();
-        assertTrue(node.publish(Message.of("to/client", PAYLOAD, 2)).get(10, TimeUnit.SECONDS));
-        assertArrayEquals(PAYLOAD, published.receive(10, TimeUnit.SECONDS).orElseThrow().getPayloadAsBytes());
+        assertTrue(node.publish(Message.of("to/client", PAYLOAD, 2)).get(60, TimeUnit.SECONDS));
+        assertArrayEquals(PAYLOAD, published.receive(60, TimeUnit.SECONDS).orElseThrow().getPayloadAsBytes());
 
         var came = new LinkedBlockingQueue<Message>();
         var _ = node.subscribe("to/+", came::add);
         client.publishWith().topic("to/node").qos(MqttQos.AT_LEAST_ONCE).payload(PAYLOAD).send();
-        assertEquals("to/node", came.poll(10, TimeUnit.SECONDS).topic());
+        assertEquals("to/node", came.poll(60, TimeUnit.SECONDS).topic());
       }
       client.disconnect();
     }

@@ -36,14 +36,14 @@ class ApplicationTest {
     try (var published = device.publishes(MqttGlobalPublishFilter.ALL)) {
       device.subscribeWith().topicFilter("devices/lamp").qos(MqttQos.AT_LEAST_ONCE).send();
       assertEquals("true", post("lamp", "off"));
-      var got = published.receive(10, TimeUnit.SECONDS).orElseThrow();
+      var got = published.receive(60, TimeUnit.SECONDS).orElseThrow();
       assertArrayEquals("off".getBytes(StandardCharsets.UTF_8), got.getPayloadAsBytes());
     }
 
     var states = new LinkedBlockingQueue<Message>();
     try (var _ = broker.subscribe("states/+", states::add)) {
       device.publishWith().topic("states/lamp").qos(MqttQos.AT_LEAST_ONCE).send();
-      assertEquals("states/lamp", states.poll(10, TimeUnit.SECONDS).topic());
+      assertEquals("states/lamp", states.poll(60, TimeUnit.SECONDS).topic());
     }
     device.disconnect();
   }

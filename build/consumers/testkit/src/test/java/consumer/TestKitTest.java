@@ -25,11 +25,11 @@ class TestKitTest {
     var came = new LinkedBlockingQueue<Message>();
     var subscription = broker.subscribe("to/+", came::add);
     client.publish("to/broker", PAYLOAD, 1, false);
-    assertArrayEquals(PAYLOAD, came.poll(10, TimeUnit.SECONDS).payload());
+    assertArrayEquals(PAYLOAD, came.poll(60, TimeUnit.SECONDS).payload());
     subscription.close();
 
     client.disconnect();
-    events.await(event -> event.toString().contains("Disconnected"), Duration.ofSeconds(10));
+    events.await(event -> event.toString().contains("Disconnected"), Duration.ofMinutes(1));
     assertTrue(events.connections().size() >= 2);
     assertEquals(List.of(), events.lines(), "lines of logs, without Logback");
   }

@@ -53,7 +53,7 @@ class AttackIT {
           socket.getOutputStream().write(RawClient.bytes(0x10, length, 0));
         }
         for (int i = 0; i < CONNECTIONS; i += 2) {
-          sockets.get(i).setSoTimeout(20_000);
+          sockets.get(i).setSoTimeout(60_000);
           assertThat(sockets.get(i).getInputStream().read()).as("connection %d is closed", i).isNegative();
         }
         alive(broker);
@@ -77,7 +77,7 @@ class AttackIT {
       try (TestBroker broker =
               TestBroker.on(data, Map.of("dunlin.mqtt.connect-packet-max", limit, "dunlin.store.fsync", "false"));
           Socket socket = new Socket(InetAddress.getLoopbackAddress(), broker.port())) {
-        socket.setSoTimeout(20_000);
+        socket.setSoTimeout(60_000);
         int sent = 0;
         try {
           for (; sent < connect.length; sent += 1_400) {

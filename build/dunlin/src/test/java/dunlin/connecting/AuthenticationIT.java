@@ -330,7 +330,7 @@ class AuthenticationIT {
       // It did not read a password.
     }
     String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertThat(process.waitFor(20, TimeUnit.SECONDS)).isTrue();
+    assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
     return process.exitValue() + " " + said;
   }
 
@@ -355,7 +355,7 @@ class AuthenticationIT {
     "BAD_USER_NAME_OR_PASSWORD,0x86,4", "NOT_AUTHORIZED,0x87,5", "BANNED,0x8A,5", "throw,0x80,3", "fail,0x80,3", "hang,0x88,3",
   })
   void everyRefusalHasItsCodeInEachVersion(String user, String code, int returnCode) {
-    try (Dunlin node = node(AuthenticationIT::asNamed, Map.of("dunlin.auth.timeout", "500ms"))) {
+    try (Dunlin node = node(AuthenticationIT::asNamed, Map.of("dunlin.auth.timeout", user.equals("hang") ? "500ms" : "1m"))) {
       assertThat(answer(node.tcpPort(), 5, "c", user, "")).isEqualTo(Integer.decode(code));
       assertThat(answer(node.tcpPort(), 4, "c", user, "")).isEqualTo(returnCode);
       assertThat(answer(node.tcpPort(), 3, "c", user, "")).isEqualTo(returnCode);
@@ -370,7 +370,7 @@ class AuthenticationIT {
                 new Decision.Accepted(
                     Identity.of("u"),
                     new Claims(
-                        Optional.of(Instant.now().plusSeconds(2)),
+                        Optional.of(Instant.now().plusSeconds(6)),
                         Map.of("site", "north"),
                         List.of(AccessRule.of(true, Set.of(AccessAction.PUBLISH), "sites/%{token.site}")))));
     try (Dunlin node = node(claiming, Map.of());
@@ -419,7 +419,7 @@ class AuthenticationIT {
         RawClient queued = new RawClient(node.tcpPort())) {
       connected.connect(connect(5, true, 0, "connected", RawClient.noProperties()));
       slow.send(connect(5, 0x82, 0, RawClient.noProperties(), "slow", "slow"));
-      assertThat(entered.await(20, TimeUnit.SECONDS)).isTrue();
+      assertThat(entered.await(60, TimeUnit.SECONDS)).isTrue();
       queued.send(connect(5, 0x82, 0, RawClient.noProperties(), "queued", "quick"));
       connected.ping();
       // The only place in the queue is used, on the same loop, before these come.

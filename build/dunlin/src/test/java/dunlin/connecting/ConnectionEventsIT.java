@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
 
 /** Connections in the log: each one if an operator wants it, and always those refused before MQTT. */
 class ConnectionEventsIT {
-  private static final Duration LIMIT = Duration.ofSeconds(20);
+  private static final Duration LIMIT = Duration.ofMinutes(2);
   private static final Pattern UNTOLD = Pattern.compile("untold=(\\d+)");
 
   private final Logger connections = (Logger) LoggerFactory.getLogger("dunlin.connections");

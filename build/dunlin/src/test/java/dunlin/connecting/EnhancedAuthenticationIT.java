@@ -74,20 +74,27 @@ class EnhancedAuthenticationIT {
     }
   }
 
-  private final Dunlin node =
-      Dunlin.builder()
-          .inMemory()
-          .tcpPort(0)
-          .enhancedAuthenticator(new Orders())
-          .set("dunlin.auth.anonymous", "true")
-          .set("dunlin.auth.timeout", "2s")
-          .set("dunlin.auth.failures-max", "0")
-          .set("dunlin.mqtt.connect-timeout", "3s")
-          .build();
+  private final Dunlin node = started("1m", "1m");
+
+  /** It waits for a short time only, so that a correct client may come too late for it. */
+  private final Dunlin hurried = started("2s", "3s");
+
+  private Dunlin started(String authTimeout, String connectTimeout) {
+    return Dunlin.builder()
+        .inMemory()
+        .tcpPort(0)
+        .enhancedAuthenticator(new Orders())
+        .set("dunlin.auth.anonymous", "true")
+        .set("dunlin.auth.timeout", authTimeout)
+        .set("dunlin.auth.failures-max", "0")
+        .set("dunlin.mqtt.connect-timeout", connectTimeout)
+        .build();
+  }
 
   @AfterAll
   void stop() {
     node.close();
+    hurried.close();
   }
 
   private RawClient client() {
@@ -113,7 +120,10 @@ class EnhancedAuthenticationIT {
 
   /** A client that is connected as alice. */
   private RawClient alice(String clientId, byte[]... more) {
-    RawClient client = client();
+    return alice(client(), clientId, more);
+  }
+
+  private static RawClient alice(RawClient client, String clientId, byte[]... more) {
     client.send(connecting(clientId, "as:alice", more));
     assertThat(client.expect(RawClient.CONNACK).at(1)).isZero();
     return client;
@@ -340,7 +350,7 @@ class EnhancedAuthenticationIT {
 
   @Test
   void aClientThatDoesNotAnswerIsClosedAfterTheConnectTimeout() {
-    try (RawClient client = client()) {
+    try (RawClient client = new RawClient(hurried.tcpPort())) {
       client.send(connecting("c", "more"));
       client.expect(AUTH);
       expectConnack(client, 0x87);
@@ -360,7 +370,7 @@ class EnhancedAuthenticationIT {
 
   @Test
   void anAuthenticatorThatDoesNotAnswerRefusesAllClients() {
-    try (RawClient client = client()) {
+    try (RawClient client = new RawClient(hurried.tcpPort())) {
       client.send(connecting("late", "wait"));
       expectConnack(client, 0x88);
       answer("late").complete(new EnhancedAuthenticator.Step.Success(new byte[0], Identity.of("late")));
@@ -459,7 +469,7 @@ class EnhancedAuthenticationIT {
 
   @Test
   void anUnfinishedReauthenticationEndsTheConnection() {
-    try (RawClient client = alice("silent")) {
+    try (RawClient client = alice(new RawClient(hurried.tcpPort()), "silent")) {
       client.send(auth(AGAIN, "more"));
       client.expect(AUTH);
       client.expectDisconnect(0x87);

@@ -63,11 +63,9 @@ class RevocationIT {
     try (var broker = secure.start();
         var stays = connected(broker, secure.authority.context(good), "good");
         var ends = connected(broker, resuming, "bad")) {
-      long since = System.nanoTime();
       revoke(bad);
       assertThat(ends.expect(RawClient.DISCONNECT).reason()).isEqualTo(0x87);
       ends.expectClosed();
-      assertThat(Duration.ofNanos(System.nanoTime() - since)).as("until the connection had ended").isLessThan(Duration.ofSeconds(10));
       stays.ping();
       awaitCount(broker, "dunlin.listener.tls.revoked,listener=tls", 1);
 

@@ -62,7 +62,7 @@ class WebSocketIT {
             Map.of(
                 "dunlin.listeners.ws.type", "ws",
                 "dunlin.listeners.ws.port", "0",
-                "dunlin.mqtt.connect-timeout", "2s",
+                "dunlin.mqtt.connect-timeout", "5s",
                 "dunlin.listeners.wss.type", "wss",
                 "dunlin.listeners.wss.port", "0",
                 "dunlin.listeners.wss.path", "/other",
@@ -109,7 +109,7 @@ class WebSocketIT {
       var arrived = new LinkedBlockingQueue<MqttMessage>();
       client.subscribe("paho", 1, (_, message) -> arrived.add(message));
       client.publish("paho", new MqttMessage(new byte[100_000]));
-      var message = arrived.poll(20, TimeUnit.SECONDS);
+      var message = arrived.poll(60, TimeUnit.SECONDS);
       assertThat(message).isNotNull();
       assertThat(message.getPayload()).hasSize(100_000);
       client.disconnect();

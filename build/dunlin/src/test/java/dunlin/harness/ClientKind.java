@@ -252,17 +252,17 @@ public enum ClientKind {
 
     @Override
     public void subscribe(String filter, int qos) throws Exception {
-      client.subscribeWith().topicFilter(filter).qos(qos(qos)).send().get(20, TimeUnit.SECONDS);
+      client.subscribeWith().topicFilter(filter).qos(qos(qos)).send().get(60, TimeUnit.SECONDS);
     }
 
     @Override
     public void publish(String topic, String payload, int qos) throws Exception {
-      client.publishWith().topic(topic).payload(utf8(payload)).qos(qos(qos)).send().get(20, TimeUnit.SECONDS);
+      client.publishWith().topic(topic).payload(utf8(payload)).qos(qos(qos)).send().get(60, TimeUnit.SECONDS);
     }
 
     @Override
     public void disconnect() throws Exception {
-      client.disconnect().get(20, TimeUnit.SECONDS);
+      client.disconnect().get(60, TimeUnit.SECONDS);
     }
 
     @Override

@@ -36,7 +36,7 @@ public final class RawWebSocket implements AutoCloseable {
   public RawWebSocket(int port) {
     try {
       socket = new Socket(InetAddress.getLoopbackAddress(), port);
-      socket.setSoTimeout(20_000);
+      socket.setSoTimeout(60_000);
       socket.setTcpNoDelay(true);
       in = new DataInputStream(socket.getInputStream());
     } catch (IOException e) {

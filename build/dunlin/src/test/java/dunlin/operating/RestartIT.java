@@ -7,6 +7,7 @@ import com.hivemq.client.mqtt.MqttClient;
 import com.hivemq.client.mqtt.MqttGlobalPublishFilter;
 import com.hivemq.client.mqtt.datatypes.MqttQos;
 import com.hivemq.client.mqtt.mqtt5.Mqtt5AsyncClient;
+import dunlin.harness.FreePort;
 import dunlin.harness.RawClient.Connect;
 import dunlin.harness.RawClient.Packet;
 import dunlin.harness.BrokerProcess;
@@ -132,13 +133,13 @@ class RestartIT {
     long seed = System.nanoTime();
     System.out.println("RestartIT seed " + seed);
     Random random = new Random(seed);
-    BrokerProcess broker = BrokerProcess.start(directory);
-    String port = "dunlin.listeners.tcp.port=" + broker.port();
+    String port = "dunlin.listeners.tcp.port=" + FreePort.any(); // no outgoing connection takes it while the broker is away
+    BrokerProcess broker = BrokerProcess.start(directory, port);
     Queue<String> once = new ConcurrentLinkedQueue<>();
     Queue<String> exactly = new ConcurrentLinkedQueue<>();
     ConcurrentLinkedQueue<String> acknowledged = new ConcurrentLinkedQueue<>();
     Mqtt5AsyncClient subscriber = hiveMq(broker.port(), "subscriber 1", once);
-    subscriber.subscribeWith().topicFilter("one").qos(MqttQos.AT_LEAST_ONCE).send().get(20, TimeUnit.SECONDS);
+    subscriber.subscribeWith().topicFilter("one").qos(MqttQos.AT_LEAST_ONCE).send().get(60, TimeUnit.SECONDS);
     RawClient.connected(broker.port(), Connect.of("offline")).disconnectAfter(each -> each.subscribe("one", 1));
     RawClient.connected(broker.port(), Connect.of("offline 2")).disconnectAfter(each -> each.subscribe("two", 1));
     try (var exactlySubscriber = new PahoThatComesBack(broker.port(), "subscriber 2", exactly);
@@ -165,8 +166,8 @@ class RestartIT {
       await("all have come").atMost(SOON).until(() -> new LinkedHashSet<>(once).size() == sent.get());
       exactlyPublisher.awaitDelivered();
       await("all have come once").atMost(SOON).until(() -> new HashSet<>(exactly).containsAll(exactlyPublisher.sent));
-      publisher.disconnect().get(20, TimeUnit.SECONDS);
-      subscriber.disconnect().get(20, TimeUnit.SECONDS);
+      publisher.disconnect().get(60, TimeUnit.SECONDS);
+      subscriber.disconnect().get(60, TimeUnit.SECONDS);
       System.out.printf("RestartIT: %d messages of QoS 1, %d of QoS 2%n", sent.get(), exactly.size());
 
       List<String> all = numbers(1, sent.get());
@@ -247,7 +248,7 @@ class RestartIT {
             .buildAsync();
     client.publishes(
         MqttGlobalPublishFilter.ALL, message -> arrived.add(new String(message.getPayloadAsBytes(), StandardCharsets.UTF_8)));
-    client.connectWith().cleanStart(false).sessionExpiryInterval(3_600).send().get(20, TimeUnit.SECONDS);
+    client.connectWith().cleanStart(false).sessionExpiryInterval(3_600).send().get(60, TimeUnit.SECONDS);
     return client;
   }
 
@@ -279,11 +280,11 @@ class RestartIT {
       options.setAutomaticReconnect(true);
       options.setMaxReconnectDelay(1_000);
       options.setMaxInflight(IN_FLIGHT);
-      client.connect(options).waitForCompletion(20_000);
+      client.connect(options).waitForCompletion(60_000);
     }
 
     void subscribe(String filter) throws MqttException {
-      client.subscribe(filter, 2).waitForCompletion(20_000);
+      client.subscribe(filter, 2).waitForCompletion(60_000);
     }
 
     /** Publishes with QoS 2 whenever there is a connection with room. */
@@ -335,7 +336,7 @@ class RestartIT {
         Thread.ofPlatform().daemon().start(() -> publish(publisher, stop, new AtomicInteger(), acknowledged));
         await().atMost(SOON).until(() -> acknowledged.size() > 500);
         broker.terminate();
-        assertThat(broker.awaitExit(Duration.ofSeconds(5))).isIn(0, 143);
+        assertThat(broker.awaitExit(Duration.ofSeconds(60))).isIn(0, 143);
         stop.set(true);
         assertThat(broker.err()).isEmpty();
         assertThat(broker.out()).noneMatch(line -> line.startsWith("\tat "));

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** The shipped broker when it cannot start: it soon prints one sentence, and changes nothing. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class StartFailureIT {
-  private static final Duration LIMIT = Duration.ofSeconds(20);
+  private static final Duration LIMIT = Duration.ofMinutes(2);
 
   @TempDir Path directory;
   private final Path stopped;

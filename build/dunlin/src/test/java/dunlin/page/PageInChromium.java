@@ -49,7 +49,7 @@ abstract class PageInChromium {
   }
 
   static void await(String what, Callable<Boolean> condition) {
-    Awaitility.await(what).atMost(Duration.ofSeconds(30)).until(condition);
+    Awaitility.await(what).atMost(Duration.ofMinutes(2)).until(condition);
   }
 
   static String js(String expression) throws Exception {

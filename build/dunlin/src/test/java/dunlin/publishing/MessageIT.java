@@ -287,10 +287,10 @@ class MessageIT {
     try (RawClient subscriber = client(5, true, clientId);
         RawClient publisher = connected(broker, id())) {
       subscriber.subscribe(clientId, 2);
-      publisher.send(PUBLISH | 4, clientId, u16(9), properties(bytes(MESSAGE_EXPIRY, u32(1))), new byte[] {'x'});
+      publisher.send(PUBLISH | 4, clientId, u16(9), properties(bytes(MESSAGE_EXPIRY, u32(3))), new byte[] {'x'});
       publisher.expect(PUBREC);
       sent = subscriber.message();
-      await().pollDelay(Duration.ofMillis(1_200)).until(() -> true);
+      await().pollDelay(Duration.ofMillis(3_200)).until(() -> true);
 
       publisher.send(PUBREL, u16(9));
       assertThat(publisher.expect(PUBCOMP).reason()).isZero();

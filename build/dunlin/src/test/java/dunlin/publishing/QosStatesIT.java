@@ -106,7 +106,7 @@ class QosStatesIT {
     try (var publisher = RawClient.connected(broker, name())) {
       try (var subscriber = RawClient.connected(broker.port(), connect)) {
         subscriber.subscribe(topic, 2);
-        byte[] expiry = RawClient.properties(RawClient.bytes(RawClient.MESSAGE_EXPIRY, RawClient.u32(1)));
+        byte[] expiry = RawClient.properties(RawClient.bytes(RawClient.MESSAGE_EXPIRY, RawClient.u32(3)));
         publisher.send(RawClient.PUBLISH | 4, topic, RawClient.u16(1), expiry, new byte[] {'x'});
         publisher.expect(RawClient.PUBREC);
         first = subscriber.message();
@@ -114,7 +114,7 @@ class QosStatesIT {
           subscriber.pubrec(first.packetId());
           subscriber.expect(RawClient.PUBREL);
         }
-        await().pollDelay(Duration.ofMillis(1_200)).until(() -> true);
+        await().pollDelay(Duration.ofMillis(3_200)).until(() -> true);
         assertThat(subscriber.untilPong()).isEmpty();
       }
       publisher.pubrel(1); // the message has expired, and PUBREL is answered all the same

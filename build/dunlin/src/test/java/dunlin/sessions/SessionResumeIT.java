@@ -184,7 +184,8 @@ class SessionResumeIT {
           .atMost(TestBroker.SOON)
           .until(() -> publisher.publishAndWait(connect.clientId(), "x") == NO_MATCHING_SUBSCRIBERS);
     }
-    assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThan(Duration.ofSeconds(1));
+    // Sessions end by the wall clock, which may be a little faster.
+    assertThat(Duration.ofNanos(System.nanoTime() - begun)).isGreaterThan(Duration.ofMillis(950));
     try (var client = RawClient.connected(broker.port(), connect)) {
       assertThat(client.sessionPresent()).isFalse();
       assertThat(client.untilPong()).isEmpty();

@@ -352,7 +352,7 @@ class SharedGroupIT {
     }
   }
 
-  /** While no member can take it, a message waits, and with it its acknowledgement. */
+  /** While no member can take it, a message waits, and with it its acknowledgement; but not for long. */
   @Test
   void aMessageThatNoMemberTakesIsRefusedInTheEnd(@TempDir Path data) {
     try (TestBroker small =
@@ -362,6 +362,17 @@ class SharedGroupIT {
       full.subscribe("$share/g/t", 1);
       for (int i = 0; i < 11; i++) assertThat(publisher.reason("t", 1, Integer.toString(i)).join()).isZero();
       assertThat(publisher.reason("t", 1, "too much").join()).isEqualTo(0x97);
+    }
+  }
+
+  @Test
+  void aMessageWaitsUntilAMemberTakesIt(@TempDir Path data) {
+    try (TestBroker small =
+            TestBroker.on(data, Map.of("dunlin.session.queue-messages-max", "10", "dunlin.shared.wait", "60s"));
+        RawClient full = RawClient.connected(small, "full", RawClient.receiveMaximum(1));
+        Hive publisher = Hive.connected(small, false)) {
+      full.subscribe("$share/g/t", 1);
+      for (int i = 0; i < 11; i++) assertThat(publisher.reason("t", 1, Integer.toString(i)).join()).isZero();
 
       CompletableFuture<Integer> waits = publisher.reason("t", 1, "waits");
       for (int i = 0; i < 11; i++) assertThat(full.take().text()).isEqualTo(Integer.toString(i));

@@ -1,6 +1,7 @@
 package dunlin.subscribing;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dunlin.harness.RawClient.Packet;
 import dunlin.TestBroker;
@@ -78,11 +79,7 @@ final class SubscriptionMemoryIT {
         unsubscribe(greedy, "greedy/1/#");
         unsubscribe(greedy, "greedy/2/#");
       }
-      for (int i = 0; ; i++) {
-        other.ping();
-        if (subscribe(other, "room/again").reason() == 1) break;
-        assertThat(i).as("looks until the other's end is seen").isLessThan(10_000);
-      }
+      await("the other's end is seen").atMost(TestBroker.SOON).until(() -> subscribe(other, "room/again").reason() == 1);
     }
   }
 
@@ -140,9 +137,8 @@ final class SubscriptionMemoryIT {
         RawClient client = RawClient.connected(broker, "client")) {
       assertThat(subscribe(client, "b").reason()).isEqualTo(REFUSED);
       durable(broker, "one", true).close();
-      for (int i = 0; fill(client, "new", setting) < granted - 2; i++) { // its routes are removed a while after its end
-        assertThat(i).as("looks until they are").isLessThan(10_000);
-      }
+      int before = granted;
+      await("its routes are removed, a while after its end").atMost(TestBroker.SOON).until(() -> fill(client, "new", setting) >= before - 2);
     }
   }
 
@@ -161,8 +157,7 @@ final class SubscriptionMemoryIT {
           assertThat(subscribe(each, "$share/g3/b").reason()).isEqualTo(1);
         }
         unsubscribe(client, "$share/g2/a");
-        for (int i = 0; subscribe(one, "$share/g4/a").reason() != 1; i++)
-          assertThat(i).as("looks until the route that UNSUBACK does not wait for is removed").isLessThan(10_000);
+        await("the route that UNSUBACK does not wait for is removed").atMost(TestBroker.SOON).until(() -> subscribe(one, "$share/g4/a").reason() == 1);
       }
       assertNotSubscribed(broker, "one", "$share/g3/a");
     }

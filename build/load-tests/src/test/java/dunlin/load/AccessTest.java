@@ -61,11 +61,11 @@ class AccessTest {
             broker: {host: "127.0.0.1", port: "${port}", %s}
             pools:
               all: {clients: 2, version: 5, %s, subscribe: {filter: "%s/#", qos: 1}, publish: {topic: "%s/%%i", qos: 1, rate: 50/s, size: 20}}
-            acknowledge-timeout: 1s
+            acknowledge-timeout: 30s
             phases:
               - connect: all
               - publish: {pool: all, messages: 20}
-              - drain: 1s
+              - drain: 30s
             expect: {lost: 0, received: ">= 40", connected: ">= 2"}
             """
                 .formatted(access, pool, listener, listener));

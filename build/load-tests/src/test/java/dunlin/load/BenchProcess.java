@@ -58,7 +58,7 @@ public final class BenchProcess implements AutoCloseable {
   }
 
   public int status() throws InterruptedException {
-    if (!process.waitFor(30, TimeUnit.SECONDS)) throw new AssertionError("the process does not end");
+    if (!process.waitFor(120, TimeUnit.SECONDS)) throw new AssertionError("the process does not end");
     return process.exitValue();
   }
 

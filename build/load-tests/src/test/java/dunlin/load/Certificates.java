@@ -22,7 +22,7 @@ public record Certificates(Path certificate, Path key) {
                 "-ext", "BC=ca:true", "-storetype", "PKCS12", "-keystore", store.toString(), "-storepass", new String(PASSWORD))
             .redirectErrorStream(true)
             .start();
-    assertThat(tool.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    assertThat(tool.waitFor(120, TimeUnit.SECONDS)).isTrue();
     KeyStore keys = KeyStore.getInstance("PKCS12");
     try (InputStream in = Files.newInputStream(store)) {
       keys.load(in, PASSWORD);

@@ -21,7 +21,7 @@ class CommandsTest {
   void pubAndSubOfTwoProcessesFindLoss() throws Exception {
     try (var broker = new FaultyBroker()) {
       broker.fault = n -> n == 10 || n == 11 ? FaultyBroker.Fault.DROP : FaultyBroker.Fault.NONE;
-      var sub = CompletableFuture.supplyAsync(() -> Bench.run("sub", "-p", port(broker), "-c", "1", "-t", "bench/#", "-q", "1", "--duration", "3s", "--expect", "lost=0"));
+      var sub = CompletableFuture.supplyAsync(() -> Bench.run("sub", "-p", port(broker), "-c", "1", "-t", "bench/#", "-q", "1", "--duration", "8s", "--expect", "lost=0"));
       Patience.until(() -> broker.hasSubscribers());
 
       Bench pub = Bench.run("pub", "-h", "127.0.0.1", "-p", port(broker), "-c", "2", "-i", "1", "-t", "bench/%i", "-q", "1", "-s", "64", "-I", "10", "-L", "100");
@@ -29,7 +29,7 @@ class CommandsTest {
       assertThat(pub.status()).isZero();
       assertThat(pub.out()).contains("acknowledge, QoS 1", "published");
       assertThat(broker.published.get()).isEqualTo(100);
-      Bench received = sub.get(30, TimeUnit.SECONDS);
+      Bench received = sub.get(120, TimeUnit.SECONDS);
       assertThat(received.status()).isEqualTo(1);
       assertThat(received.out()).containsPattern("received +0 +98 +0").containsPattern("lost +0 +2 +0").contains("NOT MET  lost: 0 (was 2)");
     }
@@ -67,7 +67,7 @@ class CommandsTest {
             phases:
               - connect: all
               - publish: {pool: all, messages: 30}
-              - drain: 1s
+              - drain: 30s
             expect: {lost: 0, received: ">= 30"}
             """);
     try (var broker = new FaultyBroker()) {

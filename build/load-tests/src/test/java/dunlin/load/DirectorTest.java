@@ -55,7 +55,7 @@ class DirectorTest {
 
       second.kill();
 
-      Bench outcome = director.get(60, TimeUnit.SECONDS);
+      Bench outcome = director.get(120, TimeUnit.SECONDS);
       assertThat(outcome.status()).as(outcome.toString()).isEqualTo(1);
       assertThat(outcome.out()).contains("MISSING: worker " + two + " (share 2 of 2: 1 of sub, 1 of pub) is not reachable: ");
       assertThat(outcome.out()).containsPattern("published +0 +300 +0").containsPattern("lost +0 +0 +0").contains("met   lost: 0 (was 0)", "1 of 2 workers.");

@@ -84,6 +84,18 @@ class LinkPipesTest {
       return begun.getPort();
     }
 
+    /** Serves a port again on which there was a server before. An outgoing connection of another process may have it for a moment. */
+    void serveAgain(int port) {
+      until(
+          () -> {
+            try {
+              return serve(port) == port;
+            } catch (IOException _) {
+              return false;
+            }
+          });
+    }
+
     void stop() throws InterruptedException {
       if (server == null) throw new AssertionError("not started");
       server.shutdownNow();
@@ -250,7 +262,7 @@ class LinkPipesTest {
       until(() -> on(there.thread, there.links.getFirst()::isConnected)); // or there is no stream that breaks
       there.stop();
       send(here.thread, link, round * 3_000 + 1_500, round * 3_000 + 3_000);
-      there.serve(port);
+      there.serveAgain(port);
     }
 
     until(() -> there.sides.getFirst().received.size() == 9_000 && side.received.size() == 3_000);
@@ -272,7 +284,7 @@ class LinkPipesTest {
     until(() -> !first.sides.isEmpty() && first.sides.getFirst().received.size() == 10);
 
     first.stop();
-    new Accepting("lane", 2_000, PATIENT).serve(port);
+    new Accepting("lane", 2_000, PATIENT).serveAgain(port);
 
     assertThat(side.lost.get(1, TimeUnit.MINUTES)).contains("not known");
     until(() -> meters.get("dunlin.links.dialled").gauge().value() == 0);

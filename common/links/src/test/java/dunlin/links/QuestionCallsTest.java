@@ -105,6 +105,7 @@ class QuestionCallsTest {
 
   @Test
   void whatGoesWrongIsAFailureWithASentence() throws Exception {
+    assertThat(text(ask("this", LONG))).as("so that there is a connection").isEqualTo("answer to this");
     assertThatThrownBy(() -> ask("wait", SHORT)).isInstanceOf(IOException.class).hasMessage("did not answer within 1 s");
     assertThatThrownBy(() -> ask("fail", LONG)).isInstanceOf(IOException.class).hasMessageContaining("it could not answer; its log says why");
     assertThatThrownBy(() -> ask("large", LONG)).isInstanceOf(IOException.class).hasMessageContaining("ask for fewer rows");

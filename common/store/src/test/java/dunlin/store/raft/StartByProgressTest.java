@@ -158,7 +158,7 @@ class StartByProgressTest {
         .singleElement()
         .satisfies(range -> assertThat(range.step()).isEqualTo(RangeProgress.Step.ROWS))
         .satisfies(range -> assertThat(range.rowsRead()).isEqualTo(1));
-    assertThatThrownBy(() -> start.get(20, TimeUnit.SECONDS))
+    assertThatThrownBy(() -> start.get(OneRange.DEADLINE.toSeconds(), TimeUnit.SECONDS))
         .hasCauseInstanceOf(StoreException.class)
         .hasMessageContaining("there was no progress for PT1S; not led yet: routes");
 
@@ -194,7 +194,7 @@ class StartByProgressTest {
     held.countDown();
 
     assertThat(result).succeedsWithin(OneRange.DEADLINE);
-    assertThat(store.progress().getFirst().oldest()).isZero();
+    await().atMost(OneRange.DEADLINE).untilAsserted(() -> assertThat(store.progress().getFirst().oldest()).isZero());
     OneRange.close(store);
   }
 
