@@ -150,7 +150,8 @@ final class HandOversTest {
     deliverTo(0, "m1");
     InboxNode.get(node.server.unsubscribe(node.connect(clients.get(0)).session(), List.of(GROUP)));
 
-    await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.hand-overs-waiting")).isEqualTo(1));
+    // First they wait for members, then for the end of their transfer.
+    await().untilAsserted(() -> assertThat(node.rowsWith("<0>g$share/g/a<0><4>")).isEmpty());
     await().untilAsserted(() -> assertThat(node.rowsWith("<0>y$")).isEmpty());
     node.connect(clients.get(1));
 
