@@ -36,6 +36,7 @@ import dunlin.placement.PlacementCommand.RegisterNode;
 import dunlin.placement.PlacementResult;
 import dunlin.store.NotLeaderException;
 import dunlin.store.OutcomeUnknownException;
+import dunlin.store.RangeDescriptor;
 import dunlin.store.StoreException;
 import dunlin.store.disk.NodeIdentity;
 import dunlin.store.grpc.Caller;
@@ -98,6 +99,7 @@ public final class Cluster implements AutoCloseable {
   private final UUID self;
   private final ClusterNode node;
   private final KnownMap known;
+  private final List<RangeDescriptor> first; // that a cluster begins with, as this node would place them
   private final LocalReplicas replicas;
   private final RefusalLog refusals = new RefusalLog();
   private final JoinCheck joins;
@@ -151,6 +153,7 @@ public final class Cluster implements AutoCloseable {
       if (!names.add(kind.name())) throw new IllegalArgumentException("two kinds of ranges are called '" + kind.name() + "'");
     for (String kind : settings.roles().founds())
       if (!names.contains(kind)) throw new IllegalArgumentException("the kind '" + kind + "' is to be founded but is not known");
+    first = kinds.stream().filter(kind -> settings.roles().founds().contains(kind.name())).flatMap(kind -> LateRanges.first(kind, self).stream()).toList();
     names.addAll(settings.roles().words());
     Map<String, Integer> ports;
     if (store == null) {
@@ -244,7 +247,7 @@ public final class Cluster implements AutoCloseable {
             threadName("reach"), belongs.cluster(), calls, () -> known.servicesBut(self), settings.heartbeat(), settings.lease().dividedBy(4), settings.lease().dividedBy(2));
     var reporter = new NodeReporter(self, incarnation, replicas, loads, reach);
     var heartbeat = new Heartbeat(threadName("heartbeat"), node, reporter, followedTerm, known, client, settings, meters);
-    var late = new LateRanges(threadName("late-ranges"), self, settings.roles().founds(), known, this::connected, client, actions, settings.heartbeat());
+    var late = new LateRanges(threadName("late-ranges"), self, first, known, this::connected, client, actions, settings.heartbeat());
     synchronized (this) {
       if (closed) throw new StoreException("closed while the node started");
       parts = new Parts(driver, loads, reach, heartbeat, late, client);
@@ -284,7 +287,7 @@ public final class Cluster implements AutoCloseable {
 
   private void declareFirst() {
     replicas.declareFirst(MetaRange.KIND, LateRanges.first(MetaRange.KIND, self));
-    for (String kind : settings.roles().founds()) replicas.declareFirst(kind, LateRanges.first(kind, self));
+    for (var range : first) replicas.declareFirst(range.kind(), range);
   }
 
   /**
@@ -296,7 +299,7 @@ public final class Cluster implements AutoCloseable {
     commands.add(new FoundCluster(belongs.cluster()));
     commands.add(new RegisterNode(node));
     commands.add(new PlaceRange(LateRanges.first(MetaRange.KIND, self)));
-    for (String kind : settings.roles().founds()) commands.add(new PlaceRange(LateRanges.first(kind, self)));
+    for (var range : first) commands.add(new PlaceRange(range));
     settings.agreed().forEach((name, value) -> commands.add(new Change(name, value)));
     for (var command : commands) {
       if (proposeAgain(command, until) instanceof PlacementResult.Refused(var reason, var sentence))

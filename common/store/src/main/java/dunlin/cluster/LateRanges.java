@@ -11,8 +11,8 @@ import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -37,7 +37,7 @@ final class LateRanges {
   private static final Duration DEADLINE = Duration.ofSeconds(10);
 
   private final UUID self;
-  private final Set<String> kinds;
+  private final List<RangeDescriptor> ranges;
   private final KnownMap known;
   private final BooleanSupplier confirmed;
   private final MetaClient meta;
@@ -47,13 +47,13 @@ final class LateRanges {
   private volatile boolean closed;
 
   /**
-   * @param kinds of which the cluster is to have a range
+   * @param ranges that the cluster is to have, with this node as the only peer of each
    * @param confirmed whether a leader of the meta group has confirmed the known map since the start
    */
   LateRanges(
-      String threadName, UUID self, Set<String> kinds, KnownMap known, BooleanSupplier confirmed, MetaClient meta, NodeActions actions, Duration pause) {
+      String threadName, UUID self, List<RangeDescriptor> ranges, KnownMap known, BooleanSupplier confirmed, MetaClient meta, NodeActions actions, Duration pause) {
     this.self = self;
-    this.kinds = kinds;
+    this.ranges = ranges;
     this.known = known;
     this.confirmed = confirmed;
     this.meta = meta;
@@ -67,37 +67,49 @@ final class LateRanges {
     return new RangeDescriptor(RangeId.firstOf(kind).uuid(), kind, KeyInterval.all(), 1, List.of(node), null);
   }
 
+  /** The ranges of a kind that a cluster begins with, each with its first replica on a node. */
+  static List<RangeDescriptor> first(RangeKind<?, ?, ?> kind, UUID node) {
+    var first = new ArrayList<RangeDescriptor>();
+    for (int number = 0; number <= kind.cuts().size(); number++) {
+      byte[] start = number == 0 ? new byte[0] : kind.cuts().get(number - 1);
+      byte[] end = number == kind.cuts().size() ? null : kind.cuts().get(number);
+      first.add(
+          new RangeDescriptor(RangeId.numbered(kind.name(), number).uuid(), kind.name(), KeyInterval.between(start, end), 1, List.of(node), null));
+    }
+    return first;
+  }
+
   void start() {
     thread.start();
   }
 
   private void run() {
-    while (!closed && !kinds.stream().allMatch(this::isThere)) LockSupport.parkNanos(this, pauseNanos);
+    while (!closed && !ranges.stream().allMatch(this::isThere)) LockSupport.parkNanos(this, pauseNanos);
   }
 
-  /** Whether nothing is left to do for a kind on this node; does the next step if there is one. */
-  private boolean isThere(String kind) {
+  /** Whether nothing is left to do for a range on this node; does the next step if there is one. */
+  private boolean isThere(RangeDescriptor range) {
     if (!confirmed.getAsBoolean()) return false;
-    var placed = known.map().ranges().get(RangeId.firstOf(kind).uuid());
+    var placed = known.map().ranges().get(range.id());
     try {
       if (placed == null) {
-        place(kind);
+        place(range);
         return false;
       }
       if (placed.configuration() < 0 && placed.range().peers().equals(List.of(self))) actions.begin(placed.range(), DEADLINE);
       return true;
     } catch (StoreException | IOException e) {
-      if (!closed) log.info("Node {} cannot create the range of kind '{}' yet, and tries again: {}", self, kind, e.getMessage());
+      if (!closed) log.info("Node {} cannot create a range of kind '{}' yet, and tries again: {}", self, range.kind(), e.getMessage());
       return false;
     } catch (RuntimeException e) { // an exception would end the attempts for good
-      if (!closed) log.error("Node {} has failed to create the range of kind '{}'", self, kind, e);
+      if (!closed) log.error("Node {} has failed to create a range of kind '{}'", self, range.kind(), e);
       return false;
     }
   }
 
-  private void place(String kind) throws IOException {
-    if (!known.map().takes(self, kind)) return; // not registered yet, or about to be emptied
-    if (meta.ask(new Propose(new PlaceRange(first(kind, self))), DEADLINE) instanceof Proposed(Refused(var reason, var sentence)))
+  private void place(RangeDescriptor range) throws IOException {
+    if (!known.map().takes(self, range.kind())) return; // not registered yet, or about to be emptied
+    if (meta.ask(new Propose(new PlaceRange(range)), DEADLINE) instanceof Proposed(Refused(var reason, var sentence)))
       throw new StoreException(reason + ", " + sentence);
   }
 

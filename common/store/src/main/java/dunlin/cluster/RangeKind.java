@@ -4,6 +4,7 @@ import dunlin.store.CommandCodec;
 import dunlin.store.RangeId;
 import dunlin.store.RangeLogic;
 import dunlin.store.Replica;
+import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
@@ -16,15 +17,27 @@ import java.util.function.ToIntFunction;
  * @param opened gets each replica with its logic, before it has started; must be quick
  * @param together how many of a key's first bytes must be kept together: a split never separates rows that share them.
  *     0 where ranges of this kind cannot be split. Called with any bytes, not only with keys of rows
+ * @param cuts where the ranges that a cluster begins with are cut, in order; none for one range. The same on all nodes, and for ever: the number in the identifier
+ *     of such a range ({@link RangeId#numbered}) says which of them it is
  */
 public record RangeKind<C, R, L extends RangeLogic<C, R>>(
     String name,
     CommandCodec<C> codec,
     Function<RangeId, L> logic,
     BiConsumer<Replica<C, R>, L> opened,
-    ToIntFunction<byte[]> together) {
+    ToIntFunction<byte[]> together,
+    List<byte[]> cuts) {
+  public RangeKind {
+    cuts = List.copyOf(cuts);
+  }
 
-  /** A kind whose ranges may be split at every key. */
+  /** A kind of which a cluster begins with one range. */
+  public RangeKind(
+      String name, CommandCodec<C> codec, Function<RangeId, L> logic, BiConsumer<Replica<C, R>, L> opened, ToIntFunction<byte[]> together) {
+    this(name, codec, logic, opened, together, List.of());
+  }
+
+  /** A kind of which a cluster begins with one range, and whose ranges may be split at every key. */
   public RangeKind(
       String name, CommandCodec<C> codec, Function<RangeId, L> logic, BiConsumer<Replica<C, R>, L> opened) {
     this(name, codec, logic, opened, key -> key.length);

@@ -6,10 +6,13 @@ import static org.awaitility.Awaitility.await;
 import dunlin.cluster.TestCluster.Node;
 import dunlin.placement.Operation.MoveReplica;
 import dunlin.placement.PlacementCommand.PlaceRange;
+import dunlin.store.KeyInterval;
+import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
+import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -18,6 +21,8 @@ import org.junit.jupiter.api.parallel.Isolated;
 @Isolated // whole nodes, whose leases run out when too much else is busy
 class LateRangesTest {
   private static final Set<String> KINDS = Set.of(Ledger.KIND);
+  private static final byte[] CUT = {'h'};
+  private static final UUID UPPER = RangeId.numbered(Ledger.KIND, 1).uuid();
 
   @TempDir Path directory;
 
@@ -38,6 +43,39 @@ class LateRangesTest {
     node.close();
     node.founds = founds;
     node.open().start();
+  }
+
+  private static void assertTwoLedgers(TestCluster cluster) {
+    cluster.awaitSettled(3);
+    var lower = cluster.range(TestCluster.LEDGER).orElseThrow().range();
+    var upper = cluster.range(UPPER).orElseThrow().range();
+    assertThat(lower.keys()).isEqualTo(KeyInterval.between(new byte[0], CUT));
+    assertThat(upper.keys()).isEqualTo(KeyInterval.between(CUT, null));
+    assertThat(cluster.append(TestCluster.LEDGER, "a", "1")).isEqualTo("1");
+    assertThat(cluster.append(UPPER, "n", "2")).isEqualTo("2");
+  }
+
+  @Test
+  void aClusterBeginsWithAllRangesOfAKind() {
+    try (var cluster = TestCluster.of(directory, 3, TestCluster.operations(3, null))) {
+      for (Node each : cluster.nodes) {
+        each.cuts = List.of(CUT);
+        each.open();
+      }
+      cluster.startAll(cluster.nodes);
+
+      assertTwoLedgers(cluster);
+    }
+  }
+
+  @Test
+  void aClusterGetsAllRangesOfAKindLater() {
+    try (var cluster = without(3)) {
+      for (Node each : cluster.nodes) each.cuts = List.of(CUT);
+      for (Node each : cluster.nodes) restart(each, KINDS);
+
+      assertTwoLedgers(cluster);
+    }
   }
 
   @Test

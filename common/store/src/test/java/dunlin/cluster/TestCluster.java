@@ -72,6 +72,9 @@ final class TestCluster implements AutoCloseable {
     Supplier<Ledger> ledger = Ledger::new;
     Set<String> founds = Set.of(Ledger.KIND);
 
+    /** Where the ledgers that it founds are cut. */
+    List<byte[]> cuts = List.of();
+
     /** Null for a node that may found the cluster. */
     @Nullable Roles roles;
 
@@ -120,7 +123,7 @@ final class TestCluster implements AutoCloseable {
       replicas.clear();
       var kind =
           new RangeKind<Ledger.Entry, String, Ledger>(
-              Ledger.KIND, Ledger.CODEC, _ -> ledger.get(), (replica, _) -> replicas.put(replica.id().uuid(), replica));
+              Ledger.KIND, Ledger.CODEC, _ -> ledger.get(), (replica, _) -> replicas.put(replica.id().uuid(), replica), key -> key.length, cuts);
       snapshots.opened(opened);
       return opened(Cluster.open(settings(), opened, data, calls(), List.of(kind), new SimpleMeterRegistry()));
     }
