@@ -140,7 +140,7 @@ public interface InboxClient {
   /**
    * @param sessions all sessions, with and without a connection
    * @param online sessions that have a connection
-   * @param sessionsExpired sessions that ended because their expiry interval had passed, since the start
+   * @param sessionsExpired sessions that ended because their expiry interval had passed, since the leaders of their ranges began
    * @param subscriptions of durable sessions, shared ones among them
    * @param sharedSubscriptions the shared ones among them
    * @param queued messages in all inboxes

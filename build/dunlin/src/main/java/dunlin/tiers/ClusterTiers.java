@@ -115,7 +115,7 @@ public final class ClusterTiers implements AutoCloseable {
   /** By range. A replica that is made again takes the place of the one before. */
   private final Map<UUID, WhileLeading> serving = new ConcurrentHashMap<>();
 
-  private final int shards;
+  private final InboxSettings.Layout layout;
   private final RouteRouter routesOfClients;
   private final RouteRouter routesOfSessions;
   private final RouteRouter matches;
@@ -128,7 +128,7 @@ public final class ClusterTiers implements AutoCloseable {
   public ClusterTiers(Parts parts, DistSettings dist, DeliverSettings deliver, InboxSettings inbox, RetainSettings retain, UsersSettings users) {
     this.parts = parts;
     dialler = new LeaderDialler(parts.dials(), parts.routes());
-    shards = inbox.layout().shards();
+    layout = inbox.layout();
     drops = new DropMeters(parts.meters(), parts.tracer());
     repeats = new LaneRepeats(parts.timer(), RepeatedCalls.LIMIT);
     var refused = new RefusedNodes(System::nanoTime);
@@ -200,13 +200,9 @@ public final class ClusterTiers implements AutoCloseable {
     return List.of(
         RouteReplica.kind((replica, routes) -> opened(replica, () -> led.serveRoutes(replica, routes, cluster(), routesOfClients, matches))),
         RetainReplica.kind((replica, messages) -> opened(replica, () -> led.serveRetained(replica, messages, retained))),
-        undivided(
-            SessionReplica.kind(
-                shards,
-                (replica, all) ->
-                    opened(
-                        replica,
-                        () -> led.serveSessions(replica.id().uuid(), all, routesOfSessions(), parts.frontend().wills())))),
+        SessionReplica.kind(
+            layout,
+            (replica, sessions) -> opened(replica, () -> led.serveSessions(replica.id().uuid(), sessions, routesOfSessions(), parts.frontend().wills()))),
         AccessReplica.kind(
             (replica, rows) -> opened(replica, () -> led.serveAccess(replica, rows, parts.routes().wallClock()))));
   }

@@ -23,6 +23,7 @@ import dunlin.inbox.remote.RemoteConnections;
 import dunlin.inbox.server.FrontendLinks;
 import dunlin.inbox.server.InboxServer;
 import dunlin.inbox.server.SessionReplica;
+import dunlin.inbox.server.SessionTier;
 import dunlin.links.LinkService;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainSettings;
@@ -84,10 +85,10 @@ final class LedTiers {
   private final LaneRepeats repeats;
   private final RefusedNodes refused;
   private final NodeBeans beans;
-  private final InstantSource clock;
   private final ScheduledExecutorService timer;
   private final RouteTier routes;
   private final RetainTier retained;
+  private final SessionTier sessions;
 
   /** Whether the leaders of other ranges of routes are asked what topics match there: since this node has led the first one. */
   private final AtomicBoolean asksOthers = new AtomicBoolean();
@@ -117,10 +118,10 @@ final class LedTiers {
     this.repeats = repeats;
     this.refused = refused;
     this.beans = beans;
-    this.clock = clock;
     this.timer = timer;
     routes = new RouteTier(bounds.dist(), meters);
     retained = new RetainTier(bounds.retain(), meters, clock, timer);
+    sessions = new SessionTier(bounds.inbox(), clock, meters, tracer);
     Gauge.builder("dunlin.dist.calls.served", routeCalls, all -> all.stream().mapToInt(CallReceiver::unanswered).sum())
         .description("Calls of all nodes for routes that this node has not answered, as the leader of their ranges")
         .register(meters);
@@ -295,7 +296,7 @@ final class LedTiers {
   }
 
   AutoCloseable serveSessions(UUID range, SessionReplica replica, InboxRoutes routes, WillPublisher wills) {
-    var server = InboxServer.leading(replica, bounds.inbox(), routes, wills, clock, meters, tracer);
+    var server = sessions.lead(replica, routes, wills);
     var _ = server.start(); // a frontend is attached when this has ended
     var accepted = new AcceptedLinks(links);
     var calls = accepted.thread("sessions");

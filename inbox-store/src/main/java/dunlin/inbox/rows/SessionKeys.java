@@ -74,6 +74,11 @@ public final class SessionKeys {
 
   private SessionKeys() {}
 
+  /** The lowest key of a shard, where ranges are cut. */
+  public static byte[] firstOf(int shard) {
+    return ByteBuffer.allocate(SHARD_BYTES).putShort((short) shard).array();
+  }
+
   /** The counters of a shard. */
   public static byte[] counters(int shard) {
     return ofShard(shard, COUNTERS, 0).array();

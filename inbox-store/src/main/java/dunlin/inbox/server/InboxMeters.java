@@ -22,9 +22,10 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.function.IntSupplier;
 import java.util.function.Supplier;
+import java.util.function.ToIntFunction;
 import java.util.function.ToLongFunction;
+import java.util.stream.Stream;
 
 /**
  * The meters of the session tier. When no message is in flight, {@code appended = acknowledged + queued + overtaken} +
@@ -63,6 +64,9 @@ final class InboxMeters implements AutoCloseable {
     /** An earlier message of the same connection was refused, and the client sends both again. */
     FENCED
   }
+
+  /** The parts of a server that are shown. */
+  record Shown(List<InboxRangeServer> ranges, LostFrontends lost, WillRunner wills, Exchanges exchanges, HandOvers handOvers) {}
 
   /** @param tracer notes what is counted for a message in the traces that follow it */
   InboxMeters(MeterRegistry registry, Tracer tracer) {
@@ -128,13 +132,9 @@ final class InboxMeters implements AutoCloseable {
             .register(registry);
   }
 
-  /** Sessions that ended because their expiry interval had passed. */
-  long sessionsExpired() {
-    return (long) sessionsExpired.count();
-  }
-
-  /** Registers gauges of what all ranges together hold, and of what waits. */
-  void show(List<InboxRangeServer> ranges, LostFrontends lost, WillRunner wills, Exchanges exchanges, HandOvers handOvers) {
+  /** Registers gauges of what all ranges together hold, and of what waits. Servers may come and go later. */
+  void show(List<Shown> servers) {
+    Supplier<Stream<InboxRangeServer>> ranges = () -> servers.stream().flatMap(server -> server.ranges().stream());
     sum("dunlin.inbox.sessions", "Sessions, with and without a connection", ranges, range -> range.applied().sessions.mappingCount());
     sum("dunlin.inbox.sessions-durable", "Durable sessions: those that outlive their connection", ranges, range -> range.applied().durableCount.get());
     sum("dunlin.inbox.online", "Sessions that have a connection", ranges, range -> range.applied().onlineCount.get());
@@ -158,8 +158,10 @@ final class InboxMeters implements AutoCloseable {
     sum("dunlin.inbox.routes-waiting", "Routes not announced yet", ranges, InboxRangeServer::routesWaiting);
     sum("dunlin.inbox.connections-stale", "Connections that no longer exist but that sessions still name as their owners", ranges, InboxRangeServer::staleConnections);
     sum("dunlin.inbox.drains-waiting", "Groups whose waiting messages are handed on once the range accepts the command", ranges, InboxRangeServer::drainsWaiting);
-    waiting("dunlin.inbox.frontends-lost", "Lost frontends whose connections are not yet recorded as lost", lost::waiting);
-    waiting("dunlin.inbox.wills-running", "Wills that are being published, and finished ones that the range has not recorded", wills::running);
+    waiting("dunlin.inbox.frontends-lost", "Lost frontends whose connections are not yet recorded as lost", servers, server -> server.lost().waiting());
+    waiting(
+        "dunlin.inbox.wills-running", "Wills that are being published, and finished ones that the range has not recorded", servers,
+        server -> server.wills().running());
     sum(
         "dunlin.inbox.exchanges-foreign", "Publishers with open QoS 2 exchanges whose messages are stored in another range than their session", ranges,
         range -> range.applied().foreignExchanges.open());
@@ -167,36 +169,39 @@ final class InboxMeters implements AutoCloseable {
         "dunlin.inbox.publishers-foreign",
         "Publishers with QoS 2 and a session in another range of which the latest connection is known, so that messages of earlier ones are refused", ranges,
         range -> range.applied().foreignExchanges.size());
-    waiting("dunlin.inbox.exchanges-waiting", "Publishers with QoS 2 messages that wait until other ranges have stored them", exchanges::waiting);
-    waiting("dunlin.inbox.hand-overs-waiting", "Groups with waiting messages that members in other ranges may take", handOvers::waiting);
-    lines("messages", ranges.stream().map(range -> range.proposals().messages()).toList());
-    lines("calls", ranges.stream().map(range -> range.proposals().calls()).toList());
+    waiting(
+        "dunlin.inbox.exchanges-waiting", "Publishers with QoS 2 messages that wait until other ranges have stored them", servers,
+        server -> server.exchanges().waiting());
+    waiting(
+        "dunlin.inbox.hand-overs-waiting", "Groups with waiting messages that members in other ranges may take", servers, server -> server.handOvers().waiting());
+    lines("messages", () -> ranges.get().map(range -> range.proposals().messages()));
+    lines("calls", () -> ranges.get().map(range -> range.proposals().calls()));
   }
 
-  private void sum(String name, String description, List<InboxRangeServer> ranges, ToLongFunction<InboxRangeServer> one) {
+  private void sum(String name, String description, Supplier<Stream<InboxRangeServer>> ranges, ToLongFunction<InboxRangeServer> one) {
     views.add(gauge(name, description, ranges, one).register(registry));
   }
 
   private static Gauge.Builder<Supplier<Number>> gauge(
-      String name, String description, List<InboxRangeServer> ranges, ToLongFunction<InboxRangeServer> one) {
-    Supplier<Number> sum = () -> ranges.stream().mapToLong(one).sum();
+      String name, String description, Supplier<Stream<InboxRangeServer>> ranges, ToLongFunction<InboxRangeServer> one) {
+    Supplier<Number> sum = () -> ranges.get().mapToLong(one).sum();
     return Gauge.builder(name, sum).description(description).strongReference(true);
   }
 
-  private void waiting(String name, String description, IntSupplier length) {
-    views.add(Gauge.builder(name, length::getAsInt).description(description).strongReference(true).register(registry));
+  private void waiting(String name, String description, List<Shown> servers, ToIntFunction<Shown> length) {
+    views.add(Gauge.builder(name, () -> servers.stream().mapToInt(length).sum()).description(description).strongReference(true).register(registry));
   }
 
   /** Registers gauges of the commands that wait until the ranges have room. */
-  private void lines(String kind, List<ProposalLine<SessionCommand, SessionResult>> lines) {
+  private void lines(String kind, Supplier<Stream<ProposalLine<SessionCommand, SessionResult>>> lines) {
     views.add(
-        Gauge.builder("dunlin.inbox.waiting", () -> lines.stream().mapToInt(ProposalLine::waiting).sum())
+        Gauge.builder("dunlin.inbox.waiting", () -> lines.get().mapToInt(ProposalLine::waiting).sum())
             .description("Commands that wait until the session range has room")
             .tag("kind", kind)
             .strongReference(true)
             .register(registry));
     views.add(
-        Gauge.builder("dunlin.inbox.waiting.oldest", () -> lines.stream().mapToDouble(ProposalLine::oldestSeconds).max().orElse(0))
+        Gauge.builder("dunlin.inbox.waiting.oldest", () -> lines.get().mapToDouble(ProposalLine::oldestSeconds).max().orElse(0))
             .description("How long the oldest command has waited until the session range has room")
             .baseUnit("seconds")
             .tag("kind", kind)

@@ -47,6 +47,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiConsumer;
 import java.util.function.BiPredicate;
 import java.util.function.Consumer;
@@ -70,10 +71,6 @@ final class InboxRangeServer {
   private static final long FETCH_AGAIN_MILLIS = 5;
   private static final int FORGET_TURNS = 25;
   private static final int FORGET_MAX = 1_000;
-
-  /** All ranges are led by this process, so what is on its way between them ends with it, and nothing comes late. */
-  private static final int LOOKS = 0;
-
   private static final int EXPIRED_WAITING_MAX = 4 * SessionExpirySweep.HEADERS_MAX;
 
   private final ShardInterval interval;
@@ -86,6 +83,7 @@ final class InboxRangeServer {
   private final Runnable tickSoon;
   private final BiConsumer<InboxRangeServer, List<GroupKey>> stuck;
   private final BiPredicate<SessionKey, Long> foreignLives;
+  private final int looks;
   private final SessionRange logic;
   private final Range<SessionCommand, SessionResult> range;
   private final Proposals proposals;
@@ -103,6 +101,7 @@ final class InboxRangeServer {
   private final StaleConnections stale;
   private final DueWork dueWork;
   private final AtomicBoolean flushing = new AtomicBoolean();
+  private final LongAdder expired = new LongAdder();
 
   private int turns; // used by the timer thread only
 
@@ -118,6 +117,7 @@ final class InboxRangeServer {
    * @param tickSoon runs the next turn of the timer at once
    * @param stuck receives groups with waiting messages that no member in their range takes
    * @param lives whether a session with this birth exists in any range
+   * @param looks how often a publisher of another range is found to be over before it is forgotten
    */
   record Tier(
       InboxSettings settings,
@@ -130,7 +130,8 @@ final class InboxRangeServer {
       InboxMeters meters,
       Runnable tickSoon,
       BiConsumer<InboxRangeServer, List<GroupKey>> stuck,
-      BiPredicate<SessionKey, Long> lives) {}
+      BiPredicate<SessionKey, Long> lives,
+      int looks) {}
 
   /** @param sums bounds on all ranges together; null if this is the only one */
   InboxRangeServer(SessionReplica replica, @Nullable SharedSums sums, Tier tier) {
@@ -145,6 +146,7 @@ final class InboxRangeServer {
     tickSoon = tier.tickSoon();
     stuck = tier.stuck();
     foreignLives = tier.lives();
+    looks = tier.looks();
     range = sums == null ? replica.range() : new BoundedRange(replica.range(), logic.state(), sums);
     proposals = new Proposals(range, tier.refused(), settings, this::perform);
     stale = new StaleConnections(logic.state(), this::endConnection);
@@ -339,11 +341,10 @@ final class InboxRangeServer {
     return removed;
   }
 
-  /** Statistics of this range; expired sessions are counted for all ranges together. */
   InboxClient.Statistics statistics() {
     var state = logic.state();
     return new InboxClient.Statistics(
-        state.sessions.mappingCount(), state.onlineCount.get(), 0, state.subscriptions.get(), state.sharedSubscriptions.get(), state.queued.get(),
+        state.sessions.mappingCount(), state.onlineCount.get(), expired.sum(), state.subscriptions.get(), state.sharedSubscriptions.get(), state.queued.get(),
         state.queuedBytes.get());
   }
 
@@ -528,6 +529,7 @@ final class InboxRangeServer {
   /** Performs the effects of a command. On the applying thread, in log order. */
   private void perform(Effects effects) {
     meters.count(effects);
+    expired.add(effects.sessionsExpired());
     for (Effects.Push push : effects.pushes()) push(push);
     var displaced = effects.displaced();
     if (displaced != null) frontends.displaced(displaced);
@@ -572,7 +574,7 @@ final class InboxRangeServer {
 
   /** Forgets publishers of other ranges that are over. Those whose proposal fails are found again. */
   private void forgetOver() {
-    var over = logic.state().foreignExchanges.lookForOver(foreignLives, LOOKS, FORGET_MAX);
+    var over = logic.state().foreignExchanges.lookForOver(foreignLives, looks, FORGET_MAX);
     if (!over.isEmpty()) proposals.now(new SessionCommand.ForgetPublishers(over), _ -> {}, () -> {});
   }
 

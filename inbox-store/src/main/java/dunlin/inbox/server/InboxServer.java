@@ -78,9 +78,12 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    * How long frontends may take to attach again after a start, or after their links were interrupted. It is as long as
    * frontends keep their connections.
    */
-  private static final Duration FRONTEND_LEASE = Duration.ofSeconds(30);
+  static final Duration FRONTEND_LEASE = Duration.ofSeconds(30);
 
   private static final long TICK_MILLIS = 200;
+
+  /** Between ranges of different leaders, what is sent again is sent within seconds. A range looks every five seconds, so this is a minute. */
+  private static final int LOOKS = 12;
 
   private final InboxSettings settings;
   private final List<InboxRangeServer> ranges;
@@ -96,6 +99,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final InstantSource clock;
   private final ScheduledExecutorService timer;
   private final InboxMeters meters;
+  private final @Nullable Consumer<InboxServer> left;
+  private final boolean hasAll; // whether no range is led by another process
   private final WillRunner wills;
   private final Exchanges exchanges = new Exchanges();
   private final HandOvers handOvers;
@@ -128,17 +133,6 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     this(declare((id, codec, logic) -> store.range(id, List.of(), codec, logic), settings.layout()), settings, FRONTEND_LEASE, routes, wills, clock, registry, tracer);
   }
 
-  /**
-   * Serves the range of all sessions of a cluster, for one leadership of this node; {@link #start} starts serving.
-   *
-   * @param settings with as many shards as the kind of the replica, in one range
-   * @param tracer notes what becomes of messages, for operators
-   */
-  public static InboxServer leading(
-      SessionReplica replica, InboxSettings settings, InboxRoutes routes, WillPublisher wills, InstantSource clock, MeterRegistry registry, Tracer tracer) {
-    return new InboxServer(List.of(replica), settings, FRONTEND_LEASE, routes, wills, clock, registry, tracer);
-  }
-
   /** Serves replicas of all ranges, in the order of their shards. */
   InboxServer(
       List<SessionReplica> replicas,
@@ -149,24 +143,44 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       InstantSource clock,
       MeterRegistry registry,
       Tracer tracer) {
+    this(replicas, settings, frontendLease, routes, wills, clock, new InboxMeters(registry, tracer), tracer, null);
     if (replicas.size() != settings.layout().ranges()) throw new IllegalArgumentException(replicas.size() + " replicas of " + settings.layout());
+    meters.show(List.of(shown()));
+  }
+
+  /**
+   * Serves replicas of some ranges.
+   *
+   * @param meters of the node
+   * @param left is run at the end; if it is null, the meters are closed then
+   */
+  InboxServer(
+      List<SessionReplica> replicas, InboxSettings settings, Duration frontendLease, InboxRoutes routes, WillPublisher wills, InstantSource clock, InboxMeters meters,
+      Tracer tracer, @Nullable Consumer<InboxServer> left) {
     this.settings = settings;
+    this.left = left;
+    this.meters = meters;
     this.frontendLease = frontendLease;
     this.clock = clock;
     timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-inbox-timer").factory());
-    meters = new InboxMeters(registry, tracer);
     for (SessionReplica replica : replicas) replica.sessions().noteWhile(tracer::runs);
     lost = new LostFrontends(this::endFrontend);
     frontends = new Frontends(started, lost, meters);
     this.wills = new WillRunner(wills, frontends::settled, System::nanoTime, meters, this::recordWill);
-    var tier = new InboxRangeServer.Tier(settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon, this::stuck, this::lives);
     int count = replicas.size();
+    hasAll = count == settings.layout().ranges();
+    var tier =
+        new InboxRangeServer.Tier(
+            settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon, this::stuck, this::lives, hasAll ? 0 : LOOKS);
     var sums = count == 1 ? null : new SharedSums(settings.sums(), replicas.stream().map(replica -> replica.sessions().state()).toList());
     ranges = replicas.stream().map(replica -> new InboxRangeServer(replica, sums, tier)).toList();
     rangeOfShard = ShardInterval.rangeOfShard(ranges.stream().map(range -> range.applied().interval).toList());
-    shards = IntStream.range(0, rangeOfShard.length).mapToObj(ShardId::inbox).toList();
+    shards =
+        ranges.stream()
+            .map(range -> range.applied().interval)
+            .flatMap(interval -> IntStream.range(interval.from(), interval.to()).mapToObj(ShardId::inbox))
+            .toList();
     handOvers = new HandOvers(this.ranges, shard -> this.ranges.get(rangeOfShard[shard]), clock);
-    meters.show(this.ranges, lost, this.wills, exchanges, handOvers);
   }
 
   static List<SessionReplica> declare(Ranges ranges, InboxSettings.Layout layout) {
@@ -310,6 +324,10 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     for (InboxRangeServer range : ranges) range.endFrontend(frontend, before, all);
   }
 
+  InboxMeters.Shown shown() {
+    return new InboxMeters.Shown(ranges, lost, wills, exchanges, handOvers);
+  }
+
   private int indexOf(String tenant, String clientId) {
     return isOneRange() ? 0 : rangeOfShard[SessionKey.shard(settings.layout().shards(), tenant, clientId)];
   }
@@ -437,7 +455,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Statistics> statistics() {
-    var all = new Statistics(0, 0, meters.sessionsExpired(), 0, 0, 0, 0);
+    var all = Statistics.NONE;
     for (InboxRangeServer range : ranges) all = all.plus(range.statistics());
     return CompletableFuture.completedFuture(all);
   }
@@ -527,10 +545,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   private void stuck(InboxRangeServer range, List<GroupKey> groups) {
-    handOvers.note(range, groups);
+    if (hasAll) handOvers.note(range, groups);
   }
 
   private boolean lives(SessionKey session, long birth) {
+    if (!hasAll) return true; // it is known to the leader of its range
     var present = of(session.tenant(), session.clientId()).applied().sessions.get(session);
     return present != null && present.birth() == birth;
   }
@@ -571,7 +590,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     for (InboxRangeServer range : ranges) range.close();
     lost.close();
     timer.shutdownNow();
-    meters.close();
+    if (left == null) meters.close();
+    else left.accept(this);
   }
 
   /** Waits until a step has ended in all ranges. */

@@ -1,10 +1,12 @@
 package dunlin.inbox.server;
 
 import dunlin.cluster.RangeKind;
+import dunlin.inbox.InboxSettings.Layout;
 import dunlin.inbox.range.SessionRange;
 import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionCommandCodec;
+import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.ShardInterval;
 import dunlin.store.Range;
 import dunlin.store.Replica;
@@ -24,18 +26,21 @@ public final class SessionReplica {
   }
 
   /**
-   * The range kind that a node of a cluster needs for replicas of the range of all sessions, which cannot be split.
+   * The range kind that a node of a cluster needs for replicas of the ranges of sessions. There are as many as the cluster begins with; they cannot be split.
    *
-   * @param shards number of shards of the cluster
+   * @param layout of the cluster
    * @param opened receives each replica before it starts; must not block
    */
-  public static RangeKind<?, ?, ?> kind(int shards, BiConsumer<Replica<?, ?>, SessionReplica> opened) {
+  public static RangeKind<?, ?, ?> kind(Layout layout, BiConsumer<Replica<?, ?>, SessionReplica> opened) {
+    var intervals = ShardInterval.divide(layout.shards(), layout.ranges());
+    var ids = layout.rangeIds();
     return new RangeKind<SessionCommand, SessionResult, SessionRange>(
         KIND,
         new SessionCommandCodec(),
-        _ -> new SessionRange(ShardInterval.whole(shards)),
+        id -> new SessionRange(intervals.get(ids.indexOf(id))),
         (replica, sessions) -> opened.accept(replica, new SessionReplica(replica, sessions)),
-        _ -> 0);
+        _ -> 0,
+        intervals.stream().skip(1).map(interval -> SessionKeys.firstOf(interval.from())).toList());
   }
 
   Range<SessionCommand, SessionResult> range() {
