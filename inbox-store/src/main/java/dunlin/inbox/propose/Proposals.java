@@ -9,10 +9,12 @@ import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionCommandCodec;
+import dunlin.runtime.Failures;
 import dunlin.store.Completion;
 import dunlin.store.Range;
 import dunlin.store.StoreException;
 import dunlin.store.serve.ProposalLine;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -145,6 +147,18 @@ public final class Proposals {
 
   public static IllegalStateException unexpected(Outcome outcome) {
     return new IllegalStateException("the session range answered " + outcome);
+  }
+
+  /** Completes when all futures have, or fails as one of them did. */
+  public static CompletableFuture<Void> all(List<? extends CompletableFuture<?>> each) {
+    var all = new CompletableFuture<Void>();
+    var _ =
+        CompletableFuture.allOf(each.toArray(CompletableFuture[]::new)).whenComplete(
+            (_, failure) -> {
+              if (failure == null) all.complete(null);
+              else all.completeExceptionally(Failures.unwrapped(failure));
+            });
+    return all;
   }
 
   /** Runs an action when the first future has completed. If the first fails, so does the second. */

@@ -13,6 +13,8 @@ import dunlin.inbox.OpenExchange;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.StaleSessionException;
+import dunlin.inbox.announce.RouteAnnouncer;
+import dunlin.inbox.announce.StrayRoutes;
 import dunlin.inbox.operate.SessionPart;
 import dunlin.inbox.propose.BoundedRange;
 import dunlin.inbox.propose.DueWork;
@@ -26,9 +28,7 @@ import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionKey;
-import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.ShardInterval;
-import dunlin.inbox.rows.StoredMessage;
 import dunlin.inbox.state.RangeState;
 import dunlin.inbox.state.Transfer;
 import dunlin.model.Publication;
@@ -40,7 +40,6 @@ import dunlin.store.Range;
 import dunlin.store.StoreException;
 import dunlin.transport.Acknowledgement;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
@@ -91,6 +90,7 @@ final class InboxRangeServer {
   private final LoggedDelivery logged;
   private final RetainedAppends appends;
   private final InboxPages reader;
+  private final TransferReader transfers;
   private final FetchLine fetches;
   private final ConnectCalls connects;
   private final SessionExpirySweep expirySweep;
@@ -101,7 +101,7 @@ final class InboxRangeServer {
   private final StaleConnections stale;
   private final DueWork dueWork;
   private final AtomicBoolean flushing = new AtomicBoolean();
-  private final LongAdder expired = new LongAdder();
+  private final LongAdder sessionsExpired = new LongAdder();
 
   private int turns; // used by the timer thread only
 
@@ -156,6 +156,7 @@ final class InboxRangeServer {
     appends = new RetainedAppends(proposals, clock);
     acks = new AckCollector(this::proposeAcknowledged, this::isCurrent);
     reader = new InboxPages(this::expired);
+    transfers = new TransferReader(range);
     expirySweep = new SessionExpirySweep(logic.state(), this::expired);
     fetches =
         new FetchLine(
@@ -284,34 +285,7 @@ final class InboxRangeServer {
 
   /** Reads the messages of a transfer to another range; passes null on if that is not possible now. */
   void readTransfer(GroupKey group, Transfer transfer, Consumer<@Nullable List<Publication>> then) {
-    try {
-      range.readers().execute(() -> then.accept(read(group, transfer)));
-    } catch (RejectedExecutionException busy) {
-      then.accept(null);
-    }
-  }
-
-  private @Nullable List<Publication> read(GroupKey group, Transfer transfer) {
-    try {
-      var bodies = new ArrayList<Long>();
-      range
-          .reader()
-          .scan(
-              transfer.key(transfer.first()),
-              transfer.key(transfer.next()),
-              (_, header) -> bodies.add(StoredMessage.read(header).bodyId()));
-      if (bodies.size() != transfer.count()) return null; // another step has removed some of them in the meantime
-      var messages = new ArrayList<Publication>();
-      for (long body : bodies) {
-        byte[] message = range.reader().get(SessionKeys.body(group.tenant(), body));
-        if (message == null) return null;
-        messages.add(StoredMessage.message(message));
-      }
-      return messages;
-    } catch (RuntimeException e) {
-      LOG.warn("Messages of a group could not be read, trying again: {}", e.getMessage());
-      return null;
-    }
+    transfers.read(group, transfer, then);
   }
 
   /** The birth of a session of this range; 0 if there is none with this epoch. */
@@ -344,7 +318,7 @@ final class InboxRangeServer {
   InboxClient.Statistics statistics() {
     var state = logic.state();
     return new InboxClient.Statistics(
-        state.sessions.mappingCount(), state.onlineCount.get(), expired.sum(), state.subscriptions.get(), state.sharedSubscriptions.get(), state.queued.get(),
+        state.sessions.mappingCount(), state.onlineCount.get(), sessionsExpired.sum(), state.subscriptions.get(), state.sharedSubscriptions.get(), state.queued.get(),
         state.queuedBytes.get());
   }
 
@@ -529,7 +503,7 @@ final class InboxRangeServer {
   /** Performs the effects of a command. On the applying thread, in log order. */
   private void perform(Effects effects) {
     meters.count(effects);
-    expired.add(effects.sessionsExpired());
+    sessionsExpired.add(effects.sessionsExpired());
     for (Effects.Push push : effects.pushes()) push(push);
     var displaced = effects.displaced();
     if (displaced != null) frontends.displaced(displaced);

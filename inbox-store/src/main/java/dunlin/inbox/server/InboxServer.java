@@ -1,6 +1,5 @@
 package dunlin.inbox.server;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient;
@@ -28,7 +27,6 @@ import dunlin.model.Publication;
 import dunlin.model.ShardId;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
-import dunlin.runtime.Failures;
 import dunlin.store.CommandCodec;
 import dunlin.store.Range;
 import dunlin.store.RangeId;
@@ -44,7 +42,6 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -102,7 +99,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final @Nullable Consumer<InboxServer> left;
   private final boolean hasAll; // whether no range is led by another process
   private final WillRunner wills;
-  private final Exchanges exchanges = new Exchanges();
+  private final RangeDeliveries deliveries;
   private final HandOvers handOvers;
   private final List<ShardId> shards;
 
@@ -180,6 +177,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             .map(range -> range.applied().interval)
             .flatMap(interval -> IntStream.range(interval.from(), interval.to()).mapToObj(ShardId::inbox))
             .toList();
+    deliveries = new RangeDeliveries(ranges, session -> indexOf(session.tenant(), session.clientId()));
     handOvers = new HandOvers(this.ranges, shard -> this.ranges.get(rangeOfShard[shard]), clock);
   }
 
@@ -203,7 +201,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     if (!starting.compareAndSet(false, true)) throw new IllegalStateException("the session tier was started before");
     var configured = ranges.stream().map(InboxRangeServer::start).toList();
     Proposals.follow(
-        all(configured),
+        Proposals.all(configured),
         started,
         () -> {
           try {
@@ -214,7 +212,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             return;
           }
           Proposals.follow(
-              all(configured.stream().map(CompletableFuture::join).toList()),
+              Proposals.all(configured.stream().map(CompletableFuture::join).toList()),
               started,
               () -> {
                 ranges.forEach(InboxRangeServer::searchStrays);
@@ -222,18 +220,6 @@ public final class InboxServer implements InboxClient, AutoCloseable {
               });
         });
     return started;
-  }
-
-  /** Completes when all futures have, or fails as one of them did. */
-  private static CompletableFuture<Void> all(List<? extends CompletableFuture<?>> each) {
-    var all = new CompletableFuture<Void>();
-    var _ =
-        CompletableFuture.allOf(each.toArray(CompletableFuture[]::new)).whenComplete(
-            (_, failure) -> {
-              if (failure == null) all.complete(null);
-              else all.completeExceptionally(Failures.unwrapped(failure));
-            });
-    return all;
   }
 
   private void lookForFrontends() {
@@ -318,14 +304,14 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return ranges.stream().flatMap(range -> range.applied().sessions.values().stream()).iterator();
   }
 
-  /** Proposes the step in all ranges. It has ended when it has in each of them, and has failed if it has in any. */
+  /** Proposes the step in all ranges. */
   private void endFrontend(String frontend, long before, LostFrontends.Ended ended) {
-    var all = new EndedInAll(ranges.size(), ended);
+    var all = LostFrontends.inAll(ranges.size(), ended);
     for (InboxRangeServer range : ranges) range.endFrontend(frontend, before, all);
   }
 
   InboxMeters.Shown shown() {
-    return new InboxMeters.Shown(ranges, lost, wills, exchanges, handOvers);
+    return new InboxMeters.Shown(ranges, lost, wills, deliveries.exchanges(), handOvers);
   }
 
   private int indexOf(String tenant, String clientId) {
@@ -386,39 +372,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    * @param matched the matched ranges; must not be changed afterwards
    */
   public void deliver(Publication message, MatchedRanges matched, @Nullable Acknowledgement acknowledgement) {
-    var exchange = message.exchange();
-    if (exchange != null && acknowledgement != null) {
-      deliver(message, exchange, matched, acknowledgement);
-      return;
-    }
-    if (acknowledgement != null) for (int more = matched.count(); more > 1; more--) acknowledgement.expect();
-    for (int i = 0; i < ranges.size(); i++) {
-      var groups = matched.groups(i);
-      if (groups != null) ranges.get(i).deliver(message, null, groups, acknowledgement);
-    }
-  }
-
-  private void deliver(Publication message, Publication.Exchange exchange, MatchedRanges matched, Acknowledgement acknowledgement) {
-    var publisher = new SessionKey(message.tenant(), message.publisher().clientId());
-    int home = indexOf(publisher.tenant(), publisher.clientId());
-    matched.add(home);
-    var recorder = ranges.get(home);
-    var groups = Objects.requireNonNull(matched.groups(home));
-    long birth = recorder.birthOf(publisher, exchange.epoch());
-    Consumer<Acknowledgement> record = answer -> recorder.deliver(message, exchange, groups, answer);
-    // If the session belongs to another connection by now, its own range refuses the message.
-    if (matched.count() == 1 || birth == 0) exchanges.deliver(publisher, record, acknowledgement);
-    else exchanges.deliver(publisher, answer -> deliverElsewhere(message, exchange, birth, home, matched, answer), record, acknowledgement);
-  }
-
-  private void deliverElsewhere(
-      Publication message, Publication.Exchange exchange, long birth, int home, MatchedRanges matched, Acknowledgement acknowledgement) {
-    for (int i = 0; i < ranges.size(); i++) {
-      var groups = matched.groups(i);
-      if (groups == null || i == home) continue;
-      acknowledgement.expect();
-      ranges.get(i).deliverOfExchange(message, birth, exchange, groups, acknowledgement);
-    }
+    deliveries.deliver(message, matched, acknowledgement);
   }
 
   /**
@@ -492,17 +446,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message, @Nullable OpenExchange exchange) {
-    // The range whose members have the most room in their windows; if all are offline, a range with members rather than
-    // none.
-    var best = ranges.getFirst();
-    int most = 0;
-    for (InboxRangeServer range : ranges) {
-      int credit = isOneRange() ? 0 : range.groupCredit(message.tenant(), group);
-      if (credit <= most) continue;
-      most = credit;
-      best = range;
-    }
-    return best.appendToGroup(group, message, exchange);
+    return deliveries.appendToGroup(group, message, exchange);
   }
 
   @Override
@@ -517,26 +461,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Void> released(SessionRef session, int packetId) {
-    var key = SessionKey.of(session);
-    var home = of(session);
-    long birth = isOneRange() ? 0 : home.birthOf(key, session.epoch());
-    if (birth == 0) return home.released(session, packetId);
-    var forgetting = new ArrayList<CompletableFuture<Void>>();
-    for (var range : ranges) {
-      if (!range.equals(home) && range.mayHold(key, birth, packetId)) forgetting.add(range.forget(key, birth, session.epoch(), packetId));
-    }
-    if (forgetting.isEmpty()) return home.released(session, packetId);
-    // Once released, the client may use the packet identifier for another message, which no range must take for this
-    // one.
-    var released = new CompletableFuture<Void>();
-    Proposals.follow(
-        all(forgetting),
-        released,
-        () -> {
-          var atHome = home.released(session, packetId);
-          Proposals.follow(atHome, released, () -> released.complete(null));
-        });
-    return released;
+    return deliveries.released(session, packetId);
   }
 
   @Override
@@ -592,48 +517,5 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     timer.shutdownNow();
     if (left == null) meters.close();
     else left.accept(this);
-  }
-
-  /** Waits until a step has ended in all ranges. */
-  private static final class EndedInAll implements LostFrontends.Ended {
-    private final LostFrontends.Ended ended;
-
-    @GuardedBy("this")
-    private int left;
-
-    @GuardedBy("this")
-    private boolean more;
-
-    @GuardedBy("this")
-    private @Nullable StoreException failure;
-
-    EndedInAll(int ranges, LostFrontends.Ended ended) {
-      this.ended = ended;
-      left = ranges;
-    }
-
-    @Override
-    public void done(boolean anyMore) {
-      one(anyMore, null);
-    }
-
-    @Override
-    public void failed(StoreException reason) {
-      one(false, reason);
-    }
-
-    private void one(boolean anyMore, @Nullable StoreException reason) {
-      boolean anyRangeHasMore;
-      StoreException lastFailure;
-      synchronized (this) {
-        more |= anyMore;
-        if (reason != null) failure = reason;
-        if (--left > 0) return;
-        anyRangeHasMore = more;
-        lastFailure = failure;
-      }
-      if (lastFailure != null) ended.failed(lastFailure);
-      else ended.done(anyRangeHasMore);
-    }
   }
 }

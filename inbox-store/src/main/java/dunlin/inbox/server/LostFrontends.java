@@ -177,4 +177,51 @@ final class LostFrontends {
       each.loss().recorded.completeExceptionally(closing);
     }
   }
+
+  /** What ends in several ranges: it has when it has in each of them, and has failed if it has in any. */
+  static Ended inAll(int ranges, Ended ended) {
+    return new InAll(ranges, ended);
+  }
+
+  private static final class InAll implements Ended {
+    private final Ended ended;
+
+    @GuardedBy("this")
+    private int left;
+
+    @GuardedBy("this")
+    private boolean more;
+
+    @GuardedBy("this")
+    private @Nullable StoreException failure;
+
+    InAll(int ranges, Ended ended) {
+      this.ended = ended;
+      left = ranges;
+    }
+
+    @Override
+    public void done(boolean anyMore) {
+      one(anyMore, null);
+    }
+
+    @Override
+    public void failed(StoreException reason) {
+      one(false, reason);
+    }
+
+    private void one(boolean anyMore, @Nullable StoreException reason) {
+      boolean anyRangeHasMore;
+      StoreException lastFailure;
+      synchronized (this) {
+        more |= anyMore;
+        if (reason != null) failure = reason;
+        if (--left > 0) return;
+        anyRangeHasMore = more;
+        lastFailure = failure;
+      }
+      if (lastFailure != null) ended.failed(lastFailure);
+      else ended.done(anyRangeHasMore);
+    }
+  }
 }

@@ -1,4 +1,4 @@
-package dunlin.inbox.server;
+package dunlin.inbox.announce;
 
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxRoutes.Announced;
@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  * the session range has removed the last subscription for it. If the process ends between the two, the route stays and
  * brings messages that no session needs.
  */
-final class StrayRoutes {
+public final class StrayRoutes {
   /*
    * A route is known if the range needed it at the start or if it has changed since; a change becomes known before it
    * is announced. So an unknown route in the dist tier is left over from before the start, and a route that a client
@@ -59,7 +59,7 @@ final class StrayRoutes {
    * @param interval the shards whose routes are checked; the last range also checks routes of higher shards
    * @param removed counts the routes that were removed
    */
-  StrayRoutes(InboxRoutes routes, ScheduledExecutorService timer, ShardInterval interval, IntConsumer removed) {
+  public StrayRoutes(InboxRoutes routes, ScheduledExecutorService timer, ShardInterval interval, IntConsumer removed) {
     this.routes = routes;
     this.timer = timer;
     this.interval = interval;
@@ -67,19 +67,19 @@ final class StrayRoutes {
   }
 
   /** Sets the routes that are needed now. Later changes are reported by {@link #changed}. */
-  void expect(List<RouteKey> needed) {
+  public void expect(List<RouteKey> needed) {
     hand(() -> known = new HashSet<>(needed));
   }
 
   /** Notes a route that is about to be announced or removed. On the timer thread. */
-  void changed(RouteKey route) {
+  public void changed(RouteKey route) {
     if (known == null || !known.add(route) || ++changes <= CHANGED_MAX) return;
     LOG.warn("Too many routes have changed since the start to find those that no session needs; the next start searches for them");
     known = null;
   }
 
   /** Checks all routes, once. */
-  void search(RouteAnnouncer announcer) {
+  public void search(RouteAnnouncer announcer) {
     hand(() -> read(announcer, null));
   }
 

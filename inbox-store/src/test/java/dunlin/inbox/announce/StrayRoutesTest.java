@@ -1,4 +1,4 @@
-package dunlin.inbox.server;
+package dunlin.inbox.announce;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

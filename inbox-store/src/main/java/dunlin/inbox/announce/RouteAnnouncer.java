@@ -1,4 +1,4 @@
-package dunlin.inbox.server;
+package dunlin.inbox.announce;
 
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.QuotaExceededException;
@@ -23,7 +23,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Announces the topic filters of the shards to the dist tier, and repeats each announcement until it succeeds. */
-final class RouteAnnouncer {
+public final class RouteAnnouncer {
   /*
    * Owner: the server's timer thread; other threads hand over through its queue, which keeps their order. A route has
    * one call at a time, and another one after it if the wanted state has changed since: so the last change wins,
@@ -60,19 +60,19 @@ final class RouteAnnouncer {
   }
 
   /** @param changed called with each route before it is announced or removed, on the timer thread */
-  RouteAnnouncer(InboxRoutes routes, ScheduledExecutorService timer, Consumer<RouteKey> changed) {
+  public RouteAnnouncer(InboxRoutes routes, ScheduledExecutorService timer, Consumer<RouteKey> changed) {
     this.routes = routes;
     this.timer = timer;
     this.changed = changed;
   }
 
   /** Number of routes that are not yet announced or removed as wanted. */
-  int waiting() {
+  public int waiting() {
     return waiting;
   }
 
   /** Announces changes in their order. Any thread; the calls of one thread keep their order. */
-  void change(List<RouteChange> changes) {
+  public void change(List<RouteChange> changes) {
     hand(
         () ->
             changes.forEach(
@@ -90,7 +90,7 @@ final class RouteAnnouncer {
   /**
    * Completes when those of these routes are announced that are wanted according to the changes handed over before.
    */
-  CompletableFuture<Void> settled(List<RouteKey> keys) {
+  public CompletableFuture<Void> settled(List<RouteKey> keys) {
     return settled(keys, UnaryOperator.identity());
   }
 
@@ -105,7 +105,7 @@ final class RouteAnnouncer {
    * Like {@link #settledOrFull}, but does not fail with an announcement: it waits until a retry has succeeded. Fails
    * when the timer is shut down.
    */
-  CompletableFuture<Void> settledAtLast(List<RouteKey> keys) {
+  public CompletableFuture<Void> settledAtLast(List<RouteKey> keys) {
     return settledOrFull(keys)
         .exceptionallyCompose(failure -> timer.isShutdown() ? CompletableFuture.failedFuture(failure) : settledAtLast(keys));
   }
