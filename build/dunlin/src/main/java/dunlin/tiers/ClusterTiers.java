@@ -35,7 +35,6 @@ import dunlin.retain.RetainSettings;
 import dunlin.retain.remote.RetainRouter;
 import dunlin.runtime.Surroundings;
 import dunlin.runtime.metrics.NodeBeans;
-import dunlin.store.RangeLogic;
 import dunlin.store.Replica;
 import dunlin.store.StoreException;
 import dunlin.store.serve.WhileLeading;
@@ -202,18 +201,13 @@ public final class ClusterTiers implements AutoCloseable {
         RetainReplica.kind((replica, messages) -> opened(replica, () -> led.serveRetained(replica, messages, retained))),
         SessionReplica.kind(
             layout,
-            (replica, sessions) -> opened(replica, () -> led.serveSessions(replica.id().uuid(), sessions, routesOfSessions(), parts.frontend().wills()))),
+            (replica, sessions) -> opened(replica, () -> led.serveSessions(replica.id(), sessions, routesOfSessions(), parts.frontend().wills()))),
         AccessReplica.kind(
             (replica, rows) -> opened(replica, () -> led.serveAccess(replica, rows, parts.routes().wallClock()))));
   }
 
   private DistRoutes routesOfSessions() {
     return new DistRoutes(RepeatedCalls.of(routesOfSessions), parts.announced());
-  }
-
-  /** The same kind, without splits: links lead to the one range of a kind. */
-  private static <C, R, L extends RangeLogic<C, R>> RangeKind<C, R, L> undivided(RangeKind<C, R, L> kind) {
-    return new RangeKind<>(kind.name(), kind.codec(), kind.logic(), kind.opened(), _ -> 0);
   }
 
   private void opened(Replica<?, ?> replica, WhileLeading.Opener opener) {
