@@ -28,6 +28,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
@@ -54,18 +55,43 @@ public final class DistWorker implements DistClient, AutoCloseable {
   private static final Destination[] NONE = {};
   private static final RouteView WHOLE = RouteView.whole();
 
-  /** The deliveries of all inbox shards, or of one frontend; without any while the frontend is detached. */
-  record Destination(ShardId.Kind kind, @Nullable String name, @Nullable Deliveries deliveries) {
+  /**
+   * The deliveries of the inbox shards of an interval, or of one frontend; without any while the frontend is detached.
+   *
+   * @param frontend null for inbox shards
+   * @param from the number of the first inbox shard
+   * @param to behind that of the last one
+   */
+  record Destination(@Nullable String frontend, int from, int to, @Nullable Deliveries deliveries) {
+    static Destination ofFrontend(String nodeId, @Nullable Deliveries deliveries) {
+      return new Destination(nodeId, 0, 0, deliveries);
+    }
+
     boolean serves(ShardId shard) {
-      return deliveries != null && kind == shard.kind() && (name == null || name.equals(shard.name()));
+      if (deliveries == null) return false;
+      return frontend == null ? shard.kind() == ShardId.Kind.INBOX && has(shard) : is(shard);
+    }
+
+    private boolean has(ShardId shard) {
+      if (from == 0 && to == Integer.MAX_VALUE) return true;
+      int number = shard.number();
+      return from <= number && number < to;
+    }
+
+    private boolean is(ShardId shard) {
+      return shard.kind() == ShardId.Kind.FRONTEND && shard.name().equals(frontend);
     }
 
     boolean isDetached(ShardId shard) {
-      return deliveries == null && kind == shard.kind() && shard.name().equals(name);
+      return deliveries == null && is(shard);
+    }
+
+    boolean stores() {
+      return frontend == null;
     }
 
     boolean replaces(Destination other) {
-      return kind == other.kind && (name == null ? other.name == null : name.equals(other.name));
+      return Objects.equals(frontend, other.frontend) && from == other.from && to == other.to;
     }
   }
 
@@ -206,7 +232,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
 
   /** Sets the deliveries to a frontend's connected sessions; replaces earlier ones of the same frontend. */
   public void attachFrontend(String nodeId, Deliveries deliveries) {
-    attach(new Destination(ShardId.Kind.FRONTEND, nodeId, deliveries));
+    attach(Destination.ofFrontend(nodeId, deliveries));
   }
 
   /**
@@ -214,13 +240,24 @@ public final class DistWorker implements DistClient, AutoCloseable {
    * Later ones that match its routes are counted as unattached.
    */
   public void detachFrontend(String nodeId) {
-    attach(new Destination(ShardId.Kind.FRONTEND, nodeId, null));
+    attach(Destination.ofFrontend(nodeId, null));
     lanes.forEach(LocalLane::attachSoon);
   }
 
   /** Sets the deliveries to all inbox shards. A message is delivered once, however many of them match. */
   public void attachInboxShards(Deliveries deliveries) {
-    attach(new Destination(ShardId.Kind.INBOX, null, deliveries));
+    attachInboxShards(0, Integer.MAX_VALUE, deliveries);
+  }
+
+  /**
+   * Sets the deliveries to the inbox shards of an interval. A message is delivered once to each interval with shards that match. Intervals must not overlap.
+   *
+   * @param from the number of the first one
+   * @param to behind that of the last one
+   */
+  public void attachInboxShards(int from, int to, Deliveries deliveries) {
+    if (from < 0 || from >= to) throw new IllegalArgumentException("inbox shards from " + from + " to " + to);
+    attach(new Destination(null, from, to, deliveries));
   }
 
   private synchronized void attach(Destination destination) {

@@ -38,8 +38,8 @@ final class LocalLane implements Lane, MatchedLane {
    *
    * A message of a recorded QoS 2 exchange goes to the publisher's home first, and to all others only once that has
    * recorded the exchange: see RecordedDelivery. Such messages keep their order, since answers come in the order of the
-   * messages. All inbox shards are one destination, whatever the number of their logs, so the home is the only destination
-   * that stores anything.
+   * messages. In one process all inbox shards are one destination, whatever the number of their logs, so the home is the only destination
+   * that stores anything. In a cluster the shards of each log are one: those of other logs wait for the home as frontends do.
    *
    * In a cluster, a frontend may have lost the last member of a group while a message for the group was on its way. It
    * returns a message of QoS 1 and 2 then, which goes to another frontend of the group. So that it is known which group
@@ -253,8 +253,12 @@ final class LocalLane implements Lane, MatchedLane {
       acknowledgement.expect();
       acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
     }
-    if (acknowledgement != null && (message.exchange() != null || (acknowledgement.terms().storesFirst() && isToBeStored()))) {
+    if (acknowledgement != null && message.exchange() != null) {
       record(message, feedback, acknowledgement);
+      return;
+    }
+    if (acknowledgement != null && acknowledgement.terms().storesFirst() && isToBeStored()) {
+      store(message, feedback, acknowledgement);
       return;
     }
     threads.copies(copies + atFrontends.size());
@@ -287,8 +291,8 @@ final class LocalLane implements Lane, MatchedLane {
 
   /** Whether a destination that stores messages is among the matches. */
   private boolean isToBeStored() {
-    int recorder = destinationOf(home.apply(publisher));
-    return recorder >= 0 && matched[recorder].size() > 0;
+    for (int i = 0; i < matched.length; i++) if (destinations[i].stores() && matched[i].size() > 0) return true;
+    return false;
   }
 
   /** Delivers a message to the publisher's home, and to the others once it is recorded there. */
@@ -300,19 +304,46 @@ final class LocalLane implements Lane, MatchedLane {
       return;
     }
     boolean holds = !atFrontends.isEmpty() || !picks.isEmpty();
-    var terms = acknowledgement.terms();
-    if (origin != null && !picks.isEmpty()) terms = terms.from(origin.withPicked(picks));
+    var terms = withPicks(acknowledgement.terms());
     RecordedDelivery held = holds ? new RecordedDelivery(message, terms, feedback, acknowledgement, thread, threads) : null;
     for (int i = 0; i < matched.length; i++) {
       if (i == recorder || matched[i].size() == 0) continue;
       if (held == null) held = new RecordedDelivery(message, terms, feedback, acknowledgement, thread, threads);
-      var delivery = deliveries[i];
-      var routes = matched[i].copy();
-      held.hold((to, back, answer) -> delivery.deliver(to, routes, back, answer));
+      hold(held, i);
     }
     for (AtFrontend group : atFrontends) Objects.requireNonNull(held).hold(group);
     threads.copies(1);
     deliveries[recorder].deliver(message, matched[recorder], feedback, held == null ? acknowledgement : held);
+  }
+
+  private Terms withPicks(Terms terms) {
+    return origin == null || picks.isEmpty() ? terms : terms.from(origin.withPicked(picks));
+  }
+
+  /** Delivers a message to all that store it, and to the others once it is stored, or a limit has refused it. */
+  private void store(Publication message, @Nullable Feedback feedback, Acknowledgement acknowledgement) {
+    acknowledgement.expect();
+    var held = new RecordedDelivery(message, withPicks(acknowledgement.terms()), feedback, acknowledgement, thread, threads);
+    int copies = 0;
+    for (int i = 0; i < matched.length; i++) {
+      if (matched[i].size() == 0) continue;
+      if (destinations[i].stores()) copies++;
+      else hold(held, i);
+    }
+    for (AtFrontend group : atFrontends) held.hold(group);
+    threads.copies(copies);
+    for (int i = 0; i < matched.length; i++) {
+      if (!destinations[i].stores() || matched[i].size() == 0) continue;
+      held.expect();
+      deliveries[i].deliver(message, matched[i], feedback, copies == 1 ? held : held.store());
+    }
+    held.answer(ReasonCode.SUCCESS);
+  }
+
+  private void hold(RecordedDelivery held, int destination) {
+    var delivery = deliveries[destination];
+    var routes = matched[destination].copy();
+    held.hold((to, back, answer) -> delivery.deliver(to, routes, back, answer));
   }
 
   private void gather(FilterRoutes of) {
@@ -355,7 +386,7 @@ final class LocalLane implements Lane, MatchedLane {
   private List<ShardId> frontends() {
     var all = new ArrayList<ShardId>(destinations.length);
     for (Destination each : destinations) {
-      if (each.kind() == ShardId.Kind.FRONTEND && each.deliveries() != null) all.add(ShardId.frontend(Objects.requireNonNull(each.name())));
+      if (each.frontend() != null && each.deliveries() != null) all.add(ShardId.frontend(each.frontend()));
     }
     return all;
   }

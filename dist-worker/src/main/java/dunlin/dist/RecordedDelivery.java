@@ -27,6 +27,9 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
    * When the process ends in between, the message is not lost: durable sessions have it from the entry that recorded
    * the exchange, and the sessions that it waits for here end with the process.
    *
+   * A will may be stored by several destinations, which get it at the same time. It goes on when all have stored it, or a limit has
+   * refused it at some.
+   *
    * Owner: the lane's thread keeps the routes and delivers; the recorder's answer comes on any thread, in the order of
    * the recorder's messages.
    * Bounds: a waiting message is not acknowledged, and so holds credit of its lane.
@@ -46,6 +49,11 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
 
   /** Written before the lane's thread is asked to deliver. */
   private ReasonCode recorded = ReasonCode.SUCCESS;
+
+  /** Of several destinations: a refusal that is no limit, and whether a limit has refused the message. Written before the last answer. */
+  private volatile @Nullable ReasonCode refusal;
+
+  private volatile boolean limited;
 
   /** Delivers the message to some of its subscribers. */
   @FunctionalInterface
@@ -89,11 +97,29 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
     known.add(shard);
   }
 
+  /** The acknowledgement of one of several destinations that store the message. A limit is not to hide that another one could not store it. */
+  Acknowledgement store() {
+    return new Acknowledgement() {
+      @Override
+      public Terms terms() {
+        return terms;
+      }
+
+      @Override
+      protected void complete(ReasonCode reason) {
+        if (reason == ReasonCode.QUOTA_EXCEEDED) limited = true;
+        else if (reason.isError()) refusal = reason;
+        RecordedDelivery.this.answer(ReasonCode.SUCCESS);
+      }
+    };
+  }
+
   @Override
   protected void complete(ReasonCode reason) {
-    recorded = reason;
-    boolean bounded = message.exchange() == null && reason == ReasonCode.QUOTA_EXCEEDED;
-    if ((reason.isError() && !bounded) || held.isEmpty()) acknowledgement.answer(reason);
+    var refused = refusal;
+    recorded = refused != null ? refused : limited ? ReasonCode.QUOTA_EXCEEDED : reason;
+    boolean bounded = message.exchange() == null && recorded == ReasonCode.QUOTA_EXCEEDED;
+    if ((recorded.isError() && !bounded) || held.isEmpty()) acknowledgement.answer(recorded);
     else thread.execute(this);
   }
 

@@ -40,6 +40,9 @@ final class DistTier {
   final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   final Recorder frontend = new Recorder();
   final Recorder inboxes = new Recorder();
+
+  /** Of the upper inbox shards, where these are divided. */
+  final Recorder upper = new Recorder();
   final DistWorker worker =
       new DistWorker(
           (_, codec, logic) -> {
@@ -107,6 +110,13 @@ final class DistTier {
   DistTier() {
     worker.attachFrontend("n1", Deliveries.of(frontend));
     worker.attachInboxShards(Deliveries.of(inboxes));
+  }
+
+  /** Inbox shards that are divided: from one number on, they are another destination. */
+  DistTier(int cut) {
+    worker.attachFrontend("n1", Deliveries.of(frontend));
+    worker.attachInboxShards(0, cut, Deliveries.of(inboxes));
+    worker.attachInboxShards(cut, Integer.MAX_VALUE, Deliveries.of(upper));
   }
 
   InMemoryRange<RouteCommand, RouteResult> range() {

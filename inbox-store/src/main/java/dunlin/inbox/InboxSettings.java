@@ -85,6 +85,11 @@ public record InboxSettings(
     public List<RangeId> rangeIds() {
       return IntStream.range(0, ranges).mapToObj(number -> RangeId.numbered("sessions", number)).toList();
     }
+
+    /** The first shard of a range, by the number of that; the number of shards for the number behind the last range. Sizes differ by at most one shard. */
+    public int firstShard(int range) {
+      return range * shards / ranges;
+    }
   }
 
   /**

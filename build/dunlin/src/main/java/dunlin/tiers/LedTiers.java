@@ -185,10 +185,7 @@ final class LedTiers {
             led, matches, drops.lanes()::countUnreachable, publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters, tracer,
             DeliverExecutor.start(bounds.deliver(), meters));
     byte[] opening = LaneLinks.opening(replica.status().term());
-    worker.attachInboxShards(
-        (lane, thread) ->
-            new RemoteDelivery(
-                dialler.leader(SessionReplica.KIND, LinkNames.shards(lane), opening, thread), thread, System::nanoTime, repeats.on(thread), drops.deliveries()));
+    attachSessions(worker, opening);
     var accepted = new AcceptedLinks(links);
     var threads = accepted.threads("dist", lanes);
     var laneOf = new ArrayList<Lane>(LinkNames.LANES);
@@ -236,6 +233,20 @@ final class LedTiers {
       routeCalls.remove(changes);
       unregister(IN_FLIGHT);
     };
+  }
+
+  private void attachSessions(DistWorker worker, byte[] opening) {
+    var layout = bounds.inbox().layout();
+    var ids = layout.rangeIds();
+    for (int i = 0; i < ids.size(); i++) {
+      UUID range = ids.get(i).uuid();
+      int to = i + 1 == ids.size() ? Integer.MAX_VALUE : layout.firstShard(i + 1); // the last range knows routes from a time with more shards
+      worker.attachInboxShards(
+          layout.firstShard(i), to,
+          (lane, thread) ->
+              new RemoteDelivery(
+                  dialler.leader(range, LinkNames.shards(range, lane), opening, thread), thread, System::nanoTime, repeats.on(thread), drops.deliveries()));
+    }
   }
 
   /** @param router to all ranges of retained messages */
@@ -295,23 +306,24 @@ final class LedTiers {
     };
   }
 
-  AutoCloseable serveSessions(UUID range, SessionReplica replica, InboxRoutes routes, WillPublisher wills) {
+  AutoCloseable serveSessions(RangeId range, SessionReplica replica, InboxRoutes routes, WillPublisher wills) {
     var server = sessions.lead(replica, routes, wills);
     var _ = server.start(); // a frontend is attached when this has ended
     var accepted = new AcceptedLinks(links);
-    var calls = accepted.thread("sessions");
+    var calls = accepted.thread(range.toString());
     var ended = new EndedFrontends(refused, dialler::peer, awaited(server));
     var accepts = InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), drops.pushes(), new FrontendLinks(server, calls));
-    accepted.accept(LinkNames.sessions(range), calls, ended.watching(accepts));
+    accepted.accept(LinkNames.sessions(range.uuid()), calls, ended.watching(accepts));
     var comparing = timer.scheduleWithFixedDelay(() -> calls.execute(ended::compare), COMPARE_MILLIS, COMPARE_MILLIS, TimeUnit.MILLISECONDS);
-    var threads = accepted.threads("shards", lanes);
+    var threads = accepted.threads("shards-" + range, lanes);
     var delivery = new InboxDelivery(server);
     var streams = new LedLanes(timer, DRAIN_MILLIS);
     accepted.acceptLanes(
-        LinkNames::shards, lane -> threads.get(lane % lanes), (_, thread) -> link -> streams.open(link, thread, new RemoteDeliveries(delivery)));
-    beans.register(SESSIONS, server.operations());
+        lane -> LinkNames.shards(range.uuid(), lane), lane -> threads.get(lane % lanes), (_, thread) -> link -> streams.open(link, thread, new RemoteDeliveries(delivery)));
+    boolean first = range.equals(RangeId.firstOf(SessionReplica.KIND));
+    if (first) beans.register(SESSIONS, server.operations());
     return () -> {
-      beans.unregister(SESSIONS, Map.of());
+      if (first) beans.unregister(SESSIONS, Map.of());
       comparing.cancel(false);
       accepted.acceptNoMore();
       streams.drain();

@@ -50,8 +50,8 @@ final class LinkNames {
     return "application-" + lane % LANES;
   }
 
-  /** From the leader of the routes to the leader of the sessions: messages for durable sessions. */
-  static String shards(int lane) {
-    return "shards-" + lane % LANES;
+  /** From the leader of the routes to the leader of a range of sessions: messages for its durable sessions. */
+  static String shards(UUID range, int lane) {
+    return "shards-" + range + "-" + lane % LANES;
   }
 }

@@ -43,6 +43,12 @@ public record ShardId(Kind kind, String name) implements Comparable<ShardId> {
     return new ShardId(Kind.INBOX, Integer.toString(number));
   }
 
+  /** The number of an inbox shard. */
+  public int number() {
+    if (kind != Kind.INBOX) throw new IllegalStateException(this + " has no number");
+    return Integer.parseInt(name);
+  }
+
   @Override
   public int compareTo(ShardId other) {
     int byKind = kind.compareTo(other.kind);

@@ -1,5 +1,6 @@
 package dunlin.inbox.rows;
 
+import dunlin.inbox.InboxSettings;
 import dunlin.model.TopicFilter;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -24,9 +25,9 @@ public record ShardInterval(int from, int to, int shards) {
 
   /** Divides all shards into ranges, in order. Their sizes differ by at most one shard. */
   public static List<ShardInterval> divide(int shards, int ranges) {
-    if (ranges < 1 || ranges > shards) throw new IllegalArgumentException("%d shards in %d ranges".formatted(shards, ranges));
+    var layout = new InboxSettings.Layout(shards, ranges);
     var intervals = new ArrayList<ShardInterval>(ranges);
-    for (int i = 0; i < ranges; i++) intervals.add(new ShardInterval(i * shards / ranges, (i + 1) * shards / ranges, shards));
+    for (int i = 0; i < ranges; i++) intervals.add(new ShardInterval(layout.firstShard(i), layout.firstShard(i + 1), shards));
     return List.copyOf(intervals);
   }
 
