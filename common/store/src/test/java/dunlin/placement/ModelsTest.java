@@ -22,7 +22,7 @@ class ModelsTest {
 
   @ParameterizedTest
   @Tag("thorough")
-  @CsvSource({"Fencing, Fencing", "Exchanges, Exchanges", "Exchanges, ExchangesLate"})
+  @CsvSource({"Fencing, Fencing", "Exchanges, Exchanges", "Exchanges, ExchangesLate", "Exchanges, ExchangesHomeFirst"})
   void everyModelHoldsInEveryState(String model, String config) throws Exception {
     theModelHoldsInEveryState(model, config);
   }
@@ -45,7 +45,12 @@ class ModelsTest {
     "Exchanges, Exchanges, Remembers, AtMostOnce",
     "Exchanges, Exchanges, ForgetsFirst, AtLeastOnce",
     "Exchanges, ExchangesLate, ChecksEpoch, AtMostOnce",
-    "Exchanges, ExchangesLate, ChecksForgets, AtMostOnce"
+    "Exchanges, ExchangesLate, ChecksForgets, AtMostOnce",
+    "Exchanges, ExchangesHomeFirst, Redelivers, AtLeastOnce",
+    "Exchanges, ExchangesHomeFirst, Remembers, AtMostOnce",
+    "Exchanges, ExchangesHomeFirst, ForgetsFirst, AtLeastOnce",
+    "Exchanges, ExchangesHomeFirst, ChecksEpoch, AtMostOnce",
+    "Exchanges, ExchangesHomeFirst, ChecksForgets, AtMostOnce"
   })
   void everyRuleThatIsLeftOutIsFound(String model, String configured, String rule, String invariant) throws Exception {
     aRuleThatIsLeftOutIsFound(model, configured, rule, invariant);
