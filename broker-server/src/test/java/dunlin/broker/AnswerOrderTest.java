@@ -130,9 +130,9 @@ class AnswerOrderTest {
       var session = new SessionRef(request.tenant(), request.clientId(), 1);
       if (pushingTo != null) {
         elsewhere(() -> pushingTo.push(request.connection(), message(1)));
-        return CompletableFuture.completedFuture(new Connected(session, true, List.of(), 1, 1, new int[0], List.of(), null));
+        return CompletableFuture.completedFuture(new Connected(session, 1, true, List.of(), 1, 1, new int[0], List.of(), null));
       }
-      return CompletableFuture.completedFuture(new Connected(session, true, List.of(), 1, 3, new int[0], List.of(), null));
+      return CompletableFuture.completedFuture(new Connected(session, 1, true, List.of(), 1, 3, new int[0], List.of(), null));
     }
 
     @Override
@@ -201,7 +201,12 @@ class AnswerOrderTest {
     }
 
     @Override
-    public CompletableFuture<Void> released(SessionRef session, int packetId) {
+    public CompletableFuture<Void> released(SessionRef session, long birth, int packetId) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<Void> forget(SessionRef session, long birth, int packetId) {
       throw new UnsupportedOperationException();
     }
 

@@ -232,7 +232,7 @@ public final class OpenFrontend implements AutoCloseable {
           connection.writer().version(ProtocolVersion.MQTT_5);
           var connected =
               new InboxClient.Connected(
-                  new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), false, List.of(), 1, 1, new int[0], List.of(), null);
+                  new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), 1, false, List.of(), 1, 1, new int[0], List.of(), null);
           return new LiveSession(connection, connections(loop).sessions(), durable, 1, connected, null);
         });
   }
@@ -244,7 +244,7 @@ public final class OpenFrontend implements AutoCloseable {
         () -> {
           var connected =
               new InboxClient.Connected(
-                  new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), false, List.of(), 1, 1, new int[0], List.of(), null);
+                  new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), 1, false, List.of(), 1, 1, new int[0], List.of(), null);
           return new LiveSession(connection(loop), connections(loop).sessions(), false, 1, connected, null);
         });
   }
@@ -512,7 +512,7 @@ public final class OpenFrontend implements AutoCloseable {
       var session = new SessionRef(request.tenant(), request.clientId(), connects.size());
       int[] received = resumed;
       var displaced = received == null ? null : connects.get(connects.size() - 2).connection();
-      var connected = new Connected(session, received != null, List.of(), 1, 1, received == null ? new int[0] : received, open, displaced);
+      var connected = new Connected(session, 1, received != null, List.of(), 1, 1, received == null ? new int[0] : received, open, displaced);
       return connectGate.thenApply(_ -> connected);
     }
 
@@ -574,10 +574,15 @@ public final class OpenFrontend implements AutoCloseable {
     }
 
     @Override
-    public CompletableFuture<Void> released(SessionRef session, int packetId) {
+    public CompletableFuture<Void> released(SessionRef session, long birth, int packetId) {
       var released = new CompletableFuture<Void>();
       releases.add(released);
       return released;
+    }
+
+    @Override
+    public CompletableFuture<Void> forget(SessionRef session, long birth, int packetId) {
+      throw new UnsupportedOperationException();
     }
 
     @Override

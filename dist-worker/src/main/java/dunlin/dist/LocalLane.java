@@ -343,7 +343,8 @@ final class LocalLane implements Lane, MatchedLane {
   private void hold(RecordedDelivery held, int destination) {
     var delivery = deliveries[destination];
     var routes = matched[destination].copy();
-    held.hold((to, back, answer) -> delivery.deliver(to, routes, back, answer));
+    boolean recorded = destinations[destination].stores(); // and so by another one, its home
+    held.hold((to, back, answer) -> delivery.deliver(to, routes, back, recorded ? RecordedDelivery.ofRecorded(answer) : answer));
   }
 
   private void gather(FilterRoutes of) {

@@ -114,6 +114,26 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
     };
   }
 
+  /** The acknowledgement of a message that is recorded. It never says that nothing is stored, because then the exchange would not be released. */
+  static Acknowledgement ofRecorded(Acknowledgement of) {
+    return new Acknowledgement() {
+      @Override
+      public Terms terms() {
+        return of.terms();
+      }
+
+      @Override
+      public boolean comesAgain() {
+        return of.comesAgain();
+      }
+
+      @Override
+      protected void complete(ReasonCode reason) {
+        of.answer(reason == ReasonCode.SERVER_BUSY ? ReasonCode.UNSPECIFIED_ERROR : reason);
+      }
+    };
+  }
+
   @Override
   protected void complete(ReasonCode reason) {
     var refused = refusal;

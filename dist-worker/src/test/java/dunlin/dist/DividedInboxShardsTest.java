@@ -100,6 +100,17 @@ final class DividedInboxShardsTest {
   }
 
   @Test
+  void aRecordedExchangeIsNeverAnsweredAsIfNothingWereStored() {
+    dist.add(route("a", LOWER), route("a", UPPER));
+    upper.answer = ReasonCode.SERVER_BUSY;
+
+    Answer answer = dist.publishInExchange("a");
+    runTasks();
+
+    assertThat(answer.completed).as("so that the exchange is released").isEqualTo(ReasonCode.UNSPECIFIED_ERROR);
+  }
+
+  @Test
   void whatIsStoredFirstReachesOthersWhenAllLogsHaveIt() {
     dist.add(route("a", LOWER), route("a", UPPER), route("a", FRONTEND));
     lower.answersLater = true;

@@ -111,9 +111,19 @@ public interface InboxClient {
 
   /**
    * Records that the client has sent PUBREL for its own packet identifier. PUBCOMP may be sent when this completes
-   * [MQTT-4.3.3-11].
+   * [MQTT-4.3.3-11]: then no range takes the next message with that identifier for this one.
+   *
+   * @param birth of the session, from {@link Connected}
    */
-  CompletableFuture<Void> released(SessionRef session, int packetId);
+  CompletableFuture<Void> released(SessionRef session, long birth, int packetId);
+
+  /**
+   * Has one of the {@link #ranges} forget an exchange of a session that another range has, whether it has stored the message or not. What comes from an earlier
+   * connection of the session is refused there from then on. {@link #released} does this first; it is called at a range alone, and may be called again.
+   *
+   * @param birth of the session
+   */
+  CompletableFuture<Void> forget(SessionRef session, long birth, int packetId);
 
   /**
    * Records that connected sessions have the messages of exchanges that this connection, or an earlier one, has recorded; the session may have a later owner.
@@ -184,6 +194,7 @@ public interface InboxClient {
   record Will(Publication message, long delaySeconds) {}
 
   /**
+   * @param birth the epoch of the session's first connection, which tells it from earlier sessions of the client
    * @param sessionPresent whether stored state was resumed [MQTT-3.2.2-2, -3]
    * @param nextSequence the sequence of the next message that will be stored
    * @param firstUnacknowledged where to {@link #fetch} from: no waiting message has a lower sequence; equal to
@@ -194,6 +205,7 @@ public interface InboxClient {
    */
   record Connected(
       SessionRef session,
+      long birth,
       boolean sessionPresent,
       List<Subscription> subscriptions,
       long firstUnacknowledged,

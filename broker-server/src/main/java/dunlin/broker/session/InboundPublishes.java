@@ -133,7 +133,7 @@ public final class InboundPublishes implements Feedback {
         packet.toPublication(
             session.publisher(),
             loop.nowMillis(),
-            inExchange ? new Publication.Exchange(session.epoch(), packet.packetId()) : null);
+            inExchange ? new Publication.Exchange(session.birth(), session.epoch(), packet.packetId()) : null);
     if (ServersTopics.has(message)) {
       refuse(packet, ReasonCode.NOT_AUTHORIZED, "only the server publishes to $SYS");
       return;

@@ -55,6 +55,7 @@ public final class LiveSession implements Recipient, Party {
   private final ClientConnection connection;
   private final Publisher publisher;
   private final long epoch;
+  private final long birth;
   private final int clientReceiveMaximum;
   private final @Nullable InboxReader inbox;
   private final @Nullable SessionAccess access;
@@ -87,6 +88,7 @@ public final class LiveSession implements Recipient, Party {
     // Uses the text objects of the session tier, so that there is one copy of them in the same process.
     this.publisher = new Publisher(connected.session().tenant(), connected.session().clientId());
     this.epoch = connected.session().epoch();
+    this.birth = connected.birth();
     this.clientReceiveMaximum = clientReceiveMaximum;
     if (connected.receivedPacketIds().length > 0) inbound = newInbound(connected.receivedPacketIds(), connected.openExchanges());
     if (!connected.subscriptions().isEmpty()) subscriptions = new Subscriptions(this, connected.subscriptions());
@@ -134,6 +136,11 @@ public final class LiveSession implements Recipient, Party {
   /** The session's owner epoch. */
   public long epoch() {
     return epoch;
+  }
+
+  /** The epoch of the session's first connection. */
+  long birth() {
+    return birth;
   }
 
   @Override

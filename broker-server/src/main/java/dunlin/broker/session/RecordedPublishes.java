@@ -134,7 +134,7 @@ public final class RecordedPublishes {
 
   private void released(int packetId, Released then) {
     session.operationBegins();
-    session.tiers().inbox().released(session.ref(), packetId).whenComplete(
+    session.tiers().inbox().released(session.ref(), session.birth(), packetId).whenComplete(
         (_, failure) ->
             session.loop().post(
                 () -> {

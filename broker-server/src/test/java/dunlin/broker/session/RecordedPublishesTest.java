@@ -304,7 +304,7 @@ class RecordedPublishesTest {
       assertThat(one.dist.published).extracting(Published::text).containsExactly("six");
       assertThat(one.retain.answers).isEmpty();
       var again = one.dist.published.getFirst();
-      assertThat(again.message().exchange()).isEqualTo(new Publication.Exchange(2, 6));
+      assertThat(again.message().exchange()).isEqualTo(new Publication.Exchange(1, 2, 6));
       assertThat(again.terms().origin()).isEqualTo(open(6).origin());
 
       next.send(publish(AGAIN | 1, 6, "six"));

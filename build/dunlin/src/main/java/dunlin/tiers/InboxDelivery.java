@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The session tier as a destination of the dist tier: all inbox shards of this node together. */
+/** The session tier as a destination of the dist tier: all inbox shards of a server together, which are those of all ranges, or of one that this node leads. */
 public final class InboxDelivery implements Delivery {
   private final InboxServer inbox;
 

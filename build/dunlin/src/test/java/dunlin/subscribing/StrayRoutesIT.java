@@ -90,7 +90,7 @@ class StrayRoutesIT {
       second.pageGate.complete(null);
       await().until(() -> second.removals.contains("a"));
       var wanted = second.subscribe(client, "a");
-      get(second.inbox.released(client, 1));
+      get(second.inbox.released(client, 0, 1));
       assertThat(wanted).as("acknowledged before its route is there").isNotDone();
       second.removalGate.complete(null);
       get(wanted);

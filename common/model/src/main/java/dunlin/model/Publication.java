@@ -37,10 +37,16 @@ public final class Publication {
    * The QoS 2 exchange of a message from a durable session. The packet identifier must be recorded atomically with the
    * message, so that a crash leaves both or neither. Not part of the stored form.
    *
+   * @param birth of the publishing session, by which ranges know it that do not have it; 0 where only the one that has it is asked
    * @param epoch the owner epoch of the publishing session
    * @param packetId the packet identifier, 1 to 65,535
    */
-  public record Exchange(long epoch, int packetId) {}
+  public record Exchange(long birth, long epoch, int packetId) {
+    /** An exchange for the range that has the session, which knows its birth. */
+    public Exchange(long epoch, int packetId) {
+      this(0, epoch, packetId);
+    }
+  }
 
   /** No Message Expiry Interval: the message does not expire. */
   public static final int NEVER_EXPIRES = -1;

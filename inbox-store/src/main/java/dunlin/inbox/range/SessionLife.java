@@ -147,6 +147,7 @@ public final class SessionLife {
     var received = session.receivedPacketIds;
     return new InboxClient.Connected(
         new SessionRef(session.key.tenant(), session.key.clientId(), session.epoch),
+        session.birth,
         resumed,
         List.copyOf(list),
         first,

@@ -98,6 +98,7 @@ final class AnswerForm<T> {
 
   private static void writeConnected(FieldWriter out, Connected value) {
     SessionFields.writeSession(out, value.session());
+    out.number(value.birth());
     out.flag(value.sessionPresent());
     out.list(value.subscriptions(), SessionFields::writeSubscription);
     out.number(value.firstUnacknowledged());
@@ -113,6 +114,7 @@ final class AnswerForm<T> {
   private static Connected readConnected(FieldReader in) {
     return new Connected(
         SessionFields.readSession(in),
+        in.number(),
         in.flag(),
         in.list(SessionFields::readSubscription),
         in.number(),

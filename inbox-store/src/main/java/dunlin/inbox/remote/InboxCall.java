@@ -34,7 +34,9 @@ sealed interface InboxCall {
 
   record Received(SessionRef session, long sequence) implements Asking {}
 
-  record Released(SessionRef session, int packetId) implements Asking {}
+  record Released(SessionRef session, long birth, int packetId) implements Asking {}
+
+  record Forget(SessionRef session, long birth, int packetId) implements Asking {}
 
   record Delivered(SessionRef session, List<Integer> packetIds) implements Asking {}
 

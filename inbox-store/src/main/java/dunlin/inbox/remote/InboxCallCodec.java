@@ -38,6 +38,7 @@ final class InboxCallCodec {
   private static final int HAS_SETTLED = 14;
   private static final int ARE_MISSING = 15;
   private static final int DELIVERED = 16;
+  private static final int FORGET = 17;
 
   private InboxCallCodec() {}
 
@@ -98,9 +99,16 @@ final class InboxCallCodec {
         writeSession(out, session);
         out.number(sequence);
       }
-      case InboxCall.Released(var session, var packetId) -> {
+      case InboxCall.Released(var session, var birth, var packetId) -> {
         out.octet(RELEASED);
         writeSession(out, session);
+        out.number(birth);
+        out.number(packetId);
+      }
+      case InboxCall.Forget(var session, var birth, var packetId) -> {
+        out.octet(FORGET);
+        writeSession(out, session);
+        out.number(birth);
         out.number(packetId);
       }
       case InboxCall.Delivered(var session, var packetIds) -> {
@@ -148,7 +156,8 @@ final class InboxCallCodec {
       case APPEND -> new InboxCall.Append(readSession(in), readOptions(in), in.number(), in.list(SessionFields::readPublication));
       case APPEND_TO_GROUP -> new InboxCall.AppendToGroup(readFilter(in), readPublication(in), in.flag() ? SessionFields.readOpenExchange(in) : null);
       case RECEIVED -> new InboxCall.Received(readSession(in), in.number());
-      case RELEASED -> new InboxCall.Released(readSession(in), readPacketId(in));
+      case RELEASED -> new InboxCall.Released(readSession(in), in.number(), readPacketId(in));
+      case FORGET -> new InboxCall.Forget(readSession(in), in.number(), readPacketId(in));
       case DELIVERED -> new InboxCall.Delivered(readSession(in), in.list(SessionFields::readPacketId));
       case FETCH -> new InboxCall.Fetch(readSession(in), in.number(), readMessagesMax(in), in.count());
       case STATISTICS -> new InboxCall.Statistics();

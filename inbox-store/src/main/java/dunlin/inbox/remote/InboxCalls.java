@@ -154,7 +154,8 @@ public final class InboxCalls implements Link.Handler {
       case InboxCall.AppendToGroup(var group, var message, var exchange) ->
           answerOnce(number, AnswerForm.FLAG, () -> inbox.appendToGroup(group, message, exchange), () -> {});
       case InboxCall.Received(var session, var sequence) -> answer(number, AnswerForm.NOTHING, () -> inbox.received(session, sequence));
-      case InboxCall.Released(var session, var packetId) -> answer(number, AnswerForm.NOTHING, () -> inbox.released(session, packetId));
+      case InboxCall.Released(var session, var birth, var packetId) -> answer(number, AnswerForm.NOTHING, () -> inbox.released(session, birth, packetId));
+      case InboxCall.Forget(var session, var birth, var packetId) -> answer(number, AnswerForm.NOTHING, () -> inbox.forget(session, birth, packetId));
       case InboxCall.Delivered(var session, var packetIds) -> answer(number, AnswerForm.NOTHING, () -> inbox.delivered(session, packetIds));
       case InboxCall.Fetch(var session, var from, var messagesMax, var bytesMax) ->
           answer(number, AnswerForm.PAGE, () -> inbox.fetch(session, from, messagesMax, bytesMax));

@@ -354,8 +354,13 @@ public final class RemoteInbox implements InboxClient {
   }
 
   @Override
-  public CompletableFuture<Void> released(SessionRef session, int packetId) {
-    return call(session, new InboxCall.Released(session, packetId), AnswerForm.NOTHING);
+  public CompletableFuture<Void> released(SessionRef session, long birth, int packetId) {
+    return call(session, new InboxCall.Released(session, birth, packetId), AnswerForm.NOTHING);
+  }
+
+  @Override
+  public CompletableFuture<Void> forget(SessionRef session, long birth, int packetId) {
+    return call(session, new InboxCall.Forget(session, birth, packetId), AnswerForm.NOTHING);
   }
 
   @Override

@@ -284,8 +284,13 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
   }
 
   @Override
-  public CompletableFuture<Void> released(SessionRef session, int packetId) {
-    return call(inbox -> inbox.released(session, packetId));
+  public CompletableFuture<Void> released(SessionRef session, long birth, int packetId) {
+    return call(inbox -> inbox.released(session, birth, packetId));
+  }
+
+  @Override
+  public CompletableFuture<Void> forget(SessionRef session, long birth, int packetId) {
+    return call(inbox -> inbox.forget(session, birth, packetId));
   }
 
   @Override

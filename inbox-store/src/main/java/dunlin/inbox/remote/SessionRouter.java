@@ -151,9 +151,23 @@ public final class SessionRouter implements InboxClient, AutoCloseable {
     return of(session).received(session, sequence);
   }
 
+  /** Has all other ranges forget the exchange first: while one of them has no leader, it waits, and it fails as a call of that range does. */
   @Override
-  public CompletableFuture<Void> released(SessionRef session, int packetId) {
-    return of(session).released(session, packetId);
+  public CompletableFuture<Void> released(SessionRef session, long birth, int packetId) {
+    var home = of(session);
+    if (links.size() == 1) return home.released(session, birth, packetId);
+    return forgetElsewhere(home, session, birth, packetId).thenCompose(_ -> home.released(session, birth, packetId));
+  }
+
+  @Override
+  public CompletableFuture<Void> forget(SessionRef session, long birth, int packetId) {
+    return forgetElsewhere(of(session), session, birth, packetId);
+  }
+
+  /** Also where its message has not come to: what comes there late must be refused, or it would be remembered for ever. */
+  private CompletableFuture<Void> forgetElsewhere(SessionLinks home, SessionRef session, long birth, int packetId) {
+    return CompletableFuture.allOf(
+        links.stream().filter(each -> !each.equals(home)).map(each -> each.forget(session, birth, packetId)).toArray(CompletableFuture<?>[]::new));
   }
 
   @Override

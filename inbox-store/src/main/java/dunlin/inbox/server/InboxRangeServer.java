@@ -259,8 +259,14 @@ final class InboxRangeServer {
   }
 
   /** Delivers a message of an exchange of another range's session. It is stored here once, until {@link #forget}. */
-  void deliverOfExchange(Publication message, long birth, Publication.Exchange exchange, List<TopicFilter> groups, Acknowledgement acknowledgement) {
+  void deliverOfExchange(
+      Publication message, long birth, Publication.Exchange exchange, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
     logged.deliverOfExchange(message, birth, exchange, groups, acknowledgement, () -> mayHoldMore = true);
+  }
+
+  /** Whether a session, or one that would have this key, is in this range. */
+  boolean has(SessionKey session) {
+    return interval.contains(interval.of(session));
   }
 
   /** Whether the message of an exchange of another range's session may be stored here. */

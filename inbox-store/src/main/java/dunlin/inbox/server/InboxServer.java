@@ -177,7 +177,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             .map(range -> range.applied().interval)
             .flatMap(interval -> IntStream.range(interval.from(), interval.to()).mapToObj(ShardId::inbox))
             .toList();
-    deliveries = new RangeDeliveries(ranges, session -> indexOf(session.tenant(), session.clientId()));
+    deliveries = new RangeDeliveries(ranges, hasAll, session -> indexOf(session.tenant(), session.clientId()));
     handOvers = new HandOvers(this.ranges, shard -> this.ranges.get(rangeOfShard[shard]), clock);
   }
 
@@ -354,15 +354,15 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   /**
-   * Delivers a message to every subscribed durable session of the only range. Any thread; messages of one thread keep
-   * their order.
+   * Delivers a message to every subscribed durable session of the only range, and records its exchange there if that range has the publisher's session. Any
+   * thread; messages of one thread keep their order.
    *
    * @param groups the shared subscriptions for which a shard of this server was picked
    * @param acknowledgement expects one answer, which is given when the message is stored in every inbox that it goes
    *     to; null for none
    */
   public void deliver(Publication message, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
-    ranges.getFirst().deliver(message, message.exchange(), groups, acknowledgement);
+    deliveries.deliver(message, groups, acknowledgement);
   }
 
   /**
@@ -460,8 +460,14 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   @Override
-  public CompletableFuture<Void> released(SessionRef session, int packetId) {
-    return deliveries.released(session, packetId);
+  public CompletableFuture<Void> released(SessionRef session, long birth, int packetId) {
+    return deliveries.released(session, birth, packetId);
+  }
+
+  /** Of a session that another server's range has: a server of all ranges releases an exchange by itself. */
+  @Override
+  public CompletableFuture<Void> forget(SessionRef session, long birth, int packetId) {
+    return deliveries.forget(session, birth, packetId);
   }
 
   @Override
@@ -503,7 +509,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       wills.turn();
       long now = clock.millis();
       for (InboxRangeServer range : ranges) range.tick(now);
-      handOvers.turn();
+      if (hasAll) handOvers.turn();
     } catch (RuntimeException e) {
       LOG.error("A turn of the session tier's timer failed; the timer continues", e);
     }

@@ -49,7 +49,7 @@ final class LoggedDelivery {
    * @param unknown called before the answer if it is unknown whether the message is stored
    */
   void deliverOfExchange(
-      Publication message, long birth, Publication.Exchange exchange, List<TopicFilter> groups, Acknowledgement acknowledgement, Runnable unknown) {
+      Publication message, long birth, Publication.Exchange exchange, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement, Runnable unknown) {
     var append = append(message, null, groups, acknowledgement);
     var command = new SessionCommand.AppendOfExchange(birth, exchange.epoch(), exchange.packetId(), append);
     propose(command, append.fence(), acknowledgement, unknown);

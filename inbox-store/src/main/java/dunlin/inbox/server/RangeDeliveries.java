@@ -23,17 +23,30 @@ final class RangeDeliveries {
    * Failure: an exchange whose message one range refuses is not recorded, and one that a range cannot forget is not released.
    */
   private final List<InboxRangeServer> ranges;
+  private final boolean hasAll;
   private final ToIntFunction<SessionKey> home;
   private final Exchanges exchanges = new Exchanges();
 
-  /** @param home the number of the range that has a session */
-  RangeDeliveries(List<InboxRangeServer> ranges, ToIntFunction<SessionKey> home) {
+  /**
+   * @param hasAll whether there is no other range; else these are one range
+   * @param home the number of the range that has a session
+   */
+  RangeDeliveries(List<InboxRangeServer> ranges, boolean hasAll, ToIntFunction<SessionKey> home) {
     this.ranges = ranges;
+    this.hasAll = hasAll;
     this.home = home;
   }
 
   Exchanges exchanges() {
     return exchanges;
+  }
+
+  /** {@link InboxServer#deliver(Publication, List, Acknowledgement)}. */
+  void deliver(Publication message, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
+    var only = ranges.getFirst();
+    var exchange = message.exchange();
+    if (hasAll || exchange == null || only.has(new SessionKey(message.tenant(), message.publisher().clientId()))) only.deliver(message, exchange, groups, acknowledgement);
+    else only.deliverOfExchange(message, exchange.birth(), exchange, groups, acknowledgement);
   }
 
   /** {@link InboxServer#deliver(Publication, MatchedRanges, Acknowledgement)}. */
@@ -89,11 +102,10 @@ final class RangeDeliveries {
   }
 
   /** Releases an exchange at home, once all other ranges have forgotten it. */
-  CompletableFuture<Void> released(SessionRef session, int packetId) {
+  CompletableFuture<Void> released(SessionRef session, long birth, int packetId) {
     var key = SessionKey.of(session);
     var recorder = ranges.get(home.applyAsInt(key));
-    long birth = ranges.size() == 1 ? 0 : recorder.birthOf(key, session.epoch());
-    if (birth == 0) return recorder.released(session, packetId);
+    if (ranges.size() == 1) return recorder.released(session, packetId);
     var forgetting = new ArrayList<CompletableFuture<Void>>();
     for (var range : ranges) {
       if (!range.equals(recorder) && range.mayHold(key, birth, packetId)) forgetting.add(range.forget(key, birth, session.epoch(), packetId));
@@ -110,5 +122,13 @@ final class RangeDeliveries {
           Proposals.follow(atHome, released, () -> released.complete(null));
         });
     return released;
+  }
+
+  /** Forgets an exchange of a session that a range of another server has. */
+  CompletableFuture<Void> forget(SessionRef session, long birth, int packetId) {
+    var key = SessionKey.of(session);
+    var only = ranges.getFirst();
+    if (hasAll || only.has(key)) return CompletableFuture.failedFuture(new IllegalArgumentException(session + " is in a range of this server"));
+    return only.forget(key, birth, session.epoch(), packetId);
   }
 }

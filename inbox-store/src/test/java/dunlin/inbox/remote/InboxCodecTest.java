@@ -239,7 +239,7 @@ class InboxCodecTest {
   void valuesOutOfBoundsAreRefused() {
     assertThatThrownBy(() -> InboxCallCodec.decode(new byte[] {99})).isInstanceOf(MalformedFrameException.class).hasMessageContaining("kind 99");
     for (int packetId : new int[] {0, 65_536}) {
-      byte[] released = InboxCallCodec.encode(new InboxCall.Released(new SessionRef("t", "c", 1), packetId));
+      byte[] released = InboxCallCodec.encode(new InboxCall.Released(new SessionRef("t", "c", 1), 7, packetId));
       assertThatThrownBy(() -> InboxCallCodec.decode(released)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("packet identifier");
     }
     byte[] nothing = InboxCallCodec.encode(new InboxCall.Fetch(new SessionRef("t", "c", 1), 1, 0, 9));
@@ -269,11 +269,11 @@ class InboxCodecTest {
     byte[] later =
         FieldWriter.bytesOf(
             out -> {
-              out.number(3);
-              out.text("something that version 2 does not know");
+              out.number(4);
+              out.text("something that version 3 does not know");
             });
 
     assertThatThrownBy(() -> InboxOpening.decode(later))
-        .isInstanceOf(LinkRefusedException.class).hasMessage("The frontend speaks version 3 of the protocol, the session tier version 2.");
+        .isInstanceOf(LinkRefusedException.class).hasMessage("The frontend speaks version 4 of the protocol, the session tier version 3.");
   }
 }

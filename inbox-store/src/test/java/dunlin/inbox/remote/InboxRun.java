@@ -115,8 +115,8 @@ final class InboxRun implements InboxCalls.Tier, InboxClient, KeptConnections {
 
   void calls() {
     var session = new SessionRef("t", "c" + random.nextInt(SESSIONS), 1);
-    int kind = random.nextInt(15);
-    if (kind >= 12) {
+    int kind = random.nextInt(16);
+    if (kind >= 13) {
       long[] sequences = random.longs(random.nextInt(3), 1, 1_000).toArray();
       inbox.acknowledge(session, sequences);
       if (sequences.length > 0 && lost.isEmpty()) called.add(new InboxCall.Acknowledge(session, sequences));
@@ -151,7 +151,8 @@ final class InboxRun implements InboxCalls.Tier, InboxClient, KeptConnections {
       case InboxCall.Append(var session, var options, var from, var retained) -> inbox.append(session, options, from, retained);
       case InboxCall.AppendToGroup(var group, var message, var exchange) -> inbox.appendToGroup(group, message, exchange);
       case InboxCall.Received(var session, var number) -> inbox.received(session, number);
-      case InboxCall.Released(var session, var packetId) -> inbox.released(session, packetId);
+      case InboxCall.Released(var session, var birth, var packetId) -> inbox.released(session, birth, packetId);
+      case InboxCall.Forget(var session, var birth, var packetId) -> inbox.forget(session, birth, packetId);
       case InboxCall.Delivered(var session, var packetIds) -> inbox.delivered(session, packetIds);
       case InboxCall.Fetch(var session, var from, var messagesMax, var bytesMax) -> inbox.fetch(session, from, messagesMax, bytesMax);
       case InboxCall.Statistics() -> inbox.statistics();
@@ -292,8 +293,13 @@ final class InboxRun implements InboxCalls.Tier, InboxClient, KeptConnections {
   }
 
   @Override
-  public CompletableFuture<Void> released(SessionRef session, int packetId) {
-    return done(new InboxCall.Released(session, packetId));
+  public CompletableFuture<Void> released(SessionRef session, long birth, int packetId) {
+    return done(new InboxCall.Released(session, birth, packetId));
+  }
+
+  @Override
+  public CompletableFuture<Void> forget(SessionRef session, long birth, int packetId) {
+    return done(new InboxCall.Forget(session, birth, packetId));
   }
 
   @Override
@@ -470,7 +476,7 @@ final class InboxRun implements InboxCalls.Tier, InboxClient, KeptConnections {
       case InboxCall.Disconnect(var session, _, _) -> session;
       case InboxCall.Append(var session, _, _, _) -> session;
       case InboxCall.Received(var session, _) -> session;
-      case InboxCall.Released(var session, _) -> session;
+      case InboxCall.Released(var session, _, _) -> session;
       default -> null;
     };
   }

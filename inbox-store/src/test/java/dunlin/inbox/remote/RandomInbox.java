@@ -33,7 +33,7 @@ import java.util.function.Supplier;
 final class RandomInbox {
   private static final String[] TEXTS = {"", "a", "client", "tënant", "日本", "😀", "x".repeat(300)};
   private static final String[] FILTERS = {"a/b", "#", "+/x", "$share/g/a/#", "$oshare/group/+", "/", "ä"};
-  private static final int CALL_KINDS = 16;
+  private static final int CALL_KINDS = 17;
 
   private final Random random;
 
@@ -106,16 +106,16 @@ final class RandomInbox {
   InboxCall call(int kind) {
     var session = session();
     return switch (kind % CALL_KINDS) {
-      case 12 -> new InboxCall.Acknowledge(session, random.longs(random.nextInt(10), 0, 1_000).toArray());
-      case 13 -> new InboxCall.Missing(connection());
-      case 14 -> new InboxCall.HasSettled(number());
-      case 15 -> new InboxCall.AreMissing(number(), random.longs(random.nextInt(10), 0, 1_000).toArray());
+      case 13 -> new InboxCall.Acknowledge(session, random.longs(random.nextInt(10), 0, 1_000).toArray());
+      case 14 -> new InboxCall.Missing(connection());
+      case 15 -> new InboxCall.HasSettled(number());
+      case 16 -> new InboxCall.AreMissing(number(), random.longs(random.nextInt(10), 0, 1_000).toArray());
       default -> asking(kind, session, connection());
     };
   }
 
   InboxCall.Asking asking(int kind, SessionRef session, ConnectionId connection) {
-    return switch (kind % 12) {
+    return switch (kind % 13) {
       case 0 -> new InboxCall.Connect(connect(session, connection));
       case 1 -> new InboxCall.Subscribe(session, list(4, () -> new Subscription(filter(), options())));
       case 2 -> new InboxCall.Unsubscribe(session, list(4, this::filter));
@@ -124,16 +124,17 @@ final class RandomInbox {
       case 5 -> new InboxCall.Append(session, options(), number(), list(3, this::publication));
       case 6 -> new InboxCall.AppendToGroup(filter(), publication(), random.nextBoolean() ? openExchange() : null);
       case 7 -> new InboxCall.Received(session, number());
-      case 8 -> new InboxCall.Released(session, 1 + random.nextInt(65_535));
+      case 8 -> new InboxCall.Released(session, number(), 1 + random.nextInt(65_535));
       case 9 -> new InboxCall.Delivered(session, list(3, () -> 1 + random.nextInt(65_535)));
       case 10 -> new InboxCall.Fetch(session, number(), 1 + random.nextInt(300), random.nextInt(1 << 20));
+      case 11 -> new InboxCall.Forget(session, number(), 1 + random.nextInt(65_535));
       default -> new InboxCall.Statistics();
     };
   }
 
   Connected connected() {
     return new Connected(
-        session(), random.nextBoolean(), list(4, () -> new Subscription(filter(), options())), number(), number(),
+        session(), number(), random.nextBoolean(), list(4, () -> new Subscription(filter(), options())), number(), number(),
         random.ints(random.nextInt(4), 1, 65_536).toArray(), list(3, this::openExchange), random.nextBoolean() ? connection() : null);
   }
 

@@ -231,7 +231,7 @@ class RemoteInboxTest {
     var call = inbox.connect(request);
     wires.drain();
     var subscription = new Subscription(TopicFilter.plain("x".repeat(60_000)), SubscriptionOptions.of(QoS.AT_MOST_ONCE));
-    tier.answers.getFirst().complete(new Connected(ONE, true, Collections.nCopies(300, subscription), 1, 1, new int[0], List.of(), null));
+    tier.answers.getFirst().complete(new Connected(ONE, 1, true, Collections.nCopies(300, subscription), 1, 1, new int[0], List.of(), null));
     wires.drain();
 
     assertThat(failureOf(call)).isExactlyInstanceOf(StoreException.class).hasMessageContaining("an answer of");
@@ -250,7 +250,7 @@ class RemoteInboxTest {
     sides.ready.complete(null);
     wires.drain();
     assertThat(sides.attachedTimes).isEqualTo(1);
-    tier.answers.getFirst().complete(new Connected(ONE, true, List.of(), 1, 1, new int[0], List.of(), null));
+    tier.answers.getFirst().complete(new Connected(ONE, 1, true, List.of(), 1, 1, new int[0], List.of(), null));
     wires.drain();
 
     assertThat(call).isCompleted();

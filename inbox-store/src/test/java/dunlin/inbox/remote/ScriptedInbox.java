@@ -84,8 +84,13 @@ final class ScriptedInbox implements InboxClient {
   }
 
   @Override
-  public CompletableFuture<Void> released(SessionRef session, int packetId) {
-    return made(new InboxCall.Released(session, packetId));
+  public CompletableFuture<Void> released(SessionRef session, long birth, int packetId) {
+    return made(new InboxCall.Released(session, birth, packetId));
+  }
+
+  @Override
+  public CompletableFuture<Void> forget(SessionRef session, long birth, int packetId) {
+    return made(new InboxCall.Forget(session, birth, packetId));
   }
 
   @Override

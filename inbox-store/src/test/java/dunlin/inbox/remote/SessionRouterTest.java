@@ -7,15 +7,18 @@ import dunlin.inbox.InboxClient.Connect;
 import dunlin.inbox.InboxClient.Statistics;
 import dunlin.inbox.InboxSettings.Layout;
 import dunlin.inbox.SessionRef;
+import dunlin.inbox.StaleSessionException;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.model.TopicFilter;
 import dunlin.store.StoreException;
 import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.trace.Tracer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -140,6 +143,41 @@ final class SessionRouterTest {
       settle();
     }
     assertThat(settled).isCompleted();
+  }
+
+  @Test
+  void anExchangeIsReleasedWhenAllOtherRangesHaveForgottenIt() {
+    var session = session(1);
+    var released = router.released(session, 7, 9);
+    settle();
+    assertThat(ranges.get(0).tier.calls).containsExactly(new InboxCall.Forget(session, 7, 9));
+    assertThat(ranges.get(2).tier.calls).containsExactly(new InboxCall.Forget(session, 7, 9));
+    assertThat(ranges.get(1).tier.calls).isEmpty();
+
+    ranges.get(2).answers(null);
+    settle();
+    assertThat(ranges.get(1).tier.calls).as("one range has not answered").isEmpty();
+
+    ranges.get(0).answers(null);
+    settle();
+    assertThat(ranges.get(1).tier.calls).containsExactly(new InboxCall.Released(session, 7, 9));
+    assertThat(released).isNotDone();
+    ranges.get(1).answers(null);
+    settle();
+    assertThat(released).isCompleted();
+  }
+
+  @Test
+  void anExchangeThatARangeCannotForgetIsNotReleased() {
+    var session = session(0);
+    var released = router.released(session, 7, 9);
+    settle();
+    ranges.get(1).answers(null);
+    ranges.get(2).tier.answers.getLast().completeExceptionally(new StaleSessionException(session));
+    settle();
+
+    assertThat(released).failsWithin(Duration.ZERO).withThrowableOfType(ExecutionException.class).withCauseInstanceOf(StaleSessionException.class);
+    assertThat(ranges.get(0).tier.calls).isEmpty();
   }
 
   @Test

@@ -119,7 +119,7 @@ final class ExchangesTest {
   void aReleasedPacketIdentifierCanBeUsedForAnotherMessage() throws Exception {
     var session = node.connect(publisher).session();
     assertThat(publish(session, 1, "m1")).isEqualTo(ReasonCode.SUCCESS);
-    InboxNode.get(node.server.released(session, 1));
+    InboxNode.get(node.server.released(session, session.epoch(), 1));
     assertThat(node.gauge("dunlin.inbox.exchanges-foreign")).isZero();
 
     assertThat(publish(session, 1, "m2")).isEqualTo(ReasonCode.SUCCESS);
@@ -133,7 +133,7 @@ final class ExchangesTest {
     assertThat(publish(session, 1, "m")).isEqualTo(ReasonCode.SUCCESS);
     node.local().refusing = SessionCommand.ForgetExchange.class;
 
-    assertThat(node.server.released(session, 1)).failsWithin(InboxNode.PATIENCE).withThrowableOfType(ExecutionException.class);
+    assertThat(node.server.released(session, session.epoch(), 1)).failsWithin(InboxNode.PATIENCE).withThrowableOfType(ExecutionException.class);
 
     node.local().refusing = null;
     assertThat(isRecorded(node.connect(publisher), 1)).isTrue();
@@ -212,7 +212,7 @@ final class ExchangesTest {
       }
       for (int attempts = 0; ; attempts++) {
         fail(random, steps, attempts);
-        boolean released = InboxNode.get(node.server.released(connected.session(), packetId).handle((_, failure) -> failure == null));
+        boolean released = InboxNode.get(node.server.released(connected.session(), connected.birth(), packetId).handle((_, failure) -> failure == null));
         repair(random);
         connected = node.connect(publisher);
         if (released) break;

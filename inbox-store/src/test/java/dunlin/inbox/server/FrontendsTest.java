@@ -133,7 +133,7 @@ final class FrontendsTest {
     assertThat(node.count("dunlin.inbox.sessions-expired")).isEqualTo(1);
     node.publish("m");
     assertThat(two.pushed).containsExactly("1 m");
-    InboxNode.get(node.server.released(other.session(), 1));
+    InboxNode.get(node.server.released(other.session(), 0, 1));
     assertRefused(one.connecting("c1", null), "frontend one is not attached with incarnation 7");
   }
 

@@ -261,7 +261,7 @@ final class InboxServerTest {
 
     var first = node.server.subscribe(one, List.of(InboxNode.wanted("a", QoS.AT_LEAST_ONCE)));
     var second = node.server.subscribe(two, List.of(InboxNode.wanted("a", QoS.AT_LEAST_ONCE)));
-    InboxNode.get(node.server.released(two, 1));
+    InboxNode.get(node.server.released(two, 0, 1));
     assertThat(first).isNotDone();
     assertThat(second).isNotDone();
 
@@ -277,7 +277,7 @@ final class InboxServerTest {
     node.gate = broken;
 
     var subscribed = node.server.subscribe(session, List.of(InboxNode.wanted("a", QoS.AT_LEAST_ONCE)));
-    InboxNode.get(node.server.released(session, 1));
+    InboxNode.get(node.server.released(session, 0, 1));
     await().until(() -> node.gauge("dunlin.inbox.routes-waiting") == 1);
     node.gate = CompletableFuture.completedFuture(null);
     broken.completeExceptionally(new StoreException("no leader"));
@@ -350,7 +350,7 @@ final class InboxServerTest {
             node.server.unsubscribe(old, List.of()),
             node.server.append(old, SubscriptionOptions.of(QoS.AT_LEAST_ONCE), 1, List.of(node.message(QoS.AT_LEAST_ONCE, "r"))),
             node.server.received(old, 1),
-            node.server.released(old, 1),
+            node.server.released(old, 0, 1),
             node.server.fetch(old, 1, 1, 1),
             node.server.disconnect(old, true, 0));
     for (var each : refused) {

@@ -69,7 +69,7 @@ final class KeptFrontendTest {
     assertThat(online()).isEqualTo(2);
     node.publish("m");
     assertThat(next.pushed).containsExactlyInAnyOrder("1 m", "2 m");
-    InboxNode.get(node.server.released(session, 1));
+    InboxNode.get(node.server.released(session, 0, 1));
     next.connect("c3");
     assertThat(online()).isEqualTo(3);
   }

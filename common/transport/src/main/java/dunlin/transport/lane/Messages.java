@@ -15,7 +15,7 @@ import java.util.ArrayList;
  *   publisher       as in ValueDictionary
  *   accepted at     milliseconds since the previous message, signed
  *   expiry          seconds and offset, with HAS_EXPIRY
- *   exchange        epoch and packet identifier, with IN_EXCHANGE
+ *   exchange        birth of the session, epoch and packet identifier, with IN_EXCHANGE
  *   fence           with FENCED
  *   origin          stream (not with SAME_STREAM), number, how many of the lane's last are not settled; with NUMBERED
  *   picked          count, what was picked for the message's groups; with PICKED
@@ -69,7 +69,7 @@ public final class Messages {
     out.signed(message.acceptedAtMillis() - acceptedBefore);
     acceptedBefore = message.acceptedAtMillis();
     if (expires) out.number(Integer.toUnsignedLong(message.expirySeconds())).number(message.expiryOffset());
-    if (exchange != null) out.number(exchange.epoch()).number(exchange.packetId());
+    if (exchange != null) out.number(exchange.birth()).number(exchange.epoch()).number(exchange.packetId());
     if (terms.fence() != 0) out.number(terms.fence());
     if (origin != null) {
       if (origin.stream() != streamBefore) out.number(origin.stream());
@@ -114,7 +114,7 @@ public final class Messages {
     }
     Publication.Exchange exchange = null;
     if ((flags & IN_EXCHANGE) != 0) {
-      exchange = new Publication.Exchange(in.number(), in.count(65_535));
+      exchange = new Publication.Exchange(in.number(), in.number(), in.count(65_535));
       if (exchange.packetId() == 0) throw new MalformedFrameException("packet identifier 0");
     }
     long fence = (flags & FENCED) != 0 ? in.number() : 0;

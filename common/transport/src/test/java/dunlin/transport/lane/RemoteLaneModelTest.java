@@ -127,7 +127,7 @@ class RemoteLaneModelTest {
       System.arraycopy(topic, 0, body, 0, topic.length);
       var qos = QoS.of(random.nextInt(3));
       boolean expires = properties > 0 && random.nextBoolean();
-      var exchange = qos == QoS.EXACTLY_ONCE && random.nextBoolean() ? new Publication.Exchange(random.nextLong(), 1 + random.nextInt(65_535)) : null;
+      var exchange = qos == QoS.EXACTLY_ONCE && random.nextBoolean() ? new Publication.Exchange(random.nextLong(), random.nextLong(), 1 + random.nextInt(65_535)) : null;
       var publication =
           new Publication(
               publisher, qos, random.nextBoolean(), random.nextLong(1L << 42), expires ? random.nextInt() : Publication.NEVER_EXPIRES,
