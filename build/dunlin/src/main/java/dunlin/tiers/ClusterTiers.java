@@ -21,6 +21,7 @@ import dunlin.dist.route.RoutePage;
 import dunlin.dist.route.RouteReplica;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.between.RemoteSessions;
 import dunlin.inbox.remote.RemoteInbox;
 import dunlin.inbox.remote.SessionLinks;
 import dunlin.inbox.remote.SessionRouter;
@@ -120,6 +121,7 @@ public final class ClusterTiers implements AutoCloseable {
   private final RouteRouter matches;
   private final RetainRouter retained;
   private final SessionRouter sessions;
+  private final List<RemoteSessions> betweenSessions; // by number; none where there is one range
   private final @Nullable RemoteAccess access; // none where clients are not judged by users
   private volatile @Nullable Cluster cluster;
   private volatile @Nullable FrontendLease lease;
@@ -148,6 +150,7 @@ public final class ClusterTiers implements AutoCloseable {
             range -> opening -> dialler.leader(range, LinkNames.retained(range), opening.encode(), calls), calls, LedTiers.CALLS, MESSAGE_MAX, parts.timer(),
             parts.meters());
     sessions = new SessionRouter(inbox.layout(), number -> sessions(number, inbox.layout().rangeIds().get(number).uuid()));
+    betweenSessions = layout.ranges() == 1 ? List.of() : between(node, accepted.thread("between-sessions"));
     access = users.enabled() ? access(node) : null;
   }
 
@@ -157,6 +160,15 @@ public final class ClusterTiers implements AutoCloseable {
     return new SessionLinks(
         frontend.identity().nodeId(), frontend.connections(number), () -> frontend.sessionTierLost(number),
         opening -> dialler.leader(range, this::leased, LinkNames.sessions(range), opening.encode(), thread), thread, RemoteInbox.Bounds.defaults(MESSAGE_MAX));
+  }
+
+  private List<RemoteSessions> between(String node, Executor thread) {
+    return layout.rangeIds().stream().map(range -> between(node, range.uuid(), thread)).toList();
+  }
+
+  private RemoteSessions between(String node, UUID range, Executor thread) {
+    return new RemoteSessions(
+        node, parts.frontend().identity().incarnation(), opening -> dialler.leader(range, LinkNames.between(range), opening.encode(), thread), thread, LedTiers.CALLS);
   }
 
   private RemoteAccess access(String node) {
@@ -201,7 +213,7 @@ public final class ClusterTiers implements AutoCloseable {
         RetainReplica.kind((replica, messages) -> opened(replica, () -> led.serveRetained(replica, messages, retained))),
         SessionReplica.kind(
             layout,
-            (replica, sessions) -> opened(replica, () -> led.serveSessions(replica.id(), sessions, routesOfSessions(), parts.frontend().wills()))),
+            (replica, sessions) -> opened(replica, () -> led.serveSessions(replica.id(), sessions, betweenSessions, routesOfSessions(), parts.frontend().wills()))),
         AccessReplica.kind(
             (replica, rows) -> opened(replica, () -> led.serveAccess(replica, rows, parts.routes().wallClock()))));
   }
@@ -348,6 +360,7 @@ public final class ClusterTiers implements AutoCloseable {
   public void close() {
     if (access != null) access.close();
     sessions.close();
+    betweenSessions.forEach(RemoteSessions::close);
     retained.close();
     routesOfClients.close();
     routesOfSessions.close();

@@ -18,6 +18,8 @@ import dunlin.dist.route.RouteReplica;
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.WillPublisher;
+import dunlin.inbox.between.RangeQuestions;
+import dunlin.inbox.between.RemoteSessions;
 import dunlin.inbox.remote.InboxCalls;
 import dunlin.inbox.remote.RemoteConnections;
 import dunlin.inbox.server.FrontendLinks;
@@ -45,6 +47,7 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -92,6 +95,9 @@ final class LedTiers {
 
   /** Whether the leaders of other ranges of routes are asked what topics match there: since this node has led the first one. */
   private final AtomicBoolean asksOthers = new AtomicBoolean();
+
+  /** Whether the leaders of other ranges of sessions are asked: since this node has led one. */
+  private final AtomicBoolean asksSessions = new AtomicBoolean();
 
   /** Of the ranges of routes that are led here. */
   private final List<CallReceiver> routeCalls = new CopyOnWriteArrayList<>();
@@ -235,6 +241,18 @@ final class LedTiers {
     };
   }
 
+  private Map<Integer, RemoteSessions> others(RangeId range, List<RemoteSessions> between) {
+    if (between.isEmpty()) return Map.of();
+    if (asksSessions.compareAndSet(false, true)) for (RemoteSessions each : between) begin(each);
+    var others = new HashMap<Integer, RemoteSessions>();
+    for (int i = 0; i < between.size(); i++) if (!bounds.inbox().layout().rangeIds().get(i).equals(range)) others.put(i, between.get(i));
+    return others;
+  }
+
+  private static void begin(RemoteSessions range) {
+    var _ = range.begin();
+  }
+
   private void attachSessions(DistWorker worker, byte[] opening) {
     var layout = bounds.inbox().layout();
     var ids = layout.rangeIds();
@@ -306,8 +324,9 @@ final class LedTiers {
     };
   }
 
-  AutoCloseable serveSessions(RangeId range, SessionReplica replica, InboxRoutes routes, WillPublisher wills) {
-    var server = sessions.lead(replica, routes, wills);
+  /** @param between links to the leaders of all ranges of sessions, by number; none where there is one range */
+  AutoCloseable serveSessions(RangeId range, SessionReplica replica, List<RemoteSessions> between, InboxRoutes routes, WillPublisher wills) {
+    var server = sessions.lead(replica, others(range, between), routes, wills);
     var _ = server.start(); // a frontend is attached when this has ended
     var accepted = new AcceptedLinks(links);
     var calls = accepted.thread(range.toString());
@@ -315,11 +334,13 @@ final class LedTiers {
     var accepts = InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), drops.pushes(), new FrontendLinks(server, calls));
     accepted.accept(LinkNames.sessions(range.uuid()), calls, ended.watching(accepts));
     var comparing = timer.scheduleWithFixedDelay(() -> calls.execute(ended::compare), COMPARE_MILLIS, COMPARE_MILLIS, TimeUnit.MILLISECONDS);
+    if (!between.isEmpty()) accepted.acceptOfLeaders(LinkNames.between(range.uuid()), calls, RangeQuestions.receiver(calls, CALLS, server.asked()));
     var threads = accepted.threads("shards-" + range, lanes);
     var delivery = new InboxDelivery(server);
     var streams = new LedLanes(timer, DRAIN_MILLIS);
     accepted.acceptLanes(
-        lane -> LinkNames.shards(range.uuid(), lane), lane -> threads.get(lane % lanes), (_, thread) -> link -> streams.open(link, thread, new RemoteDeliveries(delivery)));
+        lane -> LinkNames.shards(range.uuid(), lane), lane -> threads.get(lane % lanes),
+        (_, thread) -> link -> streams.open(link, thread, new RemoteDeliveries(delivery)));
     boolean first = range.equals(RangeId.firstOf(SessionReplica.KIND));
     if (first) beans.register(SESSIONS, server.operations());
     return () -> {

@@ -20,6 +20,11 @@ final class LinkNames {
     return "sessions-" + range;
   }
 
+  /** From the leader of a range of sessions to that of another one: what it has. */
+  static String between(UUID range) {
+    return "between-" + range;
+  }
+
   /** To the leader of a range of routes: calls that change and read them. */
   static String routes(UUID range) {
     return "routes-" + range;

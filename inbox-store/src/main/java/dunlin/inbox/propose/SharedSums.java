@@ -1,11 +1,13 @@
 package dunlin.inbox.propose;
 
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.between.OtherRange;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.state.RangeState;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 
 /**
@@ -26,6 +28,8 @@ public final class SharedSums {
    * more than one part in PLENTY of the bound, a message carries what the other ranges hold. So inboxes may exceed the
    * bound by the messages that were in flight to them.
    *
+   * What ranges of other nodes hold is known from their last answers, and their claims are not. So the bounds are exceeded by what these have taken on since.
+   *
    * Owner: none; any thread.
    * Bounds: two numbers. The claims are those of the commands that are proposed and not answered.
    * Failure: a command whose outcome is unknown gives up its claim. If it is applied after all, the sums may exceed the
@@ -39,6 +43,7 @@ public final class SharedSums {
 
   private final InboxSettings.Sums most;
   private final List<RangeState> ranges;
+  private final Supplier<OtherRange.Sums> otherNodes;
   private final AtomicLong sessions = new AtomicLong();
   private final AtomicLong memory = new AtomicLong();
 
@@ -47,10 +52,24 @@ public final class SharedSums {
     private static final Claim NONE = new Claim(0, 0);
   }
 
-  /** @param ranges all ranges of the node */
+  /** @param ranges all ranges of a node that leads all of them */
   public SharedSums(InboxSettings.Sums most, List<RangeState> ranges) {
+    this(most, ranges, () -> OtherRange.Sums.NONE);
+  }
+
+  /**
+   * For one range of several that different nodes lead.
+   *
+   * @param otherNodes what the other ranges had when they were asked last
+   */
+  public SharedSums(InboxSettings.Sums most, RangeState range, Supplier<OtherRange.Sums> otherNodes) {
+    this(most, List.of(range), otherNodes);
+  }
+
+  private SharedSums(InboxSettings.Sums most, List<RangeState> ranges, Supplier<OtherRange.Sums> otherNodes) {
     this.most = most;
     this.ranges = List.copyOf(ranges);
+    this.otherNodes = otherNodes;
   }
 
   private static Claim claimOf(SessionCommand command) {
@@ -70,8 +89,8 @@ public final class SharedSums {
   SessionCommand claim(RangeState range, SessionCommand command) {
     var claim = claimOf(command);
     if (claim.equals(Claim.NONE)) return storesMessages(command) ? besideMessages(range, command) : command;
-    long sessionsElsewhere = elsewhere(range, most.sessions(), sessions.addAndGet(claim.sessions()), claim.sessions(), each -> each.durableCount.get());
-    long memoryElsewhere = elsewhere(range, most.memory(), memory.addAndGet(claim.memory()), claim.memory(), each -> each.memory.get());
+    long sessionsElsewhere = elsewhere(range, most.sessions(), sessions.addAndGet(claim.sessions()), claim.sessions(), each -> each.durableCount.get(), OtherRange.Sums::durable);
+    long memoryElsewhere = elsewhere(range, most.memory(), memory.addAndGet(claim.memory()), claim.memory(), each -> each.memory.get(), OtherRange.Sums::memory);
     if (sessionsElsewhere == 0 && memoryElsewhere == 0) return command;
     return new SessionCommand.Beside(sessionsElsewhere, memoryElsewhere, 0, command);
   }
@@ -84,15 +103,16 @@ public final class SharedSums {
   }
 
   /** What the other ranges hold plus all other claims; 0 if everything fits. */
-  private long elsewhere(RangeState range, long most, long claimed, long own, ToLongFunction<RangeState> used) {
-    long others = others(range, used);
+  private long elsewhere(
+      RangeState range, long most, long claimed, long own, ToLongFunction<RangeState> used, ToLongFunction<OtherRange.Sums> usedByOtherNodes) {
+    long others = others(range, used, usedByOtherNodes);
     if (claimed + others + used.applyAsLong(range) <= most) return 0;
     return claimed - own + others;
   }
 
   @SuppressWarnings("ReferenceEquality") // compares identity
-  private long others(RangeState range, ToLongFunction<RangeState> used) {
-    long sum = 0;
+  private long others(RangeState range, ToLongFunction<RangeState> used, ToLongFunction<OtherRange.Sums> usedByOtherNodes) {
+    long sum = usedByOtherNodes.applyAsLong(otherNodes.get());
     for (RangeState each : ranges) if (each != range) sum += used.applyAsLong(each);
     return sum;
   }
@@ -107,7 +127,7 @@ public final class SharedSums {
   }
 
   private SessionCommand besideMessages(RangeState range, SessionCommand command) {
-    long others = others(range, each -> each.queuedBytes.get());
+    long others = others(range, each -> each.queuedBytes.get(), OtherRange.Sums::messageBytes);
     if (others + range.queuedBytes.get() <= most.messageBytes() / PLENTY) return command;
     return new SessionCommand.Beside(0, 0, others, command);
   }

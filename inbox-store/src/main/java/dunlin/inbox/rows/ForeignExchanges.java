@@ -3,6 +3,8 @@ package dunlin.inbox.rows;
 import dunlin.store.RangeWriter;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -17,7 +19,7 @@ import java.util.function.BiPredicate;
  */
 public final class ForeignExchanges {
   /*
-   * Owner: the applying thread; any thread may read. lookForOver() belongs to the timer thread of the range's leader.
+   * Owner: the applying thread; any thread may read. lookForOver() and next() belong to the timer thread of the range's leader.
    * Bounds: one entry for each publisher of another range that has sent something for this range lately. Its open exchanges are at most one for each
    *   packet identifier. An entry is removed when a later session of the client sends its first message, when its session has ended, and when it has no
    *   open exchange and its epoch is old enough that nothing of an earlier one can be on its way.
@@ -29,6 +31,9 @@ public final class ForeignExchanges {
 
   /** Number of sessions with an exchange. */
   private final AtomicInteger open = new AtomicInteger();
+
+  /** What next() has not answered yet; used by the timer thread only. */
+  private Iterator<Map.Entry<SessionKey, Held>> left = Collections.emptyIterator();
 
   private static final class Held {
     private final long birth;
@@ -55,6 +60,9 @@ public final class ForeignExchanges {
       return 0;
     }
   }
+
+  /** A session of another range of which something is known here. */
+  public record Publisher(SessionKey session, long birth) {}
 
   /**
    * A session of another range of which nothing more has to be known.
@@ -155,6 +163,22 @@ public final class ForeignExchanges {
           if (longEnough && over.size() < max && (ended || held.packetIds.isEmpty())) over.add(new Over(session, held.birth, held.foundEpoch, ended));
         });
     return over;
+  }
+
+  /** Some of the sessions, in turn: all of them are answered before one is again. On the timer thread. */
+  public List<Publisher> next(int max) {
+    if (!left.hasNext()) left = sessions.entrySet().iterator();
+    var some = new ArrayList<Publisher>();
+    while (some.size() < max && left.hasNext()) {
+      var each = left.next();
+      some.add(new Publisher(each.getKey(), each.getValue().birth));
+    }
+    return some;
+  }
+
+  /** Whether anything is known of a session with this key. */
+  public boolean knows(SessionKey session) {
+    return sessions.containsKey(session);
   }
 
   /** How many sessions have an open exchange here. */

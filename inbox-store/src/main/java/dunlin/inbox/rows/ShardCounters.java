@@ -4,8 +4,8 @@ import dunlin.inbox.InboxSettings;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import dunlin.store.RangeWriter;
-import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Gives out unique numbers: epochs, which are also births, and the numbers of bodies. Each shard counts separately, and
@@ -13,7 +13,7 @@ import java.util.Map;
  */
 public final class ShardCounters {
   /*
-   * Owner: the applying thread.
+   * Owner: the applying thread; any thread may ask whether an epoch is past.
    * Bounds: two numbers for each shard that has given one out. A number has SHARD_BITS for its shard and 51 bits for
    * the count, which lasts 71 years at a million a second.
    */
@@ -22,10 +22,10 @@ public final class ShardCounters {
 
   private static final int FORMAT = 1;
 
-  private final Map<Integer, Counters> shards = new HashMap<>();
+  private final Map<Integer, Counters> shards = new ConcurrentHashMap<>();
 
   private static final class Counters {
-    private long epochs;
+    private volatile long epochs; // written by the applying thread
     private long bodies;
   }
 
@@ -41,9 +41,16 @@ public final class ShardCounters {
   /** An epoch that no connection, session or group ever had, so that an ended one is never taken for a present one. */
   public long nextEpoch(RangeWriter out, int shard) {
     var counters = of(shard);
-    counters.epochs++;
+    long next = counters.epochs + 1;
+    counters.epochs = next;
     write(out, shard, counters);
-    return number(shard, counters.epochs);
+    return number(shard, next);
+  }
+
+  /** Whether a shard has given out this epoch, or a later one. Any thread; what is being given out may not count yet. */
+  public boolean isPast(long epoch) {
+    var counters = shards.get(shardOf(epoch));
+    return counters != null && number(shardOf(epoch), counters.epochs) >= epoch;
   }
 
   /** A body number that was never used before. */

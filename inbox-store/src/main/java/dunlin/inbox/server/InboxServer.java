@@ -10,6 +10,9 @@ import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.WillPublisher;
+import dunlin.inbox.between.AskedRange;
+import dunlin.inbox.between.OtherRange;
+import dunlin.inbox.between.OtherSessions;
 import dunlin.inbox.operate.SessionOperations;
 import dunlin.inbox.propose.Proposals;
 import dunlin.inbox.propose.RefusedConnections;
@@ -22,6 +25,7 @@ import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionCommandCodec;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.ShardInterval;
+import dunlin.inbox.state.RangeState;
 import dunlin.inbox.state.SessionState;
 import dunlin.model.Publication;
 import dunlin.model.ShardId;
@@ -98,6 +102,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final InboxMeters meters;
   private final @Nullable Consumer<InboxServer> left;
   private final boolean hasAll; // whether no range is led by another process
+  private final @Nullable OtherSessions others; // those of other processes
   private final WillRunner wills;
   private final RangeDeliveries deliveries;
   private final HandOvers handOvers;
@@ -140,20 +145,21 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       InstantSource clock,
       MeterRegistry registry,
       Tracer tracer) {
-    this(replicas, settings, frontendLease, routes, wills, clock, new InboxMeters(registry, tracer), tracer, null);
+    this(replicas, settings, Map.of(), frontendLease, routes, wills, clock, new InboxMeters(registry, tracer), tracer, null);
     if (replicas.size() != settings.layout().ranges()) throw new IllegalArgumentException(replicas.size() + " replicas of " + settings.layout());
     meters.show(List.of(shown()));
   }
 
   /**
-   * Serves replicas of some ranges.
+   * Serves replicas of all ranges, or of one of several.
    *
+   * @param others the ranges beside these, by number
    * @param meters of the node
    * @param left is run at the end; if it is null, the meters are closed then
    */
   InboxServer(
-      List<SessionReplica> replicas, InboxSettings settings, Duration frontendLease, InboxRoutes routes, WillPublisher wills, InstantSource clock, InboxMeters meters,
-      Tracer tracer, @Nullable Consumer<InboxServer> left) {
+      List<SessionReplica> replicas, InboxSettings settings, Map<Integer, ? extends OtherRange> others, Duration frontendLease, InboxRoutes routes, WillPublisher wills,
+      InstantSource clock, InboxMeters meters, Tracer tracer, @Nullable Consumer<InboxServer> left) {
     this.settings = settings;
     this.left = left;
     this.meters = meters;
@@ -169,7 +175,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     var tier =
         new InboxRangeServer.Tier(
             settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon, this::stuck, this::lives, hasAll ? 0 : LOOKS);
-    var sums = count == 1 ? null : new SharedSums(settings.sums(), replicas.stream().map(replica -> replica.sessions().state()).toList());
+    this.others = hasAll ? null : new OtherSessions(settings.layout(), others);
+    var sums = sums(settings.sums(), replicas.stream().map(replica -> replica.sessions().state()).toList(), this.others);
     ranges = replicas.stream().map(replica -> new InboxRangeServer(replica, sums, tier)).toList();
     rangeOfShard = ShardInterval.rangeOfShard(ranges.stream().map(range -> range.applied().interval).toList());
     shards =
@@ -179,6 +186,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             .toList();
     deliveries = new RangeDeliveries(ranges, hasAll, session -> indexOf(session.tenant(), session.clientId()));
     handOvers = new HandOvers(this.ranges, shard -> this.ranges.get(rangeOfShard[shard]), clock);
+  }
+
+  private static @Nullable SharedSums sums(InboxSettings.Sums most, List<RangeState> states, @Nullable OtherSessions others) {
+    if (others != null) return new SharedSums(most, states.getFirst(), others::sums);
+    return states.size() == 1 ? null : new SharedSums(most, states);
   }
 
   static List<SessionReplica> declare(Ranges ranges, InboxSettings.Layout layout) {
@@ -402,6 +414,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return of(tenant, clientId).remove(tenant, clientId);
   }
 
+  /** Answers the leaders of other ranges, for a server of one range. */
+  public OtherRange asked() {
+    return new AskedRange(ranges.getFirst().applied());
+  }
+
   /** The operators' interface to sessions. */
   public SessionsMXBean operations() {
     return new SessionOperations(ranges.stream().map(InboxRangeServer::part).toList(), this::remove, frontends, clock);
@@ -480,7 +497,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   private boolean lives(SessionKey session, long birth) {
-    if (!hasAll) return true; // it is known to the leader of its range
+    if (others != null) return others.lives(session, birth);
     var present = of(session.tenant(), session.clientId()).applied().sessions.get(session);
     return present != null && present.birth() == birth;
   }
@@ -509,6 +526,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       wills.turn();
       long now = clock.millis();
       for (InboxRangeServer range : ranges) range.tick(now);
+      if (others != null) others.turn(ranges.getFirst().applied().foreignExchanges);
       if (hasAll) handOvers.turn();
     } catch (RuntimeException e) {
       LOG.error("A turn of the session tier's timer failed; the timer continues", e);

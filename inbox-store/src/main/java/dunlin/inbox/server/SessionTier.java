@@ -4,10 +4,12 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.WillPublisher;
+import dunlin.inbox.between.OtherRange;
 import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
@@ -37,14 +39,18 @@ public final class SessionTier {
     this.tracer = tracer;
   }
 
-  /** Serves a range for one leadership of this node, until the server is closed; {@link InboxServer#start} starts serving. */
-  public synchronized InboxServer lead(SessionReplica replica, InboxRoutes routes, WillPublisher wills) {
+  /**
+   * Serves a range for one leadership of this node, until the server is closed; {@link InboxServer#start} starts serving.
+   *
+   * @param others the other ranges, by number
+   */
+  public synchronized InboxServer lead(SessionReplica replica, Map<Integer, ? extends OtherRange> others, InboxRoutes routes, WillPublisher wills) {
     var counted = meters;
     if (counted == null) {
       meters = counted = new InboxMeters(registry, tracer);
       counted.show(shown);
     }
-    var server = new InboxServer(List.of(replica), settings, InboxServer.FRONTEND_LEASE, routes, wills, clock, counted, tracer, this::left);
+    var server = new InboxServer(List.of(replica), settings, others, InboxServer.FRONTEND_LEASE, routes, wills, clock, counted, tracer, this::left);
     shown.add(server.shown());
     return server;
   }

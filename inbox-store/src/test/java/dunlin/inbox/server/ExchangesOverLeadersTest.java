@@ -121,7 +121,7 @@ final class ExchangesOverLeadersTest {
   }
 
   private InboxServer lead(int range) throws Exception {
-    var server = nodes.get(range).lead(replicas.get(range), others(), others());
+    var server = nodes.get(range).lead(replicas.get(range), Map.of(), others(), others());
     var started = server.start();
     InboxNode.get(server.attach("node", 1, others()));
     InboxNode.get(started);

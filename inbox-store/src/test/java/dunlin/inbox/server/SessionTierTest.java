@@ -1,11 +1,14 @@
 package dunlin.inbox.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient.Connect;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.InboxSettings.Layout;
+import dunlin.inbox.QuotaExceededException;
+import dunlin.inbox.between.OtherRange;
 import dunlin.inbox.range.MemoryRows;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.ShardInterval;
@@ -14,8 +17,12 @@ import dunlin.store.RangeId;
 import dunlin.store.RangeLogic;
 import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -49,7 +56,11 @@ final class SessionTierTest {
   }
 
   private InboxServer lead(int range) throws Exception {
-    var server = tier.lead(replicas.get(range), others, others);
+    return lead(tier, range, Map.of());
+  }
+
+  private InboxServer lead(SessionTier by, int range, Map<Integer, OtherRange> beside) throws Exception {
+    var server = by.lead(replicas.get(range), beside, others, others);
     var started = server.start();
     InboxNode.get(server.attach("node", 1, others));
     InboxNode.get(started);
@@ -57,7 +68,11 @@ final class SessionTierTest {
   }
 
   private void connect(InboxServer server, int range) throws Exception {
-    String client = "c";
+    connect(server, range, "c");
+  }
+
+  /** @param client as the name begins */
+  private void connect(InboxServer server, int range, String client) throws Exception {
     while (!INTERVALS.get(range).contains(new SessionKey("t", client).shard(LAYOUT.shards()))) client += "c";
     InboxNode.get(server.connect(new Connect("t", client, "", new ConnectionId("node", 1, range), false, true, 60, null)));
   }
@@ -84,5 +99,57 @@ final class SessionTierTest {
     again.close();
     second.close();
     assertThat(meters.find("dunlin.inbox.sessions").gauge()).isNull();
+  }
+
+  private static InboxSettings ofSessions(int max) {
+    var of = over(InboxSettings.defaults());
+    return new InboxSettings(LAYOUT, of.messagesMax(), of.bytesMax(), of.overflow(), of.subscriptionsMax(), of.groupWindow(), InboxSettings.Sums.ofSessions(max));
+  }
+
+  private int clients;
+
+  /** What another leader would answer. */
+  private record Says(OtherRange.Sums has) implements OtherRange {
+    @Override
+    public CompletableFuture<Sums> sums() {
+      return CompletableFuture.completedFuture(has);
+    }
+
+    @Override
+    public CompletableFuture<List<Boolean>> ended(List<Birth> sessions) {
+      return CompletableFuture.completedFuture(sessions.stream().map(_ -> true).toList());
+    }
+  }
+
+  /** Whether a client that has no session yet is refused one. */
+  private boolean isRefused(InboxServer server) throws Exception {
+    try {
+      connect(server, 0, "client-" + ++clients + "-");
+      return false;
+    } catch (ExecutionException e) {
+      assertThat(e).hasCauseInstanceOf(QuotaExceededException.class);
+      return true;
+    }
+  }
+
+  @Test
+  void aBoundIsForTheRangesOfAllNodes() throws Exception {
+    var bounded = new SessionTier(ofSessions(10_000), InstantSource.system(), new SimpleMeterRegistry(), Tracer.idle());
+    var beside = new Says(new OtherRange.Sums(10_000, 0, 0));
+    var server = lead(bounded, 0, Map.of(1, beside));
+
+    await().atMost(Duration.ofMinutes(2)).untilAsserted(() -> assertThat(isRefused(server)).isTrue());
+
+    server.close();
+  }
+
+  @Test
+  void aRangeWithoutAnAnswerOfTheOthersHasTheWholeBound() throws Exception {
+    var bounded = new SessionTier(ofSessions(1), InstantSource.system(), new SimpleMeterRegistry(), Tracer.idle());
+    var server = lead(bounded, 0, Map.of());
+
+    assertThat(isRefused(server)).isFalse();
+
+    server.close();
   }
 }

@@ -1,0 +1,5 @@
+/** What the leaders of ranges of sessions ask each other. */
+@NullMarked
+package dunlin.inbox.between;
+
+import org.jspecify.annotations.NullMarked;
