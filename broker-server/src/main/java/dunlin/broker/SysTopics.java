@@ -18,6 +18,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
@@ -189,6 +190,11 @@ public final class SysTopics implements AutoCloseable {
     @Override
     public void set(Publication message, Consumer<ReasonCode> answer) {
       store.set(message, answer);
+    }
+
+    @Override
+    public void add(Publication message, Consumer<Optional<ReasonCode>> answer) {
+      store.add(message, answer);
     }
 
     @Override

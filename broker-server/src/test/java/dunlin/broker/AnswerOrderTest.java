@@ -35,6 +35,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
@@ -251,6 +252,11 @@ class AnswerOrderTest {
   private static final class NothingRetained implements RetainClient {
     @Override
     public void set(Publication message, Consumer<ReasonCode> answer) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void add(Publication message, Consumer<Optional<ReasonCode>> answer) {
       throw new UnsupportedOperationException();
     }
 

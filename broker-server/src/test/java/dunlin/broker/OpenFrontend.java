@@ -60,6 +60,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -418,8 +419,12 @@ public final class OpenFrontend implements AutoCloseable {
     }
 
     @Override
-    public CompletableFuture<RetainClient.Page> find(
-        String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) {
+    public void add(Publication message, Consumer<Optional<ReasonCode>> answer) {
+      throw new UnsupportedOperationException("no client adds");
+    }
+
+    @Override
+    public CompletableFuture<RetainClient.Page> find(String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) {
       var find = new Find(filter, after, new CompletableFuture<>());
       finds.add(find);
       return find.page();
@@ -553,8 +558,7 @@ public final class OpenFrontend implements AutoCloseable {
     }
 
     @Override
-    public CompletableFuture<Appended> append(
-        SessionRef session, SubscriptionOptions options, long from, List<Publication> retained) {
+    public CompletableFuture<Appended> append(SessionRef session, SubscriptionOptions options, long from, List<Publication> retained) {
       var append = new Append(from, retained, new CompletableFuture<>());
       appends.add(append);
       return append.answer();

@@ -57,6 +57,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -213,6 +214,13 @@ public final class WiredTiers implements TierConnections {
     public CompletableFuture<ReasonCode> set(long epoch, Publication message) {
       var answer = new CompletableFuture<ReasonCode>();
       retain.set(message, answer::complete);
+      return answer;
+    }
+
+    @Override
+    public CompletableFuture<Optional<ReasonCode>> add(long epoch, Publication message) {
+      var answer = new CompletableFuture<Optional<ReasonCode>>();
+      retain.add(message, answer::complete);
       return answer;
     }
 

@@ -3,6 +3,7 @@ package dunlin.retain;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -18,6 +19,15 @@ public interface RetainClient {
    *     reason
    */
   void set(Publication message, Consumer<ReasonCode> answer);
+
+  /**
+   * Sets the topic's retained message unless it has one that has not expired. Decided in the order of the log, so a message that {@link #set} stores in the same
+   * moment is not overwritten. Never blocks.
+   *
+   * @param message with a payload
+   * @param answer called once, on any thread: empty when the topic has a message, which stays; otherwise as of {@link #set}
+   */
+  void add(Publication message, Consumer<Optional<ReasonCode>> answer);
 
   /**
    * One page of the retained messages whose topics match a filter, in the store's topic order. Expired messages are

@@ -1,6 +1,7 @@
 package dunlin.retain;
 
 import dunlin.model.Publication;
+import dunlin.retain.RetainCommand.Add;
 import dunlin.retain.RetainCommand.Clear;
 import dunlin.retain.RetainCommand.RemoveExpired;
 import dunlin.retain.RetainCommand.Set;
@@ -16,6 +17,7 @@ final class RetainCodec implements CommandCodec<RetainCommand> {
   /*
    * A command begins with its kind; a new format of a command gets a new kind:
    *   4 Set            messagesMax, topicBytesMax, bytesMax (8 each) | message as Publication writes it
+   *   5 Add            clock (8) | the fields of Set
    *   2 Clear          key, to the end
    *   3 RemoveExpired  clock (8) | count (1) | for each: length (4), key
    * A row's value is the message as Publication writes it, which begins with its own format number.
@@ -23,11 +25,12 @@ final class RetainCodec implements CommandCodec<RetainCommand> {
   private static final byte CLEAR = 2;
   private static final byte REMOVE_EXPIRED = 3;
   private static final byte SET = 4;
+  private static final byte ADD = 5;
 
   @Override
   public CommandKind kind(RetainCommand command) {
     return switch (command) {
-      case Set _ -> CommandKind.FLOW;
+      case Set _, Add _ -> CommandKind.FLOW;
       case Clear _, RemoveExpired _ -> CommandKind.RELEASE;
     };
   }
@@ -37,6 +40,7 @@ final class RetainCodec implements CommandCodec<RetainCommand> {
     return 1
         + switch (command) {
           case Set set -> 3 * Long.BYTES + set.message().encodedLength();
+          case Add add -> 4 * Long.BYTES + add.message().encodedLength();
           case Clear clear -> clear.key().length;
           case RemoveExpired remove -> {
             int length = Long.BYTES + 1;
@@ -50,9 +54,12 @@ final class RetainCodec implements CommandCodec<RetainCommand> {
   public void encode(RetainCommand command, ByteBuffer out) {
     switch (command) {
       case Set set -> {
-        var bounds = set.bounds();
-        out.put(SET).putLong(bounds.messagesMax()).putLong(bounds.topicBytesMax()).putLong(bounds.bytesMax());
-        set.message().writeTo(out);
+        out.put(SET);
+        write(set.bounds(), set.message(), out);
+      }
+      case Add add -> {
+        out.put(ADD).putLong(add.nowMillis());
+        write(add.bounds(), add.message(), out);
       }
       case Clear clear -> out.put(CLEAR).put(clear.key());
       case RemoveExpired remove -> {
@@ -60,6 +67,11 @@ final class RetainCodec implements CommandCodec<RetainCommand> {
         for (byte[] key : remove.keys()) out.putInt(key.length).put(key);
       }
     }
+  }
+
+  private static void write(RetainBounds bounds, Publication message, ByteBuffer out) {
+    out.putLong(bounds.messagesMax()).putLong(bounds.topicBytesMax()).putLong(bounds.bytesMax());
+    message.writeTo(out);
   }
 
   @Override
@@ -76,7 +88,8 @@ final class RetainCodec implements CommandCodec<RetainCommand> {
   private static RetainCommand read(ByteBuffer in) {
     byte kind = in.get();
     return switch (kind) {
-      case SET -> new Set(new RetainBounds(in.getLong(), in.getLong(), in.getLong()), Publication.readFrom(in));
+      case SET -> new Set(bounds(in), Publication.readFrom(in));
+      case ADD -> new Add(in.getLong(), bounds(in), Publication.readFrom(in));
       case CLEAR -> new Clear(bytes(in, in.remaining()));
       case REMOVE_EXPIRED -> {
         long nowMillis = in.getLong();
@@ -87,6 +100,10 @@ final class RetainCodec implements CommandCodec<RetainCommand> {
       }
       default -> throw new IllegalStateException("retain command of unknown kind " + kind);
     };
+  }
+
+  private static RetainBounds bounds(ByteBuffer in) {
+    return new RetainBounds(in.getLong(), in.getLong(), in.getLong());
   }
 
   private static byte[] bytes(ByteBuffer in, int length) {

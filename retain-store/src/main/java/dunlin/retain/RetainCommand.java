@@ -14,6 +14,14 @@ sealed interface RetainCommand {
    */
   record Set(RetainBounds bounds, Publication message) implements RetainCommand {}
 
+  /**
+   * Sets the retained message of a topic that has none, or one that has expired.
+   *
+   * @param nowMillis the proposer's clock
+   * @param bounds as of {@link Set}
+   */
+  record Add(long nowMillis, RetainBounds bounds, Publication message) implements RetainCommand {}
+
   /** Removes the retained message of a topic [MQTT-3.3.1-6]. */
   record Clear(byte[] key) implements RetainCommand {}
 

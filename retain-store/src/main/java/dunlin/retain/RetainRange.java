@@ -1,6 +1,7 @@
 package dunlin.retain;
 
 import dunlin.model.Publication;
+import dunlin.retain.RetainCommand.Add;
 import dunlin.retain.RetainCommand.Clear;
 import dunlin.retain.RetainCommand.RemoveExpired;
 import dunlin.retain.RetainCommand.Set;
@@ -72,7 +73,8 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
     for (RetainCommand command : commands) {
       results.add(
           switch (command) {
-            case Set set -> set(set, out);
+            case Set set -> set(set.bounds(), set.message(), out);
+            case Add add -> add(add, out);
             case Clear clear -> new RetainResult.Removed(remove(clear.key(), out) ? 1 : 0);
             case RemoveExpired remove -> removeExpired(remove, out);
           });
@@ -80,15 +82,20 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
     return results;
   }
 
-  private RetainResult set(Set command, RangeWriter out) {
+  private RetainResult add(Add command, RangeWriter out) {
     Publication message = command.message();
+    byte[] row = TopicKeys.hasKey(message) ? out.get(TopicKeys.of(message)) : null;
+    if (row != null && !RetainCodec.message(row).expired(command.nowMillis())) return RetainResult.PRESENT;
+    return set(command.bounds(), message, out);
+  }
+
+  private RetainResult set(RetainBounds bounds, Publication message, RangeWriter out) {
     if (message.payloadLength() == 0 || !TopicKeys.hasKey(message)) return Limit.INVALID.refused();
     byte[] key = TopicKeys.of(message);
     byte size = SizeClass.of(message.encodedLength());
     int before = index.sizeClass(key);
     boolean isNew = before == SizeClass.NONE;
     long more = SizeClass.bytes(Byte.toUnsignedInt(size)) - SizeClass.bytes(before) + (isNew ? key.length : 0);
-    RetainBounds bounds = command.bounds();
     if (isNew && index.size() >= bounds.messagesMax()) return Limit.MESSAGES.refused();
     if (isNew && topicBytes.get() + key.length > bounds.topicBytesMax()) return Limit.TOPIC_BYTES.refused();
     if (more > 0 && bytes.get() + more > bounds.bytesMax()) return Limit.BYTES.refused();

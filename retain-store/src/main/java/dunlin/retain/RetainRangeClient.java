@@ -5,6 +5,7 @@ import dunlin.model.ReasonCode;
 import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -15,6 +16,9 @@ import org.jspecify.annotations.Nullable;
 public interface RetainRangeClient {
   /** {@link RetainClient#set} for a topic of this range. Fails only when the range has another epoch, or the outcome is not known. */
   CompletableFuture<ReasonCode> set(long epoch, Publication message);
+
+  /** {@link RetainClient#add} for a topic of this range. Fails as {@link #set}. */
+  CompletableFuture<Optional<ReasonCode>> add(long epoch, Publication message);
 
   /** {@link RetainClient#find} for a page that begins in this range. The cursor of its last page leads to the next range. */
   CompletableFuture<Page> find(long epoch, String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax);

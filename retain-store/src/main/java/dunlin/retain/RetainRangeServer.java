@@ -1,7 +1,9 @@
 package dunlin.retain;
 
+import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.retain.RetainClient.Page;
+import dunlin.retain.RetainCommand.Add;
 import dunlin.retain.RetainCommand.RemoveExpired;
 import dunlin.retain.RetainRangeClient.Listing;
 import dunlin.retain.RetainRangeClient.Row;
@@ -16,11 +18,13 @@ import dunlin.store.serve.ProposalLine;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -89,37 +93,60 @@ final class RetainRangeServer {
 
   /** {@link RetainClient#set} for a topic of this range, as a command. */
   void change(RetainCommand command, Consumer<ReasonCode> answer) {
-    change(
-        EpochRange.ALONE, command,
-        new Completion<>() {
-          @Override
-          public void done(ReasonCode reason) {
-            answer.accept(reason);
-          }
+    change(EpochRange.ALONE, command, completing(answer, ReasonCode.UNSPECIFIED_ERROR));
+  }
 
-          @Override
-          public void failed(StoreException failure) {
-            answer.accept(ReasonCode.UNSPECIFIED_ERROR);
-          }
-        });
+  private static <T> Completion<T> completing(Consumer<T> answer, T otherwise) {
+    return new Completion<>() {
+      @Override
+      public void done(T result) {
+        answer.accept(result);
+      }
+
+      @Override
+      public void failed(StoreException failure) {
+        answer.accept(otherwise);
+      }
+    };
   }
 
   /** The same at an epoch. Fails only when the range has another one. */
   void change(long epoch, RetainCommand command, Completion<ReasonCode> answer) {
+    propose(epoch, command, this::counted, Function.identity(), answer);
+  }
+
+  /** {@link RetainClient#add} for a topic of this range. */
+  void add(Publication message, RetainBounds bounds, Consumer<Optional<ReasonCode>> answer) {
+    add(EpochRange.ALONE, message, bounds, completing(answer, Optional.of(ReasonCode.UNSPECIFIED_ERROR)));
+  }
+
+  /** The same at an epoch. Fails only when the range has another one. */
+  void add(long epoch, Publication message, RetainBounds bounds, Completion<Optional<ReasonCode>> answer) {
+    propose(
+        epoch, new Add(clock.millis(), bounds, message),
+        result -> result instanceof RetainResult.Present ? Optional.empty() : Optional.of(counted(result)), Optional::of, answer);
+  }
+
+  /**
+   * @param of what to answer to a result
+   * @param otherwise what to answer when there is none, for a reason
+   */
+  private <T> void propose(
+      long epoch, RetainCommand command, Function<RetainResult, T> of, Function<ReasonCode, T> otherwise, Completion<T> answer) {
     pendingSets.begin();
-    if (!line.propose(new Change(epoch, command), completing(answer))) {
+    if (!line.propose(new Change(epoch, command), completing(of, otherwise, answer))) {
       pendingSets.end();
       meters.refusedBusy.increment();
-      answer.done(ReasonCode.SERVER_BUSY);
+      answer.done(otherwise.apply(ReasonCode.SERVER_BUSY));
     }
   }
 
-  private Completion<RetainResult> completing(Completion<ReasonCode> answer) {
+  private <T> Completion<RetainResult> completing(Function<RetainResult, T> of, Function<ReasonCode, T> otherwise, Completion<T> answer) {
     return new Completion<>() {
       @Override
       public void done(RetainResult result) {
         pendingSets.end();
-        answer.done(counted(result));
+        answer.done(of.apply(result));
       }
 
       @Override
@@ -131,7 +158,7 @@ final class RetainRangeServer {
         }
         log.debug("The outcome of a retained message is unknown: {}", failure.getMessage());
         meters.refusedFailed.increment();
-        answer.done(ReasonCode.UNSPECIFIED_ERROR);
+        answer.done(otherwise.apply(ReasonCode.UNSPECIFIED_ERROR));
       }
     };
   }
@@ -146,6 +173,7 @@ final class RetainRangeServer {
         meters.removed.increment(messages);
         yield ReasonCode.SUCCESS;
       }
+      case RetainResult.Present _ -> ReasonCode.SUCCESS; // the outcome that was wanted: there is a message
       case RetainResult.Refused(RetainResult.Limit limit) -> {
         meters.refused(limit).increment();
         yield ReasonCode.QUOTA_EXCEEDED;

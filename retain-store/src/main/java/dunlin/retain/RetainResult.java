@@ -3,9 +3,13 @@ package dunlin.retain;
 /** The result of a {@link RetainCommand}. */
 sealed interface RetainResult {
   Stored STORED = new Stored();
+  Present PRESENT = new Present();
 
   /** The message is now its topic's retained message. */
   record Stored() implements RetainResult {}
+
+  /** The topic has a message, which stays. */
+  record Present() implements RetainResult {}
 
   /** The message is refused, and the topic's present message stays. */
   record Refused(Limit limit) implements RetainResult {}

@@ -14,6 +14,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
@@ -133,6 +134,32 @@ public final class RetainServer implements RetainClient, AutoCloseable {
         .get(range)
         .change(
             new Set(claim.bounds(), message),
+            reason -> {
+              shared.release(claim);
+              answer.accept(reason);
+            });
+  }
+
+  @Override
+  public void add(Publication message, Consumer<Optional<ReasonCode>> answer) {
+    assert message.retain() && message.payloadLength() > 0 : "not to be retained [MQTT-3.3.1-8], or removes a message: " + message;
+    if (!TopicKeys.hasKey(message)) {
+      meters.refusedInvalid.increment();
+      answer.accept(Optional.of(ReasonCode.TOPIC_NAME_INVALID));
+      return;
+    }
+    if (servers.size() == 1) {
+      servers.getFirst().add(message, settings.bounds(), answer);
+      return;
+    }
+    byte[] key = TopicKeys.of(message);
+    int range = ranges.of(key, key.length);
+    var claim = shared.claim(range, key.length, message.encodedLength());
+    servers
+        .get(range)
+        .add(
+            message,
+            claim.bounds(),
             reason -> {
               shared.release(claim);
               answer.accept(reason);

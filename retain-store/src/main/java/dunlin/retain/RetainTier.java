@@ -11,6 +11,7 @@ import dunlin.store.Completion;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ScheduledExecutorService;
@@ -109,6 +110,17 @@ public final class RetainTier {
       var answer = new CompletableFuture<ReasonCode>();
       var command = message.payloadLength() == 0 ? new Clear(key) : new Set(bounds(), message);
       server.change(epoch, command, Completion.of(answer));
+      return answer;
+    }
+
+    @Override
+    public CompletableFuture<Optional<ReasonCode>> add(long epoch, Publication message) {
+      if (!TopicKeys.hasKey(message)) return CompletableFuture.completedFuture(Optional.of(ReasonCode.TOPIC_NAME_INVALID));
+      byte[] key = TopicKeys.of(message);
+      var refused = replica.served().refusal(epoch, key, key.length);
+      if (refused.isPresent()) return CompletableFuture.failedFuture(refused.get());
+      var answer = new CompletableFuture<Optional<ReasonCode>>();
+      server.add(epoch, message, bounds(), Completion.of(answer));
       return answer;
     }
 

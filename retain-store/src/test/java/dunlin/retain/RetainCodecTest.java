@@ -3,6 +3,7 @@ package dunlin.retain;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dunlin.retain.RetainCommand.Add;
 import dunlin.retain.RetainCommand.Clear;
 import dunlin.retain.RetainCommand.RemoveExpired;
 import dunlin.retain.RetainCommand.Set;
@@ -24,6 +25,8 @@ class RetainCodecTest {
     return Stream.of(
         new Set(RetainBounds.NONE, Messages.message("a/b", "payload")),
         new Set(new RetainBounds(1, 2, 3), Messages.expiring("é//", "payload", 1000, -1)),
+        new Add(-1, RetainBounds.NONE, Messages.message("a/b", "payload")),
+        new Add(1234567890123L, new RetainBounds(1, 2, 3), Messages.expiring("é//", "payload", 1000, -1)),
         new Clear(key),
         new RemoveExpired(1234567890123L, List.of()),
         new RemoveExpired(-1, List.of(key, new byte[70_000], new byte[0])));
@@ -44,6 +47,8 @@ class RetainCodecTest {
     switch (read) {
       case Set set -> assertThat(set).extracting(Set::bounds, s -> s.message().topic())
           .containsExactly(((Set) command).bounds(), ((Set) command).message().topic());
+      case Add add -> assertThat(add).extracting(Add::nowMillis, Add::bounds, a -> a.message().topic())
+          .containsExactly(((Add) command).nowMillis(), ((Add) command).bounds(), ((Add) command).message().topic());
       case Clear clear -> assertThat(clear.key()).isEqualTo(((Clear) command).key());
       case RemoveExpired remove -> {
         assertThat(remove.nowMillis()).isEqualTo(((RemoveExpired) command).nowMillis());
@@ -81,7 +86,7 @@ class RetainCodecTest {
 
   @Test
   void anUnknownKindIsRefused() {
-    for (byte kind : new byte[] {0, 1, 5, -1}) {
+    for (byte kind : new byte[] {0, 1, 6, -1}) {
       assertThatThrownBy(() -> codec.decode(ByteBuffer.wrap(new byte[] {kind, 0, 0})))
           .isInstanceOf(IllegalStateException.class)
           .hasMessageContaining("unknown kind " + kind);

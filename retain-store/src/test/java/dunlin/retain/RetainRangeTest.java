@@ -3,6 +3,7 @@ package dunlin.retain;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.model.Publication;
+import dunlin.retain.RetainCommand.Add;
 import dunlin.retain.RetainCommand.Clear;
 import dunlin.retain.RetainCommand.RemoveExpired;
 import dunlin.retain.RetainCommand.Set;
@@ -29,6 +30,10 @@ class RetainRangeTest {
 
   private static Set set(String topic, String payload) {
     return new Set(RetainBounds.NONE, Messages.message(topic, payload));
+  }
+
+  private static Add add(long nowMillis, String topic, String payload) {
+    return new Add(nowMillis, RetainBounds.NONE, Messages.message(topic, payload));
   }
 
   private static Clear clear(String topic) {
@@ -66,6 +71,38 @@ class RetainRangeTest {
     assertThat(payloadOf("a")).isNull();
     assertThat(payloadOf("a/b")).isEqualTo("2");
     assertThat(range.index().size()).isEqualTo(1);
+  }
+
+  @Test
+  void aTopicThatHasAMessageKeepsItWhenOneIsAdded() {
+    List<RetainResult> results = apply(set("a", "1"), add(0, "a", "2"), add(0, "b", "3"), add(0, "b", "4"), clear("b"), add(0, "b", "5"));
+
+    assertThat(results)
+        .containsExactly(
+            RetainResult.STORED, RetainResult.PRESENT, RetainResult.STORED, RetainResult.PRESENT, new Removed(1), RetainResult.STORED);
+    assertThat(payloadOf("a")).isEqualTo("1");
+    assertThat(payloadOf("b")).isEqualTo("5");
+    assertThat(range.index().size()).isEqualTo(2);
+  }
+
+  @Test
+  void aMessageThatHasExpiredGivesWayToOneThatIsAdded() {
+    apply(new Set(RetainBounds.NONE, Messages.expiring("a", "old", 1_000, 10)));
+
+    assertThat(apply(add(10_999, "a", "new"))).containsExactly(RetainResult.PRESENT);
+    assertThat(payloadOf("a")).isEqualTo("old");
+    assertThat(apply(add(11_000, "a", "new"))).containsExactly(RetainResult.STORED);
+    assertThat(payloadOf("a")).isEqualTo("new");
+    assertThat(range.index().size()).isEqualTo(1);
+  }
+
+  @Test
+  void theLimitsHoldForWhatIsAdded() {
+    apply(set("a", "1"));
+
+    assertThat(apply(new Add(0, Messages.atMost(1), Messages.message("b", "1")), new Add(0, Messages.atMost(1), Messages.message("a", "2"))))
+        .containsExactly(Limit.MESSAGES.refused(), RetainResult.PRESENT);
+    assertThat(apply(decoded(add(0, "c", "")), decoded(add(0, "c\u0000d", "1")))).containsExactly(Limit.INVALID.refused(), Limit.INVALID.refused());
   }
 
   /** A log of another version may have such a command: it must not stop the replica at each start. */

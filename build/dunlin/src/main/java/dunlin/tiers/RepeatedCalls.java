@@ -12,6 +12,7 @@ import dunlin.runtime.Failures;
 import dunlin.store.OutcomeUnknownException;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
@@ -120,6 +121,11 @@ final class RepeatedCalls {
     @Override
     public void set(Publication message, Consumer<ReasonCode> answer) {
       retained.set(message, answer);
+    }
+
+    @Override
+    public void add(Publication message, Consumer<Optional<ReasonCode>> answer) {
+      retained.add(message, answer);
     }
 
     @Override

@@ -7,6 +7,7 @@ import dunlin.retain.RetainClient.Page;
 import dunlin.retain.RetainRangeClient;
 import dunlin.transport.call.CallBounds;
 import dunlin.transport.call.CallLinks;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
@@ -64,6 +65,11 @@ final class RemoteRetain implements RetainRangeClient, AutoCloseable {
   public CompletableFuture<ReasonCode> set(long epoch, Publication message) {
     assert message.retain() : "not to be retained [MQTT-3.3.1-8]: " + message;
     return links.call(RetainCallCodec.encode(new RetainCall.Set(epoch, message)), 0, RetainCallCodec::decodeReason);
+  }
+
+  @Override
+  public CompletableFuture<Optional<ReasonCode>> add(long epoch, Publication message) {
+    return links.call(RetainCallCodec.encode(new RetainCall.Add(epoch, message)), 0, RetainCallCodec::decodeAdded);
   }
 
   @Override

@@ -8,6 +8,8 @@ import org.jspecify.annotations.Nullable;
 sealed interface RetainCall {
   record Set(long epoch, Publication message) implements RetainCall {}
 
+  record Add(long epoch, Publication message) implements RetainCall {}
+
   record Find(long epoch, String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) implements RetainCall {}
 
   record ListKeys(long epoch, byte[] prefix, byte[] from, int max) implements RetainCall {}

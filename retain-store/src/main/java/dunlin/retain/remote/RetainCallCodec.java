@@ -14,6 +14,7 @@ import dunlin.store.StoreException;
 import dunlin.store.WrongEpochException;
 import dunlin.transport.call.CallProtocol;
 import dunlin.transport.lane.MalformedFrameException;
+import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -24,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 final class RetainCallCodec {
   static final CallProtocol PROTOCOL =
       new CallProtocol(
-          "retain 2",
+          "retain 3",
           "retain tier",
           StoreException::new,
           why -> new OutcomeUnknownException(why, new StoreException("the answer of the retain tier is not known")),
@@ -35,6 +36,7 @@ final class RetainCallCodec {
   private static final int FIND = 2;
   private static final int LIST = 3;
   private static final int SUMS = 4;
+  private static final int ADD = 5;
 
   private RetainCallCodec() {}
 
@@ -59,11 +61,8 @@ final class RetainCallCodec {
     return FieldWriter.bytesOf(
         out -> {
           switch (call) {
-            case RetainCall.Set(var epoch, var message) -> {
-              out.octet(SET);
-              out.number(epoch);
-              writeMessage(out, message);
-            }
+            case RetainCall.Set(var epoch, var message) -> writeChange(out, SET, epoch, message);
+            case RetainCall.Add(var epoch, var message) -> writeChange(out, ADD, epoch, message);
             case RetainCall.Find(var epoch, var tenant, var filter, var after, var messagesMax, var bytesMax) -> {
               out.octet(FIND);
               out.number(epoch);
@@ -85,6 +84,12 @@ final class RetainCallCodec {
         });
   }
 
+  private static void writeChange(FieldWriter out, int kind, long epoch, Publication message) {
+    out.octet(kind);
+    out.number(epoch);
+    writeMessage(out, message);
+  }
+
   static RetainCall decode(byte[] call) throws MalformedFrameException {
     return read(call, RetainCallCodec::readCall, "a call");
   }
@@ -92,12 +97,8 @@ final class RetainCallCodec {
   private static RetainCall readCall(FieldReader in) {
     int kind = in.octet();
     return switch (kind) {
-      case SET -> {
-        long epoch = in.number();
-        var message = readMessage(in);
-        if (!message.retain()) throw new IllegalStateException("a message that is not to be retained");
-        yield new RetainCall.Set(epoch, message);
-      }
+      case SET -> new RetainCall.Set(in.number(), readRetained(in));
+      case ADD -> new RetainCall.Add(in.number(), readRetained(in));
       case FIND -> new RetainCall.Find(in.number(), in.text(), in.text(), readCursor(in), in.count(), in.count());
       case LIST -> new RetainCall.ListKeys(in.number(), in.bytes(), in.bytes(), in.count());
       case SUMS -> new RetainCall.AskSums();
@@ -105,20 +106,37 @@ final class RetainCallCodec {
     };
   }
 
+  private static Publication readRetained(FieldReader in) {
+    var message = readMessage(in);
+    if (!message.retain()) throw new IllegalStateException("a message that is not to be retained");
+    return message;
+  }
+
   static byte[] encode(ReasonCode reason) {
     return FieldWriter.bytesOf(out -> out.octet(reason.code()));
   }
 
   static ReasonCode decodeReason(byte[] answer) throws MalformedFrameException {
-    return read(
-        answer,
-        in -> {
-          int code = in.octet();
-          var reason = ReasonCode.of(code);
-          if (reason == null) throw new IllegalStateException("reason code " + code);
-          return reason;
-        },
-        "an answer");
+    return read(answer, RetainCallCodec::readReason, "an answer");
+  }
+
+  private static ReasonCode readReason(FieldReader in) {
+    int code = in.octet();
+    var reason = ReasonCode.of(code);
+    if (reason == null) throw new IllegalStateException("reason code " + code);
+    return reason;
+  }
+
+  static byte[] encodeAdded(Optional<ReasonCode> reason) {
+    return FieldWriter.bytesOf(
+        out -> {
+          out.flag(reason.isPresent());
+          reason.ifPresent(given -> out.octet(given.code()));
+        });
+  }
+
+  static Optional<ReasonCode> decodeAdded(byte[] answer) throws MalformedFrameException {
+    return read(answer, in -> in.flag() ? Optional.of(readReason(in)) : Optional.empty(), "an answer");
   }
 
   static byte[] encode(Page page) {

@@ -29,6 +29,7 @@ public final class RetainCalls implements CallReceiver.Answerer {
   public CompletableFuture<byte[]> answer(byte[] call) throws MalformedFrameException {
     return switch (RetainCallCodec.decode(call)) {
       case RetainCall.Set(var epoch, var message) -> range.set(epoch, message).thenApply(RetainCallCodec::encode);
+      case RetainCall.Add(var epoch, var message) -> range.add(epoch, message).thenApply(RetainCallCodec::encodeAdded);
       case RetainCall.Find(var epoch, var tenant, var filter, var after, var messagesMax, var bytesMax) ->
           range.find(epoch, tenant, filter, after, messagesMax, bytesMax).thenApply(RetainCallCodec::encode);
       case RetainCall.ListKeys(var epoch, var prefix, var from, var max) -> range.list(epoch, prefix, from, max).thenApply(RetainCallCodec::encode);

@@ -20,6 +20,7 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -138,6 +139,19 @@ public final class RetainRouter implements RetainClient, AutoCloseable {
     var _ =
         router.call(TopicKeys.of(message), (range, epoch) -> range.calls().set(epoch, message))
             .whenComplete((reason, failure) -> answer.accept(failure == null ? reason : unavailable(failure)));
+  }
+
+  @Override
+  public void add(Publication message, Consumer<Optional<ReasonCode>> answer) {
+    assert message.retain() && message.payloadLength() > 0 : "not to be retained [MQTT-3.3.1-8], or removes a message: " + message;
+    if (!TopicKeys.hasKey(message)) {
+      invalid.increment();
+      answer.accept(Optional.of(ReasonCode.TOPIC_NAME_INVALID));
+      return;
+    }
+    var _ =
+        router.call(TopicKeys.of(message), (range, epoch) -> range.calls().add(epoch, message))
+            .whenComplete((reason, failure) -> answer.accept(failure == null ? reason : Optional.of(unavailable(failure))));
   }
 
   private static ReasonCode unavailable(Throwable failure) {

@@ -18,6 +18,7 @@ import dunlin.store.WrongEpochException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -66,6 +67,16 @@ final class MapRetain implements RetainRangeClient {
     var answer = new CompletableFuture<ReasonCode>();
     answering.accept(() -> answer.complete(given));
     return answer;
+  }
+
+  @Override
+  public CompletableFuture<Optional<ReasonCode>> add(long epoch, Publication message) {
+    if (epoch == EPOCH && messages.containsKey(message.topic())) {
+      var answer = new CompletableFuture<Optional<ReasonCode>>();
+      answering.accept(() -> answer.complete(Optional.empty()));
+      return answer;
+    }
+    return set(epoch, message).thenApply(Optional::of);
   }
 
   @Override

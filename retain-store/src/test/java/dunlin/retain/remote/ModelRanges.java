@@ -21,6 +21,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -131,6 +132,18 @@ final class ModelRanges {
             require(TopicKeys.of(message));
             put(message);
             return ReasonCode.SUCCESS;
+          });
+    }
+
+    @Override
+    public CompletableFuture<Optional<ReasonCode>> add(long epoch, Publication message) {
+      return entered(
+          epoch,
+          () -> {
+            require(TopicKeys.of(message));
+            if (rows.containsKey(TopicKeys.of(message))) return Optional.<ReasonCode>empty();
+            put(message);
+            return Optional.of(ReasonCode.SUCCESS);
           });
     }
 

@@ -16,6 +16,7 @@ import dunlin.store.WrongEpochException;
 import dunlin.transport.lane.MalformedFrameException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,11 +38,13 @@ class RetainCallCodecTest {
     Reads call = RetainCallCodec::decode;
     Reads page = RetainCallCodec::decodePage;
     Reads reason = RetainCallCodec::decodeReason;
+    Reads added = RetainCallCodec::decodeAdded;
     Reads listing = RetainCallCodec::decodeListing;
     Reads sums = RetainCallCodec::decodeSums;
     Reads failure = RetainCallCodec.PROTOCOL.kinds()::decode;
     return new Object[][] {
       {RetainCallCodec.encode(new RetainCall.Set(7, MESSAGE)), call},
+      {RetainCallCodec.encode(new RetainCall.Add(7, MESSAGE)), call},
       {RetainCallCodec.encode(new RetainCall.Find(1L << 40, "t", "a/#", new Cursor(new byte[] {1, 2}), 256, 131_072)), call},
       {RetainCallCodec.encode(new RetainCall.Find(1, "", "+", null, 1, 0)), call},
       {RetainCallCodec.encode(new RetainCall.ListKeys(2, new byte[] {1}, new byte[] {1, 2}, 1_000)), call},
@@ -49,6 +52,8 @@ class RetainCallCodecTest {
       {RetainCallCodec.encode(PAGE), page},
       {RetainCallCodec.encode(new Page(List.of(), null)), page},
       {RetainCallCodec.encode(ReasonCode.QUOTA_EXCEEDED), reason},
+      {RetainCallCodec.encodeAdded(Optional.of(ReasonCode.QUOTA_EXCEEDED)), added},
+      {RetainCallCodec.encodeAdded(Optional.empty()), added},
       {RetainCallCodec.encode(new Listing(List.of(new Row(new byte[] {1, 2}, 30), new Row(new byte[0], 0)), new byte[] {1, 2, 0})), listing},
       {RetainCallCodec.encode(new Listing(List.of(), null)), listing},
       {RetainCallCodec.encode(new Sums(1L << 40, 2, 3)), sums},
@@ -63,6 +68,7 @@ class RetainCallCodecTest {
         switch (reads.read(written)) {
           case RetainCall call -> RetainCallCodec.encode(call);
           case Page page -> RetainCallCodec.encode(page);
+          case Optional<?> reason -> RetainCallCodec.encodeAdded(reason.map(ReasonCode.class::cast));
           case ReasonCode reason -> RetainCallCodec.encode(reason);
           case Listing listing -> RetainCallCodec.encode(listing);
           case Sums sums -> RetainCallCodec.encode(sums);
@@ -101,8 +107,10 @@ class RetainCallCodecTest {
   @Test
   void aMessageThatIsNotToBeRetainedIsRefused() {
     var message = Publication.of(new Publisher("t", "c"), "a", QoS.AT_LEAST_ONCE, false, 0, new byte[1]);
-    byte[] written = RetainCallCodec.encode(new RetainCall.Set(1, message));
+    for (RetainCall call : List.of(new RetainCall.Set(1, message), new RetainCall.Add(1, message))) {
+      byte[] written = RetainCallCodec.encode(call);
 
-    assertThatThrownBy(() -> RetainCallCodec.decode(written)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("not to be retained");
+      assertThatThrownBy(() -> RetainCallCodec.decode(written)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("not to be retained");
+    }
   }
 }

@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.Executors;
@@ -102,6 +103,27 @@ class RetainRouterTest {
 
     assertThat(reasons).containsExactly(ReasonCode.SUCCESS);
     assertThat(reached).isCompleted();
+  }
+
+  @Test
+  void aMessageIsAddedByTheRangeThatHasItsTopic() {
+    router.begin();
+    router.ranges(ranges.maps.remove());
+    drain();
+    split("m");
+    drain();
+    router.ranges(ranges.maps.remove());
+    drain();
+    List<Optional<ReasonCode>> added = new ArrayList<>();
+    for (String topic : List.of("a", "x")) {
+      for (int number = 1; number <= 2; number++) {
+        router.add(ModelRanges.message(topic, number), added::add);
+        drain();
+      }
+    }
+
+    assertThat(added).containsExactly(Optional.of(ReasonCode.SUCCESS), Optional.empty(), Optional.of(ReasonCode.SUCCESS), Optional.empty());
+    assertThat(ranges.rows.values()).extracting(ModelRanges::number).containsOnly(1).hasSize(2);
   }
 
   @Test
