@@ -4,6 +4,7 @@ import dunlin.admin.busy.Queues;
 import dunlin.admin.busy.Samples;
 import dunlin.admin.doctor.Doctor;
 import dunlin.admin.explain.Explainer;
+import dunlin.admin.operate.LogbackLevels;
 import dunlin.admin.peers.AllNodes;
 import dunlin.admin.peers.AllTraces;
 import dunlin.admin.peers.NodeBean;

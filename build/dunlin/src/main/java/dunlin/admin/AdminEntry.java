@@ -3,6 +3,7 @@ package dunlin.admin;
 import dunlin.admin.AdminTokens.TokenHolder;
 import dunlin.admin.Operators.Operator;
 import dunlin.admin.api.Role;
+import dunlin.admin.operate.Problem;
 import dunlin.broker.limit.FailureLimit;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;

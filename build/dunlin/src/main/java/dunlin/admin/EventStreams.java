@@ -3,6 +3,7 @@ package dunlin.admin;
 import com.google.gson.Gson;
 import com.sun.net.httpserver.HttpExchange;
 import dunlin.admin.events.EventSource;
+import dunlin.admin.operate.Problem;
 import dunlin.runtime.Deadlines;
 import dunlin.runtime.Deadlines.Deadline;
 import io.micrometer.core.instrument.Gauge;

@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.admin.api.ApiAnswers.OperatorRow;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.api.Role;
+import dunlin.admin.operate.OperatorsMXBean;
 import dunlin.broker.password.SaslPrep;
 import dunlin.broker.password.ScramVerifier;
 import dunlin.runtime.SettingException;

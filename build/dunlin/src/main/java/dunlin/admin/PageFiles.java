@@ -2,6 +2,7 @@ package dunlin.admin;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpHandler;
+import dunlin.admin.operate.Problem;
 import dunlin.runtime.Deadlines;
 import java.io.IOException;
 import java.io.InputStream;

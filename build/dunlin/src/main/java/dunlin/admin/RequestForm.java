@@ -5,6 +5,7 @@ import com.google.gson.stream.JsonReader;
 import com.google.gson.stream.JsonToken;
 import dunlin.admin.api.Endpoint;
 import dunlin.admin.api.Endpoints;
+import dunlin.admin.operate.Problem;
 import dunlin.runtime.LogText;
 import java.io.IOException;
 import java.io.StringReader;

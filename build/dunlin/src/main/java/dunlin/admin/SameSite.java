@@ -1,6 +1,7 @@
 package dunlin.admin;
 
 import com.sun.net.httpserver.HttpExchange;
+import dunlin.admin.operate.Problem;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.Set;

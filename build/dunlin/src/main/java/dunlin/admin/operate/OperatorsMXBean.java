@@ -1,4 +1,4 @@
-package dunlin.admin;
+package dunlin.admin.operate;
 
 import dunlin.admin.api.ApiAnswers.OperatorRow;
 import dunlin.runtime.metrics.Description;

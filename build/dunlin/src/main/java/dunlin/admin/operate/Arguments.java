@@ -1,4 +1,4 @@
-package dunlin.admin;
+package dunlin.admin.operate;
 
 import dunlin.admin.api.Endpoint;
 import dunlin.admin.api.Parameter;
@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.Map;
 
 /** The values of an endpoint's parameters, each within its bounds. */
-final class Arguments {
+public final class Arguments {
   private final Endpoint endpoint;
   private final Map<String, String> values;
 
@@ -21,7 +21,7 @@ final class Arguments {
    *
    * @throws Problem naming the parameter that is unknown, in the wrong place, missing or out of bounds
    */
-  static Arguments of(Endpoint endpoint, Map<Parameter.Place, Map<String, String>> given) {
+  public static Arguments of(Endpoint endpoint, Map<Parameter.Place, Map<String, String>> given) {
     Map<String, String> values = new HashMap<>();
     Map<String, Parameter> known = new HashMap<>();
     for (Parameter parameter : endpoint.parameters()) {
@@ -75,7 +75,7 @@ final class Arguments {
     return value;
   }
 
-  int number(String name) {
+  public int number(String name) {
     return Integer.parseInt(text(name));
   }
 

@@ -1,4 +1,4 @@
-package dunlin.admin;
+package dunlin.admin.operate;
 
 import dunlin.runtime.metrics.Description;
 import java.util.List;

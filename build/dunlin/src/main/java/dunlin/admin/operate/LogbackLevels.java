@@ -1,4 +1,4 @@
-package dunlin.admin;
+package dunlin.admin.operate;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
@@ -12,7 +12,7 @@ import org.slf4j.ILoggerFactory;
 import org.slf4j.LoggerFactory;
 
 /** The loggers of Logback, which the distribution has. */
-final class LogbackLevels implements LoggingMXBean {
+public final class LogbackLevels implements LoggingMXBean {
   /*
    * Owner: any thread; Logback's context has its own locks.
    * Bounds: no logger is made here, since one stays for good.
@@ -26,7 +26,7 @@ final class LogbackLevels implements LoggingMXBean {
   }
 
   /** Empty when another library logs. */
-  static Optional<LoggingMXBean> find() {
+  public static Optional<LoggingMXBean> find() {
     ILoggerFactory factory = LoggerFactory.getILoggerFactory();
     return factory instanceof LoggerContext logback ? Optional.of(new LogbackLevels(logback)) : Optional.empty();
   }

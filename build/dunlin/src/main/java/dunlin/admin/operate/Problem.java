@@ -1,30 +1,30 @@
-package dunlin.admin;
+package dunlin.admin.operate;
 
 /** Why a request is refused: an HTTP status and a sentence; becomes an {@code application/problem+json} (RFC 9457). */
-final class Problem extends RuntimeException {
+public final class Problem extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   private final int status;
 
-  Problem(int status, String detail) {
+  public Problem(int status, String detail) {
     super(detail, null, false, false); // a client can cause any number of them
     this.status = status;
   }
 
-  static Problem invalid(String detail) {
+  public static Problem invalid(String detail) {
     return new Problem(400, detail);
   }
 
-  int status() {
+  public int status() {
     return status;
   }
 
-  String detail() {
+  public String detail() {
     return String.valueOf(getMessage());
   }
 
   /** The status as RFC 9110 names it. */
-  String title() {
+  public String title() {
     return switch (status) {
       case 400 -> "Bad Request";
       case 401 -> "Unauthorized";

@@ -1,4 +1,4 @@
-package dunlin.admin;
+package dunlin.admin.operate;
 
 import dunlin.admin.api.ApiAnswers.BlockView;
 import dunlin.admin.api.ApiAnswers.Done;

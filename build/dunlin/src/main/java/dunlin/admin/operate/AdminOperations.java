@@ -1,4 +1,4 @@
-package dunlin.admin;
+package dunlin.admin.operate;
 
 import dunlin.admin.api.ApiAnswers.Begun;
 import dunlin.admin.api.ApiAnswers.ClusterView;
@@ -89,7 +89,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Does what the endpoints say, by the MXBeans of the node. */
-final class AdminOperations {
+public final class AdminOperations {
   /*
    * Owner: any thread that may block.
    * Bounds: a page has at most its endpoint's limit; the beans bound the rest.
@@ -110,7 +110,7 @@ final class AdminOperations {
     Object act(Arguments given, Role role);
   }
 
-  AdminOperations(NodeBeans beans, PeerBeans peers, MeterRegistry registry) {
+  public AdminOperations(NodeBeans beans, PeerBeans peers, MeterRegistry registry) {
     this.beans = beans;
     this.peers = peers;
     this.registry = registry;
@@ -143,7 +143,7 @@ final class AdminOperations {
    * @return a record, a {@link Page} of them, or the {@link EventSource} of a stream
    * @throws Problem when it cannot be done
    */
-  Object act(Endpoint endpoint, Arguments given, Role role) {
+  public Object act(Endpoint endpoint, Arguments given, Role role) {
     Action action = actions.get(endpoint);
     if (action == null) throw new IllegalStateException("no action for " + endpoint.command());
     try {
@@ -509,7 +509,8 @@ final class AdminOperations {
     on(endpoint, given -> new Begun(change.begin(bean(ClusterMXBean.class), given)));
   }
 
-  void watchBy(ApplicationSubscriptions serving) {
+  /** Lets operators watch messages, from now on. */
+  public void watchBy(ApplicationSubscriptions serving) {
     subscriptions = serving;
   }
 

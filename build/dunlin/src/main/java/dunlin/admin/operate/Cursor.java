@@ -1,4 +1,4 @@
-package dunlin.admin;
+package dunlin.admin.operate;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
