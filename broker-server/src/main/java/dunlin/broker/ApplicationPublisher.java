@@ -2,7 +2,7 @@ package dunlin.broker;
 
 import dunlin.broker.codec.DecoderLimits;
 import dunlin.broker.codec.MalformedPacketException;
-import dunlin.broker.codec.TopicNames;
+import dunlin.broker.codec.MessageForm;
 import dunlin.broker.loop.Loop;
 import dunlin.broker.loop.ServersTopics;
 import dunlin.broker.session.RetainLine;
@@ -36,6 +36,8 @@ public final class ApplicationPublisher {
    */
   /** The client identifier of the application; no client can have it. */
   private static final String APPLICATION = "";
+
+  private static final byte[] NO_PROPERTIES = {};
 
   static final int MESSAGES_MAX = 4_096;
   static final long BYTES_MAX = 16L * 1_024 * 1_024;
@@ -109,15 +111,26 @@ public final class ApplicationPublisher {
    * @throws IllegalArgumentException if it violates a rule or a limit that applies to clients' messages
    */
   public Publication message(String tenant, String topic, QoS qos, boolean retain, byte[] payload) {
+    return message(new Publisher(tenant, APPLICATION), topic, qos, retain, clock.millis(), NO_PROPERTIES, payload);
+  }
+
+  /**
+   * Creates a message as a client has published it.
+   *
+   * @param acceptedAtMillis from when its Message Expiry Interval counts
+   * @param properties as in a PUBLISH packet of MQTT 5, without their length and without a Topic Alias
+   * @throws IllegalArgumentException if it violates a rule or a limit that applies to clients' messages
+   */
+  public Publication message(Publisher publisher, String topic, QoS qos, boolean retain, long acceptedAtMillis, byte[] properties, byte[] payload) {
+    Publication publication;
     try {
-      TopicNames.check(topic, limits);
+      publication = MessageForm.message(publisher, topic, qos, retain, acceptedAtMillis, properties, payload, limits);
     } catch (MalformedPacketException e) {
       throw new IllegalArgumentException(e.getMessage(), e);
     }
-    var publication = Publication.of(new Publisher(tenant, APPLICATION), topic, qos, retain, clock.millis(), payload);
     require(!ServersTopics.has(publication), "only the server publishes to $SYS");
     int size = publication.body().length;
-    require(size <= limits.packets().packetMax(), "topic and payload have %d bytes, the limit is %d".formatted(size, limits.packets().packetMax()));
+    require(size <= limits.packets().packetMax(), "topic, properties and payload have %d bytes, the limit is %d".formatted(size, limits.packets().packetMax()));
     require(qos.min(limits.features().maximumQoS()) == qos, "dunlin.mqtt.maximum-qos is %d".formatted(limits.features().maximumQoS().code()));
     require(!retain || limits.features().retain(), "retained messages are switched off (dunlin.mqtt.retain-available)");
     return publication;

@@ -160,7 +160,7 @@ public final class RetainOperations implements RetainedMessagesMXBean {
   }
 
   /** Waits for an answer. A failure is thrown as an exception that a JMX client can load. */
-  private static <T> T await(CompletableFuture<T> answer, String otherwise) {
+  public static <T> T await(CompletableFuture<T> answer, String otherwise) {
     try {
       return answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     } catch (ExecutionException e) {

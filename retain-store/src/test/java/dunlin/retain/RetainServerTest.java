@@ -18,6 +18,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -212,6 +213,32 @@ class RetainServerTest {
 
     assertThat(range.rows().size()).isEqualTo(1);
     assertThat(count("dunlin.retain.expired")).isEqualTo(1);
+  }
+
+  @Test
+  void whatIsAddedStaysBehindWhatATopicHas() {
+    set(Messages.message("a", "1"));
+    set(Messages.expiring("b", "old", 1000, 2));
+    List<Optional<ReasonCode>> answers = new ArrayList<>();
+    nowMillis.set(3000);
+
+    for (String topic : List.of("a", "b", "c", "a\u0000b")) server.add(Messages.message(topic, "added"), answers::add);
+
+    assertThat(answers)
+        .containsExactly(
+            Optional.empty(), Optional.of(ReasonCode.SUCCESS), Optional.of(ReasonCode.SUCCESS), Optional.of(ReasonCode.TOPIC_NAME_INVALID));
+    assertThat(page("#", null, ALL, ALL).messages()).extracting(Messages::payload).containsExactly("1", "added", "added");
+  }
+
+  @Test
+  void whatCannotBeAddedIsAnsweredWithTheReason() {
+    List<Optional<ReasonCode>> answers = new ArrayList<>();
+    range.log = FakeRange.Log.FAILS;
+
+    server.add(Messages.message("a", "1"), answers::add);
+
+    assertThat(answers).containsExactly(Optional.of(ReasonCode.UNSPECIFIED_ERROR));
+    assertThat(count("dunlin.retain.refused", "reason", "failed")).isEqualTo(1);
   }
 
   @Test

@@ -36,8 +36,12 @@ final class MessageProperties {
 
   /** Reads the properties with their length; {@code allowed} is that of PUBLISH or of wills. */
   void read(PacketReader reader, long allowed, String packet) {
+    readTo(reader, reader.readPropertiesEnd(), allowed, packet);
+  }
+
+  /** Reads the properties that end at an index, without their length. */
+  void readTo(PacketReader reader, int to, long allowed, String packet) {
     clear();
-    int to = reader.readPropertiesEnd();
     if (to == reader.index()) return;
     in = reader.buffer();
     from = reader.index();

@@ -33,7 +33,8 @@ final class PropertyId {
   // Sets of identifiers are bits of a long: the highest identifier is 42.
   private static final int HIGHEST = 0x2A;
 
-  private static final long IN_MESSAGE =
+  /** Properties of a message itself, whatever connection it comes over. */
+  static final long IN_MESSAGE =
       bits(PAYLOAD_FORMAT_INDICATOR, MESSAGE_EXPIRY_INTERVAL, CONTENT_TYPE, RESPONSE_TOPIC, CORRELATION_DATA, USER_PROPERTY);
 
   /** Properties that are allowed in a client's PUBLISH packet. */

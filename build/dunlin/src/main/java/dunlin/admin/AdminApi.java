@@ -32,6 +32,7 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.Semaphore;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -41,9 +42,10 @@ import org.slf4j.LoggerFactory;
 public final class AdminApi implements HttpHandler, AutoCloseable {
   /*
    * Owner: the admin port's handler threads call handle(), which starts a virtual thread for each request; event loops never come here.
-   * Bounds: REQUESTS_MAX requests at a time from loopback and as many by TLS, PER_CLIENT of an address, of BODY_MAX bytes each; beyond it, 503 with Retry-After, to REFUSALS_MAX at a time; what comes
-   * beyond these is closed. A request must be read in BODY_SECONDS and answered in DEADLINE_SECONDS (RequestPlaces). A deletion that takes
-   * longer than that is cut off; what was deleted stays deleted. A stream of events leaves its place and has bounds of its own (EventStreams).
+   * Bounds: REQUESTS_MAX requests at a time from loopback and as many by TLS, PER_CLIENT of an address, of BODY_MAX bytes each, and one at a time of LARGE_BODY_MAX,
+   * which is an import; beyond it, 503 with Retry-After, to REFUSALS_MAX at a time; what comes beyond these is closed. A request must be read in BODY_SECONDS and
+   * answered in DEADLINE_SECONDS (RequestPlaces). A deletion that takes longer than that is cut off; what was deleted stays deleted. A stream of events leaves its
+   * place and has bounds of its own (EventStreams).
    * Failure: whatever goes wrong inside is logged and answered 500 without its stack trace.
    */
   private static final Logger log = LoggerFactory.getLogger(AdminApi.class);
@@ -52,6 +54,7 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
   private static final int PER_CLIENT = 4;
   private static final int REFUSALS_PER_CLIENT = 16;
   private static final int BODY_MAX = 524_288;
+  private static final int LARGE_BODY_MAX = 4_194_304;
   private static final int DISCARD_MAX = 4_194_304;
   private static final int DEADLINE_SECONDS = 75;
   private static final int BODY_SECONDS = 10;
@@ -64,6 +67,7 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
   private final RequestPlaces refusals;
   private final RequestPlaces placesByTls;
   private final RequestPlaces refusalsByTls;
+  private final Semaphore largeBodies = new Semaphore(1);
   private final EventStreams streams;
   private final AdminEntry entry;
   private final Supplier<String> metrics;
@@ -182,13 +186,24 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
       throw new Problem(403, "This needs the role %s; yours is %s.".formatted(endpoint.role().label(), role.label()));
     }
     given.put(Place.QUERY, RequestForm.query(Objects.requireNonNullElse(exchange.getRequestURI().getRawQuery(), "")));
-    given.put(Place.BODY, RequestForm.body(body(exchange, endpoint)));
+    boolean large = endpoint.hasLargeBody();
+    if (large && !largeBodies.tryAcquire()) throw new Problem(503, "The admin API takes one import at a time; ask again soon.");
+    try {
+      return acted(exchange, holder, endpoint, given, deadline, body(exchange, endpoint, large ? LARGE_BODY_MAX : BODY_MAX));
+    } finally {
+      if (large) largeBodies.release();
+    }
+  }
+
+  private Object acted(
+      HttpExchange exchange, Holder holder, Endpoint endpoint, Map<Place, Map<String, String>> given, Deadline deadline, byte[] body) {
+    given.put(Place.BODY, RequestForm.body(body));
     Arguments arguments = Arguments.of(endpoint, given);
     deadline.extend(DEADLINE_SECONDS);
-    if (!endpoint.stream()) return operations.act(endpoint, arguments, role);
+    if (!endpoint.stream()) return operations.act(endpoint, arguments, holder.role());
     if (!accepted(exchange)) throw new Problem(406, "This is a stream without an end, for those who accept " + EVENTS + ".");
     return streams.open(
-        exchange, () -> (EventSource) operations.act(endpoint, arguments, role), arguments.number("count"), holder.valid());
+        exchange, () -> (EventSource) operations.act(endpoint, arguments, holder.role()), arguments.number("count"), holder.valid());
   }
 
   /** A program that reads whole answers would wait for ever, so a stream must be asked for. */
@@ -207,11 +222,11 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
     }
   }
 
-  private byte[] body(HttpExchange exchange, Endpoint endpoint) throws IOException {
-    byte[] body = exchange.getRequestBody().readNBytes(BODY_MAX + 1);
-    if (body.length > BODY_MAX) {
+  private byte[] body(HttpExchange exchange, Endpoint endpoint, int max) throws IOException {
+    byte[] body = exchange.getRequestBody().readNBytes(max + 1);
+    if (body.length > max) {
       discard(exchange.getRequestBody());
-      throw new Problem(413, "A body has at most %d bytes.".formatted(BODY_MAX));
+      throw new Problem(413, "A body has at most %d bytes.".formatted(max));
     }
     if (body.length == 0) return body;
     if (!endpoint.hasBody()) throw Problem.invalid("A request of the method " + endpoint.method() + " has no body.");

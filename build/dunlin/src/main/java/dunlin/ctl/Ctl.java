@@ -135,12 +135,14 @@ public final class Ctl {
     int position = 0;
     for (Parameter parameter : endpoint.parameters()) {
       if (endpoint.listing() && parameter.name().equals(Endpoints.CURSOR)) continue;
+      if (ExportFile.isOf(endpoint) && ExportFile.gives(parameter)) continue;
       if (parameter.place() == Parameter.Place.PATH) {
         command.addPositional(positional(position++, label(parameter), parameter.description() + ".").build());
       } else {
         command.addOption(option(endpoint, parameter));
       }
     }
+    if (ExportFile.isOf(endpoint)) command.addOption(ExportFile.option(endpoint));
     return command;
   }
 
@@ -248,6 +250,10 @@ public final class Ctl {
     return asking(
         given,
         (client, output) -> {
+          if (ExportFile.isOf(endpoint)) {
+            new ExportFile(client, output, out).run(endpoint, values, given);
+            return CommandLine.ExitCode.OK;
+          }
           if (endpoint.stream()) {
             boolean lines = endpoint.equals(Endpoints.FOLLOW_TRACE);
             client.follow(
@@ -287,6 +293,9 @@ public final class Ctl {
       return REFUSED;
     } catch (NumberFormatException notOne) {
       err.println("dunlinctl: not a number: " + notOne.getMessage());
+      return USAGE;
+    } catch (ExportFile.UnusableException unusable) {
+      err.println("dunlinctl: " + unusable.getMessage());
       return USAGE;
     } catch (IOException unreached) {
       err.println("dunlinctl: " + unreached.getMessage());

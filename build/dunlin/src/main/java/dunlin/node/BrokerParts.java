@@ -2,6 +2,7 @@ package dunlin.node;
 
 import static java.util.Objects.requireNonNull;
 
+import dunlin.admin.exports.Exports;
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.ConnectionEvents;
 import dunlin.broker.Frontend;
@@ -25,6 +26,7 @@ import dunlin.dist.DistClient;
 import dunlin.dist.DistSettings;
 import dunlin.inbox.InboxSettings;
 import dunlin.model.ShardId;
+import dunlin.retain.RetainClient;
 import dunlin.retain.RetainSettings;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.SettingException;
@@ -201,6 +203,11 @@ final class BrokerParts {
     followed.from(access);
     followed.refresh();
     node.metrics().beans().register("Access", new AccessBean(access, followed, wall, node.name()));
+  }
+
+  /** Lets operators export and import what the tiers of the whole broker have, once the frontend is open. */
+  void showExports(RetainClient retained) {
+    node.metrics().beans().register("Exports", new Exports(frontend().application(), retained, wall));
   }
 
   /** Why clients cannot be judged yet; empty when they can. */

@@ -69,6 +69,7 @@ final class ClusterParts {
     member.start();
     Frontend frontend = broker.frontend();
     frontend.open(new Tiers(tiers.dist(), retained.apply(tiers.retained()), tiers.sessions(), false));
+    broker.showExports(tiers.retained());
     tiers.followAccess().ifPresent(broker::serveUsers); // a node without clients checks the wills that it sends
   }
 

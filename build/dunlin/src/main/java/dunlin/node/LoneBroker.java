@@ -56,6 +56,7 @@ final class LoneBroker {
     node.opening(sys).start();
     node.metrics().beans().register("Sessions", inbox.operations());
     node.metrics().beans().register("RetainedMessages", retain.operations());
+    parts.showExports(retain);
     node.metrics().beans().register("Routes", dist.operations());
     access.ifPresent(served -> parts.serveUsers(node.opening(served)));
     access.ifPresent(AccessServer::start);

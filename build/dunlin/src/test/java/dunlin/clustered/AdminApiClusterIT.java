@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import dunlin.admin.api.Endpoints;
 import dunlin.harness.ApiCalls;
 import dunlin.harness.ApiCalls.Answer;
 import dunlin.harness.ClusterClients;
@@ -75,6 +76,7 @@ class AdminApiClusterIT {
       assertThat(clients.getFirst().publishAndWait("vans", "waits")).isZero();
       assertThat(clients.getFirst().publishAndWait("kept", "kept", true)).isLessThan(0x80);
       await("while leaders may still move").atMost(LONG).untilAsserted(this::eachNodeAnswersForAll);
+      await("while leaders may still move").atMost(LONG).untilAsserted(this::whatIsImportedAtOneNodeIsThereForAll);
       String trace = aTraceFollowsAMessageThroughAllNodes(clients);
       aClientIsDisconnectedFromAnyNode(clients.get(2));
       aNodeThatStandsStillIsNamed(trace);
@@ -119,11 +121,24 @@ class AdminApiClusterIT {
       assertThat(api.get("/sessions/van-1/messages").members("topic")).as("twice if a leader was lost").isNotEmpty().containsOnly("vans");
       assertThat(api.get("/explain?client=van-1&topic=vans").member("conclusion")).isEqualTo("stored until the client is back");
       assertThat(api.get("/retained").members("topic")).containsExactly("kept");
+      assertThat(api.get("/retained/export").members("topic")).containsExactly("kept");
       assertThat(api.get("/routes?topic=a").members("shard")).containsExactlyInAnyOrderElementsOf(ids);
       assertThat(api.get("/routes?topic=%23").status()).as("what the other node refuses").isEqualTo(400);
       assertThat(api.get("/groups").members("filter")).containsExactly("$share/g/shared");
       assertThat(api.get("/groups").members("clients")).containsExactly("3");
       assertThat(api.get("/groups").members("sessions")).containsExactly("0");
+    }
+  }
+
+  private void whatIsImportedAtOneNodeIsThereForAll() {
+    String exported = apis.getFirst().get("/retained/export").json().getAsJsonArray("items").get(0).toString();
+    JsonObject body = new JsonObject();
+    body.addProperty("lines", String.join("\n", Endpoints.EXPORT_HEADER, exported.replace("\"kept\"", "\"imported\""), exported));
+    for (ApiCalls api : apis) {
+      Answer done = api.post("/retained/import", body.toString());
+      assertThat(done.status()).as(done.text()).isEqualTo(200);
+      assertThat(done.json().get("imported").getAsInt() + done.json().get("kept").getAsInt()).isEqualTo(2);
+      assertThat(api.get("/retained/export").members("topic")).containsExactly("imported", "kept");
     }
   }
 

@@ -10,6 +10,7 @@ import dunlin.harness.RawClient.Connect;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -54,6 +55,7 @@ class DunlinctlIT {
         if (command.startsWith("sessions list")) assertThat(ended.out()).contains("CLIENT ID").contains("meter-1");
         if (command.startsWith("loggers set") && command.endsWith("DEBUG")) assertThat(ended.out()).containsPattern("effective +DEBUG");
         if (command.startsWith("publish --topic to")) assertThat(client.next(RawClient.PUBLISH).text()).isEqualTo("hello");
+        if (command.startsWith("retained export")) assertThat(ended.out()).startsWith("{\"format\":\"dunlin-retained\",\"version\":1}\n{\"topic\":\"plant/7/state\"");
         if (command.startsWith("retained list")) assertThat(ended.out()).contains("plant/7/state");
         if (command.startsWith("doctor")) assertThat(ended.out()).contains("VERDICT").containsPattern("ready +ok").containsPattern("listener tcp +ok");
         if (command.startsWith("top")) assertThat(ended.out()).contains("connections 2").contains("CLIENT ID").contains("meter-2").contains("COMMITS PER SECOND");
@@ -84,6 +86,54 @@ class DunlinctlIT {
       assertThat(ctl(data, "sessions", "lsit").code()).isEqualTo(2);
     }
     assertThat(ctl(data, "status").code()).as("the broker has ended").isEqualTo(3);
+  }
+
+  @Test
+  void retainedMessagesGoToAFileAndComeBack() throws Exception {
+    Path data = directory.resolve("data");
+    Path file = directory.resolve("retained.jsonl");
+    try (var broker = BrokerProcess.start(data, SETTINGS);
+        var client = RawClient.connected(broker.port(), Connect.of("van-7").expiry(0))) {
+      for (String topic : List.of("plant/1", "plant/2", "other")) client.publishAndWait(topic, "on", true);
+
+      Dunlinctl exported = ctl(data, "retained", "export", "--file", file.toString());
+      assertThat(exported.code()).as(exported.err()).isZero();
+      assertThat(exported.out()).containsPattern("exported +3");
+      assertThat(Files.readAllLines(file)).hasSize(4).allMatch(line -> line.startsWith("{"));
+      assertThat(ctl(data, "retained", "export", "--filter", "plant/+", "--file", "-").out().lines()).hasSize(3);
+      assertThat(ctl(data, "retained", "delete-all", "--prefix", "plant/").code()).isZero();
+
+      Dunlinctl imported = ctl(data, "retained", "import", "--file", file.toString());
+      assertThat(imported.code()).as(imported.err()).isZero();
+      assertThat(imported.out()).containsPattern("imported +2").containsPattern("kept +1").containsPattern("expired +0");
+      assertThat(ctl(data, "retained", "import", "--file", file.toString(), "--existing", "replace").out()).containsPattern("imported +3").containsPattern("kept +0");
+      assertThat(ctl(data, "retained", "list").out()).contains("plant/1").contains("plant/2").contains("other");
+    }
+  }
+
+  @Test
+  void aFileThatCannotBeImportedIsRefusedWithTheLine() throws Exception {
+    Path data = directory.resolve("data");
+    List<String> lines = new ArrayList<>(List.of("{\"format\":\"dunlin-retained\",\"version\":1}"));
+    for (int number = 2; number <= 5_000; number++) lines.add("{\"topic\":\"meter/%d/%s\",\"payload\":\"b24=\"}".formatted(number, "x".repeat(80)));
+    lines.set(4_899, "{\"topic\":\"meter/#\",\"payload\":\"b24=\"}");
+    Path file = Files.write(directory.resolve("wrong.jsonl"), lines);
+    try (var broker = BrokerProcess.start(data, SETTINGS)) {
+      assertThat(broker.adminPort()).isPositive();
+
+      Dunlinctl refused = ctl(data, "retained", "import", "--file", file.toString());
+
+      assertThat(refused.code()).isEqualTo(1);
+      assertThat(refused.err()).contains("Line 4900: topic name with wildcards").containsPattern("Of the lines before line \\d+: [1-9]\\d+ imported, 0 kept, 0 expired");
+      assertThat(ctl(data, "retained", "import", "--file", Files.writeString(file, "topic,payload\n").toString()).err()).contains("Line 1: it is not a JSON object");
+      assertThat(ctl(data, "retained", "import", "--file", Files.writeString(file, "").toString()).err()).contains("is empty");
+      assertThat(ctl(data, "retained", "import", "--file", Files.write(file, new byte[] {'{', (byte) 0xFF}).toString()).err()).contains("is not UTF-8");
+      Dunlinctl none = ctl(data, "retained", "import", "--file", directory.resolve("none").toString());
+      assertThat(none.code()).as(none.err()).isEqualTo(2);
+      assertThat(none.err()).contains("cannot be used");
+      assertThat(ctl(data, "retained", "export", "--file", directory.resolve("none/x").toString()).code()).isEqualTo(2);
+      assertThat(ctl(data, "retained", "export").code()).as("without a file").isEqualTo(2);
+    }
   }
 
   @Test

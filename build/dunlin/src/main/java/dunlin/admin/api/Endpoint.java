@@ -55,6 +55,11 @@ public record Endpoint(
     return form == Form.STREAM;
   }
 
+  /** Whether a text in the body may be longer than any payload. */
+  public boolean hasLargeBody() {
+    return parameters.stream().anyMatch(parameter -> parameter.kind() == Parameter.Kind.LINES && parameter.max() > Endpoints.PAYLOAD_MAX);
+  }
+
   /** Whether requests may have a body. */
   public boolean hasBody() {
     return method == Method.PUT || method == Method.POST;

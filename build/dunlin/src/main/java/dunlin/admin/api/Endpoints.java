@@ -24,6 +24,9 @@ import dunlin.admin.busy.QueuesMXBean.QueueRow;
 import dunlin.admin.busy.SampledBy;
 import dunlin.admin.busy.SamplesMXBean.SampledRow;
 import dunlin.admin.explain.ExplanationMXBean.Explanation;
+import dunlin.admin.exports.ExportsMXBean;
+import dunlin.admin.exports.ExportsMXBean.Imported;
+import dunlin.admin.exports.ExportsMXBean.RetainedExport;
 import dunlin.admin.peers.AllNodesMXBean.NodeFinding;
 import dunlin.admin.peers.AllNodesMXBean.NodeHealth;
 import dunlin.admin.peers.AllNodesMXBean.SharedGroup;
@@ -65,8 +68,17 @@ public final class Endpoints {
   public static final String LIMIT = "limit";
   public static final String CURSOR = "cursor";
 
+  /** What the first line of an export is. */
+  public static final String EXPORT_HEADER = "{\"format\":\"%s\",\"version\":%d}".formatted(ExportsMXBean.FORMAT, ExportsMXBean.VERSION);
+
+  /** The parameter of imports that says where in a file their lines are. */
+  public static final String FIRST_LINE = "firstLine";
+
   /** The most characters of a payload in a request. */
   public static final int PAYLOAD_MAX = 262_144;
+
+  /** The most rows of a page of an export, which ends before that when its messages are large. */
+  public static final int EXPORTS_MAX = 500;
 
   /** The characters of an operator's password. */
   public static final int PASSWORD_MIN = 12;
@@ -206,6 +218,22 @@ public final class Endpoints {
       one(
           "retained delete-all", Method.DELETE, "/retained", Role.ADMIN, "Deletes retained messages by the beginning of their topics", Deleted.class,
           TENANT, Parameter.required(Place.QUERY, "prefix", "Beginning of the topics"), DELETIONS);
+
+  public static final Endpoint EXPORT_RETAINED =
+      listing(
+          "retained export", "/retained/export", Role.OPERATOR, EXPORTS_MAX,
+          "Exports the retained messages that a topic filter matches, whole; a page ends as well when its messages have more than 512 KiB", RetainedExport.class,
+          Parameter.preset(Place.QUERY, "filter", "#", "Topic filter, without a shared subscription; # matches no topics that begin with $"), TENANT);
+  public static final Endpoint IMPORT_RETAINED =
+      one(
+          "retained import", Method.POST, "/retained/import", Role.ADMIN,
+          "Imports retained messages from lines of JSON, and publishes none to subscribers; when a line is wrong, nothing of the request is done", Imported.class,
+          Parameter.lines("lines", ExportsMXBean.LINES_MAX, "The line that names the format, and a line for each message"),
+          Parameter.choice(
+              Place.BODY, "existing", ExportsMXBean.EXISTING, ExportsMXBean.EXISTING.getFirst(), "What becomes of the message that a topic has"),
+          Parameter.integer(
+              Place.BODY, FIRST_LINE, 2, 2, SEQUENCE_MAX, "The number in its file of the line behind the one that names the format, to say which one is wrong"),
+          Parameter.preset(Place.BODY, "tenant", "default", "Tenant of the publishers"));
 
   public static final Endpoint ROUTES =
       listing(
@@ -371,7 +399,7 @@ public final class Endpoints {
   public static final List<Endpoint> ALL =
       List.of(
           STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, QUEUES, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
-          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, ROUTES, GROUPS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, BACKUP, START_BACKUP, CANCEL_BACKUP, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
+          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, EXPORT_RETAINED, IMPORT_RETAINED, ROUTES, GROUPS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, BACKUP, START_BACKUP, CANCEL_BACKUP, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
           WATCH_OVERVIEW, WATCH_MESSAGES, FOLLOW_TRACE);
 

@@ -26,6 +26,7 @@ import dunlin.admin.events.MessageEvents;
 import dunlin.admin.events.OverviewEvents;
 import dunlin.admin.events.TraceLines;
 import dunlin.admin.explain.ExplanationMXBean;
+import dunlin.admin.exports.ExportsMXBean;
 import dunlin.admin.peers.AllNodes;
 import dunlin.admin.peers.AllNodesMXBean;
 import dunlin.admin.peers.AllNodesMXBean.ClientPage;
@@ -130,6 +131,7 @@ public final class AdminOperations {
     traces();
     AccessOperations.add(() -> bean(AccessMXBean.class), this::on);
     BlockOperations.add(() -> bean(BlocksMXBean.class), this::on);
+    ExportOperations.add(() -> bean(ExportsMXBean.class), this::on);
     cluster();
     events();
     if (!actions.keySet().equals(Set.copyOf(Endpoints.ALL))) {
