@@ -6,6 +6,7 @@ import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.retain.RetainRangeClient.Listing;
 import dunlin.retain.RetainRangeClient.Row;
+import dunlin.retain.RetainRangeClient.Sums;
 import dunlin.runtime.LogText;
 import dunlin.runtime.metrics.NodeBeans;
 import java.util.ArrayList;
@@ -16,7 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,7 +40,8 @@ public final class RetainOperations implements RetainedMessagesMXBean {
 
   private final RetainClient client;
   private final Lister lister;
-  private final LongSupplier topics;
+  private final Supplier<Sums> sums;
+  private final RetainBounds bounds;
 
   /** Lists the keys that begin with a prefix, from a key on, a part at a time. */
   @FunctionalInterface
@@ -47,25 +49,41 @@ public final class RetainOperations implements RetainedMessagesMXBean {
     CompletableFuture<Listing> list(byte[] prefix, byte[] from, int max);
   }
 
-  private RetainOperations(RetainClient client, Lister lister, LongSupplier topics) {
+  private RetainOperations(RetainClient client, Lister lister, Supplier<Sums> sums, RetainBounds bounds) {
     this.client = client;
     this.lister = lister;
-    this.topics = topics;
+    this.sums = sums;
+    this.bounds = bounds;
   }
 
   /**
    * The operations on a retain tier.
    *
    * @param client reads and deletes messages
-   * @param topics how many topics have a message; answers at once
+   * @param sums what it has; answers at once
+   * @param bounds of what it may have
    */
-  public static RetainedMessagesMXBean over(RetainClient client, Lister lister, LongSupplier topics) {
-    return new RetainOperations(client, lister, topics);
+  public static RetainedMessagesMXBean over(RetainClient client, Lister lister, Supplier<Sums> sums, RetainBounds bounds) {
+    return new RetainOperations(client, lister, sums, bounds);
   }
 
   @Override
   public long getTopics() {
-    return topics.getAsLong();
+    return sums.get().messages();
+  }
+
+  @Override
+  public RetainedOutlook outlook(String tenant, String topic) {
+    requireName(topic);
+    Sums now = sums.get();
+    return new RetainedOutlook(
+        isPresent(tenant, topic), now.messages(), bounds.messagesMax(), now.topicBytes(), bounds.topicBytesMax(), now.bytes(), bounds.bytesMax());
+  }
+
+  /** Whether a topic has a message, expired or not. */
+  private boolean isPresent(String tenant, String topic) {
+    byte[] key = TopicKeys.of(tenant, topic);
+    return page(tenant, topic, "", 1).stream().anyMatch(row -> Arrays.equals(row.key(), key));
   }
 
   @Override
@@ -131,10 +149,8 @@ public final class RetainOperations implements RetainedMessagesMXBean {
   @Override
   public boolean deleteOne(String tenant, String topic) {
     requireName(topic);
-    byte[] key = TopicKeys.of(tenant, topic);
-    boolean present = page(tenant, topic, "", 1).stream().anyMatch(row -> Arrays.equals(row.key(), key));
-    if (!present) return false;
-    deleteAll(tenant, List.of(key));
+    if (!isPresent(tenant, topic)) return false;
+    deleteAll(tenant, List.of(TopicKeys.of(tenant, topic)));
     log.info("An operator has deleted the retained message of {}", LogText.quoted(topic));
     return true;
   }

@@ -5,6 +5,7 @@ import dunlin.retain.RetainCommand.Add;
 import dunlin.retain.RetainCommand.Clear;
 import dunlin.retain.RetainCommand.RemoveExpired;
 import dunlin.retain.RetainCommand.Set;
+import dunlin.retain.RetainRangeClient.Sums;
 import dunlin.retain.RetainResult.Limit;
 import dunlin.retain.index.SizeClass;
 import dunlin.retain.index.TopicIndex;
@@ -46,6 +47,11 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
   /** Bytes of keys and messages on disk, each message rounded to its size class. */
   long bytes() {
     return bytes.get();
+  }
+
+  /** What it has, each figure as of the moment in which it is read. Any thread. */
+  Sums sums() {
+    return new Sums(index.size(), topicBytes(), bytes());
   }
 
   @Override

@@ -5,6 +5,7 @@ import dunlin.model.ReasonCode;
 import dunlin.retain.RetainCommand.Clear;
 import dunlin.retain.RetainCommand.Set;
 import dunlin.retain.RetainRangeClient.Listing;
+import dunlin.retain.RetainRangeClient.Sums;
 import dunlin.store.CommandCodec;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
@@ -168,7 +169,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Long> count() {
-    return CompletableFuture.completedFuture(topics());
+    return CompletableFuture.completedFuture(sums().messages());
   }
 
   @Override
@@ -183,13 +184,13 @@ public final class RetainServer implements RetainClient, AutoCloseable {
     return servers.get(ranges.of(from, from.length)).list(EpochRange.ALONE, prefix, from, max);
   }
 
-  private long topics() {
-    return servers.stream().mapToLong(server -> server.applied().index().size()).sum();
+  private Sums sums() {
+    return servers.stream().map(server -> server.applied().sums()).reduce(Sums.NONE, Sums::plus);
   }
 
   /** The operations on retained messages for operators. */
   public RetainedMessagesMXBean operations() {
-    return RetainOperations.over(this, this::list, this::topics);
+    return RetainOperations.over(this, this::list, this::sums, settings.bounds());
   }
 
   /** Sweeps the next range for expired messages; scheduled by {@link #start}. */

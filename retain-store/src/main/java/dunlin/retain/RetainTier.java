@@ -153,8 +153,7 @@ public final class RetainTier {
 
     @Override
     public CompletableFuture<Sums> sums() {
-      var applied = replica.messages();
-      return CompletableFuture.completedFuture(new Sums(applied.index().size(), applied.topicBytes(), applied.bytes()));
+      return CompletableFuture.completedFuture(replica.messages().sums());
     }
 
     /** Ends the leadership's server. The range itself goes on as a follower. */

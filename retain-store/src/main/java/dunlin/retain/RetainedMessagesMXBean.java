@@ -16,6 +16,16 @@ public interface RetainedMessagesMXBean {
    */
   record RetainedMessage(String topic, int qos, int payloadBytes, String payload) {}
 
+  /**
+   * What a message to be retained would meet.
+   *
+   * @param present whether its topic has a message, which it would replace
+   * @param topics with a retained message, of all tenants
+   * @param topicBytes of their names
+   * @param bytes of topics and messages on disk
+   */
+  record RetainedOutlook(boolean present, long topics, long topicsMax, long topicBytes, long topicBytesMax, long bytes, long bytesMax) {}
+
   @Description("Topics with a retained message, of all tenants")
   long getTopics();
 
@@ -31,6 +41,9 @@ public interface RetainedMessagesMXBean {
 
   @Description("The retained messages of one topic: none or one")
   List<RetainedMessage> get(@Description("Tenant of its publisher") String tenant, @Description("The topic name") String topic);
+
+  @Description("What a small message with the flag RETAIN would meet: the message that its topic has, and the limits of retained messages")
+  RetainedOutlook outlook(@Description("Tenant of its publisher") String tenant, @Description("The topic name") String topic);
 
   @Description("Deletes the retained message of one topic. Answers whether there was one")
   boolean deleteOne(@Description("Tenant of its publisher") String tenant, @Description("The topic name") String topic);

@@ -112,6 +112,7 @@ class AdminApiClusterIT {
         assertThat(explained.member("conclusion")).as(explained.text()).isEqualTo("delivered now");
         assertThat(api.get("/explain?client=meter-" + node + "&topic=shared").member("conclusion")).isEqualTo("one member of its group gets it");
       }
+      assertThat(api.get("/explain?client=meter-0&topic=kept&retain=true").text()).contains("It replaces the retained message that kept has.");
       assertThat(api.get("/clients/never").status()).isEqualTo(404);
       assertThat(api.get("/explain?client=never&topic=a").status()).isEqualTo(404);
 

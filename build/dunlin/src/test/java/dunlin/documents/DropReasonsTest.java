@@ -24,11 +24,11 @@ class DropReasonsTest {
 
   /**
    * What {@code explain} finds in the state of the broker. All others depend on what happens later, on another connection of the client, on the size of the
-   * message, on other members of a group, or on how many retained messages there are.
+   * message, or on other members of a group.
    */
   private static final Set<String> EXPLAINED =
       Set.of(
-          "publish:not-authorized", "session:not-authorized", "session:queue-full", "session:not-writable", "inbox:oldest", "inbox:newest", "inbox:rejected",
+          "publish:not-authorized", "publish:retained-full", "session:not-authorized", "session:queue-full", "session:not-writable", "inbox:oldest", "inbox:newest", "inbox:rejected",
           "inbox:offline");
 
   private static List<TaggedTest> tests = List.of();

@@ -403,6 +403,33 @@ class ExplainIT {
   }
 
   @Test
+  @Tag("explain:publish:retained-full")
+  void thereIsNoRoomForAnotherRetainedMessage() {
+    try (TestBroker other = brokerOn("retaining", Map.of("dunlin.retain.messages-max", "1"));
+        ApiCalls asked = ApiCalls.of(directory.resolve("retaining"));
+        var client = RawClient.connected(other.port(), Connect.of("reader").expiry(0));
+        var publisher = RawClient.connected(other.port(), Connect.of("publisher").expiry(0))) {
+      client.subscribe("r/#", 1);
+      assertThat(explain(asked, "reader", "r/1", "").step("retained")).as("without the flag").isEmpty();
+      assertThat(explain(asked, "reader", "r/1", "&retain=true").step("retained")).isEqualTo("passes: It becomes the retained message of r/1; 0 topics of at most 1 have one.");
+      assertThat(publisher.publishAndWait("r/1", "first", true)).isZero();
+      assertThat(client.take().text()).isEqualTo("first");
+
+      assertThat(explain(asked, "reader", "r/1", "&retain=true").step("retained")).isEqualTo("passes: It replaces the retained message that r/1 has.");
+      Explained full = explain(asked, "reader", "r/2", "&retain=true");
+      assertThat(full.conclusion()).isEqualTo("delivered now");
+      assertThat(full.step("retained"))
+          .isEqualTo(
+              "passes: The retained messages are 1 of at most 1 (dunlin.retain.messages-max), so it is not retained, and its publisher gets 0x97; it goes to the"
+                  + " subscribers all the same.");
+      assertThat(explain(asked, "reader", "r/2", "&retain=true&qos=0").step("retained")).startsWith("passes: ").contains("with QoS 0 it goes to the subscribers");
+      assertThat(explain(asked, "reader", "r/2", "&retain=true&qos=2").conclusion()).isEqualTo("not known");
+      assertThat(publisher.publishAndWait("r/2", "second", true)).isEqualTo(QUOTA_EXCEEDED);
+      assertThat(client.take().text()).isEqualTo("second");
+    }
+  }
+
+  @Test
   void aViewerMayAsk() throws IOException {
     String viewer = AdminTokens.create();
     Path tokens = Files.writeString(directory.resolve("tokens"), AdminTokens.line("viewer", Role.VIEWER, viewer) + "\n");

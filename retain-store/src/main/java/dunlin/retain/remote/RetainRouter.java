@@ -2,6 +2,7 @@ package dunlin.retain.remote;
 
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
+import dunlin.retain.RetainBounds;
 import dunlin.retain.RetainClient;
 import dunlin.retain.RetainOperations;
 import dunlin.retain.RetainRangeClient.Listing;
@@ -168,9 +169,13 @@ public final class RetainRouter implements RetainClient, AutoCloseable {
     return router.known(key).map(range -> range.link().pages().ask((long) bytesMax + messageMax, page)).orElseGet(page);
   }
 
-  /** The operations on all ranges for operators. */
-  public RetainedMessagesMXBean operations() {
-    return RetainOperations.over(this, this::list, this::topics);
+  /**
+   * The operations on all ranges for operators.
+   *
+   * @param bounds of what all ranges may have
+   */
+  public RetainedMessagesMXBean operations(RetainBounds bounds) {
+    return RetainOperations.over(this, this::list, this::present, bounds);
   }
 
   /** Lists keys that begin with a prefix, as far as one range has them. */
@@ -196,9 +201,9 @@ public final class RetainRouter implements RetainClient, AutoCloseable {
     return sums.elsewhere(range).reduce(Sums.NONE, Sums::plus);
   }
 
-  /** How many topics had a message when all ranges were asked last. Any thread. */
-  long topics() {
-    return sums.all().mapToLong(Sums::messages).sum();
+  /** What all ranges had when they were asked last. Any thread. */
+  Sums present() {
+    return sums.all().reduce(Sums.NONE, Sums::plus);
   }
 
   /** Ends the links; what is not answered fails. */

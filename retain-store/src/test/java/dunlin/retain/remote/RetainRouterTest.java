@@ -273,7 +273,7 @@ class RetainRouterTest {
 
     assertThat(router.elsewhere(upper.id())).isEqualTo(new Sums(1, 10, 100));
     assertThat(router.elsewhere(new UUID(0, 0))).isEqualTo(new Sums(3, 30, 300));
-    assertThat(router.topics()).isEqualTo(3);
+    assertThat(router.present().messages()).isEqualTo(3);
   }
 
   @Test

@@ -4,11 +4,14 @@ import dunlin.admin.peers.PeerBeans;
 import dunlin.admin.peers.PeerBeans.Gathered;
 import dunlin.broker.client.ClientsMXBean;
 import dunlin.broker.client.ClientsMXBean.ClientOutlook;
+import dunlin.cluster.ClusterMXBean;
 import dunlin.dist.RoutesMXBean;
 import dunlin.dist.route.RouteReplica;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.SessionsMXBean.SessionOutlook;
 import dunlin.inbox.server.SessionReplica;
+import dunlin.retain.RetainReplica;
+import dunlin.retain.RetainedMessagesMXBean;
 import dunlin.runtime.metrics.NodeBeans;
 import dunlin.runtime.metrics.SettingsMXBean;
 import java.nio.charset.StandardCharsets;
@@ -59,7 +62,10 @@ public final class Explainer implements ExplanationMXBean {
           "The client is not connected, and the tenant %s has no session of it: it has ended, or there was never one.".formatted(tenant));
     }
     Map<String, String> settings = beans.find(SettingsMXBean.class).map(SettingsMXBean::getEffective).orElseGet(Map::of);
-    Walk.Known known = new Walk.Known(peers, home.node(), home.silence(), stored.why(), sessions, peers.led(RoutesMXBean.class, RouteReplica.KIND, "The routes"), settings);
+    Walk.Known known =
+        new Walk.Known(
+            peers, home.node(), home.silence(), stored.why(), sessions, peers.led(RoutesMXBean.class, RouteReplica.KIND, "The routes"),
+            peers.led(RetainedMessagesMXBean.class, RetainReplica.KIND, "The retained messages"), settings, beans.find(ClusterMXBean.class).isPresent());
     return new Walk(known, new Walk.Asked(tenant, clientId, topic, publisher, qos, retain), home.online(), session).explain();
   }
 

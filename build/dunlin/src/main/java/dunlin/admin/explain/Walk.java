@@ -13,6 +13,8 @@ import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.SessionsMXBean.GroupOfSessions;
 import dunlin.inbox.SessionsMXBean.SessionOutlook;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
+import dunlin.retain.RetainedMessagesMXBean;
+import dunlin.retain.RetainedMessagesMXBean.RetainedOutlook;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -65,10 +67,11 @@ final class Walk {
    * @param home the node that the client is connected to; the one that is asked when it is not connected
    * @param silence why a node has not said whether the client is connected to it; else empty
    * @param sessionsSilence why the session is not known; else empty
+   * @param clustered whether the node belongs to a cluster, where what is to be retained goes on only once it is
    */
   record Known(
       PeerBeans peers, String home, String silence, String sessionsSilence, Optional<SessionsMXBean> sessions, Optional<RoutesMXBean> routes,
-      Map<String, String> settings) {
+      Optional<RetainedMessagesMXBean> retained, Map<String, String> settings, boolean clustered) {
     boolean withoutRules() {
       Gathered<Boolean> ruled = peers.ofFrontends(ClientsMXBean.class, ClientsMXBean::isRuled);
       return !ruled.answers().isEmpty() && ruled.unanswered().isEmpty() && !ruled.answers().containsValue(true);
@@ -86,7 +89,8 @@ final class Walk {
   }
 
   Explanation explain() {
-    boolean arrives = topic() && publisherRules() && session() && subscription() && routes() && receiveRules() && group() && connection() && inbox() && queue();
+    boolean leaves = topic() && publisherRules() && retained();
+    boolean arrives = leaves && session() && subscription() && routes() && receiveRules() && group() && connection() && inbox() && queue();
     if (arrives && conclusion.isEmpty()) decide(online == null ? STORED : DELIVERED, steps.getLast().finding());
     return new Explanation(conclusion, reason, steps);
   }
@@ -143,6 +147,38 @@ final class Walk {
 
   private static String denial(Permission permission) {
     return permission.rule().isEmpty() ? "No access rule allows" : "The rule " + permission.rule() + " does not allow";
+  }
+
+  /** A message with the flag RETAIN that cannot become the retained message of its topic is refused to its publisher, and may go no further. */
+  private boolean retained() {
+    String step = "retained";
+    if (!asked.retain) return true;
+    Tried<RetainedOutlook> tried =
+        known.retained.map(bean -> Tried.of(() -> bean.outlook(asked.tenant, asked.topic))).orElseGet(() -> Tried.failed("this node has none yet"));
+    if (tried.answer().isEmpty()) return unknown(step, "The retained messages are not known: %s.", tried.why());
+    RetainedOutlook there = tried.answer().get();
+    if (there.present()) return passes(step, "It replaces the retained message that %s has.", asked.topic);
+    String full = full(there);
+    if (full.isEmpty()) {
+      return passes(step, "It becomes the retained message of %s; %s of at most %,d have one.", asked.topic, some(there.topics(), "topic"), there.topicsMax());
+    }
+    if (asked.qos == 0) return passes(step, "%s, so it is not retained; with QoS 0 it goes to the subscribers all the same.", full);
+    if (known.clustered) return stops(step, NOT_DELIVERED, "%s, so its publisher gets 0x97, and it goes to no subscriber.", full);
+    if (asked.qos == 1) return passes(step, "%s, so it is not retained, and its publisher gets 0x97; it goes to the subscribers all the same.", full);
+    return unknown(step, "%s, so its publisher gets 0x97; of a publisher with a durable session it goes to no subscriber.", full);
+  }
+
+  /** Why there is no room for a small message of another topic; empty when there is. */
+  private static String full(RetainedOutlook there) {
+    if (there.topics() >= there.topicsMax()) return noRoom("The retained messages are", there.topics(), there.topicsMax(), "dunlin.retain.messages-max");
+    if (there.topicBytes() >= there.topicBytesMax()) {
+      return noRoom("The bytes of topics with a retained message are", there.topicBytes(), there.topicBytesMax(), "dunlin.retain.topic-bytes-max");
+    }
+    return there.bytes() >= there.bytesMax() ? noRoom("The bytes of retained messages are", there.bytes(), there.bytesMax(), "dunlin.retain.bytes-max") : "";
+  }
+
+  private static String noRoom(String what, long present, long most, String setting) {
+    return String.format(Locale.ROOT, "%s %,d of at most %,d (%s)", what, present, most, setting);
   }
 
   // ------------------------------------------------------------------------------------------------------------------- the client
