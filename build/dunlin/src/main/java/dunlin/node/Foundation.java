@@ -12,6 +12,8 @@ import dunlin.admin.api.Endpoints;
 import dunlin.admin.backup.Backups;
 import dunlin.admin.doctor.Doctor;
 import dunlin.admin.peers.PeerCalls;
+import dunlin.admin.spans.SpanExporter;
+import dunlin.admin.spans.SpanSettings;
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.listen.AdminFront;
 import dunlin.broker.listen.ListenerException;
@@ -284,6 +286,7 @@ final class Foundation implements AutoCloseable {
     operating = shown;
     everySeconds(1, tracer::endDue);
     everySeconds(Doctor.LOOK_SECONDS, shown::look);
+    SpanSettings.from(settings).ifPresent(spans -> opening(SpanExporter.start(spans, tracer, id(), Node.VERSION, embedding.surroundings().wallClock(), meters)));
     if (settings.get(NodeSettings.ADMIN_PORT) < 0) return;
     Operators operators = AdminKeys.opened(settings) ? Operators.open(dataDirectory()) : null;
     if (operators != null) beans.register("Operators", operators);

@@ -1,5 +1,6 @@
 package dunlin.node;
 
+import dunlin.admin.spans.SpanSettings;
 import dunlin.broker.SysTopics;
 import dunlin.broker.auth.AuthenticationSettings;
 import dunlin.broker.limit.MemoryKeys;
@@ -92,7 +93,7 @@ public final class NodeSettings {
   private static List<Setting<?>> withFamilies(Setting<?>... others) {
     return Stream.of(
             List.of(others), AuthenticationSettings.ALL, FrontendSettings.ALL, MemoryKeys.ALL, DistSettings.ALL, DeliverSettings.ALL, InboxSettings.ALL, RetainSettings.ALL, StoreSettings.ALL,
-            ClusterKeys.ALL, AdminKeys.ALL, ListenerKeys.ALL)
+            ClusterKeys.ALL, AdminKeys.ALL, SpanSettings.ALL, ListenerKeys.ALL)
         .<Setting<?>>flatMap(List::stream)
         .toList();
   }
@@ -108,6 +109,7 @@ public final class NodeSettings {
     List<String> problems = new ArrayList<>();
     findInCluster(settings, problems);
     AdminKeys.find(settings, problems);
+    SpanSettings.find(settings, problems);
     problems.addAll(MemoryKeys.problems(settings));
     problems.addAll(InboxSettings.problems(settings));
     problems.addAll(FrontendSettings.problems(settings));

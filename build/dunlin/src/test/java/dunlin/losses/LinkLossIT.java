@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dunlin.TestBroker;
 import dunlin.WiredTiers;
 import dunlin.harness.ApiCalls;
+import dunlin.harness.Counted;
 import dunlin.harness.Followed;
 import dunlin.harness.Followed.Line;
 import dunlin.harness.RawClient;

@@ -100,6 +100,7 @@ class MetricsPageIT {
             .set("dunlin.auth.jwt.keys-file", Files.writeString(directory.resolve("keys.pem"), server.certificatePem()).toString())
             .set("dunlin.auth.jwt.jwks-url", "http://127.0.0.1:1/no-answer")
             .set("dunlin.auth.http.url", "http://127.0.0.1:1/no-answer")
+            .set("dunlin.tracing.otlp-url", "http://127.0.0.1:1/no-answer")
             .set("dunlin.listeners.secure.type", "tls")
             .set("dunlin.listeners.secure.port", "0")
             .set("dunlin.listeners.secure.tls.certificate", Files.writeString(directory.resolve("server.pem"), server.certificatePem()).toString())

@@ -11,13 +11,11 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /** One trace on this node, with its last events. */
-public final class Trace {
+public final class Trace implements Follower {
   /*
    * Owner: any thread notes events, mostly event loops; threads of operators read. Both hold the lock for a few operations.
    * Bounds: EVENTS_MAX events of BYTES_MAX bytes. Full: the oldest gives way, and a reader who comes too late learns how many are missing. EVENTS_A_SECOND
@@ -143,8 +141,7 @@ public final class Trace {
   private final long endsAtMillis;
   private final long endsAtNanos;
 
-  private final AtomicLong second = new AtomicLong();
-  private final AtomicInteger inSecond = new AtomicInteger();
+  private final SecondLimit limit = new SecondLimit(EVENTS_A_SECOND);
   private final LongAdder leftOut = new LongAdder();
   private final LongAdder published = new LongAdder();
 
@@ -233,24 +230,21 @@ public final class Trace {
     return nanos - endsAtNanos >= 0;
   }
 
-  boolean follows(Publication message, @Nullable Party party) {
-    return question.meets(message, party) && question.concerns(message);
-  }
-
-  /** Whether publisher or client at the hop meet the criteria, whatever the topic. */
-  boolean meets(Publication message, @Nullable Party party) {
+  @Override
+  public boolean meets(Publication message, @Nullable Party party) {
     return question.meets(message, party);
   }
 
-  /** Whether topic and tenant meet the criteria, whatever the client at the hop. */
-  boolean concerns(Publication message) {
+  @Override
+  public boolean concerns(Publication message) {
     return question.concerns(message);
   }
 
-  void add(String hop, Step step, String reason, Publication message, String client) {
+  @Override
+  public void add(String hop, Step step, String reason, Publication message, String client) {
     if (step == Step.RECEIVED && hop.equals(PUBLISH)) published.increment();
     Instant now = wall.instant();
-    if (!admits(now.getEpochSecond())) {
+    if (!limit.admits(now.getEpochSecond())) {
       leftOut.increment();
       return;
     }
@@ -271,13 +265,6 @@ public final class Trace {
     int place = place(first++);
     bytes -= requireNonNull(ring[place]).bytes();
     ring[place] = null;
-  }
-
-  private boolean admits(long present) {
-    long before = second.get();
-    if (before != present && second.compareAndSet(before, present)) inSecond.set(0);
-    // Once it is full it is only read, so that loops do not write to the same place for each event.
-    return inSecond.get() < EVENTS_A_SECOND && inSecond.incrementAndGet() <= EVENTS_A_SECOND;
   }
 
   /** How many events were taken so far. */

@@ -32,7 +32,7 @@ public final class Tracer {
   private final LongSupplier nanoTime;
 
   /** Those that run; null for none, so that the question of each hop is one read. Replaced under the lock. */
-  private volatile Trace @Nullable [] running;
+  private volatile Follower @Nullable [] running;
 
   /** By their identifiers, the oldest first. */
   @GuardedBy("this")
@@ -40,6 +40,9 @@ public final class Tracer {
 
   @GuardedBy("this")
   private @Nullable Trace sample;
+
+  @GuardedBy("this")
+  private @Nullable SpanSampler spans;
 
   /** Of traces that are gone. */
   @GuardedBy("this")
@@ -64,16 +67,16 @@ public final class Tracer {
 
   // --------------------------------------------------------------------------------------------------------------- for the tiers
 
-  /** Whether a trace runs. Any thread; the one thing that a hop pays for when none does. */
+  /** Whether a trace runs, or spans are sampled. Any thread; the one thing that a hop pays for when none does. */
   public boolean runs() {
     return running != null;
   }
 
   /** Whether a trace that runs follows a message. */
   public boolean follows(Publication message, Trace.@Nullable Party party) {
-    Trace[] present = running;
+    Follower[] present = running;
     if (present == null) return false;
-    for (Trace each : present) if (each.follows(message, party)) return true;
+    for (Follower each : present) if (each.follows(message, party)) return true;
     return false;
   }
 
@@ -85,9 +88,9 @@ public final class Tracer {
    * @param party the publisher where the message comes in, else the subscriber; null when there is none or it is not known
    */
   public void note(String hop, Trace.Step step, String reason, Publication message, Trace.@Nullable Party party) {
-    Trace[] present = running;
+    Follower[] present = running;
     if (present == null) return;
-    for (Trace each : present) {
+    for (Follower each : present) {
       if (each.follows(message, party)) each.add(hop, step, reason, message, party == null ? "" : party.clientId());
     }
   }
@@ -103,15 +106,15 @@ public final class Tracer {
      * Owner: one thread. Keeps the last message that no trace concerned.
      */
     private @Nullable Publication unconcerned;
-    private Trace @Nullable [] by;
+    private Follower @Nullable [] by;
 
     /** As {@link Tracer#note}. */
     @SuppressWarnings("ReferenceEquality") // the array is replaced with each change of the traces, and a message is compared for each hop
     public void note(String hop, Trace.Step step, String reason, Publication message, Trace.@Nullable Party party) {
-      Trace[] present = running;
+      Follower[] present = running;
       if (present == null || (message == unconcerned && present == by)) return;
       boolean concerned = false;
-      for (Trace each : present) {
+      for (Follower each : present) {
         if (!each.concerns(message)) continue;
         concerned = true;
         if (each.meets(message, party)) each.add(hop, step, reason, message, party == null ? "" : party.clientId());
@@ -180,9 +183,10 @@ public final class Tracer {
   }
 
   private synchronized void publish() {
-    List<Trace> present = new ArrayList<>();
+    List<Follower> present = new ArrayList<>();
     for (Trace each : withSample()) if (each.running()) present.add(each);
-    running = present.isEmpty() ? null : present.toArray(Trace[]::new);
+    if (spans != null) present.add(spans);
+    running = present.isEmpty() ? null : present.toArray(Follower[]::new);
   }
 
   private synchronized List<Trace> withSample() {
@@ -224,6 +228,12 @@ public final class Tracer {
     publish();
   }
 
+  /** Lets messages be sampled for spans from now on, beside all traces. Called once at most. */
+  public synchronized void sample(SpanSampler sampler) {
+    spans = sampler;
+    publish();
+  }
+
   /** Ends traces whose time is up, and forgets those that ended long ago; called about once a second. */
   public synchronized void endDue() {
     long now = nanoTime.getAsLong();
@@ -246,10 +256,9 @@ public final class Tracer {
     return Optional.ofNullable(all.get(id));
   }
 
-  /** How many traces run. */
-  public int count() {
-    Trace[] present = running;
-    return present == null ? 0 : present.length;
+  /** How many traces run, the sample included. */
+  public synchronized int count() {
+    return (int) withSample().stream().filter(Trace::running).count();
   }
 
   /** How many events all traces have taken since the start. */

@@ -1,6 +1,5 @@
-package dunlin.losses;
+package dunlin.harness;
 
-import dunlin.harness.ApiCalls;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -10,7 +9,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.util.List;
 
 /** Reads counters of a node as its operators do. */
-final class Counted {
+public final class Counted {
   private Counted() {}
 
   /**
@@ -18,7 +17,7 @@ final class Counted {
    *
    * @param labels as the metrics have them, each with its value in quotes
    */
-  static long of(ApiCalls api, String name, List<String> labels) {
+  public static long of(ApiCalls api, String name, List<String> labels) {
     try (var http = HttpClient.newHttpClient()) {
       String text = http.send(HttpRequest.newBuilder(URI.create(api.address() + "/metrics")).build(), BodyHandlers.ofString()).body();
       String line = text.lines().filter(each -> each.startsWith(name + "{") && labels.stream().allMatch(each::contains)).findFirst().orElseThrow();
