@@ -8,12 +8,14 @@ import dunlin.admin.operate.LogbackLevels;
 import dunlin.admin.peers.AllNodes;
 import dunlin.admin.peers.AllTraces;
 import dunlin.admin.peers.NodeBean;
+import dunlin.admin.peers.OperatorSharing;
 import dunlin.admin.peers.PeerBeans;
 import dunlin.admin.peers.PeerCalls;
 import dunlin.runtime.metrics.NodeBeans;
 import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
 
@@ -51,6 +53,18 @@ public final class AdminBeans {
     beans.register("AllNodes", new AllNodes(peers));
     beans.register("Explanation", new Explainer(beans, peers));
     AllTraces.show(beans, peers, tracer, meters);
+  }
+
+  /**
+   * Shares this node's operators with the other nodes of its cluster, once it belongs to one.
+   *
+   * @return to be asked each {@link OperatorSharing#TURN_SECONDS}
+   */
+  public Runnable share(Operators operators) {
+    beans.register("Operators", operators);
+    OperatorSharing sharing = new OperatorSharing(peers, operators);
+    operators.spreadBy(changed -> sharing.spread(List.of(changed)));
+    return sharing::turn;
   }
 
   /** Sets what carries questions to other nodes, once this one belongs to a cluster. */

@@ -11,6 +11,7 @@ import dunlin.admin.RemoteRequests;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.backup.Backups;
 import dunlin.admin.doctor.Doctor;
+import dunlin.admin.peers.OperatorSharing;
 import dunlin.admin.peers.PeerCalls;
 import dunlin.admin.spans.SpanExporter;
 import dunlin.admin.spans.SpanSettings;
@@ -289,7 +290,7 @@ final class Foundation implements AutoCloseable {
     SpanSettings.from(settings).ifPresent(spans -> opening(SpanExporter.start(spans, tracer, id(), Node.VERSION, embedding.surroundings().wallClock(), meters)));
     if (settings.get(NodeSettings.ADMIN_PORT) < 0) return;
     Operators operators = AdminKeys.opened(settings) ? Operators.open(dataDirectory()) : null;
-    if (operators != null) beans.register("Operators", operators);
+    if (operators != null) everySeconds(OperatorSharing.TURN_SECONDS, shown.share(operators));
     String tokenFile = settings.get(NodeSettings.ADMIN_TOKEN_FILE);
     AdminTokens tokens = AdminTokens.open(tokenFile.isEmpty() ? null : Path.of(tokenFile));
     Deadlines deadlines = opening(new Deadlines("dunlin-admin-deadlines"));

@@ -20,7 +20,7 @@ public final class PeerAnswers {
   private static final List<Class<?>> ASKED =
       List.of(
           NodeMXBean.class, DoctorMXBean.class, NodeTracesMXBean.class, ClientsMXBean.class, SessionsMXBean.class, RoutesMXBean.class,
-          RetainedMessagesMXBean.class);
+          RetainedMessagesMXBean.class, OperatorCopies.class);
 
   private final NodeBeans beans;
 

@@ -149,7 +149,17 @@ public final class PeerBeans {
 
   /** Asks the beans of all nodes that may be up. */
   <T, R> Gathered<R> ofPresent(Class<T> shape, Function<T, R> question) {
-    return ofAll(shape, row -> !GONE.contains(row.state()), question);
+    return ofAll(shape, row -> !isGone(row), question);
+  }
+
+  /** The same as {@link #ofPresent} without this node. */
+  <T, R> Gathered<R> ofPresentOthers(Class<T> shape, Function<T, R> question) {
+    return ofOthers(shape, row -> !isGone(row), question);
+  }
+
+  /** Whether a node is down, or has left. */
+  static boolean isGone(NodeRow row) {
+    return GONE.contains(row.state());
   }
 
   /** The same as {@link #ofFrontends} without this node. */
@@ -158,7 +168,7 @@ public final class PeerBeans {
   }
 
   private static boolean isFrontend(NodeRow row) {
-    return row.roles().contains(FRONTEND) && !GONE.contains(row.state());
+    return row.roles().contains(FRONTEND) && !isGone(row);
   }
 
   /** Asks the beans of some nodes. */
