@@ -4,6 +4,7 @@ import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
+import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainRangeClient.Listing;
 import dunlin.retain.RetainRangeClient.Row;
 import dunlin.retain.RetainRangeClient.Sums;
@@ -27,11 +28,13 @@ public final class RetainOperations implements RetainedMessagesMXBean {
    * A deletion goes through the log like a client's empty message [MQTT-3.3.1-6], and in order with these.
    *
    * Owner: any thread that may block.
-   * Bounds: PAGE_MAX topics at a time, listed or being deleted. They come from the index; rows are read for their sizes.
+   * Bounds: PAGE_MAX topics at a time, listed or being deleted. They come from the index; rows are read for their sizes. To be deleted by a filter, messages are read, of
+   * PAGE_BYTES_MAX bytes and one message more.
    * Failure: a deletion that the range refuses ends the operation with its reason; earlier deletions stay.
    */
   private static final Logger log = LoggerFactory.getLogger(RetainOperations.class);
   private static final int PAGE_MAX = 1_000;
+  private static final int PAGE_BYTES_MAX = 512 * 1_024;
   private static final int DELETIONS_MAX = 1_000_000;
   private static final long PATIENCE_SECONDS = 60;
 
@@ -130,6 +133,24 @@ public final class RetainOperations implements RetainedMessagesMXBean {
       }
     } finally {
       log.info("An operator has deleted {} retained messages of topics that begin with {}", deleted, LogText.quoted(prefix));
+    }
+    return deleted;
+  }
+
+  @Override
+  public int deleteMatching(String tenant, String filter, int max) {
+    NodeBeans.requireMax(max, DELETIONS_MAX);
+    int deleted = 0;
+    Cursor after = null;
+    try {
+      do {
+        RetainClient.Page page = await(client.find(tenant, filter, after, Math.min(PAGE_MAX, max - deleted), PAGE_BYTES_MAX), "retained messages were not read");
+        deleteAll(tenant, page.messages().stream().map(TopicKeys::of).toList());
+        deleted += page.messages().size();
+        after = page.next();
+      } while (after != null && deleted < max);
+    } finally {
+      log.info("An operator has deleted {} retained messages of topics that match {}", deleted, LogText.quoted(filter));
     }
     return deleted;
   }

@@ -39,6 +39,12 @@ public interface RetainedMessagesMXBean {
       @Description("Tenant of their publishers") String tenant,
       @Description("Prefix of the topics; empty for all") String prefix, @Description("Maximum number of messages deleted: 1 to 1000000") int max);
 
+  @Description("Deletes retained messages whose topics match a filter. Answers how many were deleted: the maximum, or all that there were")
+  int deleteMatching(
+      @Description("Tenant of their publishers") String tenant,
+      @Description("Topic filter, without a shared subscription; # matches no topics that begin with $") String filter,
+      @Description("Maximum number of messages deleted: 1 to 1000000") int max);
+
   @Description("The retained messages of one topic: none or one")
   List<RetainedMessage> get(@Description("Tenant of its publisher") String tenant, @Description("The topic name") String topic);
 

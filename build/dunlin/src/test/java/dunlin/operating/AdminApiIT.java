@@ -147,6 +147,16 @@ class AdminApiIT {
     assertThat(api.delete("/retained/message?topic=a").status()).isEqualTo(404);
     assertThat(api.delete("/retained?prefix=a/").json().get("deleted").getAsInt()).isEqualTo(2);
     assertThat(api.get("/retained").members("topic")).containsExactly("z");
+
+    try (var client = RawClient.connected(broker.port(), Connect.of("c").expiry(0))) {
+      for (String topic : List.of("a/1/x", "a/2/x", "a/2/y", "$a/1")) client.publishAndWait(topic, "payload", true);
+    }
+    assertThat(api.delete("/retained?filter=a/%2B/x&max=1").json().get("deleted").getAsInt()).isEqualTo(1);
+    assertThat(api.delete("/retained?filter=a/%2B/x").json().get("deleted").getAsInt()).isEqualTo(1);
+    assertThat(api.get("/retained").members("topic")).containsExactly("$a/1", "a/2/y", "z");
+    assertThat(api.delete("/retained?filter=%23").json().get("deleted").getAsInt()).isEqualTo(2);
+    assertThat(api.get("/retained").members("topic")).containsExactly("$a/1");
+    for (String wrong : List.of("", "?prefix=a&filter=b", "?filter=a/%23/b")) assertThat(api.delete("/retained" + wrong).status()).as(wrong).isEqualTo(400);
   }
 
   @Test

@@ -216,8 +216,9 @@ public final class Endpoints {
       one("retained delete", Method.DELETE, "/retained/message", Role.ADMIN, "Deletes the retained message of a topic", Done.class, TOPIC, TENANT);
   public static final Endpoint DELETE_RETAINED =
       one(
-          "retained delete-all", Method.DELETE, "/retained", Role.ADMIN, "Deletes retained messages by the beginning of their topics", Deleted.class,
-          TENANT, Parameter.required(Place.QUERY, "prefix", "Beginning of the topics"), DELETIONS);
+          "retained delete-all", Method.DELETE, "/retained", Role.ADMIN, "Deletes retained messages by the beginning of their topics, or by a topic filter",
+          Deleted.class, TENANT, Parameter.optional(Place.QUERY, "prefix", "Beginning of the topics"),
+          Parameter.optional(Place.QUERY, "filter", "Topic filter instead of it, without a shared subscription; # matches no topics that begin with $"), DELETIONS);
 
   public static final Endpoint EXPORT_RETAINED =
       listing(

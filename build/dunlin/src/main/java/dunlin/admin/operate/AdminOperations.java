@@ -66,7 +66,6 @@ import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.inbox.server.SessionReplica;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainedMessagesMXBean;
-import dunlin.retain.RetainedMessagesMXBean.RetainedRow;
 import dunlin.runtime.metrics.NodeBeans;
 import dunlin.runtime.metrics.SettingsMXBean;
 import dunlin.store.raft.RangeMXBean;
@@ -119,7 +118,6 @@ public final class AdminOperations {
     clients();
     sessions();
     sessionContents();
-    retained();
     on(Endpoints.GROUPS, this::groups);
     on(
         Endpoints.ROUTES,
@@ -131,7 +129,7 @@ public final class AdminOperations {
     traces();
     AccessOperations.add(() -> bean(AccessMXBean.class), this::on);
     BlockOperations.add(() -> bean(BlocksMXBean.class), this::on);
-    ExportOperations.add(() -> bean(ExportsMXBean.class), this::on);
+    RetainedActions.add(this::retainedMessages, () -> bean(ExportsMXBean.class), this::on);
     cluster();
     events();
     if (!actions.keySet().equals(Set.copyOf(Endpoints.ALL))) {
@@ -402,28 +400,6 @@ public final class AdminOperations {
     return new Problem(404, "The tenant " + given.text("tenant") + " has no session of this client identifier.");
   }
 
-  private void retained() {
-    on(
-        Endpoints.RETAINED,
-        given ->
-            full(
-                retainedMessages().list(given.text("tenant"), given.text("prefix"), Cursor.read(given), given.number("limit")),
-                RetainedRow::topic, given));
-    on(
-        Endpoints.RETAINED_MESSAGE,
-        given ->
-            retainedMessages().get(given.text("tenant"), given.text("topic")).stream().findFirst().orElseThrow(AdminOperations::notRetained));
-    on(
-        Endpoints.DELETE_RETAINED_MESSAGE,
-        given -> {
-          if (retainedMessages().deleteOne(given.text("tenant"), given.text("topic"))) return Done.DONE;
-          throw notRetained();
-        });
-    on(
-        Endpoints.DELETE_RETAINED,
-        given -> new Deleted(retainedMessages().delete(given.text("tenant"), given.text("prefix"), given.number("max"))));
-  }
-
   private Page groups(Arguments given) {
     GroupPage page = nodes().groups(given.text("tenant"), Cursor.read(given), given.number("limit"));
     return full(page.groups(), SharedGroup::filter, given, page.unanswered());
@@ -473,10 +449,6 @@ public final class AdminOperations {
     } catch (NoSuchElementException none) {
       throw new Problem(404, sentence(none));
     }
-  }
-
-  private static Problem notRetained() {
-    return new Problem(404, "The topic has no retained message.");
   }
 
   private void cluster() {

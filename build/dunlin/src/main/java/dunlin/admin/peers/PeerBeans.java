@@ -229,7 +229,7 @@ public final class PeerBeans {
     BeanQuestion.Answer answer;
     try {
       byte[] question = BeanQuestion.question(shape, method, arguments);
-      answer = BeanQuestion.answer(carrier.ask(UUID.fromString(of), question, method.getName().equals("delete") ? DELETION : DEADLINE));
+      answer = BeanQuestion.answer(carrier.ask(UUID.fromString(of), question, method.getName().startsWith("delete") ? DELETION : DEADLINE));
     } catch (IOException failure) {
       throw new UncheckedIOException(named(of) + " " + failure.getMessage(), failure);
     }
