@@ -16,7 +16,9 @@ public final class QuotaExceededException extends RuntimeException {
     /** Memory of the routes of all topic filters, in bytes. */
     ROUTES(4),
     /** Groups of shared subscriptions with the same topic filter. */
-    GROUPS(5);
+    GROUPS(5),
+    /** Durable sessions of one tenant. */
+    TENANT_SESSIONS(6);
 
     private final int code;
 

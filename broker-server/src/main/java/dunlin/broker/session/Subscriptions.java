@@ -404,7 +404,7 @@ public final class Subscriptions {
             case MEMORY -> SubscribeRules.noRoomInStore(full.limit());
             case ROUTES -> SubscribeRules.noRoomForRoute(full.limit());
             case GROUPS -> SubscribeRules.tooManyGroups(full.limit());
-            case SUBSCRIPTIONS, SESSIONS -> rules.quotaExceeded();
+            case SUBSCRIPTIONS, SESSIONS, TENANT_SESSIONS -> rules.quotaExceeded();
           };
       case RouteQuotaException full ->
           switch (full.kind()) {

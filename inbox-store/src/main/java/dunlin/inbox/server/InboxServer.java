@@ -53,6 +53,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.ToLongFunction;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -88,6 +89,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   private final InboxSettings settings;
   private final List<InboxRangeServer> ranges;
+  private final TenantSessions tenants;
 
   /** For each shard, the number of its range. */
   private final int[] rangeOfShard;
@@ -176,7 +178,9 @@ public final class InboxServer implements InboxClient, AutoCloseable {
         new InboxRangeServer.Tier(
             settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon, this::stuck, this::lives, hasAll ? 0 : LOOKS);
     this.others = hasAll ? null : new OtherSessions(settings.layout(), others);
-    var sums = sums(settings.sums(), replicas.stream().map(replica -> replica.sessions().state()).toList(), this.others);
+    var states = replicas.stream().map(replica -> replica.sessions().state()).toList();
+    tenants = new TenantSessions(states);
+    var sums = sums(settings.sums(), states, this.others);
     ranges = replicas.stream().map(replica -> new InboxRangeServer(replica, sums, tier)).toList();
     rangeOfShard = ShardInterval.rangeOfShard(ranges.stream().map(range -> range.applied().interval).toList());
     shards =
@@ -401,7 +405,13 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Connected> connect(Connect request) {
-    return of(request.tenant(), request.clientId()).connect(request);
+    var refusal = tenants.refusal(request);
+    return refusal.isPresent() ? CompletableFuture.failedFuture(refusal.get()) : of(request.tenant(), request.clientId()).connect(request);
+  }
+
+  /** Sets how many durable sessions a tenant may have. It must be quick. */
+  public void limitTenants(ToLongFunction<String> sessionsMax) {
+    tenants.limit(sessionsMax);
   }
 
   /**

@@ -79,6 +79,9 @@ public final class RangeState {
   /** Number of durable sessions: those that will outlive their connection, or have. */
   public final AtomicLong durableCount = new AtomicLong();
 
+  /** The same by tenant, without tenants that have none. */
+  public final ConcurrentHashMap<String, Integer> durableByTenant = new ConcurrentHashMap<>();
+
   /** The subscribers of non-shared subscriptions; replaced when the range is opened again. */
   public volatile FilterIndex<FilterSubscribers> index = new FilterIndex<>();
 
@@ -145,6 +148,7 @@ public final class RangeState {
     memory.set(0);
     onlineCount.set(0);
     durableCount.set(0);
+    durableByTenant.clear();
     index = new FilterIndex<>();
     references.clear();
     summaries.clear();
@@ -344,9 +348,14 @@ public final class RangeState {
 
   /** Sets how long a session outlives its connection, and so whether it counts as durable. */
   public void stay(SessionState session, long expirySeconds) {
-    if (session.expirySeconds() > 0) durableCount.decrementAndGet();
+    boolean was = session.expirySeconds() > 0;
     session.expirySeconds(expirySeconds);
-    if (expirySeconds > 0) durableCount.incrementAndGet();
+    if (was != expirySeconds > 0) countDurable(session.key.tenant(), was ? -1 : 1);
+  }
+
+  private void countDurable(String tenant, int step) {
+    durableCount.addAndGet(step);
+    durableByTenant.merge(tenant, step, (all, more) -> all + more == 0 ? null : all + more);
   }
 
   public void expireAt(SessionState session, long deadline) {

@@ -112,6 +112,22 @@ final class SeveralInboxRangesTest {
   }
 
   @Test
+  void durableSessionsOfATenantAreBoundedForAllRangesTogether() throws Exception {
+    node.server.limitTenants(tenant -> tenant.equals(InboxNode.TENANT) ? RANGES : 0);
+    var clients = node.clients("c");
+    for (String client : clients) node.connect(client);
+    assertThatThrownBy(() -> node.connect("more"))
+        .cause()
+        .isInstanceOfSatisfying(
+            QuotaExceededException.class, full -> assertThat(full.kind()).isEqualTo(QuotaExceededException.Kind.TENANT_SESSIONS));
+    assertThat(node.connect(clients.getFirst()).sessionPresent()).as("one that is there goes on").isTrue();
+
+    assertThat(node.server.operations().deleteOne(InboxNode.TENANT, clients.getFirst())).isTrue();
+    assertThat(node.connect("more").sessionPresent()).isFalse();
+    assertThatThrownBy(() -> node.connect("beyond")).hasCauseInstanceOf(QuotaExceededException.class);
+  }
+
+  @Test
   void memoryOfSubscriptionsIsBoundedForAllRangesTogether() throws Exception {
     open(new Sums(100, 3_000, Long.MAX_VALUE));
     var sessions = new ArrayList<SessionRef>();

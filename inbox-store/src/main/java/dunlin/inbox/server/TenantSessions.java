@@ -1,0 +1,46 @@
+package dunlin.inbox.server;
+
+import dunlin.inbox.InboxClient.Connect;
+import dunlin.inbox.QuotaExceededException;
+import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.state.RangeState;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.ToLongFunction;
+
+/** Bounds the durable sessions of each tenant, over all ranges that a node leads. */
+final class TenantSessions {
+  /*
+   * Owner: any thread.
+   * Bounds: the counts are those of the ranges. What is looked at is what has been applied, so a tenant may exceed its bound by the CONNECTs that were on their way together.
+   * It is no matter of the ranges: a bound that changes while commands are in a log would be decided differently by replicas.
+   */
+  private final List<RangeState> ranges;
+
+  private volatile ToLongFunction<String> most = _ -> Long.MAX_VALUE;
+
+  TenantSessions(List<RangeState> ranges) {
+    this.ranges = List.copyOf(ranges);
+  }
+
+  /** Sets how many durable sessions a tenant may have. It must be quick. */
+  void limit(ToLongFunction<String> sessionsMax) {
+    most = sessionsMax;
+  }
+
+  /** Why a CONNECT may have no durable session; empty when it may, or has one already. */
+  Optional<QuotaExceededException> refusal(Connect request) {
+    if (!request.durable()) return Optional.empty();
+    long max = most.applyAsLong(request.tenant());
+    if (max == Long.MAX_VALUE) return Optional.empty();
+    var key = new SessionKey(request.tenant(), request.clientId());
+    long count = 0;
+    for (RangeState range : ranges) {
+      var present = range.sessions.get(key);
+      if (present != null && present.expirySeconds() > 0) return Optional.empty();
+      count += range.durableByTenant.getOrDefault(request.tenant(), 0);
+    }
+    if (count < max) return Optional.empty();
+    return Optional.of(new QuotaExceededException(QuotaExceededException.Kind.TENANT_SESSIONS, "durable sessions of the tenant", max));
+  }
+}
