@@ -9,42 +9,29 @@ import dunlin.broker.users.AccessEntry.RowKey;
 import dunlin.broker.users.AccessEntry.Kind;
 import dunlin.broker.users.AccessEntry.Role;
 import dunlin.broker.users.AccessEntry.User;
-import dunlin.runtime.EventLine;
 import dunlin.runtime.metrics.NodeBeans;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.NoSuchElementException;
 import java.util.TreeSet;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.BiFunction;
 import java.util.regex.Pattern;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-import org.slf4j.event.Level;
 
 /** Checks what operators ask for, and makes their changes. */
 public final class AccessBean implements AccessMXBean {
   /*
    * Owner: any thread that may block.
    * Bounds: the limits of names, roles and rules below; those of the range beyond them.
-   * Failure: wrong input is an IllegalArgumentException, a row that is missing a NoSuchElementException, and all else that is refused an IllegalStateException. A change of
-   *   which it is not known whether it was made is an UncheckedIOException; one that is not answered within PATIENCE_SECONDS may still be made.
+   * Failure: wrong input is an IllegalArgumentException; else those of AccessChanges.
    */
-  private static final Logger events = LoggerFactory.getLogger("dunlin.audit");
   private static final int PAGE_MAX = 1_000;
-  private static final int PATIENCE_SECONDS = 10;
   private static final int NAME_BYTES_MAX = 255;
   private static final int CLIENT_ID_MAX = 65_535;
   private static final int REASON_MAX = 256;
@@ -55,18 +42,16 @@ public final class AccessBean implements AccessMXBean {
   private static final long SECONDS_MAX = TimeUnit.DAYS.toSeconds(36_500);
   private static final Pattern ROLE_NAME = Pattern.compile("[A-Za-z0-9._-]{1,64}");
 
-  private final AccessClient client;
+  private final AccessChanges changes;
   private final AccessCopy copy;
   private final InstantSource clock;
-  private final String node;
   private final SecureRandom random = new SecureRandom();
 
   /** @param node its name, for events */
   public AccessBean(AccessClient client, AccessCopy copy, InstantSource clock, String node) {
-    this.client = client;
+    this.changes = new AccessChanges(client, copy, node);
     this.copy = copy;
     this.clock = clock;
-    this.node = node;
   }
 
   @Override
@@ -244,62 +229,10 @@ public final class AccessBean implements AccessMXBean {
   }
 
   private long put(AccessEntry entry, boolean keepsVerifier, long version) {
-    return change("put", entry.key(), new AccessChange.Put(expected(version), entry, keepsVerifier));
+    return changes.put(entry, keepsVerifier, version);
   }
 
   private long delete(RowKey key, long version) {
-    return change("delete", key, new AccessChange.Delete(expected(version), key));
-  }
-
-  private static long expected(long version) {
-    if (version < AccessChange.ANY) throw new IllegalArgumentException("a version is -1 for any, 0 for none, or one that was shown");
-    return version;
-  }
-
-  private long change(String action, RowKey key, AccessChange change) {
-    var result = await(change);
-    return switch (result) {
-      case AccessResult.Done(var version) -> {
-        copy.await(version, Duration.ofSeconds(PATIENCE_SECONDS));
-        EventLine.of(events, Level.INFO, "access-changed")
-            .text("node", node)
-            .word("action", action)
-            .word("kind", label(key.kind()))
-            .text("name", key.name())
-            .number("version", version)
-            .write();
-        yield version;
-      }
-      case AccessResult.Refused(var why, var sentence) ->
-          throw why == AccessResult.Why.MISSING ? new NoSuchElementException(sentence) : new IllegalStateException(sentence);
-    };
-  }
-
-  private static String label(Kind kind) {
-    return switch (kind) {
-      case USER -> "user";
-      case ROLE -> "role";
-      case BANNED_CLIENT -> "client-ban";
-      case BANNED_USER -> "user-ban";
-      case BANNED_ADDRESS -> "address-ban";
-    };
-  }
-
-  private AccessResult await(AccessChange change) {
-    try {
-      return client.change(change).get(PATIENCE_SECONDS, TimeUnit.SECONDS);
-    } catch (ExecutionException e) {
-      Throwable cause = e.getCause() == null ? e : e.getCause();
-      throw unanswered("the change was not made, or it is not known whether it was: " + cause.getMessage(), cause);
-    } catch (TimeoutException e) {
-      throw unanswered("it is not known whether the change was made: there is no answer after " + PATIENCE_SECONDS + " s", e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted", e);
-    }
-  }
-
-  private static UncheckedIOException unanswered(String sentence, Throwable cause) {
-    return new UncheckedIOException(sentence, new IOException(cause));
+    return changes.delete(key, version);
   }
 }

@@ -100,6 +100,10 @@ final class AccessCodec implements CommandCodec<AccessCommand> {
         out.flag(enabled);
       }
       case AccessEntry.Role(_, var rules) -> out.list(rules, FieldWriter::text);
+      case AccessEntry.Tenant(_, var state, var limits) -> {
+        out.octet(state.code());
+        out.list(limits, FieldWriter::text);
+      }
       case AccessEntry.Ban(_, _, var until, var reason) -> {
         out.number(until);
         out.text(reason);
@@ -112,6 +116,7 @@ final class AccessCodec implements CommandCodec<AccessCommand> {
     return switch (key.kind()) {
       case USER -> new AccessEntry.User(key.name(), in.text(), in.list(FieldReader::text), in.flag());
       case ROLE -> new AccessEntry.Role(key.name(), in.list(FieldReader::text));
+      case TENANT -> new AccessEntry.Tenant(key.name(), AccessEntry.Tenant.State.of(in.octet()), in.list(FieldReader::text));
       case BANNED_CLIENT, BANNED_USER, BANNED_ADDRESS -> new AccessEntry.Ban(key.kind(), key.name(), in.number(), in.text());
     };
   }

@@ -62,6 +62,9 @@ public final class AccessCopy {
     Gauge.builder("dunlin.auth.users.bans", this, each -> each.directory.count(Kind.BANNED_CLIENT, Kind.BANNED_ADDRESS))
         .description("Bans in this node's copy")
         .register(meters);
+    Gauge.builder("dunlin.auth.users.tenants", this, each -> each.directory.count(Kind.TENANT, Kind.TENANT))
+        .description("Tenants in this node's copy")
+        .register(meters);
   }
 
   /** Sets what is called with each new directory, before this returns with the present one. It must be quick. */

@@ -2,7 +2,7 @@ package dunlin.broker.users;
 
 import java.util.List;
 
-/** One row of the range: a user, a role or a ban. */
+/** One row of the range: a user, a role, a ban or a tenant. */
 public sealed interface AccessEntry {
   RowKey key();
 
@@ -12,7 +12,8 @@ public sealed interface AccessEntry {
     ROLE(2),
     BANNED_CLIENT(3),
     BANNED_USER(4),
-    BANNED_ADDRESS(5);
+    BANNED_ADDRESS(5),
+    TENANT(6);
 
     private final int code;
 
@@ -25,7 +26,10 @@ public sealed interface AccessEntry {
     }
 
     boolean isBan() {
-      return this != USER && this != ROLE;
+      return switch (this) {
+        case USER, ROLE, TENANT -> false;
+        case BANNED_CLIENT, BANNED_USER, BANNED_ADDRESS -> true;
+      };
     }
 
     static Kind of(int code) {
@@ -81,6 +85,47 @@ public sealed interface AccessEntry {
     @Override
     public RowKey key() {
       return new RowKey(Kind.ROLE, name);
+    }
+  }
+
+  /**
+   * A tenant.
+   *
+   * @param limits as texts, such as {@code connections=1000}
+   */
+  record Tenant(String name, State state, List<String> limits) implements AccessEntry {
+    /** What a tenant's clients may do. The codes are those on disk. */
+    public enum State {
+      /** They may connect. */
+      ACTIVE(1),
+      /** They may not. All that the tenant has stays. */
+      SUSPENDED(2),
+      /** They may not, and what the tenant has is being deleted; then the record is, too. */
+      DELETING(3);
+
+      private final int code;
+
+      State(int code) {
+        this.code = code;
+      }
+
+      int code() {
+        return code;
+      }
+
+      static State of(int code) {
+        for (State each : values()) if (each.code == code) return each;
+        throw new IllegalStateException("state " + code + " of a tenant");
+      }
+    }
+
+    public Tenant {
+      limits = List.copyOf(limits);
+    }
+
+    @Override
+    public RowKey key() {
+      return new RowKey(Kind.TENANT, name);
     }
   }
 

@@ -21,7 +21,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state machine of the range of users, roles and bans. Each change of a row raises the version of the range and gives it to the row, so what a copy lacks is what has a
+ * The state machine of the range of users, roles, bans and tenants. Each change of a row raises the version of the range and gives it to the row, so what a copy lacks is what has a
  * later version than the copy.
  */
 final class AccessRange implements RangeLogic<AccessCommand, AccessResult> {
@@ -54,6 +54,7 @@ final class AccessRange implements RangeLogic<AccessCommand, AccessResult> {
   private int users;
   private int roles;
   private int bans;
+  private int tenants;
   private long bytes;
   private long version;
 
@@ -72,6 +73,7 @@ final class AccessRange implements RangeLogic<AccessCommand, AccessResult> {
       users = 0;
       roles = 0;
       bans = 0;
+      tenants = 0;
       bytes = 0;
       version = 0;
       secret = new byte[0];
@@ -153,15 +155,23 @@ final class AccessRange implements RangeLogic<AccessCommand, AccessResult> {
 
   private @Nullable Refused full(AccessBounds bounds, Kind kind, boolean isNew, long more) {
     if (isNew) {
-      int count = kind == Kind.USER ? users : kind == Kind.ROLE ? roles : bans;
-      int max = kind == Kind.USER ? bounds.usersMax() : kind == Kind.ROLE ? bounds.rolesMax() : bounds.bansMax();
-      String what = kind == Kind.USER ? "users" : kind == Kind.ROLE ? "roles" : "bans";
-      if (count >= max) return new Refused(Why.FULL, "there are %d %s already (dunlin.auth.users.%s-max)".formatted(count, what, what));
+      var full =
+          switch (kind) {
+            case USER -> full(users, bounds.usersMax(), "users");
+            case ROLE -> full(roles, bounds.rolesMax(), "roles");
+            case BANNED_CLIENT, BANNED_USER, BANNED_ADDRESS -> full(bans, bounds.bansMax(), "bans");
+            case TENANT -> tenants < AccessBounds.TENANTS_MAX ? null : new Refused(Why.FULL, "there are %d tenants already".formatted(tenants));
+          };
+      if (full != null) return full;
     }
     if (more > 0 && bytes + more > bounds.bytesMax()) {
-      return new Refused(Why.FULL, "users, roles and bans have %d bytes already (dunlin.auth.users.size-max)".formatted(bytes));
+      return new Refused(Why.FULL, "users, roles, bans and tenants have %d bytes already (dunlin.auth.users.size-max)".formatted(bytes));
     }
     return null;
+  }
+
+  private static @Nullable Refused full(int count, int max, String what) {
+    return count < max ? null : new Refused(Why.FULL, "there are %d %s already (dunlin.auth.users.%s-max)".formatted(count, what, what));
   }
 
   private AccessResult delete(AccessChange.Delete change, RangeWriter out) {
@@ -221,6 +231,7 @@ final class AccessRange implements RangeLogic<AccessCommand, AccessResult> {
       }
       case AccessEntry.Role _ -> roles += step;
       case AccessEntry.Ban _ -> bans += step;
+      case AccessEntry.Tenant _ -> tenants += step;
     }
   }
 

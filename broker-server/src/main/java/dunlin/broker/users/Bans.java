@@ -57,7 +57,7 @@ final class Bans {
         case BANNED_ADDRESS ->
             AddressRange.parse(ban.value())
                 .ifPresent(network -> networks.computeIfAbsent(network.bits(), _ -> new HashMap<>()).put(Bits.of(network.address(), network.bits()), ban));
-        case USER, ROLE -> throw new IllegalArgumentException("no ban: " + ban.kind());
+        case USER, ROLE, TENANT -> throw new IllegalArgumentException("no ban: " + ban.kind());
       }
     }
   }

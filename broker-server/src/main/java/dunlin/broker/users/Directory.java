@@ -12,11 +12,12 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** All users, roles and bans at one version. */
+/** All users, roles, bans and tenants at one version. */
 public final class Directory {
   /*
    * Immutable. Bounds: those of the range.
@@ -130,13 +131,22 @@ public final class Directory {
     return bans.find(clientId, user, address, nowMillis);
   }
 
-  Optional<AccessRow> row(RowKey key) {
+  public Optional<AccessRow> row(RowKey key) {
     return Optional.ofNullable(rows.get(key));
   }
 
   /** The rows behind a key, in order. */
   Map<RowKey, AccessRow> behind(RowKey key) {
     return rows.tailMap(key, false);
+  }
+
+  /**
+   * The tenants in the order of their names.
+   *
+   * @param after the name behind which they begin; empty for all
+   */
+  public Stream<AccessRow> tenants(String after) {
+    return behind(new RowKey(Kind.TENANT, after)).values().stream().takeWhile(row -> row.entry() instanceof AccessEntry.Tenant);
   }
 
   /** The number of rows of some kinds. */

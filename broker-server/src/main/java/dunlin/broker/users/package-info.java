@@ -1,5 +1,5 @@
 /**
- * Users, roles and bans that change while the broker runs. They are the rows of a range of their own, the kind {@code access}.
+ * Users, roles, bans and records of tenants that change while the broker runs. They are the rows of a range of their own, the kind {@code access}.
  *
  * <p>Who owns what: the range ({@code AccessRange}) has the rows and what follows from them, and its applying thread alone changes them. {@code AccessServer} serves it on the
  * node that leads it, and {@code RemoteAccess} is that server for other nodes of a cluster. Each node keeps a copy ({@code AccessCopy}), asks four times a second what has

@@ -9,6 +9,7 @@ import dunlin.broker.users.AccessEntry.Ban;
 import dunlin.broker.users.AccessEntry.Kind;
 import dunlin.broker.users.AccessEntry.Role;
 import dunlin.broker.users.AccessEntry.RowKey;
+import dunlin.broker.users.AccessEntry.Tenant;
 import dunlin.broker.users.AccessEntry.User;
 import dunlin.broker.users.AccessResult.Done;
 import dunlin.broker.users.AccessResult.Refused;
@@ -121,6 +122,25 @@ class AccessRangeTest {
     assertThat(refusal(apply(new Put(small, new AccessChange.Put(AccessChange.ANY, ban("x", 0), false), new byte[0])))).isEqualTo(Why.FULL);
     for (String client : List.of("x", "y")) apply(put(ban(client, 0), AccessChange.ANY));
     assertThat(refusal(apply(put(ban("z", 0), AccessChange.ANY)))).isEqualTo(Why.FULL);
+  }
+
+  @Test
+  void tenantsAreKeptChangedAndDeletedAndAreNoBans() {
+    var blue = new Tenant("blue", Tenant.State.ACTIVE, List.of("connections=10", "wildcards=no"));
+    assertThat(apply(put(blue, AccessChange.ABSENT))).isEqualTo(new Done(1));
+    for (String client : List.of("x", "y")) assertThat(apply(put(ban(client, 0), AccessChange.ANY))).as("their bound is another one").isInstanceOf(Done.class);
+    assertThat(copied().get(blue.key())).isEqualTo(blue);
+    var again = new AccessRange();
+    again.open(rows);
+    assertThat(again.bytes()).isEqualTo(range.bytes());
+
+    var deleting = new Tenant("blue", Tenant.State.DELETING, List.of());
+    assertThat(refusal(apply(put(deleting, 7)))).isEqualTo(Why.CONFLICT);
+    apply(put(deleting, 1));
+    assertThat(copied().get(blue.key())).isEqualTo(deleting);
+    apply(delete(AccessChange.ANY, blue.key()));
+    assertThat(copied()).doesNotContainKey(blue.key());
+    assertThat(refusal(apply(delete(AccessChange.ANY, blue.key())))).isEqualTo(Why.MISSING);
   }
 
   @Test
