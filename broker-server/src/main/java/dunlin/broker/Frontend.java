@@ -20,6 +20,7 @@ import dunlin.broker.loop.Loops;
 import dunlin.broker.loop.Tiers;
 import dunlin.broker.meter.FrontendMeters;
 import dunlin.broker.session.SubscribeRules;
+import dunlin.broker.tenant.TenantLimit;
 import dunlin.dist.Delivery;
 import dunlin.inbox.Connections;
 import dunlin.inbox.KeptConnections;
@@ -276,6 +277,11 @@ public final class Frontend implements AutoCloseable {
    */
   public ApplicationSubscriptions subscriptionsOfApplication(Consumer<ApplicationSubscriptions> attach, long bytesMax) {
     return new ApplicationSubscriptions(identity, tiers(), decoderLimits, subscribeRules, clock, attach, registry, bytesMax);
+  }
+
+  /** The most durable sessions that a tenant may have. Any thread. */
+  public long durableSessionsOf(String tenant) {
+    return authentication.tenants().max(tenant, TenantLimit.SESSIONS);
   }
 
   public FrontendIdentity identity() {

@@ -7,6 +7,7 @@ import dunlin.broker.auth.AuthenticationSettings;
 import dunlin.broker.guard.GuardSettings;
 import dunlin.broker.http.HttpSettings;
 import dunlin.broker.jwt.JwtSettings;
+import dunlin.broker.tenant.TenantSettings;
 import dunlin.broker.users.UsersSettings;
 import dunlin.broker.codec.PacketLimits;
 import dunlin.broker.codec.ProtocolVersion;
@@ -144,7 +145,7 @@ public final class OpenFrontend implements AutoCloseable {
             new FrontendSettings.Lanes(lanes, LANE_MESSAGES, 1_000, WIDE),
             waits);
     var anybody = 
-        new AuthenticationSettings(true, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 2, 100, GuardSettings.none()); // independent of a PROXY header
+        new AuthenticationSettings(true, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 2, 100, GuardSettings.none(), TenantSettings.none()); // independent of a PROXY header
     authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), InstantSource.system(), meters);
     frontend = new Frontend(settings, budget, authentication, new FrontendIdentity("node", 7), InstantSource.system(), meters, drops, tracer, noListener());
     frontend.open(new Tiers(dist, retain, sessions, alone));

@@ -7,10 +7,12 @@ import dunlin.broker.codec.Packet;
 import dunlin.broker.guard.Guard;
 import dunlin.broker.limit.AddressCounts;
 import dunlin.broker.limit.FairLines;
+import dunlin.broker.tenant.Tenants;
 import dunlin.broker.users.AccessCopy;
 import dunlin.broker.users.AccessEntry;
 import dunlin.broker.users.BanKind;
 import dunlin.broker.users.Directory;
+import dunlin.model.Publisher;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.EventLine;
 import dunlin.runtime.LineLimit;
@@ -107,6 +109,7 @@ public final class Authentication implements AutoCloseable {
   private final @Nullable Authenticator authenticator;
   private final Map<String, EnhancedAuthenticator> methods;
   private final Guard guard;
+  private final Tenants tenants;
   private final LineLimit eventLines = new LineLimit(EVENTS_A_SECOND, System::nanoTime);
   private final LineLimit failureLines = new LineLimit(1, System::nanoTime);
   private final Map<Result, Counter> decisions = new EnumMap<>(Result.class);
@@ -145,6 +148,7 @@ public final class Authentication implements AutoCloseable {
     }
     this.methods = byMethod(all);
     this.guard = new Guard(settings.guard(), wall, System::nanoTime, meters);
+    this.tenants = new Tenants(settings.tenants(), System::nanoTime, meters);
     this.waiting = new FairLines<>(settings.queueMax());
     AtomicInteger threads = new AtomicInteger();
     this.executor =
@@ -168,6 +172,7 @@ public final class Authentication implements AutoCloseable {
 
   private void replace(Directory directory) {
     if (passwords != null) passwords.replace(directory);
+    tenants.replace(directory);
     authorization.replace(directory.rules());
   }
 
@@ -313,8 +318,9 @@ public final class Authentication implements AutoCloseable {
     return authenticates() || settings.anonymous();
   }
 
-  /** Reloads changed files of passwords and keys, and fetches keys. Must be called about once a second; throws nothing. */
+  /** Reloads changed files of passwords and keys, fetches keys, and forgets tenants without clients. Must be called about once a second; throws nothing. */
   public void refresh() {
+    tenants.sweep();
     if (passwords != null) passwords.refresh();
     if (tokens != null) tokens.refresh();
   }
@@ -439,6 +445,17 @@ public final class Authentication implements AutoCloseable {
   /** The client identifiers that a user may have. */
   public ClientIds clientIds() {
     return clientIds;
+  }
+
+  /** The tenants of clients. */
+  public Tenants tenants() {
+    return tenants;
+  }
+
+  /** The identity with the tenant that it belongs to, if authentication has named none; empty when its user name names one that cannot be. */
+  public Optional<Identity> placed(Identity who, Peer peer) {
+    if (!who.tenant().equals(Publisher.DEFAULT_TENANT)) return Optional.of(who);
+    return tenants.placeOf(who.user(), peer.listener(), who.tenant()).map(tenant -> tenant.equals(who.tenant()) ? who : who.in(tenant));
   }
 
   /** What blocks addresses and clients. */

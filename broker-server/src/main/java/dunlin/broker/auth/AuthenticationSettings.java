@@ -3,6 +3,7 @@ package dunlin.broker.auth;
 import dunlin.broker.guard.GuardSettings;
 import dunlin.broker.http.HttpSettings;
 import dunlin.broker.jwt.JwtSettings;
+import dunlin.broker.tenant.TenantSettings;
 import dunlin.broker.users.UsersSettings;
 import dunlin.runtime.Secret;
 import dunlin.runtime.Setting;
@@ -29,6 +30,7 @@ import java.util.stream.Stream;
  * @param threads threads that call authenticators
  * @param queueMax maximum number of clients that wait for one of these threads
  * @param guard when addresses and clients are blocked
+ * @param tenants which tenants clients belong to, and what these may have
  */
 public record AuthenticationSettings(
     boolean anonymous,
@@ -44,7 +46,8 @@ public record AuthenticationSettings(
     Duration timeout,
     int threads,
     int queueMax,
-    GuardSettings guard) {
+    GuardSettings guard,
+    TenantSettings tenants) {
 
   private static final int CORES_AT_LEAST_TWO = Math.clamp(Runtime.getRuntime().availableProcessors(), 2, 64);
 
@@ -92,14 +95,15 @@ public record AuthenticationSettings(
           "dunlin.auth.queue-max", 10_000, 1, 10_000_000, "Maximum number of clients that wait to be authenticated. Addresses"
               + " take turns. When it is reached, clients of the address with the most waiting ones are refused with \"server busy\".");
 
-  /** The settings that this class reads, those of the guard, of users, of tokens and of the service. */
+  /** The settings that this class reads, those of the guard, of users, of tokens, of the service and of tenants. */
   public static final List<Setting<?>> ALL =
       Stream.of(
               List.of(ANONYMOUS, CLIENT_IDS, PASSWORD_FILE, ACL_FILE, PASSWORD_CACHE, PROVIDER, PROVIDER_OPTIONS, TIMEOUT, THREADS, QUEUE_MAX),
               GuardSettings.ALL,
               UsersSettings.ALL,
               JwtSettings.ALL,
-              HttpSettings.ALL)
+              HttpSettings.ALL,
+              TenantSettings.ALL)
           .<Setting<?>>flatMap(List::stream)
           .toList();
 
@@ -118,13 +122,19 @@ public record AuthenticationSettings(
         settings.get(TIMEOUT),
         settings.get(THREADS),
         settings.get(QUEUE_MAX),
-        GuardSettings.from(settings));
+        GuardSettings.from(settings),
+        TenantSettings.from(settings));
+  }
+
+  /** The problems of these settings that have no other check, one sentence each. */
+  public static List<String> problems(Settings settings) {
+    return TenantSettings.problems(settings);
   }
 
   /** The default: no client has to authenticate, so none is accepted from other machines. */
   public static AuthenticationSettings defaults() {
     return new AuthenticationSettings(
         false, CLIENT_IDS.defaultValue(), "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), PASSWORD_CACHE.defaultValue(), "", Secret.none(), TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(),
-        GuardSettings.defaults());
+        GuardSettings.defaults(), TenantSettings.none());
   }
 }

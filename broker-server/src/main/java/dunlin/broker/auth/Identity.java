@@ -1,7 +1,7 @@
 package dunlin.broker.auth;
 
+import dunlin.broker.tenant.TenantSettings;
 import dunlin.model.Publisher;
-import java.util.regex.Pattern;
 
 /**
  * The authenticated identity of a client.
@@ -11,14 +11,12 @@ import java.util.regex.Pattern;
  *     UTF-8
  */
 public record Identity(String tenant, String user) {
-  private static final Pattern TENANT = Pattern.compile("[A-Za-z0-9._-]{1,64}");
-
   /** A client that was admitted without authentication. */
   public static final Identity ANONYMOUS = of("");
 
   public Identity {
     // The tenant is the first part of every key in the stores, and U+0000 would terminate it.
-    if (!TENANT.matcher(tenant).matches()) throw new IllegalArgumentException("tenant of " + tenant.length() + " characters");
+    if (!TenantSettings.isName(tenant)) throw new IllegalArgumentException("tenant of " + tenant.length() + " characters");
     // Two different names with unpaired surrogates would become equal when they are stored.
     if (!isText(user)) throw new IllegalArgumentException("user name with U+0000 or an unpaired surrogate");
   }
@@ -26,6 +24,11 @@ public record Identity(String tenant, String user) {
   /** Whether the text is unchanged after encoding to UTF-8 and back. */
   public static boolean isText(String name) {
     return name.codePoints().noneMatch(c -> c == 0 || Character.getType(c) == Character.SURROGATE);
+  }
+
+  /** The same user in another tenant. */
+  public Identity in(String other) {
+    return new Identity(other, user);
   }
 
   /** A user of the default tenant. */

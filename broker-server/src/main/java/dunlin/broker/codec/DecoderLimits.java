@@ -47,6 +47,13 @@ public record DecoderLimits(PacketLimits packets, Features features, int topicAl
     return new DecoderLimits(1 << 20, 16 << 10, 1_024, 32, 32, 16, true, 10_000);
   }
 
+  /** The same with lower limits, if these are lower, for what comes behind CONNECT. */
+  public DecoderLimits narrowed(int packetMax, QoS maximumQoS) {
+    if (packetMax >= packets.packetMax() && maximumQoS.code() >= features.maximumQoS().code()) return this;
+    Features fewer = new Features(maximumQoS.min(features.maximumQoS()), features.retain(), features.subscriptionIdentifiers(), features.payloadFormatCheck());
+    return new DecoderLimits(packets.withPacketMax(Math.min(packetMax, packets.packetMax())), fewer, topicAliasMaximum, refuseControlCharacters);
+  }
+
   /** A copy with another maximum packet size, also for CONNECT. */
   public DecoderLimits withPacketMax(int max) {
     return new DecoderLimits(packets.withPacketMax(max), features, topicAliasMaximum, refuseControlCharacters);

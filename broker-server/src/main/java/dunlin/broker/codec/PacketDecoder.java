@@ -29,7 +29,7 @@ public final class PacketDecoder {
 
   static final String RETAIN_OFF = "RETAIN, which is off (dunlin.mqtt.retain-available)";
 
-  private final DecoderLimits limits;
+  private DecoderLimits limits;
 
   /** The number of readable bytes below which decoding cannot continue. */
   private int needed = 1;
@@ -67,6 +67,16 @@ public final class PacketDecoder {
       needed = 0;
       throw e;
     }
+  }
+
+  public DecoderLimits limits() {
+    return limits;
+  }
+
+  /** Replaces the limits; before the first packet behind CONNECT, since some packets keep them. */
+  public void limits(DecoderLimits narrower) {
+    assert publish == null : "other limits after a PUBLISH";
+    limits = narrower;
   }
 
   /** Allows only AUTH and DISCONNECT, with the maximum size of a CONNECT; or all packets again [MQTT-3.1.2-30]. */

@@ -258,7 +258,13 @@ final class Admission {
 
   // ------------------------------------------------------------------------------------------------------------- what came of it
 
-  private void accepted(Identity who, Claims claims, byte[] data) {
+  private void accepted(Identity known, Claims claims, byte[] data) {
+    Optional<Identity> placed = authentication.placed(known, credentials.peer());
+    if (placed.isEmpty()) {
+      countAndRefuse(ReasonCode.NOT_AUTHORIZED, "the user name names no tenant (dunlin.tenants.from-user-name)");
+      return;
+    }
+    Identity who = placed.get();
     Packet.Connect connecting = packet;
     String named = connecting == null ? Objects.requireNonNull(connection.session()).clientId() : clientId(connecting.clientId());
     // A user that was deleted while its password was verified had been there when that began.

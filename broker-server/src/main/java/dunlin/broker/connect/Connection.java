@@ -19,6 +19,9 @@ import dunlin.broker.session.ClientConnection;
 import dunlin.broker.session.Hold;
 import dunlin.broker.session.LiveSession;
 import dunlin.broker.session.RoundWriter;
+import dunlin.broker.session.SubscribeRules;
+import dunlin.broker.tenant.Entrance;
+import dunlin.broker.tenant.TenantLimit;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.StaleSessionException;
@@ -113,6 +116,9 @@ final class Connection extends KeepAliveWheel.Watched
   private long connectedAtMillis;
   private boolean will;
 
+  /** Its place in the tenant of its client, once the client is admitted. */
+  private @Nullable TenantSeat seat;
+
   /** The number of the range of its client's session, once the client is admitted. */
   private short range;
 
@@ -179,7 +185,7 @@ final class Connection extends KeepAliveWheel.Watched
 
   /** The largest packet that the client may send. */
   int packetMax() {
-    return listener.decoderLimits().packets().packetMax();
+    return input.limits().packets().packetMax();
   }
 
   /**
@@ -236,6 +242,7 @@ final class Connection extends KeepAliveWheel.Watched
     }
     // Before that, the timer runs for the CONNECT as a whole: a client that sends it byte by byte gets no more time.
     if (state == State.LIVE) home.keepAlive().heard(this);
+    if (seat != null) seat.receivedBytes(in.readableBytes());
     input.read(in);
   }
 
@@ -249,6 +256,7 @@ final class Connection extends KeepAliveWheel.Watched
 
   void malformed(MalformedPacketException e) {
     String explanation = Objects.requireNonNullElse(e.getMessage(), "");
+    if (seat != null && seat.isExceeded(e.reason(), listener.decoderLimits())) explanation += "; this is a limit of the tenant";
     note(e.reason(), e.limit().orElse(null), explanation);
     if (state == State.AWAITING_CONNECT && e.version().isPresent()) {
       writer.version(e.version().get());
@@ -290,12 +298,12 @@ final class Connection extends KeepAliveWheel.Watched
 
   @Override
   public boolean writable() {
-    return channel().isWritable();
+    return channel().isWritable() && maySend();
   }
 
   @Override
   public boolean writable(int bytes) {
-    if (!channel().isWritable()) return false;
+    if (!channel().isWritable() || !maySend()) return false;
     if (home.socketMemory().takes(countedForSocket, bytes)) return true;
     home.socketMemory().await(this);
     return false;
@@ -303,7 +311,7 @@ final class Connection extends KeepAliveWheel.Watched
 
   @Override
   public boolean takesQoS0(int bytes) {
-    if (!channel().isWritable()) return false;
+    if (!channel().isWritable() || !maySend()) return false;
     if (home.socketMemory().takes(countedForSocket, bytes)) return true;
     loop().flushNow();
     return state != State.CLOSED && channel().isWritable() && home.socketMemory().takes(countedForSocket, bytes);
@@ -360,6 +368,32 @@ final class Connection extends KeepAliveWheel.Watched
     if (session != null) session.endRound();
   }
 
+  // ----------------------------------------------------------------------------------------------------- limits of the tenant
+
+  /** Counts that a limit of the tenant was reached elsewhere. */
+  void hitTenant(TenantLimit limit) {
+    if (seat != null) seat.hit(limit);
+  }
+
+  private boolean maySend() {
+    return seat == null || seat.maySend();
+  }
+
+  @Override
+  public void published(int bytes) {
+    if (seat != null) seat.published(bytes);
+  }
+
+  /** Called when it has waited until the tenant may be sent more. */
+  void mayBeSentMore() {
+    if (state == State.LIVE && session != null && channel().isWritable()) session.writableAgain();
+  }
+
+  @Override
+  public SubscribeRules subscribeRules() {
+    return seat == null ? home.sessions().rules() : seat.subscribeRules();
+  }
+
   // ----------------------------------------------------------------------------------------------------------- connecting
 
   @Override
@@ -398,6 +432,25 @@ final class Connection extends KeepAliveWheel.Watched
 
   /** Opens the session of an authenticated client; the session is not touched before. */
   void admitted(Packet.Connect packet, Admitted client) {
+    TenantSeat taken;
+    switch (home.reception().authentication().tenants().enter(client.identity().tenant())) {
+      case Entrance.Entered(var tenant) -> taken = new TenantSeat(this, tenant);
+      case Entrance.Refused(var reason, _, var explanation) -> {
+        refuse(reason, explanation);
+        return;
+      }
+      case Entrance.Limited(var tenant, var limit, var reason, var explanation) -> {
+        tenant.hit(limit);
+        refuse(reason, explanation);
+        return;
+      }
+    }
+    seat = taken;
+    input.limits(taken.narrowed(input.limits()));
+    if (packet.will() != null && !taken.admits(packet.will())) {
+      refuse(ReasonCode.QOS_NOT_SUPPORTED, "the will has a higher QoS than this tenant may use"); // [MQTT-3.2.2-12]
+      return;
+    }
     state = State.OPENING;
     range = (short) loop().tiers().inbox().rangeOf(client.identity().tenant(), client.clientId());
     hold(Hold.OPENING);
@@ -423,10 +476,15 @@ final class Connection extends KeepAliveWheel.Watched
     userSince = version;
   }
 
-  /** Ends the connection if its client is banned by now, or its user was deleted or disabled. */
+  /** Ends the connection if its client is banned by now, its user was deleted or disabled, or its tenant is suspended or being deleted. */
   void checkUser() {
     LiveSession live = session;
     if (live == null || state != State.LIVE) return;
+    Entrance.Refused expelled = seat == null ? null : seat.expelled();
+    if (expelled != null) {
+      fail(expelled.connected(), expelled.explanation());
+      return;
+    }
     home.reception()
         .authentication()
         .turnedAway(peer(), live.clientId(), user, userSince)
@@ -521,6 +579,7 @@ final class Connection extends KeepAliveWheel.Watched
   public void onPublish(InboundPublish publish) {
     loop().traffic().received(PacketType.PUBLISH);
     client().inbound().publish(publish);
+    if (seat != null) seat.receivedMessage();
   }
 
   @Override
@@ -735,6 +794,7 @@ final class Connection extends KeepAliveWheel.Watched
     home.keepAlive().forget(this);
     home.table().remove(number);
     loop().meters().connectionClosed();
+    if (seat != null) seat.leave();
     input.drop();
     leaveSession();
   }

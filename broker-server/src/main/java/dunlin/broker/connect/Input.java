@@ -1,5 +1,6 @@
 package dunlin.broker.connect;
 
+import dunlin.broker.codec.DecoderLimits;
 import dunlin.broker.codec.Limit;
 import dunlin.broker.codec.MalformedPacketException;
 import dunlin.broker.codec.PacketDecoder;
@@ -42,6 +43,16 @@ final class Input implements ReadSizes.Reader, LaneWindow.Held {
   Input(Connection connection, PacketDecoder decoder) {
     this.connection = connection;
     this.decoder = decoder;
+  }
+
+  /** The limits on the client's packets. */
+  DecoderLimits limits() {
+    return decoder.limits();
+  }
+
+  /** Replaces the limits, before CONNACK. */
+  void limits(DecoderLimits narrower) {
+    decoder.limits(narrower);
   }
 
   /** Whether only packets are accepted that authenticate a client. */

@@ -33,6 +33,7 @@ public final class LoopConnections implements Loop.Resident {
   private final SocketMemory socketMemory;
   private final InputMemory inputMemory;
   private final ReadSizes readSizes = new ReadSizes();
+  private final TenantLines tenantLines = new TenantLines();
   private final ConnectionTable connections = new ConnectionTable();
 
   /** By the number of the range. */
@@ -95,6 +96,10 @@ public final class LoopConnections implements Loop.Resident {
     return inputMemory;
   }
 
+  TenantLines tenantLines() {
+    return tenantLines;
+  }
+
   ReadSizes readSizes() {
     return readSizes;
   }
@@ -115,6 +120,7 @@ public final class LoopConnections implements Loop.Resident {
     keepAlive.tick();
     inputMemory.tick();
     socketMemory.tick();
+    tenantLines.tick();
     sessions.messageMemory().tick();
     giveUpUnsettled(System.nanoTime());
   }

@@ -9,6 +9,7 @@ import dunlin.broker.guard.Arrival;
 import dunlin.broker.loop.FrontendSettings;
 import dunlin.broker.session.LiveSession;
 import dunlin.broker.session.SessionAccess;
+import dunlin.broker.tenant.TenantLimit;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.OtherUserException;
@@ -134,6 +135,11 @@ final class Opening {
   }
 
   private void answered(InboxClient.@Nullable Connected connected, @Nullable Throwable failure) {
+    if (causeOf(failure) instanceof QuotaExceededException full && full.kind() == QuotaExceededException.Kind.TENANT_SESSIONS) {
+      connection.hitTenant(TenantLimit.SESSIONS);
+      connection.refuse(ReasonCode.QUOTA_EXCEEDED, "too many durable sessions of the tenant, limit " + full.limit());
+      return;
+    }
     if (causeOf(failure) instanceof QuotaExceededException full) {
       boolean memory = full.kind() == QuotaExceededException.Kind.MEMORY;
       Limit limit = memory ? Limit.SESSION_MEMORY : Limit.SESSIONS;
@@ -182,7 +188,7 @@ final class Opening {
   }
 
   Packet.Connack connack() {
-    FrontendSettings.Features features = settings.features();
+    FrontendSettings.Features features = connection.subscribeRules().features();
     boolean expiryChanged = packet.version().hasProperties() && askedExpiry() != sessionExpirySeconds;
     return new Packet.Connack(
         sessionPresent,

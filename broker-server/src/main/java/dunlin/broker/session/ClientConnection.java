@@ -47,6 +47,12 @@ public interface ClientConnection extends Loop.Written {
    */
   boolean takesQoS0(int bytes);
 
+  /** Notes that a PUBLISH of this many bytes was written. */
+  void published(int bytes);
+
+  /** Which topic filters its client may subscribe to. */
+  SubscribeRules subscribeRules();
+
   /** Number of bytes that wait for the socket. */
   long waitingBytes();
 

@@ -19,7 +19,9 @@ public enum Hold {
   /** Its next packet must not take effect before an unanswered SUBSCRIBE or UNSUBSCRIBE. */
   ORDER(128),
   /** It holds more unprocessed bytes than there is memory for. The held packets are processed nevertheless. */
-  MEMORY(256);
+  MEMORY(256),
+  /** Its tenant has sent too much for a while. */
+  TENANT(512);
 
   private final int bit;
 

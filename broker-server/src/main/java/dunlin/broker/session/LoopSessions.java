@@ -45,7 +45,8 @@ public final class LoopSessions {
     return everywhere.ownerOf(tenant, filter);
   }
 
-  SubscribeRules rules() {
+  /** Which topic filters may be subscribed to, where nothing else is said of a tenant. */
+  public SubscribeRules rules() {
     return rules;
   }
 

@@ -87,6 +87,7 @@ public final class RoundWriter {
         room(length), version, message, qos, duplicate, retain, packetId, identifiers, alias, connection.loop().nowMillis());
     if (known != null && alias > 0) known.assigned(message);
     traffic().sent(PacketType.PUBLISH);
+    connection.published(length);
     return true;
   }
 

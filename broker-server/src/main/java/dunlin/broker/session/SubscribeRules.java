@@ -2,6 +2,8 @@ package dunlin.broker.session;
 
 import dunlin.broker.codec.Limit;
 import dunlin.broker.loop.FrontendSettings;
+import dunlin.broker.tenant.Tenant;
+import dunlin.broker.tenant.TenantLimit;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.SubscriptionOptions;
@@ -11,7 +13,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides by this server's settings which topic filters may be subscribed to, and which options are granted; MQTT 5,
+ * Decides by this server's settings and the limits of a tenant which topic filters may be subscribed to, and which options are granted; MQTT 5,
  * sections 3.8.3 and 3.9.3.
  */
 public final class SubscribeRules {
@@ -19,6 +21,7 @@ public final class SubscribeRules {
   private final int bytesMax;
   private final int levelsMax;
   private final int subscriptionsMax;
+  private final @Nullable Tenant tenant;
 
   /** Why a subscription is refused. */
   public record Refusal(ReasonCode reason, @Nullable Limit limit, String explanation) {}
@@ -28,6 +31,34 @@ public final class SubscribeRules {
     this.bytesMax = settings.packets().topicLengthMax();
     this.levelsMax = settings.packets().topicLevelsMax();
     this.subscriptionsMax = settings.sessions().subscriptionsMax();
+    this.tenant = null;
+  }
+
+  private SubscribeRules(SubscribeRules all, Tenant tenant) {
+    FrontendSettings.Features of = all.features;
+    this.features =
+        new FrontendSettings.Features(
+            tenant.atMost(of.maximumQoS()), of.retain(), of.wildcardSubscriptions() && !tenant.denies(TenantLimit.WILDCARDS), of.subscriptionIdentifiers(),
+            of.sharedSubscriptions() && !tenant.denies(TenantLimit.SHARED), of.payloadFormatCheck(), of.responseInformation());
+    this.bytesMax = all.bytesMax;
+    this.levelsMax = all.levelsMax;
+    this.subscriptionsMax = tenant.atMost(TenantLimit.SUBSCRIPTIONS, all.subscriptionsMax);
+    this.tenant = tenant;
+  }
+
+  /** The same with the limits that a tenant has now. */
+  public SubscribeRules in(Tenant one) {
+    boolean fewer = one.limits(TenantLimit.SUBSCRIPTIONS) || one.limits(TenantLimit.QOS) || one.limits(TenantLimit.WILDCARDS) || one.limits(TenantLimit.SHARED);
+    return fewer ? new SubscribeRules(this, one) : this;
+  }
+
+  /** The features that clients may use: what CONNACK announces. */
+  public FrontendSettings.Features features() {
+    return features;
+  }
+
+  int subscriptionsMax() {
+    return subscriptionsMax;
   }
 
   /** Why the filter may not be subscribed to; null if it may. */
@@ -39,10 +70,10 @@ public final class SubscribeRules {
     int levels = parsed.get().levels();
     if (levels > levelsMax) return tooMuch(Limit.TOPIC_LEVELS, levels + " levels", levelsMax);
     if (parsed.get().shared() && !features.sharedSubscriptions()) {
-      return off(ReasonCode.SHARED_SUBSCRIPTIONS_NOT_SUPPORTED, "shared subscriptions", "shared-subscription-available");
+      return off(ReasonCode.SHARED_SUBSCRIPTIONS_NOT_SUPPORTED, TenantLimit.SHARED, "shared subscriptions", "shared-subscription-available");
     }
     if (!features.wildcardSubscriptions() && (filter.indexOf('+') >= 0 || filter.indexOf('#') >= 0)) {
-      return off(ReasonCode.WILDCARD_SUBSCRIPTIONS_NOT_SUPPORTED, "wildcards", "wildcard-subscription-available");
+      return off(ReasonCode.WILDCARD_SUBSCRIPTIONS_NOT_SUPPORTED, TenantLimit.WILDCARDS, "wildcards", "wildcard-subscription-available");
     }
     return null;
   }
@@ -51,12 +82,20 @@ public final class SubscribeRules {
     return new Refusal(ReasonCode.TOPIC_FILTER_INVALID, limit, limit.exceededBy("has " + what, max));
   }
 
-  private static Refusal off(ReasonCode reason, String what, String setting) {
+  private Refusal off(ReasonCode reason, TenantLimit limit, String what, String setting) {
+    if (tenant != null && tenant.denies(limit)) {
+      tenant.hit(limit);
+      return new Refusal(reason, null, what + " are not allowed to this tenant");
+    }
     return new Refusal(reason, null, what + " are switched off (dunlin.mqtt." + setting + ")");
   }
 
   /** The session has its maximum number of subscriptions. */
   Refusal quotaExceeded() {
+    if (tenant != null && tenant.limits(TenantLimit.SUBSCRIPTIONS)) {
+      tenant.hit(TenantLimit.SUBSCRIPTIONS);
+      return new Refusal(ReasonCode.QUOTA_EXCEEDED, null, "one more subscription of this session, limit " + subscriptionsMax + " of its tenant");
+    }
     String explanation = Limit.SUBSCRIPTIONS.exceededBy("one more subscription of this session", subscriptionsMax);
     return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.SUBSCRIPTIONS, explanation);
   }

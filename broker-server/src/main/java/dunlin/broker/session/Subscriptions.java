@@ -127,7 +127,7 @@ public final class Subscriptions {
   Subscriptions(LiveSession session, List<InboxClient.Subscription> stored) {
     this.session = session;
     this.loop = session.loop();
-    this.rules = session.home().rules();
+    this.rules = session.connection().subscribeRules();
     for (InboxClient.Subscription subscription : stored) {
       Entry entry = new Entry(subscription.options(), null);
       entry.stored = true;
@@ -167,7 +167,7 @@ public final class Subscriptions {
 
   /** Why a further subscription is refused; null if it is allowed. */
   private SubscribeRules.@Nullable Refusal refusalOfMore(TopicFilter filter) {
-    if (entries.size() >= session.settings().sessions().subscriptionsMax()) return rules.quotaExceeded();
+    if (entries.size() >= rules.subscriptionsMax()) return rules.quotaExceeded();
     int filtersMax = loop.budget().bounds().filters();
     if (filterChars + filter.text().length() > filtersMax) return SubscribeRules.filtersTooLong(filtersMax);
     if (session.home().subscriptionMemory().allows(memory(), memoryOf(filter))) return null;

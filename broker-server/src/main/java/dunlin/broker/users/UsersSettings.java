@@ -13,7 +13,7 @@ public record UsersSettings(boolean enabled, AccessBounds bounds) {
   private static final Setting<Boolean> ENABLED =
       Setting.flag(
           "dunlin.auth.users.enabled", false,
-          "Authenticates and authorizes clients by users and roles that are changed while the broker runs, and refuses clients that are banned; see authorisation.md. In a"
+          "Authenticates and authorizes clients by users and roles that are changed while the broker runs, refuses clients that are banned, and keeps records of tenants; see authorisation.md and tenants.md. In a"
               + " cluster, set it on all nodes: those without it admit clients as if there were no users, roles and bans.");
   private static final Setting<Integer> USERS_MAX =
       Setting.integer("dunlin.auth.users.users-max", 10_000, 1, 1_000_000, "Maximum number of users. One more is refused.");
@@ -24,7 +24,7 @@ public record UsersSettings(boolean enabled, AccessBounds bounds) {
   private static final Setting<Long> SIZE_MAX =
       Setting.bytes(
           "dunlin.auth.users.size-max", 32L << 20, 64L << 10, 1L << 30,
-          "Maximum size of all users, roles and bans, which are in memory twice. What is beyond is refused.");
+          "Maximum size of all users, roles, bans and tenants, which are in memory twice. What is beyond is refused.");
 
   /** The settings that this class reads. */
   public static final List<Setting<?>> ALL = List.of(ENABLED, USERS_MAX, ROLES_MAX, BANS_MAX, SIZE_MAX);

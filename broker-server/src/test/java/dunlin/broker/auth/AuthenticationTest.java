@@ -15,6 +15,7 @@ import dunlin.broker.guard.BlockRule;
 import dunlin.broker.guard.GuardSettings;
 import dunlin.broker.http.HttpSettings;
 import dunlin.broker.jwt.JwtSettings;
+import dunlin.broker.tenant.TenantSettings;
 import dunlin.broker.users.UsersSettings;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.Secret;
@@ -296,14 +297,14 @@ class AuthenticationTest {
   }
 
   private Authentication open(boolean anonymous, Authenticators authenticators, GuardSettings guard, MeterRegistry meters) {
-    var settings = new AuthenticationSettings(anonymous, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 1, 10, guard);
+    var settings = new AuthenticationSettings(anonymous, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 1, 10, guard, TenantSettings.none());
     Authentication authentication = Authentication.open(settings, authenticators, InstantSource.system(), meters);
     opened.add(authentication);
     return authentication;
   }
 
   private static AuthenticationSettings settings(String provider, String options) {
-    return new AuthenticationSettings(false, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), Duration.ZERO, provider, Secret.of(options), Duration.ofSeconds(5), 1, 10, GuardSettings.defaults());
+    return new AuthenticationSettings(false, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), Duration.ZERO, provider, Secret.of(options), Duration.ofSeconds(5), 1, 10, GuardSettings.defaults(), TenantSettings.none());
   }
 
   private static void assertRefused(Way way, ReasonCode reason) {

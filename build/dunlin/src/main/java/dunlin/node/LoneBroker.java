@@ -33,6 +33,7 @@ final class LoneBroker {
         new InboxServer(
             store, parts.inbox(), new DistRoutes(connections.routesOfSessions(dist), parts.routesAnnounced()), frontend.wills(), parts.clock(),
             node.meters(), node.tracer());
+    inbox.limitTenants(frontend::durableSessionsOf);
     RetainServer retain = RetainServer.on(store, parts.retain(), node.meters(), parts.clock(), node.housekeeping());
     Optional<AccessServer> access = access(node, parts);
     dist.attachFrontend(node.id(), connections.onLoops(frontend, frontend.delivery()));

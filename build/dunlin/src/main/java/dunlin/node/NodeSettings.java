@@ -112,6 +112,7 @@ public final class NodeSettings {
     SpanSettings.find(settings, problems);
     problems.addAll(MemoryKeys.problems(settings));
     problems.addAll(InboxSettings.problems(settings));
+    problems.addAll(AuthenticationSettings.problems(settings));
     problems.addAll(FrontendSettings.problems(settings));
     return problems;
   }

@@ -213,7 +213,12 @@ public final class ClusterTiers implements AutoCloseable {
         RetainReplica.kind((replica, messages) -> opened(replica, () -> led.serveRetained(replica, messages, retained))),
         SessionReplica.kind(
             layout,
-            (replica, sessions) -> opened(replica, () -> led.serveSessions(replica.id(), sessions, betweenSessions, routesOfSessions(), parts.frontend().wills()))),
+            (replica, sessions) ->
+                opened(
+                    replica,
+                    () ->
+                        led.serveSessions(
+                            replica.id(), sessions, betweenSessions, routesOfSessions(), parts.frontend().wills(), parts.frontend()::durableSessionsOf))),
         AccessReplica.kind(
             (replica, rows) -> opened(replica, () -> led.serveAccess(replica, rows, parts.routes().wallClock()))));
   }

@@ -56,6 +56,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.ToLongFunction;
 
 /** Serves the ranges that this node leads, each for one leadership. Links of all nodes lead here. */
 final class LedTiers {
@@ -325,8 +326,10 @@ final class LedTiers {
   }
 
   /** @param between links to the leaders of all ranges of sessions, by number; none where there is one range */
-  AutoCloseable serveSessions(RangeId range, SessionReplica replica, List<RemoteSessions> between, InboxRoutes routes, WillPublisher wills) {
+  AutoCloseable serveSessions(
+      RangeId range, SessionReplica replica, List<RemoteSessions> between, InboxRoutes routes, WillPublisher wills, ToLongFunction<String> sessionsOfTenants) {
     var server = sessions.lead(replica, others(range, between), routes, wills);
+    server.limitTenants(sessionsOfTenants);
     var _ = server.start(); // a frontend is attached when this has ended
     var accepted = new AcceptedLinks(links);
     var calls = accepted.thread(range.toString());

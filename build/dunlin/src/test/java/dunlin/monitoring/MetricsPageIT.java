@@ -37,7 +37,7 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class MetricsPageIT {
   private static final Set<String> LABELS =
-      Set.of("node", "le", "quantile", "hop", "reason", "type", "listener", "range", "limit", "kind", "budget", "result", "version", "java", "part", "side", "outcome");
+      Set.of("node", "le", "quantile", "hop", "reason", "type", "listener", "range", "limit", "kind", "budget", "result", "version", "java", "part", "side", "outcome", "tenant");
 
   /** Every word of a name that means a unit, but not a base unit. */
   private static final Set<String> OTHER_UNITS =
@@ -101,6 +101,7 @@ class MetricsPageIT {
             .set("dunlin.auth.jwt.jwks-url", "http://127.0.0.1:1/no-answer")
             .set("dunlin.auth.http.url", "http://127.0.0.1:1/no-answer")
             .set("dunlin.tracing.otlp-url", "http://127.0.0.1:1/no-answer")
+            .set("dunlin.tenants.metrics", "default")
             .set("dunlin.listeners.secure.type", "tls")
             .set("dunlin.listeners.secure.port", "0")
             .set("dunlin.listeners.secure.tls.certificate", Files.writeString(directory.resolve("server.pem"), server.certificatePem()).toString())

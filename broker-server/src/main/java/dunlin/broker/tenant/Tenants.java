@@ -1,0 +1,155 @@
+package dunlin.broker.tenant;
+
+import dunlin.broker.users.Directory;
+import dunlin.runtime.LineLimit;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/** The tenants of this node's clients. */
+public final class Tenants {
+  /*
+   * Owner: any thread, event loops too: a map's lock is held for some numbers. One thread at a time calls replace() and sweep().
+   * Bounds: an entry for each tenant that has connections, or had some within the last seconds; so no more than connections.
+   *   Meters: of the tenants that the settings name.
+   * Failure: none; what was counted is lost with the node.
+   */
+  private final TenantSettings settings;
+  private final LongSupplier nanoTime;
+  private final ConcurrentHashMap<String, Tenant> tenants = new ConcurrentHashMap<>();
+  private final AtomicInteger connections = new AtomicInteger();
+  private final Map<String, TenantMeters> named = new HashMap<>();
+  private final TenantMeters others;
+  private final Counter refused;
+
+  /** One writer: replace(). */
+  private volatile TenantDirectory directory;
+
+  /** @param nanoTime a clock that never steps, in nanoseconds */
+  public Tenants(TenantSettings settings, LongSupplier nanoTime, MeterRegistry meters) {
+    this.settings = settings;
+    this.nanoTime = nanoTime;
+    directory = TenantDirectory.of(settings);
+    LineLimit lines = new LineLimit(TenantMeters.EVENTS_A_SECOND, nanoTime);
+    others = new TenantMeters(TenantSettings.OTHERS, lines, meters);
+    for (String each : settings.metrics()) {
+      named.put(each, new TenantMeters(each, lines, meters));
+      show(each, () -> connections(each), meters);
+    }
+    show(TenantSettings.OTHERS, () -> connections.get() - settings.metrics().stream().mapToInt(this::connections).sum(), meters);
+    Gauge.builder("dunlin.tenants.connected", tenants, Map::size)
+        .description("Tenants that have connections at this node, or had some within the last seconds")
+        .register(meters);
+    refused =
+        Counter.builder("dunlin.tenants.refused")
+            .description("Clients that were refused or disconnected because their tenant is suspended, deleted or unknown")
+            .register(meters);
+  }
+
+  private static void show(String label, Supplier<Number> number, MeterRegistry meters) {
+    Gauge.builder("dunlin.tenants.connections", number)
+        .description("Connections of tenants; those that dunlin.tenants.metrics does not name are one")
+        .tag("tenant", label)
+        .register(meters);
+  }
+
+  /** What the settings say of tenants. */
+  public TenantSettings settings() {
+    return settings;
+  }
+
+  /** Replaces the records of tenants; also for the tenants of connected clients. */
+  public void replace(Directory records) {
+    directory = directory.next(records);
+    tenants.values().forEach(this::apply);
+  }
+
+  private void apply(Tenant to) {
+    synchronized (to) {
+      TenantDirectory present = directory;
+      if (!to.rule().isOf(present)) to.rule(present.rule(to.name()));
+    }
+  }
+
+  /** Counts a connection of a tenant, unless the tenant may not have it. */
+  public Entrance enter(String name) {
+    TenantDirectory present = directory;
+    Optional<Entrance.Refused> away = present.rule(name).away();
+    if (away.isPresent()) {
+      refused.increment();
+      return away.get();
+    }
+    Entrance[] entrance = new Entrance[1];
+    Tenant tenant =
+        tenants.compute(
+            name,
+            (_, before) -> {
+              Tenant now = before == null ? new Tenant(name, present.rule(name), named.getOrDefault(name, others), nanoTime) : before;
+              entrance[0] = now.enter();
+              return now;
+            });
+    apply(Objects.requireNonNull(tenant)); // replace() may have passed by before it was in the map
+    if (entrance[0] instanceof Entrance.Entered) connections.incrementAndGet();
+    return entrance[0];
+  }
+
+  /** A connection that has entered has ended. */
+  public void leave(Tenant tenant) {
+    tenant.leave();
+    connections.decrementAndGet();
+  }
+
+  /** Counts a client that is disconnected because of what its tenant has become. */
+  public void expelled() {
+    refused.increment();
+  }
+
+  /** Forgets tenants without connections. Must be called about once a second. */
+  public void sweep() {
+    for (Tenant each : tenants.values()) {
+      if (each.isIdle()) tenants.computeIfPresent(each.name(), (_, present) -> present.isIdle() ? null : present);
+    }
+  }
+
+  /** The most that a tenant may have; {@link TenantLimits#NONE} when it is not limited. */
+  public long max(String name, TenantLimit limit) {
+    return directory.rule(name).max(limit);
+  }
+
+  /** Connections of a tenant at this node. */
+  public int connections(String name) {
+    Tenant present = tenants.get(name);
+    return present == null ? 0 : present.connections();
+  }
+
+  /** How often limits of a tenant were reached at this node since it has known the tenant; without those that were not. */
+  Map<TenantLimit, Long> hits(String name) {
+    Map<TenantLimit, Long> hits = new HashMap<>();
+    Tenant present = tenants.get(name);
+    if (present == null) return hits;
+    for (TenantLimit limit : TenantLimit.values()) if (present.hits(limit) > 0) hits.put(limit, present.hits(limit));
+    return hits;
+  }
+
+  /**
+   * The tenant of a client whose authentication names none.
+   *
+   * @param user its user name; empty for none
+   * @param listener the name of its listener
+   * @param usual when neither of them says one
+   * @return empty when the user name has an @ and no name of a tenant behind it
+   */
+  public Optional<String> placeOf(String user, String listener, String usual) {
+    int at = settings.fromUserName() ? user.lastIndexOf('@') : -1;
+    if (at >= 0) return Optional.of(user.substring(at + 1)).filter(TenantSettings::isName);
+    return Optional.of(settings.ofListeners().getOrDefault(listener, usual));
+  }
+}
