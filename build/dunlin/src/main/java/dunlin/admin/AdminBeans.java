@@ -82,7 +82,7 @@ public final class AdminBeans {
     return beans;
   }
 
-  PeerBeans peers() {
+  public PeerBeans peers() {
     return peers;
   }
 }

@@ -16,6 +16,7 @@ import dunlin.broker.limit.MemoryKeys;
 import dunlin.broker.limit.NodeBudget;
 import dunlin.broker.listen.ListenerKeys;
 import dunlin.broker.loop.FrontendSettings;
+import dunlin.broker.tenant.TenantsBean;
 import dunlin.broker.users.AccessBean;
 import dunlin.broker.users.AccessClient;
 import dunlin.broker.users.AccessCopy;
@@ -79,6 +80,7 @@ final class BrokerParts {
   private final InboxSettings inbox;
   private final RetainSettings retain;
   private @Nullable AccessCopy copy;
+  private @Nullable Authentication authentication; // set with the frontend
   private volatile @Nullable Frontend frontend;
 
   /**
@@ -129,6 +131,7 @@ final class BrokerParts {
               authentication.authorization() == null ? "use all topics" : "do what the access rules allow it");
     }
     copy = authentication.users().orElse(null);
+    this.authentication = authentication;
     node.everySeconds(1, authentication::refresh);
     if (authentication.authorization() != null) node.everyMillis(RULES_MILLIS, authentication::refreshRules);
     DropEvents drops = node.opening(new DropEvents(node.name()));
@@ -196,13 +199,17 @@ final class BrokerParts {
     return users().enabled() || node.stored().filter(store -> store.stored().contains(RangeId.firstOf(AccessReplica.KIND).uuid())).isPresent();
   }
 
-  /** Lets this node follow users, roles and bans, and operators change them, if there are any. */
+  /** Lets this node follow users, roles, bans and tenants, and operators change them, if there are any. */
   void serveUsers(AccessClient access) {
     AccessCopy followed = copy;
     if (followed == null) return;
     followed.from(access);
     followed.refresh();
     node.metrics().beans().register("Access", new AccessBean(access, followed, wall, node.name()));
+    TenantsBean records = new TenantsBean(access, followed, node.name(), requireNonNull(authentication).tenants());
+    node.metrics().beans().register("Tenants", records);
+    TenantRemoval removal = node.opening(new TenantRemoval(records, node.peers(), node.metrics().beans()));
+    node.everySeconds(1, removal::look);
   }
 
   /** Lets operators export and import what the tiers of the whole broker have, once the frontend is open. */

@@ -12,6 +12,7 @@ import dunlin.admin.api.Endpoints;
 import dunlin.admin.backup.Backups;
 import dunlin.admin.doctor.Doctor;
 import dunlin.admin.peers.OperatorSharing;
+import dunlin.admin.peers.PeerBeans;
 import dunlin.admin.peers.PeerCalls;
 import dunlin.admin.spans.SpanExporter;
 import dunlin.admin.spans.SpanSettings;
@@ -341,6 +342,11 @@ final class Foundation implements AutoCloseable {
   /** Lets operators ask for what other nodes have, once this one belongs to a cluster. */
   void askBy(PeerCalls carrier) {
     requireNonNull(operating).askBy(carrier);
+  }
+
+  /** The beans of all nodes. */
+  PeerBeans peers() {
+    return requireNonNull(operating).peers();
   }
 
   /** Lets operators watch messages by the admin API, if there is one. */

@@ -6,12 +6,15 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.Dunlin;
 import dunlin.TestBroker;
+import dunlin.broker.tenant.TenantsMXBean;
 import dunlin.broker.users.AccessMXBean;
 import dunlin.broker.users.BanKind;
 import dunlin.harness.ClusterClients;
 import dunlin.harness.FreePort;
 import dunlin.harness.RawClient;
 import dunlin.harness.Restarts;
+import dunlin.inbox.SessionsMXBean;
+import dunlin.retain.RetainedMessagesMXBean;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
@@ -37,7 +40,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Users, roles and bans of a cluster: what is changed at one broker counts at all of them. */
+/** Users, roles, bans and tenants of a cluster: what is changed at one broker counts at all of them. */
 class UsersClusterIT {
   private static final int NODES = 3;
   private static final long ANY = -1;
@@ -63,6 +66,7 @@ class UsersClusterIT {
         .dataDirectory(data(node))
         .meterRegistry(registry)
         .set("dunlin.auth.users.enabled", Boolean.toString(users))
+        .set("dunlin.tenants.from-user-name", "true")
         .set("dunlin.store.fsync", "false")
         .set("dunlin.admin.port", "-1")
         .set("dunlin.cluster.service-port", Integer.toString(ports[node]))
@@ -122,8 +126,16 @@ class UsersClusterIT {
   }
 
   private AccessMXBean access(int node) {
+    return bean(node, "Access", AccessMXBean.class);
+  }
+
+  private TenantsMXBean tenants(int node) {
+    return bean(node, "Tenants", TenantsMXBean.class);
+  }
+
+  private <T> T bean(int node, String type, Class<T> shape) {
     try {
-      return JMX.newMXBeanProxy(ManagementFactory.getPlatformMBeanServer(), new ObjectName("dunlin:type=Access,node=" + name(node)), AccessMXBean.class);
+      return JMX.newMXBeanProxy(ManagementFactory.getPlatformMBeanServer(), new ObjectName("dunlin:type=%s,node=%s".formatted(type, name(node))), shape);
     } catch (MalformedObjectNameException e) {
       throw new AssertionError(e);
     }
@@ -250,6 +262,58 @@ class UsersClusterIT {
     brokers.put(lost, startAgain(lost, true));
     await().atMost(LONG).until(() -> answer(lost, "bob", "secret") == 0 && answer(lost, "alice", "secret") == 0x86);
     await().atMost(LONG).until(() -> gauge(registries.get(lost), "dunlin.auth.users.copy.age") < 2);
+  }
+
+  /** What is left of a deletion when the leader of the records is lost is done by the next one. */
+  @Test
+  void aTenantIsSuspendedAndDeletedAtAllBrokersAlsoWhenALeaderIsLost() {
+    startAll(true);
+    changed(() -> access(0).putRole("all", "allow all #", ANY));
+    changed(() -> access(0).putUser("alice@blue", "secret", "all", true, ANY));
+    changedTenant(() -> tenants(0).putTenant("blue", "", ANY));
+    for (int node = 0; node < NODES; node++) {
+      int at = node;
+      await().atMost(LONG).until(() -> tenants(at).tenant("blue").size() == 1 && answer(at, "alice@blue", "secret") == 0);
+      await().atMost(LONG).ignoreExceptionsInstanceOf(AssertionError.class).until(() -> retains(at));
+    }
+    try (RawClient alice = connected(1, "present", "alice@blue")) {
+      changedTenant(() -> tenants(2).suspendTenant("blue", ANY));
+      alice.expectDisconnect(0x98);
+    }
+    for (int node = 0; node < NODES; node++) {
+      int at = node;
+      await().atMost(LONG).until(() -> answer(at, "alice@blue", "secret") == 0x8A);
+    }
+
+    int lost = leader();
+    List<Integer> others = IntStream.range(0, NODES).filter(node -> node != lost).boxed().toList();
+    changedTenant(() -> tenants(others.getFirst()).deleteTenant("blue", ANY));
+    stop(lost);
+    for (int node : others) await().atMost(LONG).until(() -> tenants(node).tenant("blue").isEmpty() && access(node).users("", 10).isEmpty());
+    await().atMost(LONG).ignoreExceptions().until(() -> ofLeader("Sessions", SessionsMXBean.class).list("blue", "", "", 10).isEmpty());
+    await().atMost(LONG).ignoreExceptions().until(() -> ofLeader("RetainedMessages", RetainedMessagesMXBean.class).list("blue", "", "", 10).isEmpty());
+  }
+
+  /** A change that is repeated after the loss of its answer may find the version that it has made itself. */
+  private static void changedTenant(Callable<Long> change) {
+    await().atMost(LONG).ignoreExceptionsMatching(e -> e instanceof UncheckedIOException || e instanceof IllegalStateException).until(change, _ -> true);
+  }
+
+  private boolean retains(int node) {
+    try (RawClient alice = ClusterClients.connected(broker(node).tcpPort(), durable("session-" + node))) {
+      return alice.publishAndWait("kept/" + node, "x", true) < 0x80;
+    }
+  }
+
+  /** The bean of whichever broker leads. */
+  private <T> T ofLeader(String type, Class<T> shape) throws JMException {
+    var beans = ManagementFactory.getPlatformMBeanServer();
+    for (int node : brokers.keySet()) if (beans.isRegistered(new ObjectName("dunlin:type=%s,node=%s".formatted(type, name(node))))) return bean(node, type, shape);
+    throw new NoSuchElementException("no leader of " + type);
+  }
+
+  private static byte[] durable(String clientId) {
+    return RawClient.connect(5, 0xC0, 0, RawClient.properties(RawClient.sessionExpiry(3_600)), clientId, "alice@blue", "secret");
   }
 
   /** One broker after the other gets the setting. */

@@ -1,6 +1,7 @@
 package dunlin.operating;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dunlin.TestBroker;
 import dunlin.admin.AdminTokens;
@@ -20,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Users, roles and bans by the admin API and {@code dunlinctl}, beside what clients see. */
+/** Users, roles, bans and tenants by the admin API and {@code dunlinctl}, beside what clients see. */
 class UsersApiIT {
   @TempDir Path directory;
 
@@ -136,6 +137,35 @@ class UsersApiIT {
     Answer answer = api.put("/users/alice", "{\"password\":\"" + "secret".repeat(200) + "\"}");
     assertThat(answer.status()).isEqualTo(400);
     assertThat(answer.text()).contains("password").doesNotContain("secretsecret");
+  }
+
+  @Test
+  void tenantsAreCreatedShownChangedSuspendedResumedAndDeleted() throws Exception {
+    String version = put("/tenants/blue", "{\"limits\":\"connections=10,packet=65536\",\"expectedVersion\":0}");
+    put("/tenants/green", "{}");
+    assertThat(api.get("/tenants").members("name")).containsExactly("blue", "green");
+    assertThat(api.get("/tenants?limit=1&cursor=" + api.get("/tenants?limit=1").member("next")).members("name")).containsExactly("green");
+    assertThat(api.get("/tenants/blue").text()).contains("connections=10,packet=64KiB", "active");
+    assertThat(api.put("/tenants/blue", "{\"expectedVersion\":0}").status()).isEqualTo(409);
+    assertThat(api.put("/tenants/blue", "{\"limits\":\"packet=1\"}").status()).isEqualTo(400);
+    assertThat(api.put("/tenants/a%2Fb", "{}").status()).isEqualTo(400);
+
+    assertThat(api.post("/tenants/blue/suspend", "{\"expectedVersion\":" + version + "}").status()).isEqualTo(200);
+    assertThat(api.get("/tenants/blue").member("state")).isEqualTo("suspended");
+    assertThat(ctl("tenants", "resume", "blue").code()).isZero();
+    assertThat(ctl("tenants", "list").out()).contains("NAME", "blue", "active", "connections=10");
+    try (ApiCalls operator = api.with("operator-token");
+        ApiCalls viewer = api.with("viewer-token")) {
+      assertThat(viewer.get("/tenants").members("name")).containsExactly("blue", "green");
+      assertThat(viewer.post("/tenants/blue/suspend", "{}").status()).isEqualTo(403);
+      assertThat(operator.put("/tenants/blue", "{}").status()).isEqualTo(403);
+      assertThat(operator.delete("/tenants/blue").status()).isEqualTo(403);
+      assertThat(operator.post("/tenants/blue/suspend", "{}").status()).isEqualTo(200);
+    }
+    assertThat(api.delete("/tenants/blue").status()).isEqualTo(200);
+    await().atMost(TestBroker.SOON).until(() -> api.get("/tenants/blue").status() == 404);
+    assertThat(api.delete("/tenants/blue").status()).isEqualTo(404);
+    assertThat(api.post("/tenants/blue/resume", "{}").status()).isEqualTo(404);
   }
 
   @Test

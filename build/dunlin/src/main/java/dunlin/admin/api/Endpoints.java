@@ -38,6 +38,7 @@ import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
 import dunlin.broker.guard.BlockKind;
+import dunlin.broker.tenant.TenantsMXBean.TenantRow;
 import dunlin.broker.users.AccessMXBean.RoleRow;
 import dunlin.broker.users.AccessMXBean.UserRow;
 import dunlin.broker.users.BanKind;
@@ -113,6 +114,7 @@ public final class Endpoints {
   private static final Parameter NODE = Parameter.path("node", "UUID of the node, or at least four characters of its beginning");
   private static final Parameter USER_NAME = Parameter.path("user", "Name of the user");
   private static final Parameter ROLE_NAME = Parameter.path("role", "Name of the role");
+  private static final Parameter TENANT_NAME = Parameter.path("tenant", "Name of the tenant");
   private static final Parameter BAN_KIND = Parameter.choice(Place.PATH, "kind", BanKind.LABELS, "What is banned");
   private static final Parameter BANNED = Parameter.path("value", "A client identifier, a user name, an address, or a network such as 192.0.2.0/24");
   private static final Parameter BLOCK_KIND = Parameter.choice(Place.PATH, "kind", BlockKind.LABELS, "What is blocked");
@@ -322,6 +324,28 @@ public final class Endpoints {
   public static final Endpoint DELETE_BAN =
       one("bans delete", Method.DELETE, "/bans/{kind}/{value}", Role.OPERATOR, "Deletes a ban", Changed.class, BAN_KIND, BANNED, version(Place.QUERY));
 
+  public static final Endpoint TENANTS =
+      listing("tenants list", "/tenants", ROWS_MAX, "Lists the tenants that have a record, in the order of their names", TenantRow.class);
+  public static final Endpoint GET_TENANT =
+      one("tenants get", Method.GET, "/tenants/{tenant}", Role.VIEWER, "Shows the record of a tenant", TenantRow.class, TENANT_NAME);
+  public static final Endpoint PUT_TENANT =
+      one(
+          "tenants put", Method.PUT, "/tenants/{tenant}", Role.ADMIN, "Creates a tenant, or replaces its limits", Changed.class, TENANT_NAME,
+          Parameter.optional(Place.BODY, "limits", "Its own limits with commas between them, such as connections=1000,packet=64KiB; none for those of the settings"),
+          version(Place.BODY));
+  public static final Endpoint SUSPEND_TENANT =
+      one(
+          "tenants suspend", Method.POST, "/tenants/{tenant}/suspend", Role.OPERATOR, "Disconnects the clients of a tenant and refuses them; what it has stays",
+          Changed.class, TENANT_NAME, version(Place.BODY));
+  public static final Endpoint RESUME_TENANT =
+      one(
+          "tenants resume", Method.POST, "/tenants/{tenant}/resume", Role.OPERATOR, "Lets the clients of a suspended tenant connect again", Changed.class, TENANT_NAME,
+          version(Place.BODY));
+  public static final Endpoint DELETE_TENANT =
+      one(
+          "tenants delete", Method.DELETE, "/tenants/{tenant}", Role.ADMIN,
+          "Disconnects the clients of a tenant, and deletes its sessions, its retained messages and then its record", Changed.class, TENANT_NAME, version(Place.QUERY));
+
   public static final Endpoint BLOCKS =
       listing(
           "blocks list", "/blocks/{kind}", ROWS_MAX,
@@ -400,7 +424,7 @@ public final class Endpoints {
   public static final List<Endpoint> ALL =
       List.of(
           STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, QUEUES, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
-          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, EXPORT_RETAINED, IMPORT_RETAINED, ROUTES, GROUPS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, BACKUP, START_BACKUP, CANCEL_BACKUP, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
+          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, EXPORT_RETAINED, IMPORT_RETAINED, ROUTES, GROUPS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, TENANTS, GET_TENANT, PUT_TENANT, SUSPEND_TENANT, RESUME_TENANT, DELETE_TENANT, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, BACKUP, START_BACKUP, CANCEL_BACKUP, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
           WATCH_OVERVIEW, WATCH_MESSAGES, FOLLOW_TRACE);
 

@@ -4,6 +4,8 @@ import dunlin.admin.api.ApiAnswers.BanView;
 import dunlin.admin.api.ApiAnswers.Changed;
 import dunlin.admin.api.Endpoint;
 import dunlin.admin.api.Endpoints;
+import dunlin.broker.tenant.TenantsMXBean;
+import dunlin.broker.tenant.TenantsMXBean.TenantRow;
 import dunlin.broker.users.AccessMXBean;
 import dunlin.broker.users.AccessMXBean.BanRow;
 import dunlin.broker.users.AccessMXBean.RoleRow;
@@ -15,12 +17,14 @@ import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
-/** Does what the endpoints of users, roles and bans say. Each node that has the setting does it for the whole cluster. */
+/** Does what the endpoints of users, roles, bans and tenants say. Each node that has the setting does it for the whole cluster. */
 final class AccessOperations {
   /*
    * Owner: any thread that may block; keeps nothing.
    * Failure: that of the bean. A row that is not there is a 404.
    */
+  private static final String TENANT = "tenant";
+
   private final Supplier<AccessMXBean> bean;
 
   private AccessOperations(Supplier<AccessMXBean> bean) {
@@ -39,6 +43,24 @@ final class AccessOperations {
     added.bans(to);
   }
 
+  /**
+   * Adds an action for each of the endpoints of tenants.
+   *
+   * @param tenants throws a Problem when the node has none
+   */
+  static void addTenants(Supplier<TenantsMXBean> tenants, BiConsumer<Endpoint, Function<Arguments, Object>> to) {
+    to.accept(Endpoints.TENANTS, given -> AdminOperations.full(tenants.get().tenants(Cursor.read(given), given.number("limit")), TenantRow::name, given));
+    to.accept(Endpoints.GET_TENANT, given -> one(tenants.get().tenant(given.text(TENANT)), TENANT));
+    to.accept(Endpoints.PUT_TENANT, given -> changed(TENANT, () -> tenants.get().putTenant(given.text(TENANT), given.text("limits"), version(given))));
+    to.accept(Endpoints.SUSPEND_TENANT, given -> changed(TENANT, () -> tenants.get().suspendTenant(given.text(TENANT), version(given))));
+    to.accept(Endpoints.RESUME_TENANT, given -> changed(TENANT, () -> tenants.get().resumeTenant(given.text(TENANT), version(given))));
+    to.accept(Endpoints.DELETE_TENANT, given -> changed(TENANT, () -> tenants.get().deleteTenant(given.text(TENANT), version(given))));
+  }
+
+  private static long version(Arguments given) {
+    return given.longNumber("expectedVersion");
+  }
+
   private void users(BiConsumer<Endpoint, Function<Arguments, Object>> to) {
     to.accept(Endpoints.USERS, given -> AdminOperations.full(bean.get().users(Cursor.read(given), given.number("limit")), UserRow::name, given));
     to.accept(Endpoints.USER, given -> one(bean.get().user(given.text("user")), "user"));
@@ -46,15 +68,15 @@ final class AccessOperations {
         Endpoints.PUT_USER,
         given ->
             changed(
-                "user", () -> bean.get().putUser(given.text("user"), given.text("password"), given.text("roles"), !given.flag("disabled"), given.longNumber("expectedVersion"))));
-    to.accept(Endpoints.DELETE_USER, given -> changed("user", () -> bean.get().deleteUser(given.text("user"), given.longNumber("expectedVersion"))));
+                "user", () -> bean.get().putUser(given.text("user"), given.text("password"), given.text("roles"), !given.flag("disabled"), version(given))));
+    to.accept(Endpoints.DELETE_USER, given -> changed("user", () -> bean.get().deleteUser(given.text("user"), version(given))));
   }
 
   private void roles(BiConsumer<Endpoint, Function<Arguments, Object>> to) {
     to.accept(Endpoints.ROLES, given -> AdminOperations.full(bean.get().roles(Cursor.read(given), given.number("limit")), RoleRow::name, given));
     to.accept(Endpoints.ROLE, given -> one(bean.get().role(given.text("role")), "role"));
-    to.accept(Endpoints.PUT_ROLE, given -> changed("role", () -> bean.get().putRole(given.text("role"), given.text("rules"), given.longNumber("expectedVersion"))));
-    to.accept(Endpoints.DELETE_ROLE, given -> changed("role", () -> bean.get().deleteRole(given.text("role"), given.longNumber("expectedVersion"))));
+    to.accept(Endpoints.PUT_ROLE, given -> changed("role", () -> bean.get().putRole(given.text("role"), given.text("rules"), version(given))));
+    to.accept(Endpoints.DELETE_ROLE, given -> changed("role", () -> bean.get().deleteRole(given.text("role"), version(given))));
   }
 
   private void bans(BiConsumer<Endpoint, Function<Arguments, Object>> to) {
@@ -70,8 +92,8 @@ final class AccessOperations {
         given ->
             changed(
                 "ban",
-                () -> bean.get().putBan(kind(given), given.text("value"), given.longNumber("seconds"), given.text("reason"), given.longNumber("expectedVersion"))));
-    to.accept(Endpoints.DELETE_BAN, given -> changed("ban", () -> bean.get().deleteBan(kind(given), given.text("value"), given.longNumber("expectedVersion"))));
+                () -> bean.get().putBan(kind(given), given.text("value"), given.longNumber("seconds"), given.text("reason"), version(given))));
+    to.accept(Endpoints.DELETE_BAN, given -> changed("ban", () -> bean.get().deleteBan(kind(given), given.text("value"), version(given))));
   }
 
   private static BanKind kind(Arguments given) {

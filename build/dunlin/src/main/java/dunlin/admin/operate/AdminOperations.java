@@ -50,6 +50,7 @@ import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
 import dunlin.broker.guard.BlocksMXBean;
 import dunlin.broker.listen.ListenerMXBean;
+import dunlin.broker.tenant.TenantsMXBean;
 import dunlin.broker.users.AccessMXBean;
 import dunlin.cluster.ClusterMXBean;
 import dunlin.cluster.ClusterMXBean.NodeRow;
@@ -128,6 +129,7 @@ public final class AdminOperations {
     on(Endpoints.EXPLAIN, this::explain);
     traces();
     AccessOperations.add(() -> bean(AccessMXBean.class), this::on);
+    AccessOperations.addTenants(() -> bean(TenantsMXBean.class), this::on);
     BlockOperations.add(() -> bean(BlocksMXBean.class), this::on);
     RetainedActions.add(this::retainedMessages, () -> bean(ExportsMXBean.class), this::on);
     cluster();
@@ -540,7 +542,9 @@ public final class AdminOperations {
   private Problem missing(Class<?> shape) {
     if (shape == ClusterMXBean.class) return new Problem(409, "This node belongs to no cluster.");
     boolean started = beans.find(NodeMXBean.class).map(node -> node.getUnready().isEmpty()).orElse(false);
-    if (started && shape == AccessMXBean.class) return new Problem(409, "This node has no users, roles and bans; dunlin.auth.users.enabled brings them.");
+    if (started && (shape == AccessMXBean.class || shape == TenantsMXBean.class)) {
+      return new Problem(409, "This node has no users, roles, bans and records of tenants; dunlin.auth.users.enabled brings them.");
+    }
     return started ? new Problem(409, "This node serves no clients.") : new Problem(503, "The node is starting, or it serves no clients.");
   }
 
