@@ -18,12 +18,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
@@ -45,8 +48,6 @@ class HttpQuestionsTest {
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
   private final CountDownLatch over = new CountDownLatch(1);
   private final AtomicInteger requests = new AtomicInteger();
-  private final AtomicInteger running = new AtomicInteger();
-  private final AtomicInteger mostRunning = new AtomicInteger();
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   private final AtomicLong skippedNanos = new AtomicLong();
   private volatile Answer answer = exchange -> send(exchange, 200, ALLOW);
@@ -60,13 +61,10 @@ class HttpQuestionsTest {
         "/",
         exchange -> {
           requests.incrementAndGet();
-          mostRunning.accumulateAndGet(running.incrementAndGet(), Math::max);
           try (exchange) {
             answer.to(exchange);
           } catch (InterruptedException _) {
             Thread.currentThread().interrupt();
-          } finally {
-            running.decrementAndGet();
           }
         });
     server.start();
@@ -133,13 +131,31 @@ class HttpQuestionsTest {
 
   @Test
   void requestsAtATimeAreBoundedAndAllAreAnswered() {
+    var running = new AtomicInteger();
+    var mostRunning = new AtomicInteger();
+    var four = new CyclicBarrier(4);
+    answer =
+        exchange -> {
+          mostRunning.accumulateAndGet(running.incrementAndGet(), Math::max);
+          meet(four);
+          running.decrementAndGet(); // before the answer, after which the next request may come
+          send(exchange, 200, ALLOW);
+        };
     try (var questions = open(4, SOON, 1_000)) {
       List<CompletableFuture<HttpAnswer>> all = new ArrayList<>();
       for (int i = 0; i < 500; i++) all.add(questions.ask(of(i % 7)).toCompletableFuture());
       for (var each : all) assertThat(each.orTimeout(1, TimeUnit.MINUTES).join()).isInstanceOf(HttpAnswer.Allowed.class);
-      assertThat(mostRunning.get()).isBetween(1, 4);
+      assertThat(mostRunning).hasValue(4);
       assertThat(requests).hasValue(500);
       assertThat(meters.get("dunlin.auth.http.waiting").gauge().value()).isZero();
+    }
+  }
+
+  private static void meet(CyclicBarrier all) throws IOException, InterruptedException {
+    try {
+      all.await(1, TimeUnit.MINUTES);
+    } catch (BrokenBarrierException | TimeoutException e) {
+      throw new IOException("fewer than four requests at a time", e);
     }
   }
 
