@@ -229,7 +229,6 @@ public final class ClusterKeys {
   private static NavigableMap<String, String> agreed(Settings settings) {
     var agreed = new TreeMap<String, String>();
     agreed.put(InboxSettings.SHARDS.key(), String.valueOf(settings.get(InboxSettings.SHARDS)));
-    agreed.put(InboxSettings.RANGES.key(), String.valueOf(settings.get(InboxSettings.RANGES)));
     return agreed;
   }
 
