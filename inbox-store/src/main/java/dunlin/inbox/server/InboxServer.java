@@ -17,6 +17,7 @@ import dunlin.inbox.operate.SessionOperations;
 import dunlin.inbox.propose.Proposals;
 import dunlin.inbox.propose.RefusedConnections;
 import dunlin.inbox.propose.SharedSums;
+import dunlin.inbox.propose.TenantSessions;
 import dunlin.inbox.range.Effects;
 import dunlin.inbox.range.SessionRange;
 import dunlin.inbox.range.SessionResult;

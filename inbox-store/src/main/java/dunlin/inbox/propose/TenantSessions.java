@@ -1,4 +1,4 @@
-package dunlin.inbox.server;
+package dunlin.inbox.propose;
 
 import dunlin.inbox.InboxClient.Connect;
 import dunlin.inbox.QuotaExceededException;
@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.function.ToLongFunction;
 
 /** Bounds the durable sessions of each tenant, over all ranges that a node leads. */
-final class TenantSessions {
+public final class TenantSessions {
   /*
    * Owner: any thread.
    * Bounds: the counts are those of the ranges. What is looked at is what has been applied, so a tenant may exceed its bound by the CONNECTs that were on their way together.
@@ -19,17 +19,17 @@ final class TenantSessions {
 
   private volatile ToLongFunction<String> most = _ -> Long.MAX_VALUE;
 
-  TenantSessions(List<RangeState> ranges) {
+  public TenantSessions(List<RangeState> ranges) {
     this.ranges = List.copyOf(ranges);
   }
 
   /** Sets how many durable sessions a tenant may have. It must be quick. */
-  void limit(ToLongFunction<String> sessionsMax) {
+  public void limit(ToLongFunction<String> sessionsMax) {
     most = sessionsMax;
   }
 
   /** Why a CONNECT may have no durable session; empty when it may, or has one already. */
-  Optional<QuotaExceededException> refusal(Connect request) {
+  public Optional<QuotaExceededException> refusal(Connect request) {
     if (!request.durable()) return Optional.empty();
     long max = most.applyAsLong(request.tenant());
     if (max == Long.MAX_VALUE) return Optional.empty();
