@@ -70,7 +70,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A frontend with running event loops and without a listener, over tiers that the test controls. */
+/**
+ * A frontend with running event loops and without a listener, over tiers that the test controls.
+ *
+ * <p>The class is long: each tier that it stands for has many calls, and tests look at all of them in one place.
+ */
 public final class OpenFrontend implements AutoCloseable {
   public static final int LANE_MESSAGES = 16;
 

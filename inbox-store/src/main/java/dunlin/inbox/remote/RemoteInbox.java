@@ -33,6 +33,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The session tier of another process, as a frontend uses it in one of its lives: calls over one link after another, which also bring what the tier says
  * to the frontend's connections, in its order. Futures complete on the links' thread; those that fail at once have failed when they are returned.
+ *
+ * <p>The class is long: it has a method for each call of the tier, and the calls share one order over all links.
  */
 public final class RemoteInbox implements InboxClient {
   /*
