@@ -157,6 +157,11 @@ public final class FilterIndex<V> {
     return word;
   }
 
+  /** Visits the values of all filters, in no order. Writer only; the visitor changes nothing here. */
+  public void forEach(Consumer<? super V> visitor) {
+    table.forEach((_, _, value) -> visitor.accept(value));
+  }
+
   /** The value of a filter, or null. Any thread. */
   public @Nullable V get(String tenant, String filter) {
     Tenant known = tenants.get(tenant);

@@ -16,11 +16,18 @@ import java.util.List;
  * @param <R> the result of a command
  */
 public interface RangeLogic<C, R> {
-  /**
-   * Builds the in-memory indexes from the durable rows. Called once at start, and again after a snapshot was installed
-   * or the range was split.
-   */
+  /** Builds the in-memory indexes from the durable rows. Called once at start, and again after a snapshot was installed. */
   void open(RangeReader state);
+
+  /**
+   * Adapts the in-memory indexes after the range was split: the rows from a key on are another range's. No command is applied meanwhile, so an
+   * implementation with many rows takes what remains from its indexes rather than from the rows.
+   *
+   * @param state the rows that remain
+   */
+  default void cut(RangeReader state, byte[] from) {
+    open(state);
+  }
 
   /** Applies the commands of one log entry in order, and returns a result for each, in the same order. */
   List<R> apply(List<C> commands, RangeWriter out);

@@ -77,6 +77,13 @@ public final class FilterRoutes {
     return plain.length == 0 && groups.length == 0;
   }
 
+  /** The plain routes and those of all groups. */
+  List<Route> all() {
+    var all = new ArrayList<>(Arrays.asList(plain));
+    for (Group group : groups) all.addAll(Arrays.asList(group.routes));
+    return all;
+  }
+
   /** The route of a shard, in the filter's group if it has one; or null. */
   @Nullable Route find(TopicFilter filter, ShardId shard) {
     if (!filter.shared()) return find(plain, shard);

@@ -11,6 +11,7 @@ import dunlin.store.RangeLogic;
 import dunlin.store.RangeReader;
 import dunlin.store.RangeWriter;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +27,8 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
    *
    * Owner: the range's applying thread. Lanes and callers read through index(), which is another object after open().
    * Bounds: memoryOf() for each route; the range's leader sets no more than RouteQuota has room for.
-   * Failure: open() rebuilds the index from the rows, at about 1 us a route plus the scan. A route beyond the limits of
+   * Failure: open() rebuilds the index from the rows, at about 1 us a route plus the scan; cut() takes what remains from
+   * the index before, which lanes go on reading until the range has its next epoch. A route beyond the limits of
    * the index is refused when it is applied; one in the rows is left out of the index, and stays in the rows until it
    * is removed.
    */
@@ -99,6 +101,27 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
           return true;
         });
     if (leftOut[0] > NAMED_MAX) log.warn("{} stored routes are left out", leftOut[0]);
+    index = fresh;
+    counted();
+  }
+
+  @Override
+  public void cut(RangeReader state, byte[] from) {
+    if (RouteRows.together(from) < from.length) { // between routes of one filter
+      open(state);
+      return;
+    }
+    routes = 0;
+    routesMemory = 0;
+    var fresh = new FilterIndex<FilterRoutes>();
+    index.forEach(
+        of -> {
+          var all = of.all();
+          var one = all.getFirst();
+          if (Arrays.compareUnsigned(RouteRows.start(one), from) >= 0) return;
+          fresh.put(one.tenant(), one.filter().filter(), of);
+          for (Route route : all) count(route);
+        });
     index = fresh;
     counted();
   }
@@ -199,6 +222,10 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
     } else if (!of.put(route)) {
       return;
     }
+    count(route);
+  }
+
+  private void count(Route route) {
     routes++;
     routesMemory += memoryOf(route);
   }

@@ -69,6 +69,12 @@ public final class RouteRows {
     return key.array();
   }
 
+  /** What the keys of all routes of a route's filter begin with, and no other key. */
+  static byte[] start(Route route) {
+    byte[] filter = utf8(route.filter().filter() + END);
+    return prefix(route.tenant(), filter, filter.length);
+  }
+
   public static byte[] value(Route route) {
     return ByteBuffer.allocate(VALUE).put(FORMAT).putLong(route.incarnation()).putInt(route.handle()).array();
   }

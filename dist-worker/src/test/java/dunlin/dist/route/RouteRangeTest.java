@@ -12,6 +12,8 @@ import dunlin.model.TopicFilter;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -53,6 +55,45 @@ public class RouteRangeTest {
     assertHolds(seed, reopened, model);
     range.open(rows);
     assertHolds(seed, range, model);
+  }
+
+  /** What remains after a split is what would be read from the remaining rows, and goes on like that. */
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void keepsWhatIsBelowACut(long seed) {
+    var random = new Random(seed);
+    var range = new RouteRange();
+    var rows = new InMemoryRange.Rows();
+    var model = new HashMap<Key, Route>();
+    for (int i = 0; i < 300; i++) {
+      var command = command(random);
+      check(seed, model, command, range.apply(List.of(command), rows).getFirst());
+    }
+    var before = range.index();
+    int filters = before.size();
+    byte[] from = cut(random, model);
+
+    rows.map.tailMap(from, true).clear();
+    model.entrySet().removeIf(each -> Arrays.compareUnsigned(RouteRows.key(each.getValue()), from) >= 0);
+    range.cut(rows, from);
+
+    assertHolds(seed, range, model);
+    assertThat(before.size()).as("seed %d: lanes of the epoch before find everything", seed).isEqualTo(filters);
+    for (int i = 0; i < 100; i++) {
+      var command = command(random);
+      check(seed, model, command, range.apply(List.of(command), rows).getFirst());
+    }
+    assertHolds(seed, range, model);
+    var reopened = new RouteRange();
+    reopened.open(rows);
+    assertThat(range.memory()).as("seed %d", seed).isEqualTo(reopened.memory());
+  }
+
+  /** The beginning of a route's key: within its tenant, its filter, at the end of its filter, or between routes of its filter. */
+  private static byte[] cut(Random random, Map<Key, Route> model) {
+    var routes = model.values().stream().sorted(Comparator.comparing(Route::toString)).toList();
+    byte[] key = RouteRows.key(routes.get(random.nextInt(routes.size())));
+    return Arrays.copyOf(key, random.nextBoolean() ? RouteRows.together(key) : 1 + random.nextInt(key.length));
   }
 
   private static void check(long seed, Map<Key, Route> model, RouteCommand command, RouteResult result) {

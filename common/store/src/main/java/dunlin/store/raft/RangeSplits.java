@@ -19,6 +19,7 @@ import java.util.Arrays;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.apache.ratis.protocol.RaftGroupId;
@@ -43,13 +44,13 @@ final class RangeSplits {
   private final DataDirectory data;
   private final ControlProposals controls;
   private final Supplier<@Nullable RangeDescriptor> descriptor;
-  private final Consumer<RangeReader> reopen;
+  private final BiConsumer<RangeReader, byte[]> remains;
   private final Consumer<RangeDescriptor> listener;
   private final AtomicBoolean basing = new AtomicBoolean();
 
   /**
    * @param descriptor the range's current descriptor; null before it was placed
-   * @param reopen opens the logic on the remaining rows
+   * @param remains tells the logic which rows remain, and from which key on none do
    * @param listener receives what has been split off, and this range's descriptor once its rows are confirmed
    */
   RangeSplits(
@@ -57,12 +58,12 @@ final class RangeSplits {
       RaftGroupId group,
       DataDirectory data,
       Supplier<@Nullable RangeDescriptor> descriptor,
-      Consumer<RangeReader> reopen,
+      BiConsumer<RangeReader, byte[]> remains,
       Consumer<RangeDescriptor> listener) {
     this.id = id;
     this.data = data;
     this.descriptor = descriptor;
-    this.reopen = reopen;
+    this.remains = remains;
     this.listener = listener;
     controls = new ControlProposals(id, group);
   }
@@ -94,7 +95,7 @@ final class RangeSplits {
       }
     }
     rows.dropUpper(cut, requireNonNull(rows.placed()).with(lower), at);
-    reopen.accept(rows);
+    remains.accept(rows, cut);
     log.info(
         "Range {}: split at entry {}; {} now has the keys {}; it took {} ms",
         id, at.index(), child, upper.keys(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
