@@ -70,6 +70,18 @@ public record ClusterObservation(
   }
 
   /**
+   * Whether a voter could serve a range as soon as it led it. It has the leader's log but for a few entries, and it has applied them: a leader that has yet to apply a
+   * split or thousands of entries answers none until it has.
+   */
+  boolean canTakeOver(UUID voter, Led led, OperationSettings settings) {
+    var own = replica(voter, led.replica().range().id());
+    return led.replica().lagOf(voter).orElse(Long.MAX_VALUE) <= settings.lagMax()
+        && own.isPresent()
+        && own.get().range().epoch() == led.replica().range().epoch()
+        && led.replica().applied() - own.get().applied() <= settings.appliedLagMax();
+  }
+
+  /**
    * Whether a voter has no data: no replica, or an empty one that a late call created where one was lost. One that an
    * operation has just added has none for a moment, too; only that operation waits for it.
    */

@@ -111,7 +111,7 @@ final class NodeChoice {
       var led = observation.leader(id).orElse(null);
       if (led == null || map.intentOn(id).isPresent() || !leads.containsKey(led.node())) continue;
       for (UUID voter : led.replica().range().peers()) {
-        if (!leads.containsKey(voter) || isBehind(voter, led, settings)) continue;
+        if (!leads.containsKey(voter) || !observation.canTakeOver(voter, led, settings)) continue;
         if (reached(voter, map, observation) < reached(led.node(), map, observation)) continue;
         int gain = gain(led.replica().range().kind(), map.nodes().get(led.node()), map.nodes().get(voter), leads);
         if (gain > bestGain) {
@@ -130,10 +130,6 @@ final class NodeChoice {
       if (node.state() == ClusterNode.State.JOINED && observation.heard(node.id())) leads.put(node.id(), 0);
     for (var id : map.ranges().keySet()) observation.leader(id).ifPresent(led -> leads.computeIfPresent(led.node(), (_, n) -> n + 1));
     return leads;
-  }
-
-  private static boolean isBehind(UUID voter, ClusterObservation.Led led, OperationSettings settings) {
-    return led.replica().lagOf(voter).orElse(Long.MAX_VALUE) > settings.lagMax();
   }
 
   /** How many other nodes of the cluster a node reaches, and is reached by. */
@@ -158,7 +154,7 @@ final class NodeChoice {
       String kind = led.replica().range().kind();
       long now = reached(led.node(), map, observation);
       led.replica().range().peers().stream()
-          .filter(voter -> leads.containsKey(voter) && !isBehind(voter, led, settings) && reached(voter, map, observation) > now)
+          .filter(voter -> leads.containsKey(voter) && observation.canTakeOver(voter, led, settings) && reached(voter, map, observation) > now)
           .map(map.nodes()::get)
           .min(
               Comparator.<ClusterNode, Long>comparing(node -> -reached(node.id(), map, observation))

@@ -32,6 +32,14 @@ public record OperationSettings(
     return new OperationSettings(1000, 8L << 20, 4, 3, SplitSettings.defaults(), null, true);
   }
 
+  /**
+   * Entries by which the rows of a voter may be behind those of the leader for it to be given the leadership. It is more than {@code lagMax}, since the reports of two
+   * nodes are of different times.
+   */
+  long appliedLagMax() {
+    return 10 * lagMax;
+  }
+
   /** After how much silence a node's replicas are replaced; empty for never. */
   public Optional<Duration> replaceDeadAfter() {
     return Optional.ofNullable(replaceAfter);

@@ -126,6 +126,7 @@ public final class Operations {
     if (intent.cancelled() || !able) return new Log(new Abandon(intent.id()));
     if (leader == null) return new Wait("range " + transfer.of() + " has no leader");
     if (!leader.replica().range().peers().contains(transfer.to())) return new Log(new Abandon(intent.id()));
+    if (!observation.canTakeOver(transfer.to(), leader, settings)) return new Wait("node " + transfer.to() + " has not caught up with range " + transfer.of());
     return new Do(new Action.TransferLeadership(leader.node(), transfer.of(), transfer.to()));
   }
 

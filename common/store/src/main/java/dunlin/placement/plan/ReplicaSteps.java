@@ -148,7 +148,7 @@ final class ReplicaSteps {
 
   private Step handOver(List<UUID> rest) {
     return rest.stream()
-        .filter(voter -> map.up(voter) && observation.heard(voter) && led.lagOf(voter).orElse(Long.MAX_VALUE) <= settings.lagMax())
+        .filter(voter -> map.up(voter) && observation.heard(voter) && observation.canTakeOver(voter, leader, settings))
         .findFirst()
         .<Step>map(voter -> new Do(new Action.TransferLeadership(leader.node(), range.id(), voter)))
         .orElseGet(() -> new Wait("no other node can take the leadership from node " + leader.node()));

@@ -290,6 +290,37 @@ class OperationsTest {
   }
 
   @Test
+  void aVoterThatHasYetToApplyWhatTheLeaderHasIsGivenNoLeadership() {
+    cluster(3, 2);
+    lead(1, 1, 1, 2, 3);
+    lead(2, 1, 1, 2, 3);
+    silent.put(2, LEASE);
+    var settings = OperationSettings.defaults();
+    var transfer = new TransferLeadership(id(1), PlacementTest.id(3));
+    assertThat(NodeChoice.balance(placement.map(), observation(), settings)).contains(transfer);
+
+    applied(1, range(1, 1, 2, 3), 9 + settings.appliedLagMax() + 1);
+    applied(2, range(2, 1, 2, 3), 9 + settings.appliedLagMax() + 1);
+    assertThat(NodeChoice.balance(placement.map(), observation(), settings)).as("thousands of entries").isEmpty();
+
+    var before = range(1, 1, 2, 3);
+    var split = new RangeDescriptor(before.id(), before.kind(), before.keys(), before.epoch() + 1, before.peers(), before.split());
+    applied(1, split, 10);
+    assertThat(NodeChoice.balance(placement.map(), observation(), settings)).as("a split").isEmpty();
+    apply(new Begin(OPERATION, transfer));
+    assertThat(decide().actions()).as("an operator's transfer waits").isEmpty();
+    replica(3, new Replica(split, -1, NodeReport.ORIGINAL, Phase.RUNNING, false, 1, 10, true, List.of(), Load.NONE));
+    assertThat(decide().actions()).hasSize(1);
+  }
+
+  /** The leader of a range, which is node 1, has these rows; all others have its log. */
+  private void applied(int number, RangeDescriptor range, long index) {
+    var followers = List.of(new Follower(PlacementTest.id(2), 0), new Follower(PlacementTest.id(3), 0));
+    replicas.getOrDefault(1, List.of()).replaceAll(
+        replica -> replica.range().id().equals(id(number)) ? new Replica(range, -1, NodeReport.ORIGINAL, Phase.RUNNING, true, 1, index, true, followers, Load.NONE) : replica);
+  }
+
+  @Test
   void aDeadNodeIsReplacedAfterTheConfiguredTimeAndNotBefore() {
     cluster(4, 1);
     lead(1, 1, 1, 2, 3);
