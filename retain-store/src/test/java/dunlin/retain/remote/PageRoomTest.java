@@ -30,16 +30,37 @@ class PageRoomTest {
   }
 
   @Test
-  void aRangeHasOnePageOnItsWayAtATime() {
+  void aRangeHasSomePagesOnTheirWayAtATime() {
     var line = room.line();
-    var first = line.ask(10, this::page);
-    var second = line.ask(10, this::page);
-    assertThat(asked).hasSize(1);
+    var first = line.ask(1, this::page);
+    for (int i = 1; i < PageRoom.ASKED_MAX; i++) line.ask(1, this::page);
+    var last = line.ask(1, this::page);
+    assertThat(asked).hasSize(PageRoom.ASKED_MAX);
 
     asked.get(0).complete("first");
     assertThat(first).isCompletedWithValue("first");
-    asked.get(1).completeExceptionally(new IllegalStateException("failed"));
-    assertThat(second).isCompletedExceptionally();
+    assertThat(asked).hasSize(PageRoom.ASKED_MAX + 1);
+    asked.getLast().completeExceptionally(new IllegalStateException("failed"));
+    assertThat(last).isCompletedExceptionally();
+  }
+
+  @Test
+  void linesTakeTurns() {
+    var order = new CopyOnWriteArrayList<String>();
+    var full = room.line().ask(100, this::page);
+    for (var line : List.of("a", "b")) {
+      var of = room.line();
+      for (int i = 0; i < 3; i++)
+        of.ask(
+            60,
+            () -> {
+              order.add(line);
+              return page();
+            });
+    }
+    for (int i = 0; i < asked.size(); i++) asked.get(i).complete("answer");
+    assertThat(full).isDone();
+    assertThat(order).containsExactly("a", "b", "a", "b", "a", "b");
   }
 
   @Test
@@ -68,7 +89,7 @@ class PageRoomTest {
   void aRangeThatDoesNotAnswerHoldsUpOnlyItself() {
     var silent = room.line();
     var unanswered = silent.ask(100, this::page);
-    silent.ask(100, this::page);
+    silent.ask(1, this::page);
     room.line().ask(100, this::page);
     room.line().ask(100, this::page);
     assertThat(asked).hasSize(1);
