@@ -255,7 +255,7 @@ final class Load implements AutoCloseable {
     if (!come(client, false)) return;
     int kind = random.nextInt(20);
     String topic = (kind < 5 ? "s/" : "d/") + random.nextInt(TOPICS);
-    if (kind == 19 && qos > 0) client.publish(new Draft("e/" + client.id(), qos, BYTES, false, false, random.nextInt(1, 4)));
+    if (kind == 19 && qos > 0 && client.canExpire()) client.publish(new Draft("e/" + client.id(), qos, BYTES, false, false, random.nextInt(1, 4)));
     else client.publish(Draft.of(topic, qos, BYTES));
     if (random.nextInt(400) == 0) end(client, random);
     else if (random.nextInt(400) == 0) client.connect(false); // while the other connection is open

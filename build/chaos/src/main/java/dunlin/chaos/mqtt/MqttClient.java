@@ -207,8 +207,14 @@ final class MqttClient implements AutoCloseable {
     }
   }
 
+  /** Whether its messages can have a Message Expiry Interval, which MQTT 3.1.1 does not know. */
+  boolean canExpire() {
+    return profile.level >= 5;
+  }
+
   /** Sends the next message, once the window has room; returns its number, or -1 without a connection. */
   long publish(Draft draft) {
+    if (draft.expirySeconds >= 0 && !canExpire()) throw new IllegalArgumentException(profile.id + " cannot send an expiry");
     Connection connection;
     Outgoing message;
     synchronized (this) {

@@ -136,9 +136,15 @@ public final class DeliveryRules {
   /** Whether a session may see the second sending of a message as its first, after later messages. */
   private boolean secondMayComeFirst(Session session, Received each, Sent message) {
     boolean missedFirst = !coveredSince(session, message);
-    if (message.sends > 1 && (each.qos() == 0 || missedFirst)) return true;
+    if (message.sends > 1 && (each.qos() == 0 || missedFirst || mayHaveExpired(each, message))) return true;
     // The broker, too, sends QoS 1 and recorded QoS 2 again, and matches them anew: the subscription that takes it is later than what overtakes it.
     return each.qos() > 0 && message.first.qos() > 0 && missedFirst && facts.resendsBetween(message.first.nanos(), each.nanos()) > 0;
+  }
+
+  /** Whether the first sending may have expired before this one came: each counts from when the broker has accepted it. */
+  private static boolean mayHaveExpired(Received each, Sent message) {
+    long seconds = message.first.expirySeconds();
+    return seconds >= 0 && each.nanos() >= message.first.nanos() + seconds * SECOND;
   }
 
   /** Whether the session was subscribed when the message was first sent. */
