@@ -1,6 +1,7 @@
 package dunlin.admin.peers;
 
 import dunlin.admin.doctor.DoctorMXBean.Finding;
+import dunlin.admin.ledger.LedgerMXBean.HopRow;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
@@ -65,6 +66,14 @@ public interface AllNodesMXBean {
     }
   }
 
+  /** @param unanswered a sentence for each node that has not answered, whose hops are missing */
+  record LedgerOfNodes(List<HopRow> hops, List<String> unanswered) {
+    public LedgerOfNodes {
+      hops = List.copyOf(hops);
+      unanswered = List.copyOf(unanswered);
+    }
+  }
+
   @Description("Lists the connected clients of all nodes in the order of their client identifiers")
   ClientPage clients(
       @Description("Tenant of the clients: default, unless an authenticator assigns another one") String tenant,
@@ -103,4 +112,7 @@ public interface AllNodesMXBean {
 
   @Description("Lets each node of the cluster look for what is wrong around it, and compares their clocks with that of this one; changes nothing")
   List<NodeFinding> examine();
+
+  @Description("What has become of messages at each hop of each node since it started, as the beans Ledger of the nodes say")
+  LedgerOfNodes ledger();
 }
