@@ -89,10 +89,11 @@ public interface SessionsMXBean {
    * @param messagesMax what one inbox may hold
    * @param bytesMax the same in bytes, also by what is left for all inboxes together
    * @param overflow what becomes of a message for a full inbox: DROP_OLDEST, DROP_NEWEST or REJECT
+   * @param diskRoom whether the disk has room for new messages
    */
   record SessionOutlook(
       String node, long expirySeconds, int subscriptions, List<SubscriptionRow> matching, List<String> others, int messages, long bytes, int messagesMax,
-      long bytesMax, String overflow) {
+      long bytesMax, String overflow, boolean diskRoom) {
     public SessionOutlook {
       matching = List.copyOf(matching);
       others = List.copyOf(others);

@@ -23,6 +23,7 @@ import dunlin.admin.backup.BackupsMXBean.BackupRow;
 import dunlin.admin.busy.QueuesMXBean.QueueRow;
 import dunlin.admin.busy.SampledBy;
 import dunlin.admin.busy.SamplesMXBean.SampledRow;
+import dunlin.admin.explain.ExplanationMXBean;
 import dunlin.admin.explain.ExplanationMXBean.Explanation;
 import dunlin.admin.exports.ExportsMXBean;
 import dunlin.admin.exports.ExportsMXBean.Imported;
@@ -257,7 +258,9 @@ public final class Endpoints {
           Parameter.required(Place.QUERY, "client", "Client identifier of the client that should get it"), TOPIC,
           Parameter.optional(Place.QUERY, "publisher", "Client identifier of the publisher; none for the application or the node"),
           Parameter.integer(Place.QUERY, "qos", 1, 0, 2, "Quality of service of the message"),
-          Parameter.flag(Place.QUERY, "retain", "Whether the message has the flag RETAIN"), TENANT);
+          Parameter.flag(Place.QUERY, "retain", "Whether the message has the flag RETAIN"),
+          Parameter.integer(Place.QUERY, "bytes", 0, 0, ExplanationMXBean.BYTES_MAX, "Bytes of its payload"),
+          Parameter.integer(Place.QUERY, "expiry", -1, -1, ExplanationMXBean.EXPIRY_MAX, "Its Message Expiry Interval in seconds; -1 for none"), TENANT);
 
   public static final Endpoint START_TRACE =
       one(

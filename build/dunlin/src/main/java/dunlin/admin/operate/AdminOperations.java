@@ -413,7 +413,8 @@ public final class AdminOperations {
   private ExplanationMXBean.Explanation explain(Arguments given) {
     try {
       return bean(ExplanationMXBean.class)
-          .explain(given.text("tenant"), given.text("client"), given.text("topic"), given.text("publisher"), given.number("qos"), given.flag("retain"));
+          .explain(given.text("tenant"), given.text("client"), given.text("topic"), given.text("publisher"), given.number("qos"), given.flag("retain"),
+              given.number("bytes"), given.longNumber("expiry"));
     } catch (NoSuchElementException none) {
       throw new Problem(404, sentence(none));
     }
