@@ -2,6 +2,7 @@ package dunlin.broker.client;
 
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.List;
 
 /**
@@ -109,7 +110,7 @@ public interface ClientsMXBean {
       @Description("Topic name") String topic,
       @Description("QoS of the message: 0 to 2") int qos,
       @Description("Whether the message has the flag RETAIN") boolean retain,
-      @Description("Bytes of its payload: 0 to 2097152") int bytes);
+      @Description("Bytes of its payload: 0 to 2097152") @Unit("bytes") int bytes);
 
   @Description("Whether access rules allow a connected client to publish a message; empty when it is not connected to this node. Nothing is published")
   List<Permission> mayPublish(
@@ -126,7 +127,7 @@ public interface ClientsMXBean {
       @Description("Tenant of the clients") String tenant,
       @Description("Topic filter with $share or $oshare and the name of the group") String filter,
       @Description("QoS of the message: 0 to 2") int qos,
-      @Description("Bytes of its topic and payload") int bytes);
+      @Description("Bytes of its topic and payload") @Unit("bytes") int bytes);
 
   @Description("Lists connected clients in the order of their client identifiers")
   List<ClientRow> list(
@@ -134,11 +135,11 @@ public interface ClientsMXBean {
       @Description("Prefix of the client identifiers; empty for all") String prefix,
       @Description("User name of the clients; empty for all") String user,
       @Description("The last client identifier of the previous page; empty for the first page") String after,
-      @Description("Maximum number of clients in the answer: 1 to 1000") int max);
+      @Description("Maximum number of clients in the answer: 1 to 1000") @Unit("clients") int max);
 
   @Description("Lists the connected clients of all tenants with the most of something, those with most first; clients with none of it are left out")
   List<ClientRow> top(
-      @Description("What they are compared by") ClientFigure by, @Description("Maximum number of clients in the answer: 1 to 100") int max);
+      @Description("What they are compared by") ClientFigure by, @Description("Maximum number of clients in the answer: 1 to 100") @Unit("clients") int max);
 
   @Description("Shows one connected client; empty when it is not connected to this node")
   List<ClientDetails> get(@Description("Tenant of the client") String tenant, @Description("Its client identifier") String clientId);
@@ -148,14 +149,14 @@ public interface ClientsMXBean {
       @Description("Tenant of the client") String tenant,
       @Description("Its client identifier") String clientId,
       @Description("The last topic filter of the previous page; empty for the first page") String after,
-      @Description("Maximum number of subscriptions in the answer: 1 to 1000") int max);
+      @Description("Maximum number of subscriptions in the answer: 1 to 1000") @Unit("subscriptions") int max);
 
   @Description(
       "Lists the shared subscriptions with members that are connected to this node and whose sessions end with their connections, by their topic filters")
   List<GroupOfClients> groups(
       @Description("Tenant of the clients") String tenant,
       @Description("The last topic filter of the previous page; empty for the first page") String after,
-      @Description("Maximum number of groups in the answer: 1 to 1000") int max);
+      @Description("Maximum number of groups in the answer: 1 to 1000") @Unit("groups") int max);
 
   @Description(
       "Disconnects a client with 0x98, if it is connected to this node. Its will is published, and a durable session stays until it expires. Answers whether"

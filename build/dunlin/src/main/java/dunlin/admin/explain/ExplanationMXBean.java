@@ -1,6 +1,7 @@
 package dunlin.admin.explain;
 
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.List;
 
 /** Why a client gets a message or not, by JMX: {@code dunlin:type=Explanation,node=<id>}. */
@@ -46,6 +47,6 @@ public interface ExplanationMXBean {
       @Description("Client identifier of the publisher; empty for the application or the node itself") String publisher,
       @Description("QoS of the message: 0 to 2") int qos,
       @Description("Whether the message has the flag RETAIN") boolean retain,
-      @Description("Bytes of its payload: 0 to 2097152") int bytes,
-      @Description("Its Message Expiry Interval in seconds; -1 for none") long expirySeconds);
+      @Description("Bytes of its payload: 0 to 2097152") @Unit("bytes") int bytes,
+      @Description("Its Message Expiry Interval in seconds; -1 for none") @Unit("seconds") long expirySeconds);
 }

@@ -7,6 +7,7 @@ import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.List;
 
 /**
@@ -80,11 +81,11 @@ public interface AllNodesMXBean {
       @Description("Prefix of the client identifiers; empty for all") String prefix,
       @Description("User name of the clients; empty for all") String user,
       @Description("The last client identifier of the previous page; empty for the first page") String after,
-      @Description("Maximum number of clients in the answer: 1 to 1000") int max);
+      @Description("Maximum number of clients in the answer: 1 to 1000") @Unit("clients") int max);
 
   @Description("Lists the connected clients of all nodes and tenants with the most of something, those with most first; clients with none of it are left out")
   ClientPage top(
-      @Description("What they are compared by") ClientFigure by, @Description("Maximum number of clients in the answer: 1 to 100") int max);
+      @Description("What they are compared by") ClientFigure by, @Description("Maximum number of clients in the answer: 1 to 100") @Unit("clients") int max);
 
   @Description("Shows one connected client, wherever it is connected; empty when it is not connected")
   List<ClientDetails> client(@Description("Tenant of the client") String tenant, @Description("Its client identifier") String clientId);
@@ -94,7 +95,7 @@ public interface AllNodesMXBean {
       @Description("Tenant of the client") String tenant,
       @Description("Its client identifier") String clientId,
       @Description("The last topic filter of the previous page; empty for the first page") String after,
-      @Description("Maximum number of subscriptions in the answer: 1 to 1000") int max);
+      @Description("Maximum number of subscriptions in the answer: 1 to 1000") @Unit("subscriptions") int max);
 
   @Description(
       "Disconnects a client with 0x98, wherever it is connected. Its will is published, and a durable session stays until it expires. Answers whether the client"
@@ -105,7 +106,7 @@ public interface AllNodesMXBean {
   GroupPage groups(
       @Description("Tenant of the clients") String tenant,
       @Description("The last topic filter of the previous page; empty for the first page") String after,
-      @Description("Maximum number of groups in the answer: 1 to 1000") int max);
+      @Description("Maximum number of groups in the answer: 1 to 1000") @Unit("groups") int max);
 
   @Description("Says how each node of the cluster is, and why it is not ready or healthy")
   List<NodeHealth> health();
