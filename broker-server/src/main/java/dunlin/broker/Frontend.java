@@ -302,6 +302,15 @@ public final class Frontend implements AutoCloseable {
     return meters.copies();
   }
 
+  /**
+   * The accounts of both hops, which balance whatever is on its way. Waits for the event loops; empty before the frontend is open.
+   *
+   * @throws IllegalStateException when they do not answer soon
+   */
+  public List<HopLedger.Reading> accounts() {
+    return new LoopAccounts(reception).read();
+  }
+
   /** How long publishes wait for their acknowledgement, and how long for their subscribers. */
   public List<LatencyHistogram> latencies() {
     return meters.latencies();

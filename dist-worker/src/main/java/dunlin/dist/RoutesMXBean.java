@@ -2,6 +2,7 @@ package dunlin.dist;
 
 import dunlin.dist.route.Route;
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.List;
 import java.util.Locale;
 
@@ -27,6 +28,7 @@ public interface RoutesMXBean {
   }
 
   @Description("Number of routes of all tenants")
+  @Unit("routes")
   long getRoutes();
 
   @Description("Lists the routes of all topic filters that match a topic, by their topic filters: a message goes to all without a group, and to one of each group")
@@ -34,5 +36,5 @@ public interface RoutesMXBean {
       @Description("Tenant of the publisher") String tenant,
       @Description("Topic name") String topic,
       @Description("The last route of the previous page as <filter> <destination>:<shard>; empty for the first page") String after,
-      @Description("Maximum number of routes in the answer: 1 to 1000") int max);
+      @Description("Maximum number of routes in the answer: 1 to 1000") @Unit("routes") int max);
 }

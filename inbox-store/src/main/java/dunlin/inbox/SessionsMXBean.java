@@ -2,6 +2,7 @@ package dunlin.inbox;
 
 import dunlin.model.SubscriptionOptions;
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.List;
 
 /**
@@ -89,10 +90,11 @@ public interface SessionsMXBean {
    * @param messagesMax what one inbox may hold
    * @param bytesMax the same in bytes, also by what is left for all inboxes together
    * @param overflow what becomes of a message for a full inbox: DROP_OLDEST, DROP_NEWEST or REJECT
+   * @param diskRoom whether the disk has room for new messages
    */
   record SessionOutlook(
       String node, long expirySeconds, int subscriptions, List<SubscriptionRow> matching, List<String> others, int messages, long bytes, int messagesMax,
-      long bytesMax, String overflow) {
+      long bytesMax, String overflow, boolean diskRoom) {
     public SessionOutlook {
       matching = List.copyOf(matching);
       others = List.copyOf(others);
@@ -110,6 +112,7 @@ public interface SessionsMXBean {
       @Description("Tenant of the clients") String tenant, @Description("Topic filter with $share or $oshare and the name of the group") String filter);
 
   @Description("Number of sessions of all tenants, with and without a connection")
+  @Unit("sessions")
   int getSessions();
 
   @Description("Lists sessions whose client identifiers begin with a prefix, in the order of the client identifiers")
@@ -117,25 +120,25 @@ public interface SessionsMXBean {
       @Description("Tenant of the clients: default, unless an authenticator assigns another one") String tenant,
       @Description("Prefix of the client identifiers; empty for all") String prefix,
       @Description("The last client identifier of the previous page; empty for the first page") String after,
-      @Description("Maximum number of sessions in the answer: 1 to 1000") int max);
+      @Description("Maximum number of sessions in the answer: 1 to 1000") @Unit("sessions") int max);
 
   @Description("Lists the sessions of all tenants with the most of something, those with most first; sessions with none of it are left out")
   List<SessionRow> top(
-      @Description("What they are compared by") SessionFigure by, @Description("Maximum number of sessions in the answer: 1 to 100") int max);
+      @Description("What they are compared by") SessionFigure by, @Description("Maximum number of sessions in the answer: 1 to 100") @Unit("sessions") int max);
 
   @Description("Lists the subscriptions of a durable session by their topic filters; those of a session that ends with its connection are with dunlin:type=Clients")
   List<SubscriptionRow> subscriptions(
       @Description("Tenant of the client") String tenant,
       @Description("Its client identifier") String clientId,
       @Description("The last topic filter of the previous page; empty for the first page") String after,
-      @Description("Maximum number of subscriptions in the answer: 1 to 1000") int max);
+      @Description("Maximum number of subscriptions in the answer: 1 to 1000") @Unit("subscriptions") int max);
 
   @Description("Lists the first messages in the inbox of a session, without their payloads, and leaves them there. A page ends after 4 MiB of messages")
   MessagePage messages(
       @Description("Tenant of the client") String tenant,
       @Description("Its client identifier") String clientId,
       @Description("The next of the previous page; 0 for the first page") long after,
-      @Description("Maximum number of messages in the answer: 1 to 100") int max);
+      @Description("Maximum number of messages in the answer: 1 to 100") @Unit("messages") int max);
 
   @Description("Shows a message in the inbox of a session with at most 65536 bytes of its payload; empty when there is none with this sequence")
   List<WaitingMessage> message(
@@ -147,7 +150,7 @@ public interface SessionsMXBean {
   List<GroupOfSessions> groups(
       @Description("Tenant of the clients") String tenant,
       @Description("The last topic filter of the previous page; empty for the first page") String after,
-      @Description("Maximum number of groups in the answer: 1 to 1000") int max);
+      @Description("Maximum number of groups in the answer: 1 to 1000") @Unit("groups") int max);
 
   @Description("Disconnects a client with 0x98. Its session stays until it expires, and its will is published. Answers whether the client was connected")
   boolean disconnect(@Description("Tenant of the client") String tenant, @Description("Its client identifier") String clientId);
@@ -158,7 +161,7 @@ public interface SessionsMXBean {
   int delete(
       @Description("Tenant of the clients") String tenant,
       @Description("Prefix of the client identifiers; empty for all") String prefix,
-      @Description("Maximum number of sessions to delete: 1 to 1000000") int max);
+      @Description("Maximum number of sessions to delete: 1 to 1000000") @Unit("sessions") int max);
 
   @Description("Deletes the session of one client, as delete does. Answers whether there was one")
   boolean deleteOne(@Description("Tenant of the client") String tenant, @Description("Its client identifier") String clientId);

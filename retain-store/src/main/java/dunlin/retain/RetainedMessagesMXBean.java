@@ -1,6 +1,7 @@
 package dunlin.retain;
 
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.List;
 
 /** Lists and deletes retained messages by JMX: {@code dunlin:type=RetainedMessages,node=<id>}. Failures are reported with the reason. */
@@ -27,23 +28,24 @@ public interface RetainedMessagesMXBean {
   record RetainedOutlook(boolean present, long topics, long topicsMax, long topicBytes, long topicBytesMax, long bytes, long bytesMax) {}
 
   @Description("Topics with a retained message, of all tenants")
+  @Unit("topics")
   long getTopics();
 
   @Description("Lists retained messages whose topics begin with a prefix, in the order of the store: a topic comes before those below it")
   List<RetainedRow> list(
       @Description("Tenant of their publishers: default, unless an authenticator assigns another one") String tenant,
-      @Description("Prefix of the topics; empty for all") String prefix, @Description("The last topic of the previous page; empty for the first page") String after, @Description("Maximum number of topics listed: 1 to 1000") int max);
+      @Description("Prefix of the topics; empty for all") String prefix, @Description("The last topic of the previous page; empty for the first page") String after, @Description("Maximum number of topics listed: 1 to 1000") @Unit("topics") int max);
 
   @Description("Deletes retained messages whose topics begin with a prefix. Answers how many were deleted: the maximum, or all that there were")
   int delete(
       @Description("Tenant of their publishers") String tenant,
-      @Description("Prefix of the topics; empty for all") String prefix, @Description("Maximum number of messages deleted: 1 to 1000000") int max);
+      @Description("Prefix of the topics; empty for all") String prefix, @Description("Maximum number of messages deleted: 1 to 1000000") @Unit("messages") int max);
 
   @Description("Deletes retained messages whose topics match a filter. Answers how many were deleted: the maximum, or all that there were")
   int deleteMatching(
       @Description("Tenant of their publishers") String tenant,
       @Description("Topic filter, without a shared subscription; # matches no topics that begin with $") String filter,
-      @Description("Maximum number of messages deleted: 1 to 1000000") int max);
+      @Description("Maximum number of messages deleted: 1 to 1000000") @Unit("messages") int max);
 
   @Description("The retained messages of one topic: none or one")
   List<RetainedMessage> get(@Description("Tenant of its publisher") String tenant, @Description("The topic name") String topic);

@@ -2,6 +2,7 @@ package dunlin.broker.client;
 
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.List;
 
 /**
@@ -73,18 +74,30 @@ public interface ClientsMXBean {
    * @param matching those whose filters match the topic, at most 100
    * @param others some filters that do not, at most five
    * @param receiving what access rules say about sending it, with the QoS and the flag RETAIN that these subscriptions give it
-   * @param queueTakes whether there is room for one more message of QoS 1 or 2
+   * @param packetBytes of the PUBLISH to it
+   * @param packetBytesMax its Maximum Packet Size; 0 for no limit
+   * @param aliases whether a topic may have an alias, which makes the packet shorter
+   * @param queueTakes whether there is room for this message, if it has QoS 1 or 2
    * @param sendsAtOnce whether such a message would be sent at once
+   * @param tenantMaySend whether its tenant may be sent more now
    * @param writable whether the socket takes a message of QoS 0
    */
   record ClientOutlook(
       boolean durable, int subscriptions, List<SubscriptionRow> matching, List<String> others, Permission receiving, int inFlight, int receiveMaximum,
-      int queued, long queuedBytes, int queuedMax, long queuedBytesMax, boolean queueTakes, boolean sendsAtOnce, boolean writable, long socketBytes) {
+      int queued, long queuedBytes, int queuedMax, long queuedBytesMax, long packetBytes, long packetBytesMax, boolean aliases, boolean queueTakes,
+      boolean sendsAtOnce, boolean tenantMaySend, boolean writable, long socketBytes) {
     public ClientOutlook {
       matching = List.copyOf(matching);
       others = List.copyOf(others);
     }
   }
+
+  /**
+   * What a message would meet at the members of a shared subscription.
+   *
+   * @param taking those that have room for it, or may have
+   */
+  record GroupOutlook(int members, int taking) {}
 
   @Description("Whether there are access rules for all clients; without, some may still have rules of their own")
   boolean isRuled();
@@ -96,7 +109,8 @@ public interface ClientsMXBean {
       @Description("Client identifier of the publisher; empty for none") String publisher,
       @Description("Topic name") String topic,
       @Description("QoS of the message: 0 to 2") int qos,
-      @Description("Whether the message has the flag RETAIN") boolean retain);
+      @Description("Whether the message has the flag RETAIN") boolean retain,
+      @Description("Bytes of its payload: 0 to 2097152") @Unit("bytes") int bytes);
 
   @Description("Whether access rules allow a connected client to publish a message; empty when it is not connected to this node. Nothing is published")
   List<Permission> mayPublish(
@@ -106,9 +120,14 @@ public interface ClientsMXBean {
       @Description("QoS of the message: 0 to 2") int qos,
       @Description("Whether the message has the flag RETAIN") boolean retain);
 
-  @Description("Number of members of a shared subscription that are connected to this node and whose sessions end with their connections")
-  int members(
-      @Description("Tenant of the clients") String tenant, @Description("Topic filter with $share or $oshare and the name of the group") String filter);
+  @Description(
+      "What a message would meet at the members of a shared subscription that are connected to this node and whose sessions end with their connections."
+          + " Nothing is sent")
+  GroupOutlook groupOutlook(
+      @Description("Tenant of the clients") String tenant,
+      @Description("Topic filter with $share or $oshare and the name of the group") String filter,
+      @Description("QoS of the message: 0 to 2") int qos,
+      @Description("Bytes of its topic and payload") @Unit("bytes") int bytes);
 
   @Description("Lists connected clients in the order of their client identifiers")
   List<ClientRow> list(
@@ -116,11 +135,11 @@ public interface ClientsMXBean {
       @Description("Prefix of the client identifiers; empty for all") String prefix,
       @Description("User name of the clients; empty for all") String user,
       @Description("The last client identifier of the previous page; empty for the first page") String after,
-      @Description("Maximum number of clients in the answer: 1 to 1000") int max);
+      @Description("Maximum number of clients in the answer: 1 to 1000") @Unit("clients") int max);
 
   @Description("Lists the connected clients of all tenants with the most of something, those with most first; clients with none of it are left out")
   List<ClientRow> top(
-      @Description("What they are compared by") ClientFigure by, @Description("Maximum number of clients in the answer: 1 to 100") int max);
+      @Description("What they are compared by") ClientFigure by, @Description("Maximum number of clients in the answer: 1 to 100") @Unit("clients") int max);
 
   @Description("Shows one connected client; empty when it is not connected to this node")
   List<ClientDetails> get(@Description("Tenant of the client") String tenant, @Description("Its client identifier") String clientId);
@@ -130,14 +149,14 @@ public interface ClientsMXBean {
       @Description("Tenant of the client") String tenant,
       @Description("Its client identifier") String clientId,
       @Description("The last topic filter of the previous page; empty for the first page") String after,
-      @Description("Maximum number of subscriptions in the answer: 1 to 1000") int max);
+      @Description("Maximum number of subscriptions in the answer: 1 to 1000") @Unit("subscriptions") int max);
 
   @Description(
       "Lists the shared subscriptions with members that are connected to this node and whose sessions end with their connections, by their topic filters")
   List<GroupOfClients> groups(
       @Description("Tenant of the clients") String tenant,
       @Description("The last topic filter of the previous page; empty for the first page") String after,
-      @Description("Maximum number of groups in the answer: 1 to 1000") int max);
+      @Description("Maximum number of groups in the answer: 1 to 1000") @Unit("groups") int max);
 
   @Description(
       "Disconnects a client with 0x98, if it is connected to this node. Its will is published, and a durable session stays until it expires. Answers whether"

@@ -11,6 +11,8 @@ import dunlin.broker.session.LiveSession;
 import dunlin.broker.session.Outlook;
 import dunlin.broker.session.SessionFigures;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.TopicFilter;
@@ -34,6 +36,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
@@ -58,6 +61,8 @@ public final class ConnectedClients implements ClientsMXBean {
   private static final Logger log = LoggerFactory.getLogger(ConnectedClients.class);
   private static final int PAGE_MAX = 1_000;
   private static final int TOP_MAX = 100;
+  /** No packet may be larger. */
+  private static final int PAYLOAD_MAX = 2 * 1_024 * 1_024;
   private static final int SLICE = 256;
   private static final int ROWS_SLICE = 64;
   private static final int PATIENCE_SECONDS = 30;
@@ -189,12 +194,13 @@ public final class ConnectedClients implements ClientsMXBean {
   }
 
   @Override
-  public List<ClientOutlook> outlook(String tenant, String clientId, String publisher, String topic, int qos, boolean retain) {
-    QoS asked = qos(qos);
+  public List<ClientOutlook> outlook(String tenant, String clientId, String publisher, String topic, int qos, boolean retain, int bytes) {
+    if (bytes < 0 || bytes > PAYLOAD_MAX) throw new IllegalArgumentException("a payload has 0 to %d bytes, not %d".formatted(PAYLOAD_MAX, bytes));
+    Publication message = Publication.of(new Publisher(tenant, publisher), topic, qos(qos), retain, 0, new byte[bytes]);
     try (Question question = new Question()) {
       return question.read(
           question.find(named(tenant, clientId)),
-          connection -> Outlook.of(sessionOf(connection), publisher, topic, asked, retain, connection.waitingBytes()));
+          connection -> Outlook.of(sessionOf(connection), message, connection.waitingBytes()));
     }
   }
 
@@ -212,16 +218,17 @@ public final class ConnectedClients implements ClientsMXBean {
   }
 
   @Override
-  public int members(String tenant, String filter) {
+  public GroupOutlook groupOutlook(String tenant, String filter, int qos, int bytes) {
+    QoS asked = qos(qos);
     TopicFilter shared =
         TopicFilter.parse(filter).filter(TopicFilter::shared).orElseThrow(() -> new IllegalArgumentException("not the filter of a shared subscription"));
     LoopConnections part = reception.on(RouteTable.ownerOf(tenant, shared, reception.parts().size()));
-    CompletableFuture<Integer> answer = new CompletableFuture<>();
-    part.loop().post(() -> answer.complete(part.sessions().fanout().routes().members(tenant, shared)));
+    CompletableFuture<Optional<ShareGroup>> answer = new CompletableFuture<>();
+    part.loop().post(() -> answer.complete(part.sessions().fanout().routes().group(tenant, shared)));
     try (Question question = new Question()) {
       question.await(List.of(answer.thenAccept(_ -> {})));
+      return answer.join().map(group -> question.outlook(group, asked, bytes)).orElseGet(() -> new GroupOutlook(0, 0));
     }
-    return answer.join();
   }
 
   private static Choice named(String tenant, String clientId) {
@@ -368,6 +375,23 @@ public final class ConnectedClients implements ClientsMXBean {
           });
       await(answers);
       return notes.stream().map(views::get).filter(Objects::nonNull).toList();
+    }
+
+    /** Each loop looks at its own members: what others see of them may be of an earlier round. */
+    GroupOutlook outlook(ShareGroup group, QoS qos, int size) {
+      AtomicInteger taking = new AtomicInteger();
+      List<CompletableFuture<Void>> answers = new ArrayList<>();
+      for (LoopConnections part : reception.parts()) {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        answers.add(done);
+        part.loop().post(
+            () -> {
+              taking.addAndGet(group.taking(part.loop(), qos, size));
+              done.complete(null);
+            });
+      }
+      await(answers);
+      return new GroupOutlook(group.size(), taking.get());
     }
 
     private void await(List<CompletableFuture<Void>> answers) {

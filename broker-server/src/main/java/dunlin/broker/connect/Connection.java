@@ -375,7 +375,8 @@ final class Connection extends KeepAliveWheel.Watched
     if (seat != null) seat.hit(limit);
   }
 
-  private boolean maySend() {
+  @Override
+  public boolean maySend() {
     return seat == null || seat.maySend();
   }
 

@@ -42,7 +42,7 @@ public final class Reception implements Connections {
   /** Set once, before there is a connection. */
   private Lives lives;
 
-  private LoopConnections[] parts = {};
+  private volatile LoopConnections[] parts = {}; // set once, when the frontend opens
 
   /** The drain in progress, or null; written by the caller of {@link #drain(Drain)}. */
   private volatile @Nullable Drain drain;

@@ -26,6 +26,9 @@ public interface Recipient {
   /** Whether it would take a message of this QoS and size as a member of a group, as of its last round; any thread, may be stale. */
   boolean mayTake(QoS qos, int size);
 
+  /** Notes its load and its room as they are now, for {@link #load} and {@link #mayTake}. */
+  void updateLoad();
+
   /** Offers a message that one non-shared subscription matched. */
   void offer(Publication message, SubscriptionOptions options, int[] identifiers);
 

@@ -1,7 +1,9 @@
 package dunlin.broker.fanout;
 
+import dunlin.broker.loop.Loop;
 import dunlin.model.HashRing;
 import dunlin.model.Publisher;
+import dunlin.model.QoS;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
@@ -212,6 +214,20 @@ public final class ShareGroup {
   /** Whether no member has taken anything since a message of QoS 0 waited in vain. */
   public boolean stalled() {
     return stalled;
+  }
+
+  /** How many members of a loop have room for a message of QoS 1 or 2, for an operator; on that loop. One that gets it with QoS 0 may have room. */
+  public int taking(Loop loop, QoS qos, int size) {
+    assert loop.isCurrent() : "touched off its event loop";
+    int taking = 0;
+    for (int i = size() - 1; i >= 0; i--) {
+      Subscriber member = at(i);
+      if (member == null || !member.session.loop().equals(loop)) continue;
+      member.session.updateLoad();
+      QoS sent = qos.min(member.options().maximumQoS());
+      if (sent == QoS.AT_MOST_ONCE || member.session.mayTake(sent, size)) taking++;
+    }
+    return taking;
   }
 
   /** The member for a publisher in an ordered group ({@code $oshare}), or null if there is none. */

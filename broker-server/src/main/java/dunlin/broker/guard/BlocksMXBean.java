@@ -1,6 +1,7 @@
 package dunlin.broker.guard;
 
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.List;
 
 /**
@@ -21,7 +22,7 @@ public interface BlocksMXBean {
       @Description("What is blocked: ADDRESS or CLIENT") BlockKind kind,
       @Description("Tenant of the clients; ignored for addresses") String tenant,
       @Description("The last value of the previous page; empty for the first page") String after,
-      @Description("Maximum number of blocks in the answer: 1 to 1000") int max);
+      @Description("Maximum number of blocks in the answer: 1 to 1000") @Unit("blocks") int max);
 
   @Description("Ends a block, and begins to count anew")
   void remove(

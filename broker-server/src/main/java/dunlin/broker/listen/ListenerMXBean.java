@@ -1,6 +1,7 @@
 package dunlin.broker.listen;
 
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.Map;
 
 /** A listener as operators see it, and open and close it, by JMX. */
@@ -19,6 +20,7 @@ public interface ListenerMXBean {
   boolean isAccepting();
 
   @Description("Open connections")
+  @Unit("connections")
   int getConnections();
 
   @Description("Connections closed before MQTT began, by reason")

@@ -163,6 +163,13 @@ public final class LoopCounts {
       WAITING.setOpaque(this, waiting + change);
     }
 
+    /** The account of this loop, on its thread and between two of its tasks: then it balances. */
+    public HopLedger.Reading reading() {
+      HopLedger.Reading reading = local.reading(waiting);
+      assert reading.balanced() : reading;
+      return reading;
+    }
+
     /** The number of waiting messages. Any thread. */
     public long waiting() {
       return (long) WAITING.getOpaque(this);

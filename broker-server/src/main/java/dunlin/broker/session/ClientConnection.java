@@ -36,6 +36,9 @@ public interface ClientConnection extends Loop.Written {
   /** Whether the socket accepts more bytes within its memory bound. */
   boolean writable();
 
+  /** Whether its tenant may be sent more now. */
+  boolean maySend();
+
   /**
    * Whether the socket accepts this many more bytes and the node has the memory. If memory is missing, the session is
    * notified when there is some again.

@@ -266,8 +266,8 @@ public final class LiveSession implements Recipient, Party {
   }
 
   /** Whether the queue takes one more message of QoS 1 or 2. */
-  boolean queueTakes() {
-    return outbound == null || outbound.wouldTake();
+  boolean queueTakes(int size) {
+    return outbound == null || outbound.wouldTake(size);
   }
 
   /** Whether a message of QoS 1 or 2 would be sent at once. */
@@ -320,7 +320,8 @@ public final class LiveSession implements Recipient, Party {
     return qos == QoS.AT_MOST_ONCE ? load() != REFUSES : size <= (int) ROOM.getOpaque(this);
   }
 
-  void updateLoad() {
+  @Override
+  public void updateLoad() {
     LOAD.setOpaque(this, ended ? REFUSES : presentLoad());
     ROOM.setOpaque(this, ended ? -1 : outbound == null ? Integer.MAX_VALUE : outbound.room());
   }

@@ -129,9 +129,9 @@ public final class Outbound {
     return size <= room() && memory.takes(heldBytes, size);
   }
 
-  /** Whether there is room for a small message of QoS 1 or 2, for an operator: nothing is counted. */
-  boolean wouldTake() {
-    return room() >= 1 && memory.wouldTake(heldBytes, 1);
+  /** Whether there is room for a message of QoS 1 or 2 of this size, for an operator: nothing is counted. */
+  boolean wouldTake(int size) {
+    return size <= room() && memory.wouldTake(heldBytes, size);
   }
 
   /**

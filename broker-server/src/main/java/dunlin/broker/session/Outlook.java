@@ -5,8 +5,11 @@ import dunlin.broker.access.Decision;
 import dunlin.broker.client.ClientsMXBean.ClientOutlook;
 import dunlin.broker.client.ClientsMXBean.Permission;
 import dunlin.inbox.MatchingFilters;
+import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What a message would meet at a live session, for an operator. Nothing is sent, counted or changed. */
@@ -17,15 +20,13 @@ public final class Outlook {
    */
   private Outlook() {}
 
-  /**
-   * @param publisher client identifier of its publisher; empty for none
-   * @param waitingBytes that wait for the client's socket
-   */
-  public static ClientOutlook of(LiveSession session, String publisher, String topic, QoS qos, boolean retain, long waitingBytes) {
+  /** @param waitingBytes that wait for the client's socket */
+  public static ClientOutlook of(LiveSession session, Publication message, long waitingBytes) {
+    String topic = message.topic();
     MatchingFilters filters = new MatchingFilters(topic);
     Copy plain = new Copy();
     Copy shared = new Copy();
-    boolean own = publisher.equals(session.clientId());
+    boolean own = message.publisher().clientId().equals(session.clientId());
     session.visitSubscriptions(
         (filter, options) -> {
           if (filters.offer(filter, options) && !(own && options.noLocal())) (filter.shared() ? shared : plain).add(options);
@@ -33,10 +34,13 @@ public final class Outlook {
     Copy sent = plain.exists ? plain : shared;
     SessionFigures figures = session.figures();
     var limits = session.settings().sessions();
+    ClientConnection connection = session.connection();
+    QoS qos = message.qos().min(sent.qos);
     return new ClientOutlook(
-        session.durable(), figures.subscriptions(), filters.matching(), filters.others(),
-        receives(session.access(), topic, qos.min(sent.qos), retain && sent.retain), figures.inFlight(), figures.receiveMaximum(), figures.queued(),
-        figures.queuedBytes(), limits.queueMessagesMax(), limits.queueBytesMax(), session.queueTakes(), session.sendsAtOnce(), session.connection().writable(),
+        session.durable(), figures.subscriptions(), filters.matching(), filters.others(), receives(session.access(), topic, qos, message.retain() && sent.retain),
+        figures.inFlight(), figures.receiveMaximum(), figures.queued(), figures.queuedBytes(), limits.queueMessagesMax(), limits.queueBytesMax(),
+        connection.writer().lengthOf(message, qos, sent.identifiers.stream().mapToInt(Integer::intValue).toArray()), connection.writer().maximumPacketSize(),
+        connection.writer().usesAliases(), session.queueTakes(message.body().length), session.sendsAtOnce(), connection.maySend(), connection.writable(),
         waitingBytes);
   }
 
@@ -45,11 +49,13 @@ public final class Outlook {
     private boolean exists;
     private QoS qos = QoS.AT_MOST_ONCE;
     private boolean retain;
+    private final List<Integer> identifiers = new ArrayList<>();
 
     void add(SubscriptionOptions options) {
       exists = true;
       if (options.maximumQoS().code() > qos.code()) qos = options.maximumQoS();
       retain |= options.retainAsPublished();
+      if (options.subscriptionIdentifier() > 0) identifiers.add(options.subscriptionIdentifier());
     }
   }
 

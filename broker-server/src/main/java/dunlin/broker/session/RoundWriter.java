@@ -91,6 +91,21 @@ public final class RoundWriter {
     return true;
   }
 
+  /** The client's Maximum Packet Size; 0 for no limit. */
+  long maximumPacketSize() {
+    return maximumPacketSize;
+  }
+
+  /** The bytes of a PUBLISH, for an operator; with a topic alias they are fewer. */
+  int lengthOf(Publication message, QoS qos, int[] identifiers) {
+    return PacketEncoder.publishLength(version, message, qos, identifiers, 0);
+  }
+
+  /** Whether topics may have aliases. */
+  boolean usesAliases() {
+    return aliases != null;
+  }
+
   void writePuback(int packetId, ReasonCode reason) {
     PacketEncoder.puback(room(8), version, packetId, reason);
     traffic().sent(PacketType.PUBACK);

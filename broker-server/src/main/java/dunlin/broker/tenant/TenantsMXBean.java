@@ -1,6 +1,7 @@
 package dunlin.broker.tenant;
 
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.List;
 
 /**
@@ -20,7 +21,7 @@ public interface TenantsMXBean {
   @Description("Lists the records of tenants in the order of their names")
   List<TenantRow> tenants(
       @Description("The last name of the previous page; empty for the first page") String after,
-      @Description("Maximum number of tenants in the answer: 1 to 1000") int max);
+      @Description("Maximum number of tenants in the answer: 1 to 1000") @Unit("tenants") int max);
 
   @Description("Shows the record of a tenant; empty when there is none of this name")
   List<TenantRow> tenant(@Description("Name of the tenant") String name);

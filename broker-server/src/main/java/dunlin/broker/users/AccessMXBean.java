@@ -1,6 +1,7 @@
 package dunlin.broker.users;
 
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.List;
 
 /**
@@ -41,7 +42,7 @@ public interface AccessMXBean {
   @Description("Lists users in the order of their names")
   List<UserRow> users(
       @Description("The last name of the previous page; empty for the first page") String after,
-      @Description("Maximum number of users in the answer: 1 to 1000") int max);
+      @Description("Maximum number of users in the answer: 1 to 1000") @Unit("users") int max);
 
   @Description("Shows one user; empty when there is none of this name")
   List<UserRow> user(@Description("Name of the user") String name);
@@ -61,7 +62,7 @@ public interface AccessMXBean {
   @Description("Lists roles in the order of their names")
   List<RoleRow> roles(
       @Description("The last name of the previous page; empty for the first page") String after,
-      @Description("Maximum number of roles in the answer: 1 to 1000") int max);
+      @Description("Maximum number of roles in the answer: 1 to 1000") @Unit("roles") int max);
 
   @Description("Shows one role; empty when there is none of this name")
   List<RoleRow> role(@Description("Name of the role") String name);
@@ -80,7 +81,7 @@ public interface AccessMXBean {
   List<BanRow> bans(
       @Description("What is banned: CLIENT, USER or ADDRESS") BanKind kind,
       @Description("The last value of the previous page; empty for the first page") String after,
-      @Description("Maximum number of bans in the answer: 1 to 1000") int max);
+      @Description("Maximum number of bans in the answer: 1 to 1000") @Unit("bans") int max);
 
   @Description("Shows one ban; empty when there is none")
   List<BanRow> ban(@Description("What is banned: CLIENT, USER or ADDRESS") BanKind kind, @Description("The value") String value);
@@ -89,7 +90,7 @@ public interface AccessMXBean {
   long putBan(
       @Description("What is banned: CLIENT, USER or ADDRESS") BanKind kind,
       @Description("A client identifier, a user name, an address, or a network such as 192.0.2.0/24") String value,
-      @Description("Seconds from now until it ends; 0 for no end") long seconds,
+      @Description("Seconds from now until it ends; 0 for no end") @Unit("seconds") long seconds,
       @Description("Why, for operators") String reason,
       @Description("Version that the ban must have: -1 for any, 0 for one that does not exist") long version);
 

@@ -19,6 +19,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -106,6 +107,17 @@ class LoopCountsTest {
 
     assertDropped(meters.copies(), DropReason.OVERLOADED);
     assertThat(events()).isEmpty();
+  }
+
+  @Test
+  void aReadingOfTheLoopBalances() {
+    counts.copies().received(MESSAGE, CLIENT);
+    counts.copies().waiting(1);
+    counts.copies().received(MESSAGE, CLIENT);
+    counts.copies().dropped(DropReason.QUEUE_FULL, MESSAGE, CLIENT);
+
+    assertThat(counts.copies().reading()).isEqualTo(new HopLedger.Reading("session", 2, 0, 0, Map.of(DropReason.QUEUE_FULL, 1L), 1));
+    assertThat(counts.publishes().reading()).isEqualTo(new HopLedger.Reading("publish", 0, 0, 0, Map.of(), 0));
   }
 
   @Test

@@ -11,6 +11,12 @@ import dunlin.admin.peers.NodeBean;
 import dunlin.admin.peers.OperatorSharing;
 import dunlin.admin.peers.PeerBeans;
 import dunlin.admin.peers.PeerCalls;
+import dunlin.dist.RoutesMXBean;
+import dunlin.dist.route.RouteReplica;
+import dunlin.inbox.SessionsMXBean;
+import dunlin.inbox.server.SessionReplica;
+import dunlin.retain.RetainReplica;
+import dunlin.retain.RetainedMessagesMXBean;
 import dunlin.runtime.metrics.NodeBeans;
 import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -19,7 +25,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-/** The beans of operators that belong to no tier: of the node and what is around it, of all nodes, explanations and traces. */
+/** The beans of operators that belong to no tier: of the node and what is around it, of all nodes, explanations and traces; and those of the tiers, wherever they are led. */
 public final class AdminBeans {
   /*
    * Owner: the thread that starts the node makes it; then it does not change.
@@ -51,6 +57,9 @@ public final class AdminBeans {
     beans.register("Queues", new Queues(meters));
     beans.register("Samples", new Samples(tracer));
     beans.register("AllNodes", new AllNodes(peers));
+    beans.show("AllSessions", peers.whereverLed(SessionsMXBean.class, SessionReplica.KIND, AllNodes.SESSIONS));
+    beans.show("AllRetainedMessages", peers.whereverLed(RetainedMessagesMXBean.class, RetainReplica.KIND, "The retained messages"));
+    beans.show("AllRoutes", peers.whereverLed(RoutesMXBean.class, RouteReplica.KIND, "The routes"));
     beans.register("Explanation", new Explainer(beans, peers));
     AllTraces.show(beans, peers, tracer, meters);
   }

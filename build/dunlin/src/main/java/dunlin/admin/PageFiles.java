@@ -23,7 +23,7 @@ public final class PageFiles implements HttpHandler {
    */
   private static final List<String> MODULES =
       List.of(
-          "access", "api", "blocks", "clients", "cluster", "doctor", "dom", "explain", "inbox", "listing", "login", "main", "messages", "node", "overview", "retained", "sessions", "spark",
+          "access", "api", "blocks", "clients", "cluster", "doctor", "dom", "explain", "inbox", "ledger", "listing", "login", "main", "messages", "node", "overview", "retained", "sessions", "spark",
           "text", "top", "topics", "traces");
   private static final int REQUESTS_MAX = 64;
   private static final int PER_CLIENT = 32;

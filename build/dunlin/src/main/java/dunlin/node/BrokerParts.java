@@ -3,6 +3,7 @@ package dunlin.node;
 import static java.util.Objects.requireNonNull;
 
 import dunlin.admin.exports.Exports;
+import dunlin.admin.ledger.Ledger;
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.ConnectionEvents;
 import dunlin.broker.Frontend;
@@ -145,6 +146,7 @@ final class BrokerParts {
       node.metrics().beans().register("Frontend", opened.bean());
       node.metrics().beans().register("Blocks", new BlocksBean(authentication.guard(), node.name()));
     }
+    node.metrics().beans().register("Ledger", new Ledger(node.id(), opened::accounts, node.meters()));
     opened.latencies().forEach(node.metrics()::show);
     return opened;
   }

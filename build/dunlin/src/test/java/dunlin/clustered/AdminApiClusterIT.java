@@ -21,6 +21,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -113,6 +114,7 @@ class AdminApiClusterIT {
         assertThat(api.get("/explain?client=meter-" + node + "&topic=shared").member("conclusion")).isEqualTo("one member of its group gets it");
       }
       assertThat(api.get("/explain?client=meter-0&topic=kept&retain=true").text()).contains("It replaces the retained message that kept has.");
+      eachLedgerBalances(api);
       assertThat(api.get("/clients/never").status()).isEqualTo(404);
       assertThat(api.get("/explain?client=never&topic=a").status()).isEqualTo(404);
 
@@ -129,6 +131,23 @@ class AdminApiClusterIT {
       assertThat(api.get("/groups").members("clients")).containsExactly("3");
       assertThat(api.get("/groups").members("sessions")).containsExactly("0");
     }
+  }
+
+  /** Of all nodes, from any of them. */
+  private void eachLedgerBalances(ApiCalls api) {
+    Answer ledger = api.get("/ledger?all=true");
+    assertThat(ledger.status()).as(ledger.text()).isEqualTo(200);
+    assertThat(ledger.json().getAsJsonArray("unanswered")).isEmpty();
+    List<String> accounts = new ArrayList<>();
+    for (JsonElement each : ledger.json().getAsJsonArray("items")) {
+      JsonObject row = each.getAsJsonObject();
+      if (row.get("received").getAsLong() < 0) continue;
+      accounts.add(row.get("node").getAsString() + " " + row.get("hop").getAsString());
+      long known = row.get("delivered").getAsLong() + row.get("returned").getAsLong() + row.get("dropped").getAsLong() + row.get("inFlight").getAsLong();
+      assertThat(known).as(each.toString()).isEqualTo(row.get("received").getAsLong());
+    }
+    assertThat(accounts).containsExactlyInAnyOrderElementsOf(cluster.ids().stream().flatMap(id -> Stream.of(id + " publish", id + " session")).toList());
+    assertThat(Set.copyOf(api.get("/ledger").members("node"))).containsExactly(api.get("/cluster").member("node"));
   }
 
   private void whatIsImportedAtOneNodeIsThereForAll() {
@@ -237,6 +256,7 @@ class AdminApiClusterIT {
     Answer begun = api.post("/traces", "{\"topic\":\"b\"}");
     assertThat(begun.json().getAsJsonArray("unanswered").toString()).contains(silent);
     assertThat(begun.json().get("nodes").getAsInt()).isEqualTo(NODES - 1);
+    assertThat(api.get("/ledger?all=true").json().getAsJsonArray("unanswered").toString()).contains(silent);
     Answer health = api.get("/cluster/health");
     assertThat(health.members("health")).hasSize(NODES).contains("alive").anyMatch(text -> text.contains(id + " at 127.0.0.1 did not answer within 2 s"));
     Dunlinctl examined = Dunlinctl.run(directory, cluster.data((still + 1) % NODES), "doctor", "--all");

@@ -28,6 +28,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.management.JMException;
 import javax.management.ObjectName;
+import javax.management.remote.JMXConnector;
 import javax.management.remote.JMXConnectorFactory;
 import javax.management.remote.JMXServiceURL;
 
@@ -230,18 +231,29 @@ public final class BrokerProcess implements AutoCloseable {
   }
 
   /** Whether it has a bean of this type; with {@code java.rmi.server.hostname=127.0.0.1} among its settings. */
-  @SuppressWarnings("BanJNDI") // the address is the one that this JVM's own agent has just given for a process started here
   public boolean hasBean(String type) {
+    try (var jmx = jmx()) {
+      return !jmx.getMBeanServerConnection().queryNames(new ObjectName("dunlin:type=" + type + ",*"), null).isEmpty();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (JMException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** Its beans, as one who may attach to the process sees them; with the same setting. The caller closes it. */
+  @SuppressWarnings("BanJNDI") // the address is the one that this JVM's own agent has just given for a process started here
+  public JMXConnector jmx() {
     try {
       var machine = VirtualMachine.attach(Long.toString(process.pid()));
-      try (var jmx = JMXConnectorFactory.connect(new JMXServiceURL(machine.startLocalManagementAgent()))) {
-        return !jmx.getMBeanServerConnection().queryNames(new ObjectName("dunlin:type=" + type + ",*"), null).isEmpty();
+      try {
+        return JMXConnectorFactory.connect(new JMXServiceURL(machine.startLocalManagementAgent()));
       } finally {
         machine.detach();
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
-    } catch (AttachNotSupportedException | JMException e) {
+    } catch (AttachNotSupportedException e) {
       throw new AssertionError(e);
     }
   }

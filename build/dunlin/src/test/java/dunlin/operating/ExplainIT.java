@@ -151,7 +151,7 @@ class ExplainIT {
       publish("now/7", "real");
       for (RawClient client : List.of(online, durable)) assertThat(client.take().text()).isEqualTo("real");
 
-      Explanation byJmx = broker.bean("Explanation", ExplanationMXBean.class).explain("default", "now-online", "now/7", "", 1, false);
+      Explanation byJmx = broker.bean("Explanation", ExplanationMXBean.class).explain("default", "now-online", "now/7", "", 1, false, 0, -1);
       Explained byApi = explain("now-online", "now/7", "");
       assertThat(byJmx.conclusion()).isEqualTo(byApi.conclusion());
       assertThat(byJmx.steps().stream().map(ExplanationMXBean.Step::finding).toList())

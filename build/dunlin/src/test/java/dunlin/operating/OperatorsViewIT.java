@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import javax.management.MBeanInfo;
 import javax.management.ObjectName;
 import org.junit.jupiter.api.Test;
@@ -27,6 +28,10 @@ import org.junit.jupiter.api.io.TempDir;
 class OperatorsViewIT {
   private static final Duration LIMIT = Duration.ofMinutes(2);
 
+
+  /** Numbers that count and measure nothing: versions, places and codes. */
+  private static final Set<String> PLAIN =
+      Set.of("Version", "MapVersion", "Term", "CommittedIndex", "AppliedIndex", "version", "qos", "after", "sequence", "firstLine");
 
   @TempDir Path directory;
 
@@ -111,12 +116,44 @@ class OperatorsViewIT {
     try (var _ = broker()) {
       var types = new ArrayList<String>();
       for (ObjectName name : server.queryNames(new ObjectName("dunlin:node=seen,*"), null)) {
-        if (name.getKeyProperty("type").equals("Metrics")) continue; // Micrometer's beans cannot have descriptions
         types.add(name.getKeyProperty("type"));
         assertThat(undescribed(server.getMBeanInfo(name))).as("%s", name).isEmpty();
       }
-      assertThat(types).contains("Frontend", "Listener", "Range", "Settings", "Latency");
+      assertThat(types).contains("Frontend", "Listener", "Range", "Settings", "Latency", "Metrics", "Ledger", "AllSessions");
     }
+  }
+
+  /** As the descriptors of attributes and parameters have it, where JMX tools look for it. */
+  @Test
+  void everyNumberOfABeanHasAUnit() throws Exception {
+    var server = ManagementFactory.getPlatformMBeanServer();
+    try (var _ = broker()) {
+      for (ObjectName name : server.queryNames(new ObjectName("dunlin:node=seen,*"), null)) {
+        if (name.getKeyProperty("type").equals("Metrics")) continue; // a meter may count what has no unit
+        assertThat(withoutUnit(server.getMBeanInfo(name))).as("%s", name).isEmpty();
+      }
+      var held = new ObjectName("dunlin:type=Metrics,node=seen,name=dunlin.push.waiting.bytes");
+      assertThat(server.getMBeanInfo(held).getDescription()).isEqualTo("Bytes of the messages pushed by the session tier that wait for event loops");
+      for (var attribute : server.getMBeanInfo(held).getAttributes()) assertThat(attribute.getDescriptor().getFieldValue("units")).isEqualTo("bytes");
+    }
+  }
+
+  private static List<String> withoutUnit(MBeanInfo info) {
+    var bad = new ArrayList<String>();
+    for (var attribute : info.getAttributes()) {
+      if (isNumber(attribute.getType()) && !PLAIN.contains(attribute.getName()) && attribute.getDescriptor().getFieldValue("units") == null) bad.add(attribute.getName());
+    }
+    for (var operation : info.getOperations()) {
+      for (var parameter : operation.getSignature()) {
+        boolean needed = isNumber(parameter.getType()) && !PLAIN.contains(parameter.getName());
+        if (needed && parameter.getDescriptor().getFieldValue("units") == null) bad.add(operation.getName() + "(" + parameter.getName() + ")");
+      }
+    }
+    return bad;
+  }
+
+  private static boolean isNumber(String type) {
+    return Set.of("int", "long", "double").contains(type);
   }
 
   /** Attributes, operations and parameters without a description of our own. */

@@ -28,6 +28,12 @@ class ExplainPageIT extends PageOfBroker {
       publish("news/" + HOSTILE, "hello", 1);
       assertThat(client.message().text()).as("and so it is").isEqualTo("hello");
 
+      fill("explained-expiry", "0");
+      browser().press("Enter");
+      await("expired", () -> browser().text("conclusion").startsWith("dropped: "));
+      assertThat(shown()).containsPattern("expiry\\s+stops");
+      js("document.getElementById('explained-expiry').value = ''");
+
       fill("explained-topic", "olds");
       browser().press("Enter");
       await("not delivered", () -> browser().text("conclusion").startsWith("not delivered: "));

@@ -41,6 +41,10 @@ class TracesPageIT extends PageOfBroker {
     }
   }
 
+  private static int lines() throws Exception {
+    return Integer.parseInt(js("document.querySelectorAll('#lines tbody tr').length"));
+  }
+
   @Test
   void ofManyLinesAPageIsInTheDocumentAndTheLastOnesAreInSight() throws Exception {
     String trace = api.post("/traces", "{\"topic\":\"#\"}").member("trace");
@@ -52,12 +56,30 @@ class TracesPageIT extends PageOfBroker {
     view("traces/" + trace, "Traces");
 
     await("the last message", () -> browser().text("lines").contains("the/end"));
-    assertThat(rows()).isEqualTo(ROWS_OF_PAGE);
+    assertThat(lines()).isEqualTo(ROWS_OF_PAGE);
     assertThat(browser().text("lines")).doesNotContain("first");
     js("document.querySelector('#lines input').focus()");
     browser().type("first");
-    await("the filter", () -> rows() < 10 && browser().text("lines").contains("received"));
+    await("the filter", () -> lines() < 10 && browser().text("lines").contains("received"));
     assertThat(js("document.getElementById('end-trace').hidden")).as("a viewer ends no trace").isEqualTo("true");
+  }
+
+  @Test
+  void theLossLedgerIsBesideTheTraces() throws Exception {
+    try (var small = RawClient.connected(broker, "small", RawClient.maximumPacketSize(100))) {
+      small.subscribe("large", 0);
+      publish("large", "x".repeat(200), 1);
+      signIn(Role.VIEWER);
+      view("traces", "Traces");
+      await("the drop", () -> browser().text("ledger").matches("(?s).*session\\s+[0-9a-f]{8}\\s+1\\s+0\\s+0\\s+1\\s+0\\s+packet-too-large 1.*"));
+
+      js("document.getElementById('ledger-of-all').click()");
+      await("of all nodes, which is this one", () -> browser().text("ledger").contains("packet-too-large 1"));
+      publish("large", "x".repeat(200), 1);
+      press("#read-ledger");
+      await("both", () -> browser().text("ledger").contains("packet-too-large 2"));
+      nothingWasAskedOfOthersAndNothingFailed();
+    }
   }
 
   @Test

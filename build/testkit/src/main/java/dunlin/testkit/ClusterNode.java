@@ -71,7 +71,7 @@ final class ClusterNode {
     this.settings = new LinkedHashMap<>(settings);
     this.events = events;
     this.origin = origin;
-    surroundings = new Surroundings(clock, routes, () -> forceDelay);
+    surroundings = new Surroundings(clock, routes, () -> forceDelay, () -> 0);
   }
 
   int number() {

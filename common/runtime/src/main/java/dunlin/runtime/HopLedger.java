@@ -7,7 +7,10 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -24,7 +27,7 @@ public final class HopLedger implements AutoCloseable {
    * Bounds: one Local for each counting thread, that is for each event loop or lane; they are kept when their thread
    * ends, since their counts remain valid.
    * Failure: counts end with the process. A concurrent reader sees sums that are off by the messages in motion, never a
-   * torn value.
+   * torn value. A Reading has none of these: it is made on the thread that counts, between two messages.
    */
   private static final VarHandle COUNT = MethodHandles.arrayElementVarHandle(long[].class);
   private static final DropReason[] REASONS = DropReason.values();
@@ -143,6 +146,36 @@ public final class HopLedger implements AutoCloseable {
     return FIRST_REASON + reason.ordinal();
   }
 
+  /**
+   * The account of one thread at one moment, or the sum of such accounts: each balances, so their sum does.
+   *
+   * @param dropped by reason; without those of which there are none
+   */
+  public record Reading(String hop, long received, long delivered, long returned, Map<DropReason, Long> dropped, long inFlight) {
+    public Reading {
+      Map<DropReason, Long> some = new EnumMap<>(DropReason.class);
+      dropped.forEach(
+          (reason, messages) -> {
+            if (messages != 0) some.put(reason, messages);
+          });
+      dropped = Collections.unmodifiableMap(some);
+    }
+
+    /** Whether every message is accounted for. */
+    public boolean balanced() {
+      return received == delivered + returned + dropped.values().stream().mapToLong(Long::longValue).sum() + inFlight;
+    }
+
+    /** This and the account of another thread at the same hop. */
+    public Reading plus(Reading other) {
+      assert hop.equals(other.hop) : hop + " and " + other.hop;
+      Map<DropReason, Long> both = new EnumMap<>(DropReason.class);
+      both.putAll(dropped);
+      other.dropped.forEach((reason, messages) -> both.merge(reason, messages, Long::sum));
+      return new Reading(hop, received + other.received, delivered + other.delivered, returned + other.returned, both, inFlight + other.inFlight);
+    }
+  }
+
   /** The counts of one thread. */
   public static final class Local {
     private final String hop;
@@ -182,6 +215,18 @@ public final class HopLedger implements AutoCloseable {
     public void dropped(DropReason reason, long messages) {
       assert reason.hops().contains(hop) : hop + " has no meter for " + reason;
       add(indexOf(reason), messages);
+    }
+
+    /**
+     * Reads all counts, on the thread that counts.
+     *
+     * @param inFlight how many messages of this thread the hop holds now
+     */
+    public Reading reading(long inFlight) {
+      assert ownedByCaller() : "read off its thread, which is " + owner;
+      Map<DropReason, Long> dropped = new EnumMap<>(DropReason.class);
+      for (DropReason reason : REASONS) dropped.put(reason, read(indexOf(reason)));
+      return new Reading(hop, read(RECEIVED), read(DELIVERED), read(RETURNED), dropped, inFlight);
     }
 
     private void add(int index, long messages) {

@@ -3,6 +3,7 @@ package dunlin.runtime;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
@@ -15,9 +16,11 @@ import java.util.function.UnaryOperator;
  *     what was asked, so this is for nodes without TLS among each other
  * @param forceDelay how much longer than the disk needs it takes until what was written to a log counts as forced to disk. Asked before every
  *     time, by the thread of the log. Not negative, and below the ten seconds after which Ratis warns
+ * @param diskTaken bytes of the disk of the data directory that count as taken, although they are free. Asked about once a second, by the thread that looks
+ *     after the store
  */
-public record Surroundings(InstantSource wallClock, UnaryOperator<InetSocketAddress> routes, Supplier<Duration> forceDelay) {
-  private static final Surroundings MACHINE = new Surroundings(InstantSource.system(), UnaryOperator.identity(), () -> Duration.ZERO);
+public record Surroundings(InstantSource wallClock, UnaryOperator<InetSocketAddress> routes, Supplier<Duration> forceDelay, LongSupplier diskTaken) {
+  private static final Surroundings MACHINE = new Surroundings(InstantSource.system(), UnaryOperator.identity(), () -> Duration.ZERO, () -> 0);
 
   /** The machine as it is. */
   public static Surroundings machine() {

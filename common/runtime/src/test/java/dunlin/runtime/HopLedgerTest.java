@@ -8,6 +8,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
@@ -126,6 +127,35 @@ class HopLedgerTest {
       if (random.nextInt(10) == 0) local.dropped(reasons.get(random.nextInt(reasons.size())));
       else local.delivered();
     }
+  }
+
+  @Test
+  void readingsOfThreadsAddUp() throws InterruptedException {
+    HopLedger ledger = new HopLedger(registry, "session", held::get);
+    HopLedger.Local one = ledger.local();
+    one.received(5);
+    one.delivered(2);
+    one.dropped(DropReason.EXPIRED, 2);
+    List<HopLedger.Reading> others = new ArrayList<>();
+    Thread.ofPlatform()
+        .start(
+            () -> {
+              HopLedger.Local other = ledger.local();
+              other.received(3);
+              other.returned();
+              other.dropped(DropReason.EXPIRED);
+              other.dropped(DropReason.QUEUE_FULL);
+              others.add(other.reading(0));
+            })
+        .join();
+
+    HopLedger.Reading mine = one.reading(1);
+    HopLedger.Reading both = mine.plus(others.getFirst());
+
+    assertThat(both).isEqualTo(new HopLedger.Reading("session", 8, 2, 1, Map.of(DropReason.EXPIRED, 3L, DropReason.QUEUE_FULL, 1L), 1));
+    assertThat(List.of(mine, others.getFirst(), both)).allMatch(HopLedger.Reading::balanced);
+    assertThat(one.reading(0).balanced()).as("a message is missing").isFalse();
+    assertThat(mine.dropped()).as("without those of which there are none").containsOnlyKeys(DropReason.EXPIRED);
   }
 
   @Test

@@ -34,6 +34,11 @@ public interface Range<C, R> {
    */
   boolean whenRoom(Runnable caller);
 
+  /** Whether the disk of this node has room for commands that need some. Any thread. */
+  default boolean hasDiskRoom() {
+    return true;
+  }
+
   /**
    * The applied rows, as of each call's beginning. Sees every command whose completion was called before. Call it from
    * {@link #readers()} only.

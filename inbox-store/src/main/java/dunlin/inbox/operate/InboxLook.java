@@ -65,7 +65,7 @@ final class InboxLook {
   }
 
   /** What a message would meet; reads all subscriptions of the session. */
-  static SessionOutlook outlook(RangeReader rows, RangeState state, SessionState session, String topic) {
+  static SessionOutlook outlook(RangeReader rows, SessionPart part, SessionState session, String topic) {
     MatchingFilters filters = new MatchingFilters(topic);
     byte[] all = SessionKeys.subscription(session.shard, session.key, "");
     byte[] end = all.clone();
@@ -79,11 +79,12 @@ final class InboxLook {
         });
     ConnectionId owner = session.owner();
     Backlog inbox = session.backlogIfAny();
+    RangeState state = part.state();
     InboxLimits limits = state.limits;
     return new SessionOutlook(
         owner == null ? "" : owner.frontend(), session.expirySeconds(), session.subscriptionCount(), filters.matching(), filters.others(),
         session.waiting(), inbox == null ? 0 : inbox.bytes(), limits.messagesMax(), Math.min(limits.bytesMax(), state.bytesLeftForOne()),
-        limits.overflow().name());
+        limits.overflow().name(), part.range().hasDiskRoom());
   }
 
   private static String filterOf(byte[] key, int prefix) {

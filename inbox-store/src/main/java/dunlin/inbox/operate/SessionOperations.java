@@ -107,7 +107,7 @@ public final class SessionOperations implements SessionsMXBean {
     for (var part : parts) {
       var session = part.sessions().get(key);
       if (session == null) continue;
-      SessionOutlook found = part.read(rows -> InboxLook.outlook(rows, part.state(), session, topic));
+      SessionOutlook found = part.read(rows -> InboxLook.outlook(rows, part, session, topic));
       return List.of(found);
     }
     return List.of();

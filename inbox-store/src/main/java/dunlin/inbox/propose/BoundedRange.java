@@ -57,6 +57,11 @@ public final class BoundedRange implements Range<SessionCommand, SessionResult> 
   }
 
   @Override
+  public boolean hasDiskRoom() {
+    return range.hasDiskRoom();
+  }
+
+  @Override
   public RangeReader reader() {
     return range.reader();
   }

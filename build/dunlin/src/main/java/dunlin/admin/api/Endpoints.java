@@ -23,10 +23,12 @@ import dunlin.admin.backup.BackupsMXBean.BackupRow;
 import dunlin.admin.busy.QueuesMXBean.QueueRow;
 import dunlin.admin.busy.SampledBy;
 import dunlin.admin.busy.SamplesMXBean.SampledRow;
+import dunlin.admin.explain.ExplanationMXBean;
 import dunlin.admin.explain.ExplanationMXBean.Explanation;
 import dunlin.admin.exports.ExportsMXBean;
 import dunlin.admin.exports.ExportsMXBean.Imported;
 import dunlin.admin.exports.ExportsMXBean.RetainedExport;
+import dunlin.admin.ledger.LedgerMXBean.HopRow;
 import dunlin.admin.peers.AllNodesMXBean.NodeFinding;
 import dunlin.admin.peers.AllNodesMXBean.NodeHealth;
 import dunlin.admin.peers.AllNodesMXBean.SharedGroup;
@@ -256,7 +258,9 @@ public final class Endpoints {
           Parameter.required(Place.QUERY, "client", "Client identifier of the client that should get it"), TOPIC,
           Parameter.optional(Place.QUERY, "publisher", "Client identifier of the publisher; none for the application or the node"),
           Parameter.integer(Place.QUERY, "qos", 1, 0, 2, "Quality of service of the message"),
-          Parameter.flag(Place.QUERY, "retain", "Whether the message has the flag RETAIN"), TENANT);
+          Parameter.flag(Place.QUERY, "retain", "Whether the message has the flag RETAIN"),
+          Parameter.integer(Place.QUERY, "bytes", 0, 0, ExplanationMXBean.BYTES_MAX, "Bytes of its payload"),
+          Parameter.integer(Place.QUERY, "expiry", -1, -1, ExplanationMXBean.EXPIRY_MAX, "Its Message Expiry Interval in seconds; -1 for none"), TENANT);
 
   public static final Endpoint START_TRACE =
       one(
@@ -277,6 +281,12 @@ public final class Endpoints {
           "Shows what each hop of all nodes did with the messages of a trace, in the order of time; next is the cursor of the lines behind these", TracePart.class,
           TRACE, Parameter.integer(Place.QUERY, LIMIT, 100, 1, ROWS_MAX, "The most lines"),
           Parameter.optional(Place.QUERY, CURSOR, "The member next of the lines before; none for the first lines"));
+
+  public static final Endpoint LEDGER =
+      listing(
+          "ledger", "/ledger", ROWS_MAX,
+          "Shows what has become of messages at each hop since the node started: received = delivered + returned + dropped + in flight; -1 for what a hop does not count",
+          HopRow.class, Parameter.flag(Place.QUERY, "all", "Whether the hops of all nodes of the cluster are shown"));
 
   public static final Endpoint TOP_MESSAGES =
       new Endpoint(
@@ -424,7 +434,7 @@ public final class Endpoints {
   public static final List<Endpoint> ALL =
       List.of(
           STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, QUEUES, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
-          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, EXPORT_RETAINED, IMPORT_RETAINED, ROUTES, GROUPS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, TENANTS, GET_TENANT, PUT_TENANT, SUSPEND_TENANT, RESUME_TENANT, DELETE_TENANT, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, BACKUP, START_BACKUP, CANCEL_BACKUP, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
+          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, EXPORT_RETAINED, IMPORT_RETAINED, ROUTES, GROUPS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, LEDGER, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, TENANTS, GET_TENANT, PUT_TENANT, SUSPEND_TENANT, RESUME_TENANT, DELETE_TENANT, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, BACKUP, START_BACKUP, CANCEL_BACKUP, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
           WATCH_OVERVIEW, WATCH_MESSAGES, FOLLOW_TRACE);
 

@@ -1,6 +1,7 @@
 package dunlin.admin.busy;
 
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.List;
 
 /** Which topics and clients are busy, by JMX: {@code dunlin:type=Samples,node=<id>}. */
@@ -23,5 +24,5 @@ public interface SamplesMXBean {
   List<SampledRow> sample(
       @Description("Tenant of the publishers: default, unless an authenticator assigns another one") String tenant,
       @Description("What messages are counted by: TOPIC or CLIENT") SampledBy by,
-      @Description("Maximum number of rows in the answer: 1 to 100") int max);
+      @Description("Maximum number of rows in the answer: 1 to 100") @Unit("rows") int max);
 }

@@ -4,6 +4,7 @@ import dunlin.admin.peers.PeerBeans;
 import dunlin.admin.peers.PeerBeans.Gathered;
 import dunlin.broker.client.ClientsMXBean;
 import dunlin.broker.client.ClientsMXBean.ClientOutlook;
+import dunlin.broker.tenant.TenantsMXBean;
 import dunlin.cluster.ClusterMXBean;
 import dunlin.dist.RoutesMXBean;
 import dunlin.dist.route.RouteReplica;
@@ -30,6 +31,8 @@ public final class Explainer implements ExplanationMXBean {
    */
   private static final int TOPIC_MAX = 65_535;
 
+  private static final String ACTIVE = "active";
+
   private final NodeBeans beans;
   private final PeerBeans peers;
 
@@ -47,16 +50,20 @@ public final class Explainer implements ExplanationMXBean {
    * @throws IllegalStateException when the node cannot say anything now
    */
   @Override
-  public Explanation explain(String tenant, String clientId, String topic, String publisher, int qos, boolean retain) {
+  public Explanation explain(String tenant, String clientId, String topic, String publisher, int qos, boolean retain, int bytes, long expirySeconds) {
     check(topic);
     if (clientId.isEmpty()) throw new IllegalArgumentException("a client identifier has at least one character");
     if (qos < 0 || qos > 2) throw new IllegalArgumentException("QoS is 0, 1 or 2, not " + qos);
+    if (bytes < 0 || bytes > BYTES_MAX) throw new IllegalArgumentException("a payload has 0 to %d bytes, not %d".formatted(BYTES_MAX, bytes));
+    if (expirySeconds < -1 || expirySeconds > EXPIRY_MAX) {
+      throw new IllegalArgumentException("a message expires after 0 to %d s, or never (-1), not after %d".formatted(EXPIRY_MAX, expirySeconds));
+    }
     Optional<SessionsMXBean> sessions = peers.led(SessionsMXBean.class, SessionReplica.KIND, "The sessions");
     if (sessions.isEmpty() && beans.find(ClientsMXBean.class).isEmpty()) throw new IllegalStateException("the node is starting, or it serves no clients");
     Tried<List<SessionOutlook>> stored =
         sessions.map(bean -> Tried.of(() -> bean.outlook(tenant, clientId, topic))).orElseGet(() -> Tried.failed("the sessions are not served yet, since the node is starting"));
     Optional<SessionOutlook> session = stored.answer().flatMap(found -> found.stream().findFirst());
-    Home home = home(bean -> bean.outlook(tenant, clientId, publisher, topic, qos, retain), session, stored.answer().isPresent());
+    Home home = home(bean -> bean.outlook(tenant, clientId, publisher, topic, qos, retain, bytes), session, stored.answer().isPresent());
     if (home.online().isEmpty() && session.isEmpty() && stored.answer().isPresent()) {
       throw new NoSuchElementException(
           "The client is not connected, and the tenant %s has no session of it: it has ended, or there was never one.".formatted(tenant));
@@ -65,8 +72,9 @@ public final class Explainer implements ExplanationMXBean {
     Walk.Known known =
         new Walk.Known(
             peers, home.node(), home.silence(), stored.why(), sessions, peers.led(RoutesMXBean.class, RouteReplica.KIND, "The routes"),
-            peers.led(RetainedMessagesMXBean.class, RetainReplica.KIND, "The retained messages"), settings, beans.find(ClusterMXBean.class).isPresent());
-    return new Walk(known, new Walk.Asked(tenant, clientId, topic, publisher, qos, retain), home.online(), session).explain();
+            peers.led(RetainedMessagesMXBean.class, RetainReplica.KIND, "The retained messages"), settings, beans.find(ClusterMXBean.class).isPresent(),
+            beans.find(TenantsMXBean.class).map(bean -> bean.tenant(tenant).stream().anyMatch(row -> !row.state().equals(ACTIVE))).orElse(false));
+    return new Walk(known, new Walk.Asked(tenant, clientId, topic, publisher, qos, retain, bytes, expirySeconds), home.online(), session).explain();
   }
 
   /**

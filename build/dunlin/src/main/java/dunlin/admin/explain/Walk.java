@@ -6,6 +6,7 @@ import dunlin.admin.peers.PeerBeans;
 import dunlin.admin.peers.PeerBeans.Gathered;
 import dunlin.broker.client.ClientsMXBean;
 import dunlin.broker.client.ClientsMXBean.ClientOutlook;
+import dunlin.broker.client.ClientsMXBean.GroupOutlook;
 import dunlin.broker.client.ClientsMXBean.Permission;
 import dunlin.dist.RoutesMXBean;
 import dunlin.dist.RoutesMXBean.RouteRow;
@@ -15,7 +16,9 @@ import dunlin.inbox.SessionsMXBean.SessionOutlook;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.retain.RetainedMessagesMXBean;
 import dunlin.retain.RetainedMessagesMXBean.RetainedOutlook;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -39,6 +42,7 @@ final class Walk {
   private static final String WAITS = "waits until the client takes it";
   private static final String STORED = "stored until the client is back";
   private static final String ONE_MEMBER = "one member of its group gets it";
+  private static final String MEMBERS_WAIT = "waits until a member of its group takes it";
   private static final String WITHHELD = "withheld";
   private static final String DROPPED = "dropped";
   private static final String NOT_DELIVERED = "not delivered";
@@ -68,10 +72,11 @@ final class Walk {
    * @param silence why a node has not said whether the client is connected to it; else empty
    * @param sessionsSilence why the session is not known; else empty
    * @param clustered whether the node belongs to a cluster, where what is to be retained goes on only once it is
+   * @param suspended whether clients of the tenant may not connect
    */
   record Known(
       PeerBeans peers, String home, String silence, String sessionsSilence, Optional<SessionsMXBean> sessions, Optional<RoutesMXBean> routes,
-      Optional<RetainedMessagesMXBean> retained, Map<String, String> settings, boolean clustered) {
+      Optional<RetainedMessagesMXBean> retained, Map<String, String> settings, boolean clustered, boolean suspended) {
     boolean withoutRules() {
       Gathered<Boolean> ruled = peers.ofFrontends(ClientsMXBean.class, ClientsMXBean::isRuled);
       return !ruled.answers().isEmpty() && ruled.unanswered().isEmpty() && !ruled.answers().containsValue(true);
@@ -79,7 +84,7 @@ final class Walk {
   }
 
   /** The message. */
-  record Asked(String tenant, String clientId, String topic, String publisher, int qos, boolean retain) {}
+  record Asked(String tenant, String clientId, String topic, String publisher, int qos, boolean retain, int bytes, long expirySeconds) {}
 
   Walk(Known known, Asked asked, Optional<ClientOutlook> online, Optional<SessionOutlook> stored) {
     this.known = known;
@@ -90,9 +95,10 @@ final class Walk {
 
   Explanation explain() {
     boolean leaves = topic() && publisherRules() && retained();
-    boolean arrives = leaves && session() && subscription() && routes() && receiveRules() && group() && connection() && inbox() && queue();
-    if (arrives && conclusion.isEmpty()) decide(online == null ? STORED : DELIVERED, steps.getLast().finding());
-    return new Explanation(conclusion, reason, steps);
+    boolean arrives = leaves && session() && subscription() && routes() && expiry() && receiveRules() && group() && connection() && inbox();
+    if (arrives && online != null && queue(online)) size(online);
+    else if (arrives && online == null) decide(STORED, steps.getLast().finding());
+    return new Explanation(conclusion, conclusion.equals(WAITS) || conclusion.equals(STORED) ? reason + lifetime() : reason, steps);
   }
 
   // ---------------------------------------------------------------------------------------------------------------- the publisher
@@ -128,6 +134,9 @@ final class Walk {
             ClientsMXBean.class, bean -> bean.mayPublish(asked.tenant, asked.publisher, asked.topic, asked.qos, asked.retain));
     Permission permission = permissions.answers().values().stream().flatMap(List::stream).findFirst().orElse(null);
     if (permission == null && known.withoutRules()) return passes(step, "%s", withoutRules(asked.publisher));
+    if (permission == null && known.suspended) {
+      return stops(step, NOT_DELIVERED, "The tenant %s is suspended or being deleted, so the publisher %s may not connect.", asked.tenant, asked.publisher);
+    }
     if (permission == null && !permissions.unanswered().isEmpty()) {
       return unknown(
           step, "The publisher %s is not connected to a node that has answered, so the access rules for it are not known: %s.", asked.publisher,
@@ -286,20 +295,41 @@ final class Walk {
     return true; // it is stored whatever they will say, and of a connection elsewhere the step connection tells
   }
 
+  private boolean expiry() {
+    if (asked.expirySeconds < 0) return true;
+    if (asked.expirySeconds == 0) return stops("expiry", DROPPED, "With a Message Expiry Interval of 0 it has expired when it arrives.");
+    return passes("expiry", "It expires %,d s after it was published; what waits longer is dropped.", asked.expirySeconds);
+  }
+
+  private String lifetime() {
+    return asked.expirySeconds < 0 ? "" : String.format(Locale.ROOT, " It is dropped if that takes longer than %,d s.", asked.expirySeconds);
+  }
+
   // -------------------------------------------------------------------------------------------------------------------- the group
 
-  private record Members(int clients, int durable, boolean all) {
+  /**
+   * @param taking of the clients, those that have room for the message
+   * @param all whether all nodes have answered
+   */
+  private record Members(int clients, int taking, int durable, boolean all) {
     int count() {
       return clients + durable;
+    }
+
+    /** Whether certainly none takes it now, and none has an inbox for it. */
+    boolean refuse() {
+      return all && clients > 0 && taking == 0 && durable == 0;
     }
   }
 
   private Members members(String filter) {
-    Gathered<Integer> clients = known.peers.ofFrontends(ClientsMXBean.class, bean -> bean.members(asked.tenant, filter));
+    int size = asked.topic.getBytes(StandardCharsets.UTF_8).length + asked.bytes;
+    Gathered<GroupOutlook> gathered = known.peers.ofFrontends(ClientsMXBean.class, bean -> bean.groupOutlook(asked.tenant, filter, asked.qos, size));
+    Collection<GroupOutlook> clients = gathered.answers().values();
     Tried<List<GroupOfSessions>> durable = groups(filter);
     return new Members(
-        clients.answers().values().stream().mapToInt(Integer::intValue).sum(),
-        durable.answer().orElseGet(List::of).stream().mapToInt(GroupOfSessions::members).sum(), clients.unanswered().isEmpty() && durable.answer().isPresent());
+        clients.stream().mapToInt(GroupOutlook::members).sum(), clients.stream().mapToInt(GroupOutlook::taking).sum(),
+        durable.answer().orElseGet(List::of).stream().mapToInt(GroupOfSessions::members).sum(), gathered.unanswered().isEmpty() && durable.answer().isPresent());
   }
 
   private Tried<List<GroupOfSessions>> groups(String filter) {
@@ -309,17 +339,30 @@ final class Walk {
   private boolean group() {
     if (!shared) return true;
     boolean alone = false;
+    boolean refuse = true;
     List<String> said = new ArrayList<>();
     for (SubscriptionRow row : taken.subList(0, Math.min(SHOWN_MAX, taken.size()))) {
       Members members = members(row.filter());
       alone |= members.all() && members.count() == 1;
+      refuse &= members.refuse();
       said.add(
           "%s has %s%s".formatted(row.filter(), members.all() ? "" : "at least ", some(Math.max(1, members.count()), "member")));
     }
     String text = "The shared subscription %s. One member of each gets the message.".formatted(String.join(", ", said));
+    if (qos > 0 && refuse && taken.size() <= SHOWN_MAX) return membersWait("No member of " + filters(taken) + " has room for it");
     passes("group", "%s", text);
     if (alone) return true;
     decide(ONE_MEMBER, text);
+    return false;
+  }
+
+  /** None takes it now, and none is durable. */
+  private boolean membersWait(String why) {
+    String setting = asked.qos == 0 ? "dunlin.shared.wait-qos0" : "dunlin.shared.wait";
+    passes(
+        "group", "%s. It waits for at most %s (%s); if no member has taken it by then, it is dropped%s.", why, known.settings.getOrDefault(setting, "the time"),
+        setting, asked.qos == 0 ? "" : ", and its publisher gets 0x97");
+    decide(MEMBERS_WAIT, steps.getLast().finding());
     return false;
   }
 
@@ -345,6 +388,11 @@ final class Walk {
   private boolean inbox() {
     if (!durable() || storedQos() == 0) return true;
     if (stored == null) return unknown("inbox", "The session is not known: %s.", known.sessionsSilence);
+    if (!stored.diskRoom()) {
+      return stops(
+          "inbox", DROPPED,
+          "The disk of the node that leads the sessions is nearly full, so it stores nothing new, and the publisher gets 0x80 (dunlin.store.disk-free-min).");
+    }
     String whose = "The inbox of the session";
     long messages = stored.messages();
     long bytes = stored.bytes();
@@ -358,30 +406,38 @@ final class Walk {
       if (messages < 0) return unknown("inbox", "What waits for each member of an ordered group is not shown.");
     }
     boolean many = messages >= stored.messagesMax();
-    boolean large = bytes >= stored.bytesMax();
+    boolean large = bytes + Math.max(1, asked.bytes) > stored.bytesMax();
     if (!many && !large) {
       return passes("inbox", "%s holds %s of at most %,d, and %,d bytes of at most %,d.", whose, some(messages, "message"), stored.messagesMax(), bytes, stored.bytesMax());
     }
     String full =
         many
             ? String.format(Locale.ROOT, "%s holds %s, as many as dunlin.inbox.messages-max allows", whose, some(messages, "message"))
-            : String.format(Locale.ROOT, "%s holds %,d bytes, as many as dunlin.inbox.bytes-max and dunlin.inbox.total-bytes-max allow", whose, bytes);
-    return switch (stored.overflow()) {
+            : String.format(
+                Locale.ROOT, "%s holds %,d bytes of at most %,d (dunlin.inbox.bytes-max, dunlin.inbox.total-bytes-max), too many for %s more", whose, bytes,
+                stored.bytesMax(), some(Math.max(1, asked.bytes), "byte"));
+    boolean fitsAlone = asked.bytes <= stored.bytesMax();
+    return switch (fitsAlone ? stored.overflow() : stored.overflow().replace("DROP_OLDEST", "DROP_NEWEST")) {
       case "DROP_OLDEST" -> passes("inbox", "%s: the oldest is dropped.", full);
       case "REJECT" -> stops("inbox", DROPPED, "%s: the message is stored nowhere, and its publisher gets 0x97 (dunlin.inbox.overflow).", full);
       default -> stops("inbox", DROPPED, "%s: this message is dropped (dunlin.inbox.overflow).", full);
     };
   }
 
-  private boolean queue() {
+  private boolean queue(ClientOutlook online) {
     String step = "queue";
-    if (online == null) return true;
     if (qos == 0) {
-      if (online.writable()) return passes(step, "The socket takes a message of QoS 0 now.");
+      if (online.writable()) return atOnce(step, "The socket takes a message of QoS 0 now.");
+      if (shared && !online.durable()) return membersWait("The only member of the group takes no more on its socket");
+      if (!online.tenantMaySend()) {
+        return stops(
+            step, DROPPED, "The clients of the tenant %s have been sent as much as messages-out and bytes-out allow, and a message of QoS 0 does not wait.",
+            asked.tenant);
+      }
       return stops(step, DROPPED, "The socket takes no more, since %,d bytes wait for it, and a message of QoS 0 does not wait.", online.socketBytes());
     }
     if (online.sendsAtOnce()) {
-      return passes(step, "Of at most %,d messages in flight there are %,d, and none waits.", online.receiveMaximum(), online.inFlight());
+      return atOnce(step, "Of at most %,d messages in flight there are %,d, and none waits.", online.receiveMaximum(), online.inFlight());
     }
     if (!online.durable() && !online.queueTakes()) {
       return stops(
@@ -393,6 +449,26 @@ final class Walk {
         online.receiveMaximum(), online.inFlight(), online.queued(), online.socketBytes());
     decide(WAITS, steps.getLast().finding());
     return true;
+  }
+
+  private boolean atOnce(String step, String finding, Object... values) {
+    passes(step, finding, values);
+    decide(DELIVERED, steps.getLast().finding());
+    return true;
+  }
+
+  /** A packet that its client does not take is dropped when it is to be sent, whatever it has waited for. */
+  private void size(ClientOutlook online) {
+    if (online.packetBytesMax() == 0) return;
+    String step = "size";
+    if (online.packetBytes() <= online.packetBytesMax()) {
+      passes(step, "The client takes packets of up to %,d bytes; this one has %,d and its properties.", online.packetBytesMax(), online.packetBytes());
+      return;
+    }
+    String text = "The packet has %,d bytes and its properties, and the client takes at most %,d (Maximum Packet Size)";
+    boolean mayFit = online.aliases() && online.packetBytes() - asked.topic.getBytes(StandardCharsets.UTF_8).length <= online.packetBytesMax();
+    if (mayFit) passes(step, text + "; with an alias for its topic it may fit.", online.packetBytes(), online.packetBytesMax());
+    else stops(step, DROPPED, text + ".", online.packetBytes(), online.packetBytesMax());
   }
 
   // ------------------------------------------------------------------------------------------------------------------------ notes

@@ -1,6 +1,7 @@
 package dunlin.admin.exports;
 
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.List;
 
 /** Exports and imports retained messages of the whole cluster by JMX: {@code dunlin:type=Exports,node=<id>}. Failures are reported with the reason. */
@@ -50,7 +51,7 @@ public interface ExportsMXBean {
       @Description("Tenant of their publishers: default, unless an authenticator assigns another one") String tenant,
       @Description("Topic filter, without a shared subscription; # matches no topics that begin with $") String filter,
       @Description("Where the page begins: next of the page before; empty for the first page") String cursor,
-      @Description("Maximum number of messages in the answer: 1 to 500") int max);
+      @Description("Maximum number of messages in the answer: 1 to 500") @Unit("messages") int max);
 
   @Description(
       "Imports retained messages from lines of JSON, the first of which names the format. When a line is wrong, nothing of them is imported. No message is published"

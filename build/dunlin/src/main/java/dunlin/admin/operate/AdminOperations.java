@@ -27,10 +27,13 @@ import dunlin.admin.events.OverviewEvents;
 import dunlin.admin.events.TraceLines;
 import dunlin.admin.explain.ExplanationMXBean;
 import dunlin.admin.exports.ExportsMXBean;
+import dunlin.admin.ledger.LedgerMXBean;
+import dunlin.admin.ledger.LedgerMXBean.HopRow;
 import dunlin.admin.peers.AllNodes;
 import dunlin.admin.peers.AllNodesMXBean;
 import dunlin.admin.peers.AllNodesMXBean.ClientPage;
 import dunlin.admin.peers.AllNodesMXBean.GroupPage;
+import dunlin.admin.peers.AllNodesMXBean.LedgerOfNodes;
 import dunlin.admin.peers.AllNodesMXBean.NodeFinding;
 import dunlin.admin.peers.AllNodesMXBean.NodeHealth;
 import dunlin.admin.peers.AllNodesMXBean.SharedGroup;
@@ -410,7 +413,8 @@ public final class AdminOperations {
   private ExplanationMXBean.Explanation explain(Arguments given) {
     try {
       return bean(ExplanationMXBean.class)
-          .explain(given.text("tenant"), given.text("client"), given.text("topic"), given.text("publisher"), given.number("qos"), given.flag("retain"));
+          .explain(given.text("tenant"), given.text("client"), given.text("topic"), given.text("publisher"), given.number("qos"), given.flag("retain"),
+              given.number("bytes"), given.longNumber("expiry"));
     } catch (NoSuchElementException none) {
       throw new Problem(404, sentence(none));
     }
@@ -432,9 +436,9 @@ public final class AdminOperations {
         Endpoints.TRACES,
         given -> {
           TraceList list = bean(TracesMXBean.class).list();
-          Page page = page(list.traces(), TraceRow::trace, given);
-          return new Page(page.items(), page.next(), list.unanswered());
+          return page(list.traces(), TraceRow::trace, given, list.unanswered());
         });
+    on(Endpoints.LEDGER, this::ledger);
     on(Endpoints.READ_TRACE, given -> tracePart(given.text("trace"), Cursor.read(given), given.number("limit")));
     on(
         Endpoints.FOLLOW_TRACE,
@@ -442,6 +446,12 @@ public final class AdminOperations {
           tracePart(given.text("trace"), "", 1); // refuses one that is not there, while there can still be a status
           return new TraceLines(bean(TracesMXBean.class), given.text("trace"));
         });
+  }
+
+  private Page ledger(Arguments given) {
+    LedgerOfNodes ledger =
+        given.flag("all") ? bean(AllNodesMXBean.class).ledger() : new LedgerOfNodes(bean(LedgerMXBean.class).getHops(), List.of());
+    return page(ledger.hops(), (HopRow row) -> row.node() + ' ' + row.hop(), given, ledger.unanswered());
   }
 
   private TracePart tracePart(String trace, String position, int max) {
@@ -548,8 +558,12 @@ public final class AdminOperations {
     return started ? new Problem(409, "This node serves no clients.") : new Problem(503, "The node is starting, or it serves no clients.");
   }
 
-  /** A page of rows that are all there already. */
   private static <T extends Record> Page page(List<T> all, Function<T, String> name, Arguments given) {
+    return page(all, name, given, List.of());
+  }
+
+  /** A page of rows that are all there already. */
+  private static <T extends Record> Page page(List<T> all, Function<T, String> name, Arguments given, List<String> unanswered) {
     String after = Cursor.read(given);
     List<T> rows =
         all.stream()
@@ -557,7 +571,7 @@ public final class AdminOperations {
             .sorted(Comparator.comparing(name))
             .limit(given.number("limit"))
             .toList();
-    return full(rows, name, given);
+    return full(rows, name, given, unanswered);
   }
 
   /** A page that a bean has cut. One that is full may have another behind it. */

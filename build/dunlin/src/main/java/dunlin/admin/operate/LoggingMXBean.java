@@ -15,7 +15,7 @@ public interface LoggingMXBean {
   @Description("All loggers, in the order of their names")
   List<LoggerLevel> getLevels();
 
-  @Description("Sets the level of a logger until the process ends. ApiAnswers the level that it has then")
+  @Description("Sets the level of a logger until the process ends. Answers the level that it has then")
   LoggerLevel setLevel(
       @Description("Name of the logger: a package or a class that logs, or ROOT") String name,
       @Description("OFF, ERROR, WARN, INFO, DEBUG or TRACE; INHERITED for that of its parent") String level);

@@ -3,6 +3,7 @@ package dunlin.admin.peers;
 import dunlin.admin.doctor.DoctorMXBean;
 import dunlin.admin.doctor.DoctorMXBean.Finding;
 import dunlin.admin.doctor.PeerClock;
+import dunlin.admin.ledger.LedgerMXBean;
 import dunlin.admin.peers.PeerBeans.Gathered;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean;
@@ -172,6 +173,12 @@ public final class AllNodes implements AllNodesMXBean {
                     node, "answer", DoctorMXBean.WRONG, "It was not examined: %s.".formatted(why),
                     "Start the node, or mend the network to it; one that is gone for good is taken out by bin/dunlinctl cluster leave-node.")));
     return all;
+  }
+
+  @Override
+  public LedgerOfNodes ledger() {
+    Gathered<List<LedgerMXBean.HopRow>> gathered = peers.ofPresent(LedgerMXBean.class, LedgerMXBean::getHops);
+    return new LedgerOfNodes(gathered.answers().values().stream().flatMap(List::stream).toList(), gathered.unanswered());
   }
 
   private Finding clock(NodeMXBean of) {

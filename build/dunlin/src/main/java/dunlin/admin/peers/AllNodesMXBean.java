@@ -1,11 +1,13 @@
 package dunlin.admin.peers;
 
 import dunlin.admin.doctor.DoctorMXBean.Finding;
+import dunlin.admin.ledger.LedgerMXBean.HopRow;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.List;
 
 /**
@@ -65,17 +67,25 @@ public interface AllNodesMXBean {
     }
   }
 
+  /** @param unanswered a sentence for each node that has not answered, whose hops are missing */
+  record LedgerOfNodes(List<HopRow> hops, List<String> unanswered) {
+    public LedgerOfNodes {
+      hops = List.copyOf(hops);
+      unanswered = List.copyOf(unanswered);
+    }
+  }
+
   @Description("Lists the connected clients of all nodes in the order of their client identifiers")
   ClientPage clients(
       @Description("Tenant of the clients: default, unless an authenticator assigns another one") String tenant,
       @Description("Prefix of the client identifiers; empty for all") String prefix,
       @Description("User name of the clients; empty for all") String user,
       @Description("The last client identifier of the previous page; empty for the first page") String after,
-      @Description("Maximum number of clients in the answer: 1 to 1000") int max);
+      @Description("Maximum number of clients in the answer: 1 to 1000") @Unit("clients") int max);
 
   @Description("Lists the connected clients of all nodes and tenants with the most of something, those with most first; clients with none of it are left out")
   ClientPage top(
-      @Description("What they are compared by") ClientFigure by, @Description("Maximum number of clients in the answer: 1 to 100") int max);
+      @Description("What they are compared by") ClientFigure by, @Description("Maximum number of clients in the answer: 1 to 100") @Unit("clients") int max);
 
   @Description("Shows one connected client, wherever it is connected; empty when it is not connected")
   List<ClientDetails> client(@Description("Tenant of the client") String tenant, @Description("Its client identifier") String clientId);
@@ -85,7 +95,7 @@ public interface AllNodesMXBean {
       @Description("Tenant of the client") String tenant,
       @Description("Its client identifier") String clientId,
       @Description("The last topic filter of the previous page; empty for the first page") String after,
-      @Description("Maximum number of subscriptions in the answer: 1 to 1000") int max);
+      @Description("Maximum number of subscriptions in the answer: 1 to 1000") @Unit("subscriptions") int max);
 
   @Description(
       "Disconnects a client with 0x98, wherever it is connected. Its will is published, and a durable session stays until it expires. Answers whether the client"
@@ -96,11 +106,14 @@ public interface AllNodesMXBean {
   GroupPage groups(
       @Description("Tenant of the clients") String tenant,
       @Description("The last topic filter of the previous page; empty for the first page") String after,
-      @Description("Maximum number of groups in the answer: 1 to 1000") int max);
+      @Description("Maximum number of groups in the answer: 1 to 1000") @Unit("groups") int max);
 
   @Description("Says how each node of the cluster is, and why it is not ready or healthy")
   List<NodeHealth> health();
 
   @Description("Lets each node of the cluster look for what is wrong around it, and compares their clocks with that of this one; changes nothing")
   List<NodeFinding> examine();
+
+  @Description("What has become of messages at each hop of each node since it started, as the beans Ledger of the nodes say")
+  LedgerOfNodes ledger();
 }

@@ -1,6 +1,7 @@
 package dunlin.admin.peers;
 
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 
 /** A node as a whole, by JMX: {@code dunlin:type=Node,node=<id>}. */
 @Description("The node as a whole")
@@ -11,10 +12,12 @@ public interface NodeMXBean {
   @Description("The release")
   String getVersion();
 
-  @Description("Time since the start, in seconds")
+  @Description("Time since the start")
+  @Unit("seconds")
   long getUptimeSeconds();
 
-  @Description("The clock of its machine, in milliseconds since 1970")
+  @Description("The clock of its machine: the time since 1970")
+  @Unit("milliseconds")
   long getTimeMillis();
 
   @Description("Why the process should be restarted; empty when it need not")

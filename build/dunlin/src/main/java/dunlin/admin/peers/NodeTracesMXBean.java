@@ -1,6 +1,7 @@
 package dunlin.admin.peers;
 
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import dunlin.transport.trace.Trace.Event;
 import java.util.List;
 
@@ -38,7 +39,7 @@ public interface NodeTracesMXBean {
       @Description("Client identifier of publisher or subscriber; empty for any") String client,
       @Description("Topic filter; empty for any topic") String topic,
       @Description("IP address of the client; empty for any") String address,
-      @Description("Minutes until it ends: 1 to 60") int minutes);
+      @Description("Minutes until it ends: 1 to 60") @Unit("minutes") int minutes);
 
   @Description("Ends a trace, whose lines can still be read. Answers whether it ran here")
   boolean end(@Description("Identifier of the trace") String trace);
@@ -50,5 +51,5 @@ public interface NodeTracesMXBean {
   NodeLines read(
       @Description("Identifier of the trace") String trace,
       @Description("Where the lines begin: next of the answer of the bean Traces; empty for the first line") String position,
-      @Description("Maximum number of lines in the answer: 1 to 1000") int max);
+      @Description("Maximum number of lines in the answer: 1 to 1000") @Unit("lines") int max);
 }

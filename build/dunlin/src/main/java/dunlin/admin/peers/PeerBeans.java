@@ -102,6 +102,18 @@ public final class PeerBeans {
     return Optional.of(proxy(shape, (method, arguments) -> askLeader(shape, kind, what, method, arguments)));
   }
 
+  /**
+   * A bean that answers as that of {@link #led} does, whichever node leads by then. Its operations throw IllegalStateException while there is none.
+   *
+   * @param what they hold, as the beginning of a sentence in the plural
+   */
+  public <T> T whereverLed(Class<T> shape, String kind, String what) {
+    return proxy(
+        shape,
+        (method, arguments) ->
+            invoke(led(shape, kind, what).orElseThrow(() -> new IllegalStateException(what + " are not served, since the node is starting")), method, arguments));
+  }
+
   private Object askLeader(Class<?> shape, String kind, String what, Method method, Object[] arguments) {
     for (String candidate : candidates(kind)) {
       try {
@@ -244,8 +256,12 @@ public final class PeerBeans {
   private Object askHere(Class<?> shape, Method method, Object[] arguments) {
     Object own = beans.find(shape).orElse(null);
     if (own == null) throw new AbsentException();
+    return invoke(own, method, arguments);
+  }
+
+  private static Object invoke(Object bean, Method method, Object[] arguments) {
     try {
-      return method.invoke(own, arguments);
+      return method.invoke(bean, arguments);
     } catch (InvocationTargetException thrown) {
       if (thrown.getCause() instanceof RuntimeException refused) throw refused;
       throw new IllegalStateException(thrown);

@@ -1,6 +1,7 @@
 package dunlin.admin.peers;
 
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.List;
 
 /**
@@ -78,7 +79,7 @@ public interface TracesMXBean {
       @Description("Client identifier of publisher or subscriber; empty for any") String client,
       @Description("Topic filter, not of a shared subscription; empty for any topic") String topic,
       @Description("IP address that the client's connection comes from; empty for any") String address,
-      @Description("Minutes until it ends: 1 to 60") int minutes);
+      @Description("Minutes until it ends: 1 to 60") @Unit("minutes") int minutes);
 
   @Description("Ends a trace before its time; its lines can still be read. A node that does not answer ends it at its time. Answers whether it ran")
   boolean stop(@Description("Identifier of the trace") String trace);
@@ -90,5 +91,5 @@ public interface TracesMXBean {
   TracePart read(
       @Description("Identifier of the trace") String trace,
       @Description("Where they begin: next of the part before; empty for the first part") String position,
-      @Description("Maximum number of lines in the answer: 1 to 1000") int max);
+      @Description("Maximum number of lines in the answer: 1 to 1000") @Unit("lines") int max);
 }

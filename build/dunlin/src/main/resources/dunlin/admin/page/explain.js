@@ -13,6 +13,8 @@ export function explain({root, path: [clientId = "", tenant], signal}) {
   const publisher = textField({maxlength: "65535"});
   const qos = choice({0: "0", 1: "1", 2: "2"});
   const retain = make("input", {type: "checkbox"});
+  const size = make("input", {id: "explained-bytes", type: "number", min: "0", max: "2097152", value: "0", required: true});
+  const expiry = make("input", {id: "explained-expiry", type: "number", min: "0", max: "4294967295"});
   const tenants = tenantField(tenant);
   const conclusion = make("p", {id: "conclusion", role: "status"});
   const steps = table("The steps of the message, up to the one that stops it", [
@@ -26,7 +28,7 @@ export function explain({root, path: [clientId = "", tenant], signal}) {
 
   async function show() {
     result.hidden = true;
-    const query = {client: client.value, topic: topic.value, publisher: publisher.value, qos: qos.value, retain: retain.checked, tenant: tenants.input.value};
+    const query = {client: client.value, topic: topic.value, publisher: publisher.value, qos: qos.value, retain: retain.checked, bytes: size.value, expiry: expiry.value, tenant: tenants.input.value};
     const answer = await get("/explain", query, signal);
     steps.show(answer.steps);
     result.hidden = false;
@@ -34,8 +36,8 @@ export function explain({root, path: [clientId = "", tenant], signal}) {
   }
 
   root.append(
-    hint("Says what would happen now to a small message that does not expire. Nothing is published."),
+    hint("Says what would happen now to a message. Nothing is published."),
     form(() => show().catch(complain), labelled("Client that should get it", client), labelled("Topic", topic), labelled("Publisher, empty for the node", publisher),
-      labelled("QoS", qos), tenants.label, flag("retain", retain), make("button", {id: "explain"}, "Explain")),
+      labelled("QoS", qos), labelled("Bytes of its payload", size), labelled("Expires after seconds, empty for never", expiry), tenants.label, flag("retain", retain), make("button", {id: "explain"}, "Explain")),
     result);
 }

@@ -3,6 +3,7 @@
 import {all, call, keepFollowing, mayDo, segment} from "./api.js";
 import {tenantField} from "./clients.js";
 import {button, complain, facts, form, hint, labelled, make, notice, say, section, shortId, textField} from "./dom.js";
+import {ledger} from "./ledger.js";
 import {local, paged} from "./listing.js";
 import {bytes, clock, moment, number, shortened, visible} from "./text.js";
 
@@ -54,8 +55,10 @@ export function traces({root, path: [trace, clientId, tenant], role, signal}) {
       {title: "left out", numeric: true, value: row => number(row.leftOut)},
     ],
   });
-  root.append(listing.element, mayDo(role, "operator") ? starting(clientId ?? "", tenant, signal) : hint("To start a trace needs the role operator."));
+  const losses = ledger(signal);
+  root.append(listing.element, mayDo(role, "operator") ? starting(clientId ?? "", tenant, signal) : hint("To start a trace needs the role operator."), losses.element);
   listing.reload();
+  losses.reload();
 }
 
 // The last lines of a trace, in the order of time. They are shown some times a second, however many there are.
@@ -104,12 +107,14 @@ function one(root, trace, role, signal) {
   const state = make("p", {id: "trace-state", role: "status"}, "Its lines are read.");
   const lost = notice();
   const rows = lines(signal);
+  const losses = ledger(signal);
   const ending = button("End the trace", () => end().catch(complain), {id: "end-trace", hidden: true});
   let again = false; // a stream begins with the first line
 
   // Answers whether the trace has ended.
   async function load() {
     const list = await all("/traces", {}, signal);
+    losses.reload();
     const row = list.rows.find(each => each.trace === trace);
     lost.show(list.unanswered.length ? "Lines may be missing: " + list.unanswered.join("; ") + "." : "");
     ending.hidden = !row?.running || !mayDo(role, "operator");
@@ -148,6 +153,6 @@ function one(root, trace, role, signal) {
     });
   }
 
-  root.append(make("p", {}, make("a", {href: "#/traces"}, "All traces")), about, make("p", {class: "row"}, ending), state, lost.element, rows.element);
+  root.append(make("p", {}, make("a", {href: "#/traces"}, "All traces")), about, make("p", {class: "row"}, ending), state, lost.element, rows.element, losses.element);
   follow().catch(complain);
 }

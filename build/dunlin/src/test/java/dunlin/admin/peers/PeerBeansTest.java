@@ -80,6 +80,25 @@ class PeerBeansTest {
     assertThatThrownBy(() -> other().getId()).isInstanceOf(UncheckedIOException.class).hasMessageContaining("serves no clients, or not yet");
   }
 
+  @Test
+  void aBeanThatIsShownWhereverItIsLedAsksTheOneOfThisNodeAndIsNotFoundItself() {
+    NodeMXBean shown = peers.whereverLed(NodeMXBean.class, "nodes", "The nodes");
+    here.show("AllOfThem", shown);
+    assertThat(here.find(NodeMXBean.class)).as("one that would ask itself").isEmpty();
+    assertThatIllegalStateException().isThrownBy(shown::getId).withMessage("The nodes are not served, since the node is starting");
+
+    here.register(
+        "Node",
+        new NodeBean(
+            "own", "1", Optional::empty,
+            () -> {
+              throw new IllegalStateException("not now");
+            }));
+
+    assertThat(shown.getId()).isEqualTo("own");
+    assertThatIllegalStateException().isThrownBy(shown::getUnready).withMessage("not now");
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {
     "", "no json", "[]", "{}", "{\"bean\":\"NodeMXBean\"}", "{\"bean\":{},\"operation\":\"getId\",\"arguments\":[]}",

@@ -5,7 +5,10 @@ import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.config.NamingConvention;
 import io.micrometer.core.instrument.util.HierarchicalNameMapper;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import javax.management.MalformedObjectNameException;
 import javax.management.ObjectName;
 
@@ -15,16 +18,37 @@ import javax.management.ObjectName;
  * <p>The library between Micrometer and JMX only supports flat names, so the flat name is the property list itself.
  */
 final class JmxNames implements HierarchicalNameMapper, ObjectNameFactory {
+  static final String DOMAIN = "dunlin";
+
   private static final Set<String> TAKEN = Set.of("type", "name");
 
   private final String node;
+
+  /** The meters that have a bean, or are about to get one. */
+  private final Map<ObjectName, Meter.Id> meters = new ConcurrentHashMap<>();
 
   JmxNames(String node) {
     this.node = node;
   }
 
+  /** The meter of a bean. */
+  Optional<Meter.Id> meter(ObjectName bean) {
+    return Optional.ofNullable(meters.get(bean));
+  }
+
+  /** Notes that a bean is gone. */
+  void forget(ObjectName bean) {
+    meters.remove(bean);
+  }
+
   @Override
   public String toHierarchicalName(Meter.Id id, NamingConvention convention) {
+    String name = name(id);
+    meters.put(createName("", DOMAIN, name), id);
+    return name;
+  }
+
+  private String name(Meter.Id id) {
     StringBuilder name = new StringBuilder("node=").append(value(node)).append(",name=").append(value(id.getName()));
     for (Tag tag : id.getTagsAsIterable()) {
       if (tag.getKey().equals("node")) continue; // the common tag is there already

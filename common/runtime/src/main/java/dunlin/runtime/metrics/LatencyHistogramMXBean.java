@@ -6,9 +6,11 @@ import java.util.Map;
 @Description("Statistics of durations; /metrics has the same as a histogram")
 public interface LatencyHistogramMXBean {
   @Description("Number of measurements since the start")
+  @Unit("measurements")
   long getCount();
 
-  @Description("The mean since the start, in milliseconds")
+  @Description("The mean since the start")
+  @Unit("milliseconds")
   double getMeanMillis();
 
   @Description("Number of measurements up to each bound in milliseconds")

@@ -94,6 +94,16 @@ public final class NodeBeans implements AutoCloseable {
     if (closed) return;
     String name = name(type, keys);
     present.put(name, new Named(Map.copyOf(keys), bean));
+    showByJmx(name, bean);
+  }
+
+  /** Shows an MXBean by JMX alone: {@link #find} has another one of its type, or none. */
+  public synchronized void show(String type, Object bean) {
+    if (!closed) showByJmx(name(type, Map.of()), bean);
+  }
+
+  @GuardedBy("this")
+  private void showByJmx(String name, Object bean) {
     if (server == null) return;
     try {
       ObjectName objectName = new ObjectName(name);

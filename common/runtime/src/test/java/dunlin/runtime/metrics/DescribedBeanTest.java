@@ -32,11 +32,12 @@ class DescribedBeanTest {
     @Description("Whether it is open")
     boolean isOpen();
 
-    @Description("How far, in degrees")
+    @Description("How far it is open")
+    @Unit("degrees")
     int getAngle();
 
     @Description("Opens it")
-    void open(@Description("In degrees") int angle, @Description("Who does it") String hand);
+    void open(@Description("How far") @Unit("degrees") int angle, @Description("Who does it") String hand);
 
     @Description("Unlocks it")
     void unlock(@Description("Which lock") String lock, @Description(value = "The key", concealed = true) String key);
@@ -75,11 +76,13 @@ class DescribedBeanTest {
     assertThat(info.getDescription()).isEqualTo("A door");
     assertThat(info.getAttributes())
         .extracting(MBeanFeatureInfo::getDescription)
-        .containsExactlyInAnyOrder("Whether it is open", "How far, in degrees");
+        .containsExactlyInAnyOrder("Whether it is open", "How far it is open");
+    assertThat(info.getAttributes()).extracting(each -> each.getName() + ": " + each.getDescriptor().getFieldValue("units")).containsExactlyInAnyOrder("Open: null", "Angle: degrees");
     var open = Arrays.stream(info.getOperations()).filter(each -> each.getName().equals("open")).findFirst().orElseThrow();
     assertThat(open.getDescription()).isEqualTo("Opens it");
     assertThat(Arrays.stream(open.getSignature()).map(each -> each.getName() + ": " + each.getDescription()))
-        .containsExactly("angle: In degrees", "hand: Who does it");
+        .containsExactly("angle: How far", "hand: Who does it");
+    assertThat(Arrays.stream(open.getSignature()).map(each -> each.getDescriptor().getFieldValue("units"))).containsExactly("degrees", null);
     bean.invoke("open", new Object[] {90, "left"}, new String[] {"int", "java.lang.String"});
     assertThat(bean.getAttribute("Angle")).isEqualTo(90);
   }

@@ -5,16 +5,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dunlin.runtime.SettingSource;
 import dunlin.runtime.Settings;
 import dunlin.runtime.TestSettings;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import javax.management.JMException;
+import javax.management.MBeanInfo;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
 import javax.management.openmbean.CompositeData;
@@ -34,6 +39,47 @@ class MetricsTest {
       assertThat(SERVER.getAttribute(name, "Count")).isEqualTo(3L);
       assertThat(metrics.scrape()).contains("dunlin_test_packets_total{node=\"one\",type=\"connect\"} 3.0\n");
     }
+  }
+
+  @Test
+  void aMeterHasItsDescriptionAndUnitInJmx() throws JMException {
+    try (Metrics metrics = Metrics.open("one")) {
+      Timer.builder("dunlin.test.wait").description("Time to wait").register(metrics.registry()).record(Duration.ofMillis(5));
+      Gauge.builder("dunlin.test.held", () -> 7).description("What is held").baseUnit("bytes").register(metrics.registry());
+      Counter.builder("dunlin.test.sent").description("What was sent").baseUnit("bytes").register(metrics.registry());
+      metrics.registry().counter("dunlin.test.plain");
+
+      assertThat(info("dunlin.test.wait").getDescription()).isEqualTo("Time to wait");
+      assertThat(about("dunlin.test.wait")).contains("Mean: Time to wait: the mean in milliseconds", "Count: Time to wait: how many in measurements");
+      assertThat(about("dunlin.test.held")).contains("Value: What is held in bytes");
+      assertThat(about("dunlin.test.sent")).contains("Count: What was sent: how many in bytes", "MeanRate: What was sent: a second, since the start in bytes per second");
+      assertThat(about("dunlin.test.plain")).contains("Count: dunlin.test.plain: how many");
+      assertThat(SERVER.getAttribute(bean("dunlin.test.held"), "Value")).isEqualTo(7.0);
+
+      metrics.registry().remove(metrics.registry().get("dunlin.test.held").gauge());
+      assertThat(SERVER.isRegistered(bean("dunlin.test.held"))).isFalse();
+      Gauge.builder("dunlin.test.held", () -> 8).description("What is held again").register(metrics.registry());
+      assertThat(about("dunlin.test.held")).contains("Value: What is held again");
+    }
+  }
+
+  private static ObjectName bean(String meter) throws JMException {
+    return new ObjectName("dunlin:type=Metrics,node=one,name=" + meter);
+  }
+
+  private static MBeanInfo info(String meter) throws JMException {
+    return SERVER.getMBeanInfo(bean(meter));
+  }
+
+  /** The attributes with their descriptions and units. */
+  private static List<String> about(String meter) throws JMException {
+    return Arrays.stream(info(meter).getAttributes())
+        .map(
+            each -> {
+              Object unit = each.getDescriptor().getFieldValue("units");
+              return each.getName() + ": " + each.getDescription() + (unit == null ? "" : " in " + unit);
+            })
+        .toList();
   }
 
   @Test

@@ -24,6 +24,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -164,12 +165,16 @@ public final class DataDirectory implements AutoCloseable {
     return directory;
   }
 
-  /** The free space of the disk that holds the directory. */
-  public DiskSpace.Source disk() {
+  /**
+   * The free space of the disk that holds the directory.
+   *
+   * @param taken what counts as taken, although it is free
+   */
+  public DiskSpace.Source disk(LongSupplier taken) {
     return new DiskSpace.Source() {
       @Override
       public long free() {
-        return directory.toFile().getUsableSpace();
+        return Math.max(0, directory.toFile().getUsableSpace() - taken.getAsLong());
       }
 
       @Override

@@ -1,6 +1,7 @@
 package dunlin.store.raft;
 
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.Map;
 
 /** The JMX view and operations of this node's replica of one range: {@code dunlin:type=Range,node=<id>,range=<name>}. */
@@ -22,21 +23,26 @@ public interface RangeMXBean {
   long getAppliedIndex();
 
   @Description("Committed entries that are not applied yet")
+  @Unit("entries")
   long getApplyLag();
 
   @Description("On the leader: entries that each peer is behind, by node; -1 where unknown, as on other replicas")
   Map<String, Long> getPeerLags();
 
-  @Description("Size of the log on disk, in bytes")
+  @Description("Size of the log on disk")
+  @Unit("bytes")
   long getLogBytes();
 
   @Description("Commands that wait to be appended to the log")
+  @Unit("commands")
   int getQueued();
 
-  @Description("Time from a command's proposal until it is durable, applied and readable: the mean since the start, in milliseconds")
+  @Description("Time from a command's proposal until it is durable, applied and readable: the mean since the start")
+  @Unit("milliseconds")
   double getCommitMillis();
 
-  @Description("The longest time from a proposal to its result in the last few minutes, in milliseconds")
+  @Description("The longest time from a proposal to its result in the last few minutes")
+  @Unit("milliseconds")
   double getCommitMillisMax();
 
   /** @throws IllegalStateException with the reason why the node does not lead */

@@ -260,6 +260,10 @@ final class RangeProposer<C, R> {
     return running.join(Duration.ofNanos(Math.max(1, untilNanos - System.nanoTime())));
   }
 
+  boolean hasDiskRoom() {
+    return disk.takes(CommandKind.FLOW);
+  }
+
   private @Nullable StoreException refusal(long epoch, CommandKind kind, int bytes) {
     var failed = failure;
     if (failed != null) return failed;

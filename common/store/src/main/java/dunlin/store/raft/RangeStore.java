@@ -123,7 +123,7 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
   /** The same for a data directory that the caller has opened; the store closes it. */
   public static RangeStore open(StoreSettings settings, DataDirectory data, MeterRegistry meters) {
     try {
-      return new RangeStore(settings, data, meters, data.disk(), System::nanoTime, true);
+      return new RangeStore(settings, data, meters, data.disk(settings.surroundings().diskTaken()), System::nanoTime, true);
     } catch (RuntimeException | Error e) {
       data.close();
       throw e;
@@ -156,7 +156,7 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
   /** A store with a clock that decides whether the start has stalled. */
   static RangeStore open(StoreSettings settings, Path dataDirectory, MeterRegistry meters, LongSupplier nanoTime) {
     var data = DataDirectory.open(dataDirectory);
-    return new RangeStore(settings, data, meters, data.disk(), nanoTime, true);
+    return new RangeStore(settings, data, meters, data.disk(settings.surroundings().diskTaken()), nanoTime, true);
   }
 
   /** This node's identity: a UUID, tied to the data directory. */

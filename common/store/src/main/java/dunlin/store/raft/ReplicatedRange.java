@@ -176,6 +176,11 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   }
 
   @Override
+  public boolean hasDiskRoom() {
+    return proposer.hasDiskRoom();
+  }
+
+  @Override
   public Optional<RangeDescriptor> descriptor() {
     return Optional.ofNullable(descriptorOrNull());
   }

@@ -40,7 +40,7 @@ class LostAnswersTest {
 
   @Test
   void anEntryWhoseAnswerWasLostIsCommittedWithoutAnother() throws Exception {
-    var around = new Surroundings(InstantSource.system(), this::through, () -> Duration.ZERO);
+    var around = new Surroundings(InstantSource.system(), this::through, () -> Duration.ZERO, () -> 0);
     try (var trio = Trio.unstarted(directory, UnaryOperator.identity(), settings -> settings.in(around))) {
       for (var node : trio.nodes) links.put(node.port, new CutLink(node.port));
       trio.startAll();

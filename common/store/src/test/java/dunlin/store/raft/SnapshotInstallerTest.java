@@ -30,7 +30,7 @@ class SnapshotInstallerTest {
     var meters = new SimpleMeterRegistry();
     try (var leader = OneRange.start(directory.resolve("leader"));
         var data = DataDirectory.open(directory.resolve("here"));
-        var disk = new DiskSpace(data.disk(), 0, 0)) {
+        var disk = new DiskSpace(data.disk(() -> 0), 0, 0)) {
       leader.apply(new Put("a", "1"));
       var copies = new DirectSnapshots();
       copies.opened(leader.store);
