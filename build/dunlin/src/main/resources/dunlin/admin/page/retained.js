@@ -8,8 +8,8 @@ import {bytes, payload, shortened, visible} from "./text.js";
 
 const PAYLOAD_SHOWN = 65536;
 
-export function retained({root, role, signal}) {
-  const tenants = tenantField();
+export function retained({root, path: [, tenant], role, signal}) {
+  const tenants = tenantField(tenant);
   const shown = make("div", {id: "message", role: "region", "aria-label": "The chosen message"});
   const choose = row => {
     const query = {topic: row.topic, tenant: tenants.input.value};
