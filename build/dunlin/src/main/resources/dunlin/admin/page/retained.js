@@ -38,7 +38,7 @@ export function retained({root, path: [, tenant], role, signal}) {
         ["QoS", String(message.qos)],
         ["Payload", bytes(message.payloadBytes) + (cut ? ", of which the first " + bytes(PAYLOAD_SHOWN) + " are here" : "")],
       ]),
-      make("pre", {class: "bytes", id: "payload", tabindex: "0", "aria-label": "Payload"}, payload(message.payload, cut)),
+      make("pre", {class: "bytes", id: "payload", tabindex: "0", role: "region", "aria-label": "Payload"}, payload(message.payload, cut)),
       mayDo(role, "admin") ? make("p", {class: "row"}, removing) : hint("Deleting needs the role admin."));
     shown.scrollIntoView({block: "nearest"});
   }
