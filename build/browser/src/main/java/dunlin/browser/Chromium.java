@@ -12,7 +12,11 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.net.http.WebSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Base64;
+import java.util.Deque;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -22,6 +26,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 
@@ -203,6 +208,47 @@ public final class Chromium implements AutoCloseable {
   /** Lets the page believe that its reader prefers a color scheme: {@code light} or {@code dark}. */
   public void prefer(String scheme) throws Exception {
     call("Emulation.setEmulatedMedia", "{\"features\": [{\"name\": \"prefers-color-scheme\", \"value\": \"%s\"}]}".formatted(scheme));
+  }
+
+  /**
+   * What assistive technology is given of an element.
+   *
+   * @param properties such as {@code level} of a heading, by their names
+   * @param text what is read out of it
+   */
+  public record Accessible(String role, String name, Map<String, String> properties, String text) {}
+
+  /** The accessibility tree in the order of the document, without what is ignored in it. */
+  public List<Accessible> accessibilityTree() throws Exception {
+    Map<String, JsonObject> nodes = new LinkedHashMap<>();
+    for (JsonElement node : call("Accessibility.getFullAXTree", "{}").getAsJsonArray("nodes")) nodes.put(textAt(node.getAsJsonObject(), "nodeId"), node.getAsJsonObject());
+    List<Accessible> found = new ArrayList<>();
+    Deque<JsonObject> left = new ArrayDeque<>();
+    for (JsonObject node : nodes.values()) if (!node.has("parentId")) left.add(node);
+    while (!left.isEmpty()) {
+      JsonObject node = left.pop();
+      if (!node.get("ignored").getAsBoolean()) found.add(accessible(node, nodes));
+      for (JsonObject child : children(node, nodes).reversed()) left.push(child);
+    }
+    return found;
+  }
+
+  private static List<JsonObject> children(JsonObject node, Map<String, JsonObject> nodes) {
+    if (!node.has("childIds")) return List.of();
+    return node.getAsJsonArray("childIds").asList().stream().map(JsonElement::getAsString).filter(nodes::containsKey).map(nodes::get).toList();
+  }
+
+  private static String readOut(JsonObject node, Map<String, JsonObject> nodes) {
+    if (textAt(node, "role", "value").equals("StaticText")) return textAt(node, "name", "value");
+    return children(node, nodes).stream().map(child -> readOut(child, nodes)).collect(Collectors.joining());
+  }
+
+  private static Accessible accessible(JsonObject node, Map<String, JsonObject> nodes) {
+    Map<String, String> properties = new LinkedHashMap<>();
+    if (node.has("properties")) {
+      for (JsonElement property : node.getAsJsonArray("properties")) properties.put(textAt(property.getAsJsonObject(), "name"), textAt(property.getAsJsonObject(), "value", "value"));
+    }
+    return new Accessible(textAt(node, "role", "value"), textAt(node, "name", "value"), properties, readOut(node, nodes));
   }
 
   public void screenshot(Path file) throws Exception {

@@ -23,8 +23,8 @@ public final class PageFiles implements HttpHandler {
    */
   private static final List<String> MODULES =
       List.of(
-          "access", "api", "blocks", "clients", "cluster", "doctor", "dom", "explain", "inbox", "ledger", "listing", "login", "main", "messages", "node", "overview", "retained", "sessions", "spark",
-          "text", "top", "topics", "traces");
+          "access", "api", "backup", "blocks", "clients", "cluster", "doctor", "dom", "explain", "inbox", "ledger", "listing", "login", "main", "messages", "moves", "node", "operators", "overview",
+          "retained", "sessions", "spark", "tenants", "text", "top", "topics", "traces");
   private static final int REQUESTS_MAX = 64;
   private static final int PER_CLIENT = 32;
   private static final int SECONDS = 10;

@@ -71,4 +71,34 @@ class ClusterPageIT extends PageInChromium {
     press("#view form button");
     return false;
   }
+
+  @Test
+  void theLeaderOfARangeIsMovedAndNoReplicaWhereEachNodeHasOne() throws Exception {
+    ApiCalls asked = cluster.apis().getFirst();
+    signIn(asked.address(), asked.token());
+    view("cluster", "Cluster");
+    press("button[aria-label^=\"Change replicas of\"]");
+    await("the form", () -> focused().equals("move"));
+    await("no node is left", () -> browser().text("move-none").startsWith("No node is there"));
+    assertThat(js("document.getElementById('move-begin').disabled")).isEqualTo("true");
+    choose("move", "move-replica");
+    assertThat(js("document.getElementById('move-from').length + ',' + document.getElementById('move-begin').disabled")).isEqualTo(NODES + ",true");
+
+    choose("move", "transfer-leadership");
+    await("the other nodes", () -> js("document.getElementById('move-to').length").equals(Integer.toString(NODES - 1)));
+    assertThat(js("document.getElementById('move-from').checkVisibility()")).isEqualTo("false");
+    String range = js("document.querySelector('#moved-range code').title");
+    String to = js("document.getElementById('move-to').value");
+    press("#move-begin");
+    answer("Begin");
+    await("begun", () -> browser().text("done").matches("The operation .+ has begun\\."));
+    await("it leads", () -> leaderOf(range).equals(to));
+    awaitShown("This node has made no backup since its start.");
+    assertThat(browser().errors()).isEmpty();
+  }
+
+  private String leaderOf(String range) {
+    ApiCalls.Answer ranges = cluster.apis().getFirst().get("/cluster/ranges");
+    return ranges.members("leader").get(ranges.members("id").indexOf(range));
+  }
 }

@@ -45,7 +45,7 @@ class PageLayoutIT extends PageOfBroker {
           for (String hash :
               List.of(
                   "overview", "doctor", "top", "blocks", "clients", "clients/" + longName + "/default", "sessions", "sessions/durable-" + longName + "/default", "topics", "retained", "messages",
-                  "explain/" + longName + "/default", "traces", "traces/" + trace, "cluster", "listeners", "settings")) {
+                  "tenants", "operators", "explain/" + longName + "/default", "traces", "traces/" + trace, "cluster", "listeners", "settings")) {
             js("location.hash = '#/" + hash + "'");
             await(hash, () -> js("document.getElementById('view').childElementCount").compareTo("0") > 0 && js("document.querySelectorAll('#view tbody tr').length > 0 || !'" + hash + "'.match(/^(clients|sessions|topics|retained|traces)/)").equals("true"));
             assertThat(js("document.documentElement.scrollWidth - document.documentElement.clientWidth")).as("%s at %d", hash.substring(0, Math.min(20, hash.length())), width).isEqualTo("0");
@@ -84,6 +84,9 @@ class PageLayoutIT extends PageOfBroker {
             return browser().text("publishes-out").matches("[1-9].*") && shown().contains("inbox") && System.nanoTime() >= end;
           });
       draw("page-overview.png");
+      browser().prefer("dark");
+      draw("page-overview-dark.png");
+      browser().prefer("light");
 
       view("topics", "Topics and groups");
       await("the group", () -> browser().text("groups").matches("(?s).*workers/jobs/#\\s+0\\s+2\\s+0\\s+10\\s.*"));
@@ -95,6 +98,7 @@ class PageLayoutIT extends PageOfBroker {
       browser().prefer("light");
       view("clients/display-0/default", "Clients");
       awaitShown("plant/#");
+      draw("page-client.png");
 
       view("traces/" + trace, "Traces");
       await("the way of a message", () -> browser().text("lines").contains("forwarded"));

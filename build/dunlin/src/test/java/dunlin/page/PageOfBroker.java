@@ -6,6 +6,7 @@ import dunlin.TestBroker;
 import dunlin.admin.AdminTokens;
 import dunlin.admin.api.Role;
 import dunlin.harness.ApiCalls;
+import dunlin.harness.ApiCalls.Answer;
 import dunlin.harness.RawClient;
 import dunlin.harness.RawClient.Connect;
 import java.io.IOException;
@@ -64,6 +65,12 @@ abstract class PageOfBroker extends PageInChromium {
 
   void noTokenIsValidAnyMore() throws IOException {
     Files.writeString(tokens, "# none any more\n");
+  }
+
+  /** Sets something by the API. */
+  void put(String path, String body) {
+    Answer answer = api.put(path, body);
+    assertThat(answer.status()).as(answer.text()).isEqualTo(200);
   }
 
   /** Leaves a durable session with these subscriptions. */

@@ -9,7 +9,9 @@ import dunlin.harness.FreePort;
 import dunlin.harness.RawClient;
 import dunlin.harness.RawClient.Connect;
 import dunlin.harness.SecureBroker;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Base64;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -82,5 +84,70 @@ class PasswordPageIT extends PageInChromium {
     view("overview", "Overview");
     await("signed out", () -> js("document.getElementById('sign-in').checkVisibility()").equals("true"));
     assertThat(js("sessionStorage.length")).isEqualTo("0");
+  }
+
+  @Test
+  void operatorsAreAddedChangedAndRemoved() throws Exception {
+    signIn(local.address(), local.token());
+    view("operators", "Operators");
+    await("the first operator", () -> shown().matches("(?s).*admin\\s+admin\\s+Change Delete.*"));
+    fill("operator-name", "vera");
+    fill("operator-password", "short");
+    press("#save");
+    assertThat(js("document.getElementById('operator-password').validity.tooShort")).as("the browser itself refuses it").isEqualTo("true");
+    fill("operator-password", PASSWORD);
+    choose("operator-role", "operator");
+    press("#save");
+    awaitDone("The operator was saved.");
+    await("the row", () -> shown().matches("(?s).*vera\\s+operator\\s.*"));
+    assertThat(js("document.getElementById('operator-password').value")).as("it is not kept").isEmpty();
+    assertThat(statusOf(PASSWORD)).isEqualTo(200);
+
+    fill("operator-name", "vera");
+    fill("operator-password", PASSWORD);
+    press("#save");
+    awaitTrouble("There is an operator of this name");
+    assertThat(local.get("/operators").members("role")).as("nothing has changed").containsExactly("admin", "operator");
+
+    press("button[aria-label=\"Change vera\"]");
+    assertThat(focused()).isEqualTo("operator-password");
+    assertThat(browser().text("editor-state")).isEqualTo("Changes the operator vera.");
+    browser().type("another password");
+    choose("operator-role", "viewer");
+    press("#save");
+    answer("Change the operator");
+    await("the row", () -> shown().matches("(?s).*vera\\s+viewer\\s.*"));
+    assertThat(statusOf(PASSWORD)).isEqualTo(401);
+    assertThat(statusOf("another password")).isEqualTo(200);
+
+    press("button[aria-label=\"Delete vera\"]");
+    escape();
+    assertThat(local.get("/operators").members("name")).containsExactly("admin", "vera");
+    press("button[aria-label=\"Delete vera\"]");
+    answer("Delete");
+    awaitDone("vera was deleted.");
+    assertThat(local.get("/operators").members("name")).containsExactly("admin");
+    assertThat(statusOf("another password")).isEqualTo(401);
+    assertThat(browser().errors()).isEmpty();
+  }
+
+  /** What the node says to the operator vera with this password. */
+  private int statusOf(String password) {
+    String basic = Base64.getEncoder().encodeToString(("vera:" + password).getBytes(StandardCharsets.UTF_8));
+    try (ApiCalls nameless = local.with("")) {
+      return nameless.send("GET", "/status", null, "application/json", "Authorization", "Basic " + basic).status();
+    }
+  }
+
+  @Test
+  void onlyAnAdminSeesOperators() throws Exception {
+    operator("operator");
+    browser().open("https://127.0.0.1:" + port + "/");
+    signInAs("vera", PASSWORD);
+    await("signed in", () -> browser().text("role").equals("operator"));
+    assertThat(js("document.querySelector('[href=\"#/operators\"]').checkVisibility()")).isEqualTo("false");
+    view("operators", "Operators");
+    awaitShown("To see operators needs the role admin.");
+    assertThat(js("document.querySelectorAll('#view form, #view table').length")).isEqualTo("0");
   }
 }

@@ -3,7 +3,6 @@ package dunlin.page;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.admin.api.Role;
-import dunlin.harness.ApiCalls.Answer;
 import dunlin.harness.RawClient;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -29,11 +28,6 @@ class UsersPageIT extends PageOfBroker {
       client.send(connect(clientId, user, password));
       return client.expect(RawClient.CONNACK).at(1);
     }
-  }
-
-  private void put(String path, String body) {
-    Answer answer = api.put(path, body);
-    assertThat(answer.status()).as(answer.text()).isEqualTo(200);
   }
 
   @Test

@@ -14,7 +14,7 @@ const bdi = text => make("bdi", {}, shortened(text));
 //
 // fill: puts a row into the fields, or null for a new one
 // save: gets what the version must be, and the row or null; answers what was done, or nothing
-function editor({what, name, fields, fill, save, after}) {
+export function editor({what, name, fields, fill, save, after}) {
   const heading = make("p", {id: "editor-state", role: "status"});
   const cancel = button("Cancel", () => begin(null));
   let chosen = null;
@@ -47,7 +47,7 @@ function editor({what, name, fields, fill, save, after}) {
   };
 }
 
-function deleting(row, question, path, after, signal) {
+export function deleting(row, question, path, after, signal) {
   async function remove() {
     if (!await ask(question, "Delete")) return;
     await call("DELETE", path + segment(row.name), {query: {expectedVersion: row.version}, signal});

@@ -94,7 +94,7 @@ async function follow(path, query, onEvent, signal) {
   }
 }
 
-function pause(millis, signal) {
+export function pause(millis, signal) {
   return new Promise(resolve => {
     const timer = setTimeout(resolve, millis);
     signal.addEventListener("abort", () => {

@@ -16,7 +16,7 @@ export function tenantField(value = "default") {
 
 export function clients({root, path: [clientId, tenant], role, access, signal}) {
   if (clientId) return client(root, clientId, tenant ?? "default", role, access, signal);
-  const tenants = tenantField();
+  const tenants = tenantField(tenant);
   const user = textField();
   const listing = remote({
     path: "/clients",

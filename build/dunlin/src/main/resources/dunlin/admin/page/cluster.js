@@ -1,8 +1,10 @@
 // The cluster as this node knows it, and the node's own replicas.
 
 import {call, get, mayDo} from "./api.js";
+import {backup} from "./backup.js";
 import {ask, button, complain, facts, make, say, section, shortId} from "./dom.js";
 import {local} from "./listing.js";
+import {moves} from "./moves.js";
 import {bytes, duration, number} from "./text.js";
 
 const id = text => make("code", {}, text);
@@ -83,7 +85,7 @@ function health(signal) {
   });
 }
 
-function ranges(signal) {
+function ranges(change, signal) {
   return local({
     path: "/cluster/ranges",
     caption: "Ranges of the cluster",
@@ -97,6 +99,7 @@ function ranges(signal) {
       {title: "epoch", numeric: true, value: row => number(row.epoch)},
       {title: "leader", value: row => row.leader ? shortId(row.leader) : make("span", {class: "bad"}, "unknown")},
       {title: "voters", value: row => make("span", {}, ...row.voters.flatMap((voter, i) => i ? [", ", shortId(voter)] : [shortId(voter)]))},
+      ...change ? [{title: "change", value: change}] : [],
     ],
   });
 }
@@ -132,7 +135,7 @@ export function cluster({root, role, signal}) {
     } catch (error) {
       if (error.status !== 409) throw error;
       about.append(make("p", {}, error.message));
-      root.append(replicas(signal));
+      root.append(replicas(signal), backup(role, signal));
       return;
     }
     about.append(facts([
@@ -144,10 +147,11 @@ export function cluster({root, role, signal}) {
     const admin = mayDo(role, "admin");
     const moving = operations(admin, signal);
     const members = nodes(admin, () => moving.reload(), signal);
-    const parts = ranges(signal);
+    const placing = admin ? moves(() => moving.reload(), signal) : null;
+    const parts = ranges(placing?.change, signal);
     const asked = health(signal);
-    root.append(section("Nodes", members.element), section("Health", asked.element), section("Operations", moving.element), section("Ranges", parts.element));
+    root.append(section("Nodes", members.element), section("Health", asked.element), section("Operations", moving.element), section("Ranges", parts.element), placing?.element ?? "");
     for (const listing of [members, asked, moving, parts]) listing.reload();
-    root.append(replicas(signal));
+    root.append(replicas(signal), backup(role, signal));
   }
 }

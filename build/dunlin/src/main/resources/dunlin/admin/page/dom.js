@@ -108,12 +108,25 @@ export function complain(error) {
   put(at("trouble"), error.message);
 }
 
-// Asks before something is done that cannot be undone.
-export function ask(text, yes) {
+// Asks before something is done that cannot be undone; with a name, only who has typed it can say yes.
+export function ask(text, yes, name = "") {
   const dialog = at("question");
+  const typed = at("question-name");
+  const closed = new AbortController();
+  const check = () => {
+    at("question-yes").disabled = typed.value !== name;
+  };
   put(at("question-text"), text);
   put(at("question-yes"), yes);
+  at("question-typed").hidden = name === "";
+  typed.value = "";
+  typed.addEventListener("input", check, {signal: closed.signal});
+  check();
   dialog.returnValue = "no";
   dialog.showModal();
-  return new Promise(resolve => dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), {once: true}));
+  (name ? typed : at("question-no")).focus();
+  return new Promise(resolve => dialog.addEventListener("close", () => {
+    closed.abort();
+    resolve(dialog.returnValue === "yes");
+  }, {once: true}));
 }

@@ -62,7 +62,7 @@ export function inbox(clientId, query, role, signal) {
         ["Place in the inbox", number(message.sequence)],
         ["Payload", bytes(message.payloadBytes) + (cut ? ", of which the first " + bytes(PAYLOAD_SHOWN) + " are here" : "")],
       ]),
-      make("pre", {class: "bytes", id: "waiting-payload", tabindex: "0", "aria-label": "Payload"}, payload(message.payload, cut)));
+      make("pre", {class: "bytes", id: "waiting-payload", tabindex: "0", role: "region", "aria-label": "Payload"}, payload(message.payload, cut)));
     shown.scrollIntoView({block: "nearest"});
   }
 

@@ -1,7 +1,7 @@
 // The operations page: signs in, and shows the view that the address names behind its #.
 
 import {bans, roles, users} from "./access.js";
-import {credentials, get, whenSignedOut} from "./api.js";
+import {credentials, get, mayDo, whenSignedOut} from "./api.js";
 import {blocks} from "./blocks.js";
 import {clients} from "./clients.js";
 import {cluster} from "./cluster.js";
@@ -11,9 +11,11 @@ import {explain} from "./explain.js";
 import {askForCredentials, signIn, whenCredentialsAreGiven} from "./login.js";
 import {messages} from "./messages.js";
 import {listeners, loggers, settings} from "./node.js";
+import {operators} from "./operators.js";
 import {overview} from "./overview.js";
 import {retained} from "./retained.js";
 import {sessions} from "./sessions.js";
+import {tenants} from "./tenants.js";
 import {top} from "./top.js";
 import {topics} from "./topics.js";
 import {traces} from "./traces.js";
@@ -31,17 +33,21 @@ const VIEWS = {
   users: ["Users", users],
   roles: ["Roles", roles],
   bans: ["Bans", bans],
+  tenants: ["Tenants", tenants],
   blocks: ["Blocks", blocks],
   cluster: ["Cluster", cluster],
   doctor: ["Doctor", doctor],
   listeners: ["Listeners", listeners],
   settings: ["Settings", settings],
   loggers: ["Log levels", loggers],
+  operators: ["Operators", operators],
 };
 
-// Only where the setting is there.
-const ACCESS_VIEWS = ["users", "roles", "bans"];
+// Views that are there only with a setting.
+const ACCESS_VIEWS = ["users", "roles", "bans", "tenants"];
 const ACCESS_SETTING = "dunlin.auth.users.enabled";
+const OPERATORS_SETTING = "dunlin.admin.tls.port";
+const NO_PORT = "-1";
 
 let role = "";
 let access = false;
@@ -70,22 +76,27 @@ function show() {
   }
 }
 
-// A node that starts has no answer yet, and no users either.
-async function hasAccess() {
+// Of a setting; undefined while a node starts, which has no users yet either.
+async function valueOf(setting) {
   try {
-    const {items} = await get("/settings", {prefix: ACCESS_SETTING, limit: 1});
-    return items.some(row => row.key === ACCESS_SETTING && row.value === "true");
+    const {items} = await get("/settings", {prefix: setting, limit: 1});
+    return items.find(row => row.key === setting)?.value;
   } catch (error) {
     if (error.status === undefined || error.status === 401) throw error;
-    return false;
+    return undefined;
   }
 }
+
+const showLink = (view, there) => {
+  at("views").querySelector(`[href="#/${view}"]`).parentElement.hidden = !there;
+};
 
 async function begin() {
   try {
     role = (await signIn()).role;
-    access = await hasAccess();
-    for (const name of ACCESS_VIEWS) at("views").querySelector(`[href="#/${name}"]`).parentElement.hidden = !access;
+    access = await valueOf(ACCESS_SETTING) === "true";
+    for (const view of ACCESS_VIEWS) showLink(view, access);
+    showLink("operators", mayDo(role, "admin") && ![undefined, NO_PORT].includes(await valueOf(OPERATORS_SETTING)));
     show();
     at("title").focus();
   } catch (error) {

@@ -1,7 +1,7 @@
 // How the node is and how much it does, by a stream of events.
 
 import {keepFollowing} from "./api.js";
-import {make, put, section, table} from "./dom.js";
+import {make, notice, put, section, table} from "./dom.js";
 import {spark} from "./spark.js";
 import {atMost, bytes, duration, number} from "./text.js";
 
@@ -83,8 +83,7 @@ function times() {
 }
 
 export function overview({root, signal}) {
-  const trouble = make("p", {id: "stream-trouble", class: "notice", role: "status"});
-  trouble.hidden = true;
+  const trouble = notice({id: "stream-trouble"});
   const healthy = state("healthy", "alive");
   const ready = state("ready", "ready for clients");
   const numbers = tiles();
@@ -93,7 +92,7 @@ export function overview({root, signal}) {
   const latency = times();
   const lost = drops();
   root.append(
-    trouble,
+    trouble.element,
     make("p", {}, "Health: ", healthy.word, ". Readiness: ", ready.word, "."),
     numbers.element,
     make("div", {class: "columns"},
@@ -109,7 +108,6 @@ export function overview({root, signal}) {
     if (o.intervalMillis > 0) messages.add(o.publishesIn, o.publishesOut);
     connections.add(o.status.connections);
   }, error => {
-    trouble.hidden = error === null;
-    put(trouble, error === null ? "" : error.message + " What is below is from before.");
+    trouble.show(error === null ? "" : error.message + " What is below is from before.");
   }, signal);
 }

@@ -8,8 +8,8 @@ import {bytes, payload, shortened, visible} from "./text.js";
 
 const PAYLOAD_SHOWN = 65536;
 
-export function retained({root, role, signal}) {
-  const tenants = tenantField();
+export function retained({root, path: [, tenant], role, signal}) {
+  const tenants = tenantField(tenant);
   const shown = make("div", {id: "message", role: "region", "aria-label": "The chosen message"});
   const choose = row => {
     const query = {topic: row.topic, tenant: tenants.input.value};
@@ -38,7 +38,7 @@ export function retained({root, role, signal}) {
         ["QoS", String(message.qos)],
         ["Payload", bytes(message.payloadBytes) + (cut ? ", of which the first " + bytes(PAYLOAD_SHOWN) + " are here" : "")],
       ]),
-      make("pre", {class: "bytes", id: "payload", tabindex: "0", "aria-label": "Payload"}, payload(message.payload, cut)),
+      make("pre", {class: "bytes", id: "payload", tabindex: "0", role: "region", "aria-label": "Payload"}, payload(message.payload, cut)),
       mayDo(role, "admin") ? make("p", {class: "row"}, removing) : hint("Deleting needs the role admin."));
     shown.scrollIntoView({block: "nearest"});
   }

@@ -9,7 +9,7 @@ import {bytes, expiry, number, shortened, visible} from "./text.js";
 
 export function sessions({root, path: [clientId, tenant], role, signal}) {
   if (clientId) return session(root, clientId, tenant ?? "default", role, signal);
-  const tenants = tenantField();
+  const tenants = tenantField(tenant);
   const listing = remote({
     path: "/sessions",
     caption: "Sessions, in the order of their client identifiers",
