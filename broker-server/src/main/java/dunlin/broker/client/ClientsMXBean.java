@@ -6,7 +6,7 @@ import java.util.List;
 
 /**
  * The clients that are connected to this node, as operators see them and disconnect them by JMX: {@code dunlin:type=Clients,node=<id>}.
- * Each question is put to every event loop, which looks through its connections some at a time.
+ * A question is put to the event loops of the clients that it is about.
  */
 @Description("The clients that are connected to this node")
 public interface ClientsMXBean {

@@ -11,6 +11,7 @@ import dunlin.broker.session.LiveSession;
 import dunlin.broker.session.Outlook;
 import dunlin.broker.session.SessionFigures;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
+import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.TopicFilter;
@@ -28,7 +29,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -37,6 +37,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
+import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -45,13 +46,13 @@ import org.slf4j.LoggerFactory;
 /** Finds clients among the connections of all event loops, for operators, who can wait. */
 public final class ConnectedClients implements ClientsMXBean {
   /*
-   * Connections have no order and no index by client identifier. So for each question every loop looks through its own connections, SLICE
-   * of them in a round, and serves its sockets in between. It notes the first ones of those that are asked for; only the first ones over
-   * all loops become rows, on their loops again.
+   * The index of all loops has the clients in their order, so a page costs its own rows, which their loops read, ROWS_SLICE in a round. A filter that few clients meet
+   * looks through the index on the thread of the operator. Only what all clients are compared by (top) is read by each loop of all its connections, SLICE of them in a
+   * round, and it serves its sockets in between.
    *
    * Owner: any thread that may block; what is noted on a loop is read here once the loop has answered.
-   * Bounds: one question at a time, so that loops have one slice a round; others wait for it, on their own threads. A question takes a
-   * copy of each loop's table of connections (references), PAGE_MAX notes for each loop, and PAGE_MAX rows.
+   * Bounds: one question at a time, so that loops have one slice a round; others wait for it, on their own threads. A question takes PAGE_MAX notes and rows, and
+   * to compare all clients a copy of each loop's table of connections (references).
    * Failure: a question has PATIENCE_SECONDS, then it fails and the loops stop looking. A client that disconnects while it is looked for
    * is left out.
    */
@@ -73,31 +74,22 @@ public final class ConnectedClients implements ClientsMXBean {
   /** A client that may be among the first ones. */
   private record Note(String clientId, long figure, long connection) {}
 
-  /** Which clients are asked for, and which of them come first. */
-  private record Choice(Comparator<Note> order, int max, Function<Connection, Optional<Note>> notes) {
-    private static final Comparator<Note> BY_NAME = Comparator.comparing(Note::clientId).thenComparingLong(Note::connection);
-    private static final Comparator<Note> BY_FIGURE = Comparator.comparingLong(Note::figure).reversed().thenComparing(BY_NAME);
+  /** How many clients with most of something are asked for. */
+  private record Choice(int max, ToLongFunction<Connection> figure) {
+    private static final Comparator<Note> MOST =
+        Comparator.comparingLong(Note::figure).reversed().thenComparing(Note::clientId).thenComparingLong(Note::connection);
   }
 
   @Override
   public List<ClientRow> list(String tenant, String prefix, String user, String after, int max) {
     NodeBeans.requireMax(max, PAGE_MAX);
+    Predicate<Connection> chosen = connection -> user.isEmpty() || user.equals(connection.user());
     try (Question question = new Question()) {
       List<ClientRow> page = new ArrayList<>();
       String last = after;
       while (true) {
-        String behind = last;
         int wanted = max - page.size();
-        List<Note> found =
-            question.find(
-                new Choice(
-                    Choice.BY_NAME, wanted,
-                    connection -> {
-                      LiveSession session = sessionOf(connection);
-                      String clientId = session.clientId();
-                      boolean chosen = clientId.startsWith(prefix) && clientId.compareTo(behind) > 0 && session.publisher().tenant().equals(tenant);
-                      return chosen && (user.isEmpty() || user.equals(connection.user())) ? note(connection, 0) : Optional.empty();
-                    }));
+        List<Note> found = question.behind(tenant, prefix, last, chosen, wanted);
         page.addAll(question.read(found, this::row));
         // A page that is not full is the last one for its caller, so what has disconnected in between is made up for.
         if (found.size() < wanted || page.size() == max) return page;
@@ -109,16 +101,8 @@ public final class ConnectedClients implements ClientsMXBean {
   @Override
   public List<ClientRow> top(ClientFigure by, int max) {
     NodeBeans.requireMax(max, TOP_MAX);
-    ToLongFunction<Connection> figure = figure(by);
     try (Question question = new Question()) {
-      Choice most =
-          new Choice(
-              Choice.BY_FIGURE, max,
-              connection -> {
-                long value = figure.applyAsLong(connection);
-                return value == 0 ? Optional.empty() : note(connection, value);
-              });
-      return question.read(question.find(most), this::row);
+      return question.read(question.most(new Choice(max, figure(by))), this::row);
     }
   }
 
@@ -136,7 +120,7 @@ public final class ConnectedClients implements ClientsMXBean {
   @Override
   public List<ClientDetails> get(String tenant, String clientId) {
     try (Question question = new Question()) {
-      return question.read(question.find(named(tenant, clientId)), this::details);
+      return question.read(named(tenant, clientId), this::details);
     }
   }
 
@@ -144,7 +128,7 @@ public final class ConnectedClients implements ClientsMXBean {
   public List<SubscriptionRow> subscriptions(String tenant, String clientId, String after, int max) {
     NodeBeans.requireMax(max, PAGE_MAX);
     try (Question question = new Question()) {
-      return question.read(question.find(named(tenant, clientId)), connection -> sessionOf(connection).subscriptionsBehind(after, max)).stream()
+      return question.read(named(tenant, clientId), connection -> sessionOf(connection).subscriptionsBehind(after, max)).stream()
           .flatMap(List::stream)
           .map(each -> SubscriptionRow.of(each.filter().text(), each.options()))
           .toList();
@@ -173,7 +157,7 @@ public final class ConnectedClients implements ClientsMXBean {
     try (Question question = new Question()) {
       List<Boolean> ended =
           question.read(
-              question.find(named(tenant, clientId)),
+              named(tenant, clientId),
               connection -> {
                 connection.fail(ReasonCode.ADMINISTRATIVE_ACTION, "an operator has ended the connection");
                 return true;
@@ -193,7 +177,7 @@ public final class ConnectedClients implements ClientsMXBean {
     QoS asked = qos(qos);
     try (Question question = new Question()) {
       return question.read(
-          question.find(named(tenant, clientId)),
+          named(tenant, clientId),
           connection -> Outlook.of(sessionOf(connection), publisher, topic, asked, retain, connection.waitingBytes()));
     }
   }
@@ -202,7 +186,7 @@ public final class ConnectedClients implements ClientsMXBean {
   public List<Permission> mayPublish(String tenant, String clientId, String topic, int qos, boolean retain) {
     QoS asked = qos(qos);
     try (Question question = new Question()) {
-      return question.read(question.find(named(tenant, clientId)), connection -> Outlook.publishes(sessionOf(connection), topic, asked, retain));
+      return question.read(named(tenant, clientId), connection -> Outlook.publishes(sessionOf(connection), topic, asked, retain));
     }
   }
 
@@ -224,13 +208,10 @@ public final class ConnectedClients implements ClientsMXBean {
     return answer.join();
   }
 
-  private static Choice named(String tenant, String clientId) {
-    return new Choice(
-        Choice.BY_NAME, 1,
-        connection -> {
-          LiveSession session = sessionOf(connection);
-          return session.clientId().equals(clientId) && session.publisher().tenant().equals(tenant) ? note(connection, 0) : Optional.empty();
-        });
+  /** The note of a client; none when it is not connected. */
+  private List<Note> named(String tenant, String clientId) {
+    Connection connection = reception.index().get(tenant, clientId);
+    return connection == null ? List.of() : List.of(new Note(clientId, 0, connection.number()));
   }
 
   // ------------------------------------------------------------------------------------------------------------ on the loops
@@ -241,10 +222,6 @@ public final class ConnectedClients implements ClientsMXBean {
 
   private static SessionFigures figures(Connection connection) {
     return sessionOf(connection).figures();
-  }
-
-  private static Optional<Note> note(Connection connection, long figure) {
-    return Optional.of(new Note(sessionOf(connection).clientId(), figure, connection.number()));
   }
 
   private static boolean isClient(Connection connection) {
@@ -319,13 +296,27 @@ public final class ConnectedClients implements ClientsMXBean {
       return new IllegalStateException("interrupted");
     }
 
-    /** The first ones of a choice, in their order. */
-    List<Note> find(Choice choice) {
-      FirstRows<Note> first = new FirstRows<>(choice.order(), choice.max());
+    /** The first chosen clients behind another one, in their order. */
+    List<Note> behind(String tenant, String prefix, String after, Predicate<Connection> chosen, int max) {
+      boolean within = prefix.compareTo(after) > 0;
+      List<Note> found = new ArrayList<>();
+      for (Connection each : reception.index().from(tenant, within ? prefix : after, within)) {
+        Publisher client = sessionOf(each).publisher();
+        if (!client.tenant().equals(tenant) || !client.clientId().startsWith(prefix)) break;
+        if (!chosen.test(each)) continue;
+        found.add(new Note(client.clientId(), 0, each.number()));
+        if (found.size() == max) break;
+      }
+      return found;
+    }
+
+    /** The clients with most of something, in their order; those with none of it are left out. */
+    List<Note> most(Choice choice) {
+      FirstRows<Note> first = new FirstRows<>(Choice.MOST, choice.max());
       List<FirstRows<Note>> ofLoops = new ArrayList<>();
       List<CompletableFuture<Void>> answers = new ArrayList<>();
       for (LoopConnections part : reception.parts()) {
-        FirstRows<Note> here = new FirstRows<>(choice.order(), choice.max());
+        FirstRows<Note> here = new FirstRows<>(Choice.MOST, choice.max());
         ofLoops.add(here);
         CompletableFuture<Void> done = new CompletableFuture<>();
         answers.add(done);
@@ -336,7 +327,8 @@ public final class ConnectedClients implements ClientsMXBean {
                   part.loop(), 0, all.length, SLICE,
                   i -> {
                     Connection each = all[i];
-                    if (each != null && isClient(each)) choice.notes().apply(each).ifPresent(here::offer);
+                    long value = each != null && isClient(each) ? choice.figure().applyAsLong(each) : 0;
+                    if (each != null && value != 0) here.offer(new Note(sessionOf(each).clientId(), value, each.number()));
                   },
                   done);
             });

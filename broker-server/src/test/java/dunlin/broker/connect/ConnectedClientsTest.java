@@ -51,11 +51,8 @@ final class ConnectedClientsTest {
   }
 
   @Test
-  void tenThousandClientsAreListedInPagesWhileTheLoopServesOthers() {
+  void tenThousandClientsAreListedInPages() {
     List<String> names = connectMany();
-    AtomicInteger rounds = new AtomicInteger();
-    AtomicBoolean stopped = new AtomicBoolean();
-    open.loop(0).post(() -> countRounds(rounds, stopped));
 
     List<String> listed = new ArrayList<>();
     int pages = 0;
@@ -67,19 +64,61 @@ final class ConnectedClientsTest {
       if (!page.isEmpty()) after = page.getLast().clientId();
       pages++;
     } while (page.size() == PAGE);
-    stopped.set(true);
 
     assertThat(listed).isEqualTo(names);
     assertThat(pages).isEqualTo(CLIENTS / PAGE + 1);
-    assertThat(rounds.get()).as("rounds of the loop during %d pages", pages).isGreaterThan(pages * CLIENTS / 256);
     assertThat(names(clients.list("default", "client-00", "", "client-00997", PAGE))).containsExactly("client-00998", "client-00999");
+    assertThat(names(clients.list("default", "client-00", "", "a", 1))).containsExactly("client-00000");
+    assertThat(clients.list("default", "client-00", "", "client-01", PAGE)).isEmpty();
+    assertThat(clients.list("default", "cliend", "", "", PAGE)).isEmpty();
     assertThat(clients.list("another", "", "", "", PAGE)).isEmpty();
+    assertThat(clients.list("defaulu", "", "", "", PAGE)).isEmpty();
     assertThat(clients.list("default", "", "somebody", "", PAGE)).isEmpty();
+  }
+
+  @Test
+  void whatAllClientsAreComparedByIsReadWhileTheLoopServesOthers() {
+    connectMany();
+    AtomicInteger rounds = new AtomicInteger();
+    AtomicBoolean stopped = new AtomicBoolean();
+    open.loop(0).post(() -> countRounds(rounds, stopped));
+
+    assertThat(clients.top(ClientFigure.QUEUED, 10)).isEmpty();
+    stopped.set(true);
+
+    assertThat(rounds.get()).as("rounds of the loop").isGreaterThan(CLIENTS / 256);
   }
 
   private void countRounds(AtomicInteger rounds, AtomicBoolean stopped) {
     rounds.incrementAndGet();
     if (!stopped.get()) open.loop(0).afterSockets(() -> countRounds(rounds, stopped));
+  }
+
+  @Test
+  void aPageAsksOnlyTheLoopsOfItsClients() {
+    connect("c");
+    CountDownLatch busy = new CountDownLatch(1);
+    open.keepBusy(1, busy);
+    try {
+      assertThat(names(clients.list("default", "", "", "", PAGE))).containsExactly("c");
+      assertThat(clients.list("default", "", "somebody", "", PAGE)).isEmpty();
+      assertThat(clients.get("default", "c")).hasSize(1);
+      assertThat(clients.get("default", "none")).isEmpty();
+      assertThat(clients.disconnect("default", "c")).isTrue();
+    } finally {
+      busy.countDown();
+    }
+  }
+
+  @Test
+  void theNewestConnectionOfAClientIsTheOneThatIsFound() {
+    connect("c");
+    assertThat(names(clients.list("default", "", "", "", 2))).containsExactly("c");
+    connect("c");
+
+    assertThat(names(clients.list("default", "", "", "", 2))).containsExactly("c");
+    assertThat(clients.disconnect("default", "c")).isTrue();
+    assertThat(clients.list("default", "", "", "", 2)).isEmpty();
   }
 
   @Test
