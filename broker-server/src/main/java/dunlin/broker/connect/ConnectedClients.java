@@ -8,6 +8,7 @@ import dunlin.broker.fanout.ShareGroup;
 import dunlin.broker.loop.Loop;
 import dunlin.broker.session.Hold;
 import dunlin.broker.session.LiveSession;
+import dunlin.broker.session.MessageLook;
 import dunlin.broker.session.Outlook;
 import dunlin.broker.session.SessionFigures;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
@@ -59,6 +60,8 @@ public final class ConnectedClients implements ClientsMXBean {
   private static final Logger log = LoggerFactory.getLogger(ConnectedClients.class);
   private static final int PAGE_MAX = 1_000;
   private static final int TOP_MAX = 100;
+  private static final int IN_FLIGHT_MAX = 200;
+  private static final int QUEUED_MAX = 100;
   private static final int SLICE = 256;
   private static final int ROWS_SLICE = 64;
   private static final int PATIENCE_SECONDS = 30;
@@ -81,9 +84,10 @@ public final class ConnectedClients implements ClientsMXBean {
   }
 
   @Override
-  public List<ClientRow> list(String tenant, String prefix, String user, String after, int max) {
+  public List<ClientRow> list(String tenant, String prefix, String user, String listener, String after, int max) {
     NodeBeans.requireMax(max, PAGE_MAX);
-    Predicate<Connection> chosen = connection -> user.isEmpty() || user.equals(connection.user());
+    Predicate<Connection> chosen =
+        connection -> (user.isEmpty() || user.equals(connection.user())) && (listener.isEmpty() || listener.equals(connection.listenerName()));
     try (Question question = new Question()) {
       List<ClientRow> page = new ArrayList<>();
       String last = after;
@@ -127,11 +131,33 @@ public final class ConnectedClients implements ClientsMXBean {
   @Override
   public List<SubscriptionRow> subscriptions(String tenant, String clientId, String after, int max) {
     NodeBeans.requireMax(max, PAGE_MAX);
+    return ofOne(tenant, clientId, session -> session.subscriptionsBehind(after, max)).stream()
+        .map(each -> SubscriptionRow.of(each.filter().text(), each.options()))
+        .toList();
+  }
+
+  @Override
+  public List<InFlightRow> inFlight(String tenant, String clientId, long after, int max) {
+    NodeBeans.requireMax(max, IN_FLIGHT_MAX);
+    requirePlace(after);
+    return ofOne(tenant, clientId, session -> MessageLook.inFlight(session, after, max));
+  }
+
+  @Override
+  public List<QueuedRow> queue(String tenant, String clientId, long after, int max) {
+    NodeBeans.requireMax(max, QUEUED_MAX);
+    requirePlace(after);
+    return ofOne(tenant, clientId, session -> MessageLook.queue(session, after, max));
+  }
+
+  private static void requirePlace(long after) {
+    if (after < 0) throw new IllegalArgumentException("a place is not negative");
+  }
+
+  /** What one client has; nothing when it is not connected. */
+  private <R> List<R> ofOne(String tenant, String clientId, Function<LiveSession, List<R>> view) {
     try (Question question = new Question()) {
-      return question.read(named(tenant, clientId), connection -> sessionOf(connection).subscriptionsBehind(after, max)).stream()
-          .flatMap(List::stream)
-          .map(each -> SubscriptionRow.of(each.filter().text(), each.options()))
-          .toList();
+      return question.read(named(tenant, clientId), connection -> view.apply(sessionOf(connection))).stream().flatMap(List::stream).toList();
     }
   }
 

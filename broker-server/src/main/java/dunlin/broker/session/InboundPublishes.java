@@ -20,6 +20,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -381,6 +383,16 @@ public final class InboundPublishes implements Feedback {
   /** Number of packet identifiers of QoS 2 publishes that the client has not released. */
   int unreleased() {
     return receivedCount;
+  }
+
+  /** Visits the publishes for which no acknowledgement was sent, in their order. */
+  void visitUnanswered(Consumer<PendingPublish> visitor) {
+    pending.forEach(visitor);
+  }
+
+  /** Packet identifiers of QoS 2 publishes that the client has not released, in their order. */
+  IntStream unreleasedIds() {
+    return received.stream();
   }
 
   /** Whether all publishes over this connection and the previous one are passed on, and answered by all destinations. */

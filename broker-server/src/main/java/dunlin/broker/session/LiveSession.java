@@ -265,6 +265,16 @@ public final class LiveSession implements Recipient, Party {
     if (subscriptions != null) subscriptions.forEach(visitor);
   }
 
+  /** What is sent to its client; null before the first message. */
+  @Nullable Outbound outboundIfAny() {
+    return outbound;
+  }
+
+  /** What its client publishes; null before the first message. */
+  @Nullable InboundPublishes inboundIfAny() {
+    return inbound;
+  }
+
   /** Whether the queue takes one more message of QoS 1 or 2. */
   boolean queueTakes() {
     return outbound == null || outbound.wouldTake();

@@ -10,6 +10,7 @@ import dunlin.transport.trace.Trace.Step;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -78,6 +79,16 @@ public final class Outbound {
 
   long queuedBytes() {
     return queueBytes;
+  }
+
+  /** Visits the messages in flight, in the order in which they were sent. */
+  void visitInFlight(Consumer<Outgoing> visitor) {
+    window.forEach(visitor);
+  }
+
+  /** The first waiting messages behind so many, in their order. */
+  List<Outgoing> queuedBehind(long after, int max) {
+    return queue == null ? List.of() : queue.stream().skip(after).limit(max).toList();
   }
 
   /**
@@ -314,6 +325,7 @@ public final class Outbound {
    * the loop's arrivals; so it is posted behind them rather than run.
    */
   private void recordReceived(Outgoing message, int packetId) {
+    message.recording = true;
     session.operationBegins();
     session.tiers().inbox().received(session.ref(), message.sequence).whenComplete(
         (_, failure) ->

@@ -59,7 +59,7 @@ final class ConnectedClientsTest {
     String after = "";
     List<ClientRow> page;
     do {
-      page = clients.list("default", "", "", after, PAGE);
+      page = clients.list("default", "", "", "", after, PAGE);
       listed.addAll(names(page));
       if (!page.isEmpty()) after = page.getLast().clientId();
       pages++;
@@ -67,13 +67,13 @@ final class ConnectedClientsTest {
 
     assertThat(listed).isEqualTo(names);
     assertThat(pages).isEqualTo(CLIENTS / PAGE + 1);
-    assertThat(names(clients.list("default", "client-00", "", "client-00997", PAGE))).containsExactly("client-00998", "client-00999");
-    assertThat(names(clients.list("default", "client-00", "", "a", 1))).containsExactly("client-00000");
-    assertThat(clients.list("default", "client-00", "", "client-01", PAGE)).isEmpty();
-    assertThat(clients.list("default", "cliend", "", "", PAGE)).isEmpty();
-    assertThat(clients.list("another", "", "", "", PAGE)).isEmpty();
-    assertThat(clients.list("defaulu", "", "", "", PAGE)).isEmpty();
-    assertThat(clients.list("default", "", "somebody", "", PAGE)).isEmpty();
+    assertThat(names(clients.list("default", "client-00", "", "", "client-00997", PAGE))).containsExactly("client-00998", "client-00999");
+    assertThat(names(clients.list("default", "client-00", "", "", "a", 1))).containsExactly("client-00000");
+    assertThat(clients.list("default", "client-00", "", "", "client-01", PAGE)).isEmpty();
+    assertThat(clients.list("default", "cliend", "", "", "", PAGE)).isEmpty();
+    assertThat(clients.list("another", "", "", "", "", PAGE)).isEmpty();
+    assertThat(clients.list("defaulu", "", "", "", "", PAGE)).isEmpty();
+    assertThat(clients.list("default", "", "somebody", "", "", PAGE)).isEmpty();
   }
 
   @Test
@@ -100,8 +100,8 @@ final class ConnectedClientsTest {
     CountDownLatch busy = new CountDownLatch(1);
     open.keepBusy(1, busy);
     try {
-      assertThat(names(clients.list("default", "", "", "", PAGE))).containsExactly("c");
-      assertThat(clients.list("default", "", "somebody", "", PAGE)).isEmpty();
+      assertThat(names(clients.list("default", "", "", "", "", PAGE))).containsExactly("c");
+      assertThat(clients.list("default", "", "somebody", "", "", PAGE)).isEmpty();
       assertThat(clients.get("default", "c")).hasSize(1);
       assertThat(clients.get("default", "none")).isEmpty();
       assertThat(clients.disconnect("default", "c")).isTrue();
@@ -113,22 +113,22 @@ final class ConnectedClientsTest {
   @Test
   void theNewestConnectionOfAClientIsTheOneThatIsFound() {
     connect("c");
-    assertThat(names(clients.list("default", "", "", "", 2))).containsExactly("c");
+    assertThat(names(clients.list("default", "", "", "", "", 2))).containsExactly("c");
     connect("c");
 
-    assertThat(names(clients.list("default", "", "", "", 2))).containsExactly("c");
+    assertThat(names(clients.list("default", "", "", "", "", 2))).containsExactly("c");
     assertThat(clients.disconnect("default", "c")).isTrue();
-    assertThat(clients.list("default", "", "", "", 2)).isEmpty();
+    assertThat(clients.list("default", "", "", "", "", 2)).isEmpty();
   }
 
   @Test
   void clientsThatDisconnectWhileTheyAreListedDoNotEndTheListing() {
     IntStream.range(0, 4).forEach(i -> connect("c" + i));
-    assertThat(names(clients.list("default", "", "", "", 2))).containsExactly("c0", "c1");
+    assertThat(names(clients.list("default", "", "", "", "", 2))).containsExactly("c0", "c1");
 
     assertThat(clients.disconnect("default", "c0")).isTrue();
 
-    assertThat(names(clients.list("default", "", "", "", 2))).containsExactly("c1", "c2");
+    assertThat(names(clients.list("default", "", "", "", "", 2))).containsExactly("c1", "c2");
     assertThat(clients.disconnect("default", "c0")).isFalse();
     assertThat(clients.get("default", "c0")).isEmpty();
     assertThat(clients.get("default", "c1")).singleElement().satisfies(client -> assertThat(client.keepAliveSeconds()).isEqualTo(60));
@@ -139,20 +139,20 @@ final class ConnectedClientsTest {
     connect("c");
     CountDownLatch busy = new CountDownLatch(1);
     open.keepBusy(0, busy);
-    FutureTask<List<ClientRow>> waiting = new FutureTask<>(() -> clients.list("default", "", "", "", 1));
+    FutureTask<List<ClientRow>> waiting = new FutureTask<>(() -> clients.list("default", "", "", "", "", 1));
     Thread operator = Thread.ofVirtual().start(waiting);
 
     operator.interrupt();
 
     assertThatThrownBy(() -> waiting.get(60, TimeUnit.SECONDS)).hasRootCauseInstanceOf(IllegalStateException.class).hasMessageContaining("interrupted");
     busy.countDown();
-    assertThat(names(clients.list("default", "", "", "", 1))).containsExactly("c");
+    assertThat(names(clients.list("default", "", "", "", "", 1))).containsExactly("c");
   }
 
   @Test
   void whatIsOutOfBoundsIsRefused() {
-    assertThatThrownBy(() -> clients.list("default", "", "", "", 1_001)).isInstanceOf(IllegalArgumentException.class);
-    assertThatThrownBy(() -> clients.list("default", "", "", "", 0)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> clients.list("default", "", "", "", "", 1_001)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> clients.list("default", "", "", "", "", 0)).isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> clients.top(ClientFigure.QUEUED, 101)).isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> clients.subscriptions("default", "c", "", 1_001)).isInstanceOf(IllegalArgumentException.class);
     assertThat(clients.top(ClientFigure.QUEUED, 100)).isEmpty();

@@ -29,7 +29,6 @@ import dunlin.admin.explain.ExplanationMXBean;
 import dunlin.admin.exports.ExportsMXBean;
 import dunlin.admin.peers.AllNodes;
 import dunlin.admin.peers.AllNodesMXBean;
-import dunlin.admin.peers.AllNodesMXBean.ClientPage;
 import dunlin.admin.peers.AllNodesMXBean.GroupPage;
 import dunlin.admin.peers.AllNodesMXBean.NodeFinding;
 import dunlin.admin.peers.AllNodesMXBean.NodeHealth;
@@ -44,10 +43,7 @@ import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.FrontendMXBean;
 import dunlin.broker.MessageWatch;
 import dunlin.broker.PublishingMXBean;
-import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean;
-import dunlin.broker.client.ClientsMXBean.ClientDetails;
-import dunlin.broker.client.ClientsMXBean.ClientRow;
 import dunlin.broker.guard.BlocksMXBean;
 import dunlin.broker.listen.ListenerMXBean;
 import dunlin.broker.tenant.TenantsMXBean;
@@ -116,7 +112,7 @@ public final class AdminOperations {
     this.peers = peers;
     this.registry = registry;
     node();
-    clients();
+    ClientOperations.add(this::nodes, this::on);
     sessions();
     sessionContents();
     on(Endpoints.GROUPS, this::groups);
@@ -301,44 +297,6 @@ public final class AdminOperations {
     PublishingMXBean.Answer answer =
         bean(PublishingMXBean.class).publish(given.text("tenant"), given.text("topic"), given.number("qos"), given.flag("retain"), payload);
     return new Published(answer.reason(), answer.code());
-  }
-
-  private void clients() {
-    on(
-        Endpoints.CLIENTS,
-        given -> {
-          ClientPage page =
-              nodes().clients(given.text("tenant"), given.text("prefix"), given.text("user"), Cursor.read(given), given.number("limit"));
-          return full(page.clients(), ClientRow::clientId, given, page.unanswered());
-        });
-    on(Endpoints.CLIENT_DETAILS, given -> client(given).orElseThrow(() -> notConnected(given)));
-    on(
-        Endpoints.CLIENT_SUBSCRIPTIONS,
-        given -> {
-          List<SubscriptionRow> rows = nodes().subscriptions(given.text("tenant"), given.text("clientId"), Cursor.read(given), given.number("limit"));
-          if (rows.isEmpty() && client(given).isEmpty()) throw notConnected(given);
-          return full(rows, SubscriptionRow::filter, given);
-        });
-    on(
-        Endpoints.DISCONNECT_CLIENT,
-        given -> {
-          if (nodes().disconnect(given.text("tenant"), given.text("clientId"))) return Done.DONE;
-          throw notConnected(given);
-        });
-    on(
-        Endpoints.TOP_CLIENTS,
-        given -> {
-          ClientPage page = nodes().top(ClientFigure.of(given.text("by")), given.number("limit"));
-          return new Page(page.clients(), "", page.unanswered());
-        });
-  }
-
-  private Optional<ClientDetails> client(Arguments given) {
-    return nodes().client(given.text("tenant"), given.text("clientId")).stream().findFirst();
-  }
-
-  private static Problem notConnected(Arguments given) {
-    return new Problem(404, "No client of the tenant " + given.text("tenant") + " with this client identifier is connected.");
   }
 
   private void sessions() {
@@ -565,7 +523,8 @@ public final class AdminOperations {
     return full(rows, name, given, List.of());
   }
 
-  private static <T extends Record> Page full(List<T> rows, Function<T, String> name, Arguments given, List<String> unanswered) {
+  /** The same of rows of several nodes. */
+  static <T extends Record> Page full(List<T> rows, Function<T, String> name, Arguments given, List<String> unanswered) {
     return new Page(rows, rows.size() < given.number("limit") ? "" : Cursor.after(name.apply(rows.getLast())), unanswered);
   }
 }

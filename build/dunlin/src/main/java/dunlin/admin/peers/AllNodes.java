@@ -9,6 +9,8 @@ import dunlin.broker.client.ClientsMXBean;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
 import dunlin.broker.client.ClientsMXBean.GroupOfClients;
+import dunlin.broker.client.ClientsMXBean.InFlightRow;
+import dunlin.broker.client.ClientsMXBean.QueuedRow;
 import dunlin.cluster.ClusterMXBean.NodeRow;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.SessionsMXBean.GroupOfSessions;
@@ -44,8 +46,8 @@ public final class AllNodes implements AllNodesMXBean {
   }
 
   @Override
-  public ClientPage clients(String tenant, String prefix, String user, String after, int max) {
-    return first(peers.ofFrontends(ClientsMXBean.class, bean -> bean.list(tenant, prefix, user, after, max)), BY_NAME, max);
+  public ClientPage clients(String tenant, String prefix, String user, String listener, String after, int max) {
+    return first(peers.ofFrontends(ClientsMXBean.class, bean -> bean.list(tenant, prefix, user, listener, after, max)), BY_NAME, max);
   }
 
   @Override
@@ -64,9 +66,24 @@ public final class AllNodes implements AllNodesMXBean {
 
   @Override
   public List<SubscriptionRow> subscriptions(String tenant, String clientId, String after, int max) {
+    return atItsNode(tenant, clientId, bean -> bean.subscriptions(tenant, clientId, after, max));
+  }
+
+  @Override
+  public List<InFlightRow> inFlight(String tenant, String clientId, long after, int max) {
+    return atItsNode(tenant, clientId, bean -> bean.inFlight(tenant, clientId, after, max));
+  }
+
+  @Override
+  public List<QueuedRow> queue(String tenant, String clientId, long after, int max) {
+    return atItsNode(tenant, clientId, bean -> bean.queue(tenant, clientId, after, max));
+  }
+
+  /** What the node says that a client is connected to; nothing when it is not connected. */
+  private <R> List<R> atItsNode(String tenant, String clientId, Function<ClientsMXBean, List<R>> question) {
     List<ClientDetails> connected = client(tenant, clientId);
     if (connected.isEmpty()) return List.of();
-    return peers.at(connected.getFirst().node(), ClientsMXBean.class).map(bean -> bean.subscriptions(tenant, clientId, after, max)).orElseGet(List::of);
+    return peers.at(connected.getFirst().node(), ClientsMXBean.class).map(question).orElseGet(List::of);
   }
 
   @Override

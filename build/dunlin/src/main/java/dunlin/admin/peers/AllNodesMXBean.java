@@ -4,6 +4,8 @@ import dunlin.admin.doctor.DoctorMXBean.Finding;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
+import dunlin.broker.client.ClientsMXBean.InFlightRow;
+import dunlin.broker.client.ClientsMXBean.QueuedRow;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.runtime.metrics.Description;
 import java.util.List;
@@ -70,6 +72,7 @@ public interface AllNodesMXBean {
       @Description("Tenant of the clients: default, unless an authenticator assigns another one") String tenant,
       @Description("Prefix of the client identifiers; empty for all") String prefix,
       @Description("User name of the clients; empty for all") String user,
+      @Description("Name of the listener that they have connected to; empty for all") String listener,
       @Description("The last client identifier of the previous page; empty for the first page") String after,
       @Description("Maximum number of clients in the answer: 1 to 1000") int max);
 
@@ -86,6 +89,20 @@ public interface AllNodesMXBean {
       @Description("Its client identifier") String clientId,
       @Description("The last topic filter of the previous page; empty for the first page") String after,
       @Description("Maximum number of subscriptions in the answer: 1 to 1000") int max);
+
+  @Description("Lists the messages of QoS 1 and 2 between a connected client and its node whose exchanges are not over; empty when it is not connected")
+  List<InFlightRow> inFlight(
+      @Description("Tenant of the client") String tenant,
+      @Description("Its client identifier") String clientId,
+      @Description("The place of the last message of the previous page; 0 for the first page") long after,
+      @Description("Maximum number of messages in the answer: 1 to 200") int max);
+
+  @Description("Lists the messages of QoS 1 and 2 that wait on its node for a connected client, the next one first; empty when it is not connected")
+  List<QueuedRow> queue(
+      @Description("Tenant of the client") String tenant,
+      @Description("Its client identifier") String clientId,
+      @Description("The place of the last message of the previous page; 0 for the first page") long after,
+      @Description("Maximum number of messages in the answer: 1 to 100") int max);
 
   @Description(
       "Disconnects a client with 0x98, wherever it is connected. Its will is published, and a durable session stays until it expires. Answers whether the client"
