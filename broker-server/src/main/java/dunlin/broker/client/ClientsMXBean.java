@@ -1,5 +1,6 @@
 package dunlin.broker.client;
 
+import dunlin.inbox.SessionsMXBean.SubscriberRow;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.runtime.metrics.Description;
 import java.util.List;
@@ -98,8 +99,9 @@ public interface ClientsMXBean {
   /**
    * @param filter with $share or $oshare and the name of the group
    * @param stalled whether no member has taken a message since one of QoS 0 waited in vain
+   * @param dealt how many messages members have taken since the group has members on this node
    */
-  record GroupOfClients(String filter, int members, boolean stalled) {}
+  record GroupOfClients(String filter, int members, boolean stalled, long dealt) {}
 
   /**
    * What access rules say about a message.
@@ -202,6 +204,15 @@ public interface ClientsMXBean {
       @Description("Tenant of the clients") String tenant,
       @Description("The last topic filter of the previous page; empty for the first page") String after,
       @Description("Maximum number of groups in the answer: 1 to 1000") int max);
+
+  @Description(
+      "Lists the clients that are connected to this node, whose sessions end with their connections, and that have subscribed to a topic filter, in the order of their client"
+          + " identifiers; of a shared one, the members of the group")
+  List<SubscriberRow> subscribers(
+      @Description("Tenant of the clients") String tenant,
+      @Description("Topic filter, with $share or $oshare and the name of the group if it is shared") String filter,
+      @Description("The last client identifier of the previous page; empty for the first page") String after,
+      @Description("Maximum number of clients in the answer: 1 to 1000") int max);
 
   @Description(
       "Disconnects a client with 0x98, if it is connected to this node. Its will is published, and a durable session stays until it expires. Answers whether"

@@ -3,18 +3,22 @@ package dunlin.broker.connect;
 import dunlin.broker.auth.Peer;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean;
+import dunlin.broker.fanout.FilterHandle;
 import dunlin.broker.fanout.RouteTable;
 import dunlin.broker.fanout.ShareGroup;
+import dunlin.broker.fanout.Subscriber;
 import dunlin.broker.loop.Loop;
 import dunlin.broker.session.Hold;
 import dunlin.broker.session.LiveSession;
 import dunlin.broker.session.MessageLook;
 import dunlin.broker.session.Outlook;
 import dunlin.broker.session.SessionFigures;
+import dunlin.inbox.SessionsMXBean.SubscriberRow;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
+import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.runtime.FirstRows;
 import dunlin.runtime.LogText;
@@ -30,12 +34,14 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
 import java.util.function.Predicate;
@@ -82,6 +88,9 @@ public final class ConnectedClients implements ClientsMXBean {
     private static final Comparator<Note> MOST =
         Comparator.comparingLong(Note::figure).reversed().thenComparing(Note::clientId).thenComparingLong(Note::connection);
   }
+
+  /** What a loop looks at: so many, one after the other. */
+  private record Visiting(int count, IntConsumer each) {}
 
   @Override
   public List<ClientRow> list(String tenant, String prefix, String user, String listener, String after, int max) {
@@ -172,7 +181,7 @@ public final class ConnectedClients implements ClientsMXBean {
             ShareGroup group = handle.group();
             if (group == null || group.size() == 0 || !handle.tenant().equals(tenant)) return;
             String filter = handle.filter().text();
-            if (filter.compareTo(after) > 0) first.offer(new GroupOfClients(filter, group.size(), group.stalled()));
+            if (filter.compareTo(after) > 0) first.offer(new GroupOfClients(filter, group.size(), group.stalled(), group.taken()));
           });
     }
     return first.inOrder();
@@ -225,13 +234,29 @@ public final class ConnectedClients implements ClientsMXBean {
   public int members(String tenant, String filter) {
     TopicFilter shared =
         TopicFilter.parse(filter).filter(TopicFilter::shared).orElseThrow(() -> new IllegalArgumentException("not the filter of a shared subscription"));
-    LoopConnections part = reception.on(RouteTable.ownerOf(tenant, shared, reception.parts().size()));
-    CompletableFuture<Integer> answer = new CompletableFuture<>();
-    part.loop().post(() -> answer.complete(part.sessions().fanout().routes().members(tenant, shared)));
     try (Question question = new Question()) {
-      question.await(List.of(answer.thenAccept(_ -> {})));
+      return question.handle(tenant, shared).map(FilterHandle::group).map(ShareGroup::size).orElse(0);
     }
-    return answer.join();
+  }
+
+  @Override
+  public List<SubscriberRow> subscribers(String tenant, String filter, String after, int max) {
+    NodeBeans.requireMax(max, PAGE_MAX);
+    TopicFilter parsed = TopicFilter.parse(filter).orElseThrow(() -> new IllegalArgumentException("not a topic filter"));
+    try (Question question = new Question()) {
+      Optional<FilterHandle> handle = question.handle(tenant, parsed);
+      List<SubscriberRow> page = new ArrayList<>();
+      String last = after;
+      while (handle.isPresent()) {
+        int wanted = max - page.size();
+        List<String> names = question.subscribers(handle.get(), last, wanted);
+        List<Note> notes = names.stream().flatMap(name -> named(tenant, name).stream()).toList();
+        question.read(notes, connection -> subscriber(connection, parsed)).forEach(page::addAll);
+        if (names.size() < wanted || page.size() == max) break; // as above
+        last = names.getLast();
+      }
+      return page;
+    }
   }
 
   /** The note of a client; none when it is not connected. */
@@ -252,6 +277,17 @@ public final class ConnectedClients implements ClientsMXBean {
 
   private static boolean isClient(Connection connection) {
     return connection.live() && connection.hasSession();
+  }
+
+  /** The subscription of a session that ends with its connection; none when that has ended since. */
+  private List<SubscriberRow> subscriber(Connection connection, TopicFilter filter) {
+    LiveSession session = sessionOf(connection);
+    SubscriptionOptions options = session.durable() ? null : session.optionsOf(filter);
+    if (options == null) return List.of();
+    SessionFigures figures = session.figures();
+    return List.of(
+        new SubscriberRow(
+            filter.text(), filter.group(), session.clientId(), reception.nodeId(), false, options.maximumQoS().code(), figures.inFlight(), figures.queued()));
   }
 
   private ClientRow row(Connection connection) {
@@ -338,29 +374,71 @@ public final class ConnectedClients implements ClientsMXBean {
 
     /** The clients with most of something, in their order; those with none of it are left out. */
     List<Note> most(Choice choice) {
-      FirstRows<Note> first = new FirstRows<>(Choice.MOST, choice.max());
-      List<FirstRows<Note>> ofLoops = new ArrayList<>();
+      return first(
+          Choice.MOST, choice.max(),
+          (part, here) -> {
+            @Nullable Connection[] all = part.table().copy();
+            return new Visiting(
+                all.length,
+                i -> {
+                  Connection each = all[i];
+                  long value = each != null && isClient(each) ? choice.figure().applyAsLong(each) : 0;
+                  if (each != null && value != 0) here.offer(new Note(sessionOf(each).clientId(), value, each.number()));
+                });
+          });
+    }
+
+    /** The first client identifiers, behind another one, of sessions that have subscribed to a filter. */
+    List<String> subscribers(FilterHandle filter, String after, int max) {
+      ShareGroup group = filter.group();
+      if (group == null) {
+        return first(
+            Comparator.<String>naturalOrder(), max,
+            (part, here) -> {
+              String[] all = filter.clientIdsOn(part.loop().index());
+              return new Visiting(
+                  all.length,
+                  i -> {
+                    if (all[i].compareTo(after) > 0) here.offer(all[i]);
+                  });
+            });
+      }
+      FirstRows<String> first = new FirstRows<>(Comparator.<String>naturalOrder(), max);
+      for (Subscriber each : group.members()) if (each.clientId().compareTo(after) > 0) first.offer(each.clientId());
+      return first.inOrder();
+    }
+
+    /** The handle of a filter, which one loop keeps; empty without subscriptions. */
+    Optional<FilterHandle> handle(String tenant, TopicFilter filter) {
+      LoopConnections owner = reception.on(RouteTable.ownerOf(tenant, filter, reception.parts().size()));
+      CompletableFuture<Optional<FilterHandle>> answer = new CompletableFuture<>();
+      owner.loop().post(() -> answer.complete(owner.sessions().fanout().routes().find(tenant, filter)));
+      await(List.of(answer.thenAccept(_ -> {})));
+      return answer.join();
+    }
+
+    /**
+     * The first ones, over all loops, of what each loop finds.
+     *
+     * @param begin says, on a loop, what it looks at, and offers what it finds
+     */
+    private <T> List<T> first(Comparator<T> order, int max, BiFunction<LoopConnections, FirstRows<T>, Visiting> begin) {
+      FirstRows<T> first = new FirstRows<>(order, max);
+      List<FirstRows<T>> ofLoops = new ArrayList<>();
       List<CompletableFuture<Void>> answers = new ArrayList<>();
       for (LoopConnections part : reception.parts()) {
-        FirstRows<Note> here = new FirstRows<>(Choice.MOST, choice.max());
+        FirstRows<T> here = new FirstRows<>(order, max);
         ofLoops.add(here);
         CompletableFuture<Void> done = new CompletableFuture<>();
         answers.add(done);
         part.loop().post(
             () -> {
-              @Nullable Connection[] all = part.table().copy();
-              visit(
-                  part.loop(), 0, all.length, SLICE,
-                  i -> {
-                    Connection each = all[i];
-                    long value = each != null && isClient(each) ? choice.figure().applyAsLong(each) : 0;
-                    if (each != null && value != 0) here.offer(new Note(sessionOf(each).clientId(), value, each.number()));
-                  },
-                  done);
+              Visiting visiting = begin.apply(part, here);
+              visit(part.loop(), 0, visiting.count(), SLICE, visiting.each(), done);
             });
       }
       await(answers);
-      for (FirstRows<Note> each : ofLoops) first.offerAll(each.inOrder());
+      for (FirstRows<T> each : ofLoops) first.offerAll(each.inOrder());
       return first.inOrder();
     }
 

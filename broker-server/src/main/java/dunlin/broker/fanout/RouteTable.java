@@ -14,6 +14,7 @@ import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -171,12 +172,10 @@ public final class RouteTable {
     return entries.size();
   }
 
-  /** How many members of a shared subscription there are; 0 without any. */
-  public int members(String tenant, TopicFilter filter) {
+  /** The handle of a filter; empty without subscriptions. */
+  public Optional<FilterHandle> find(String tenant, TopicFilter filter) {
     assert loop.isCurrent() : "touched off its event loop";
-    Entry entry = entries.get(new Key(tenant, filter));
-    ShareGroup group = entry == null ? null : entry.handle.group();
-    return group == null ? 0 : group.size();
+    return Optional.ofNullable(entries.get(new Key(tenant, filter))).map(entry -> entry.handle);
   }
 
   /** Number of subscriptions, of which a filter may have many; any thread, may be stale. */

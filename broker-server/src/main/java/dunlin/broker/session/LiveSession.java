@@ -260,6 +260,11 @@ public final class LiveSession implements Recipient, Party {
     return subscriptions == null ? List.of() : subscriptions.behind(after, max);
   }
 
+  /** The options of its subscription to a filter; null without one. */
+  public @Nullable SubscriptionOptions optionsOf(TopicFilter filter) {
+    return subscriptions == null ? null : subscriptions.optionsOf(filter);
+  }
+
   /** Visits the subscriptions, in no order. */
   void visitSubscriptions(BiConsumer<TopicFilter, SubscriptionOptions> visitor) {
     if (subscriptions != null) subscriptions.forEach(visitor);

@@ -51,6 +51,7 @@ import dunlin.dist.RoutesMXBean.RouteRow;
 import dunlin.inbox.SessionFigure;
 import dunlin.inbox.SessionsMXBean.MessageRow;
 import dunlin.inbox.SessionsMXBean.SessionRow;
+import dunlin.inbox.SessionsMXBean.SubscriberRow;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.inbox.SessionsMXBean.WaitingMessage;
 import dunlin.retain.RetainedMessagesMXBean.RetainedMessage;
@@ -261,6 +262,13 @@ public final class Endpoints {
           "groups", "/groups", ROWS_MAX, "Lists the shared subscriptions with their members on all nodes, and with durable members",
           SharedGroup.class, TENANT);
 
+  public static final Endpoint SUBSCRIBERS =
+      listing(
+          "subscribers", "/subscribers", ROWS_MAX,
+          "Lists the connected clients of all nodes and the durable sessions that get messages of a topic, or that have subscribed to a topic filter: of a shared one, its members",
+          SubscriberRow.class, Parameter.optional(Place.QUERY, "topic", "Topic name; of a group that matches, one member gets each message"),
+          Parameter.optional(Place.QUERY, "filter", "Topic filter instead of it, with $share or $oshare and the group if it is shared"), TENANT);
+
   public static final Endpoint EXPLAIN =
       one(
           "explain", Method.GET, "/explain", Role.VIEWER,
@@ -436,7 +444,7 @@ public final class Endpoints {
   public static final List<Endpoint> ALL =
       List.of(
           STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, QUEUES, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, CLIENT_IN_FLIGHT, CLIENT_QUEUE, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
-          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, EXPORT_RETAINED, IMPORT_RETAINED, ROUTES, GROUPS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, TENANTS, GET_TENANT, PUT_TENANT, SUSPEND_TENANT, RESUME_TENANT, DELETE_TENANT, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, BACKUP, START_BACKUP, CANCEL_BACKUP, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
+          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, EXPORT_RETAINED, IMPORT_RETAINED, ROUTES, GROUPS, SUBSCRIBERS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, TENANTS, GET_TENANT, PUT_TENANT, SUSPEND_TENANT, RESUME_TENANT, DELETE_TENANT, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, BACKUP, START_BACKUP, CANCEL_BACKUP, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
           WATCH_OVERVIEW, WATCH_MESSAGES, FOLLOW_TRACE);
 

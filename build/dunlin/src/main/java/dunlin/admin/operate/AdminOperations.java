@@ -29,10 +29,8 @@ import dunlin.admin.explain.ExplanationMXBean;
 import dunlin.admin.exports.ExportsMXBean;
 import dunlin.admin.peers.AllNodes;
 import dunlin.admin.peers.AllNodesMXBean;
-import dunlin.admin.peers.AllNodesMXBean.GroupPage;
 import dunlin.admin.peers.AllNodesMXBean.NodeFinding;
 import dunlin.admin.peers.AllNodesMXBean.NodeHealth;
-import dunlin.admin.peers.AllNodesMXBean.SharedGroup;
 import dunlin.admin.peers.NodeMXBean;
 import dunlin.admin.peers.PeerBeans;
 import dunlin.admin.peers.TracesMXBean;
@@ -54,7 +52,6 @@ import dunlin.cluster.ClusterMXBean.OperationRow;
 import dunlin.cluster.ClusterMXBean.RangeRow;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.dist.RoutesMXBean;
-import dunlin.dist.RoutesMXBean.RouteRow;
 import dunlin.dist.route.RouteReplica;
 import dunlin.inbox.SessionFigure;
 import dunlin.inbox.SessionsMXBean.MessagePage;
@@ -115,13 +112,7 @@ public final class AdminOperations {
     ClientOperations.add(this::nodes, this::on);
     sessions();
     sessionContents();
-    on(Endpoints.GROUPS, this::groups);
-    on(
-        Endpoints.ROUTES,
-        given ->
-            full(
-                routes().match(given.text("tenant"), given.text("topic"), Cursor.read(given), given.number("limit")), RouteRow::place,
-                given));
+    SubscriberOperations.add(this::nodes, this::routes, this::on);
     on(Endpoints.EXPLAIN, this::explain);
     traces();
     AccessOperations.add(() -> bean(AccessMXBean.class), this::on);
@@ -358,11 +349,6 @@ public final class AdminOperations {
 
   private static Problem noSession(Arguments given) {
     return new Problem(404, "The tenant " + given.text("tenant") + " has no session of this client identifier.");
-  }
-
-  private Page groups(Arguments given) {
-    GroupPage page = nodes().groups(given.text("tenant"), Cursor.read(given), given.number("limit"));
-    return full(page.groups(), SharedGroup::filter, given, page.unanswered());
   }
 
   private ExplanationMXBean.Explanation explain(Arguments given) {

@@ -113,8 +113,11 @@ public final class AllNodes implements AllNodesMXBean {
     for (List<GroupOfClients> ofNode : gathered.answers().values()) {
       for (GroupOfClients each : ofNode) {
         groups.merge(
-            each.filter(), new SharedGroup(each.filter(), each.members(), each.stalled(), none, none, none, none),
-            (one, other) -> new SharedGroup(one.filter(), one.clients() + other.clients(), one.stalled() || other.stalled(), none, none, none, none));
+            each.filter(), new SharedGroup(each.filter(), each.members(), each.stalled(), none, none, none, none, each.dealt(), none),
+            (one, other) ->
+                new SharedGroup(
+                    one.filter(), one.clients() + other.clients(), one.stalled() || other.stalled(), none, none, none, none,
+                    one.clientsDealt() + other.clientsDealt(), none));
       }
     }
     for (GroupOfSessions each : durable.orElseGet(List::of)) {
@@ -123,7 +126,7 @@ public final class AllNodes implements AllNodesMXBean {
           (filter, beside) ->
               new SharedGroup(
                   filter, beside == null ? 0 : beside.clients(), beside != null && beside.stalled(), each.members(), each.connected(), each.messages(),
-                  each.bytes()));
+                  each.bytes(), beside == null ? 0 : beside.clientsDealt(), each.dealt()));
     }
     return new GroupPage(groups.values().stream().limit(max).toList(), unanswered);
   }
@@ -136,6 +139,16 @@ public final class AllNodes implements AllNodesMXBean {
       unanswered.add(String.valueOf(silent.getMessage()));
       return Optional.empty();
     }
+  }
+
+  @Override
+  public SubscriberPage subscribers(String tenant, String filter, String after, int max) {
+    return new Subscribers(peers, tenant).of(filter, after, max);
+  }
+
+  @Override
+  public SubscriberPage receivers(String tenant, String topic, String after, int max) {
+    return new Subscribers(peers, tenant).ofTopic(topic, after, max);
   }
 
   /** What a node says of itself. */
