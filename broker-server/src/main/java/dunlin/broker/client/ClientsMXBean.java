@@ -23,10 +23,12 @@ public interface ClientsMXBean {
    * @param queuedBytes bytes of these messages
    * @param receiving its publishes of QoS 1 and 2 that are not answered
    * @param socketBytes bytes that wait for its socket
+   * @param oldestMillis time since the oldest message was accepted that waits for it or is in flight to it; 0 without any
+   * @param perSecond its publishes, or the messages that it is sent, a second; -1 unless clients are compared by that
    */
   record ClientRow(
       String node, String tenant, String clientId, String user, String address, String listener, String protocol, String connectedSince, boolean durable,
-      int subscriptions, int inFlight, int receiving, int queued, long queuedBytes, long socketBytes) {}
+      int subscriptions, int inFlight, int receiving, int queued, long queuedBytes, long socketBytes, long oldestMillis, long perSecond) {}
 
   /**
    * @param node the id of the node that it is connected to
@@ -166,7 +168,9 @@ public interface ClientsMXBean {
       @Description("The last client identifier of the previous page; empty for the first page") String after,
       @Description("Maximum number of clients in the answer: 1 to 1000") int max);
 
-  @Description("Lists the connected clients of all tenants with the most of something, those with most first; clients with none of it are left out")
+  @Description(
+      "Lists the connected clients of all tenants with the most of something, those with most first; clients with none of it are left out. For a rate it reads twice, half a"
+          + " second apart")
   List<ClientRow> top(
       @Description("What they are compared by") ClientFigure by, @Description("Maximum number of clients in the answer: 1 to 100") int max);
 

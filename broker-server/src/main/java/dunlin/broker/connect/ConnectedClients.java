@@ -45,7 +45,9 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
 import java.util.function.Predicate;
+import java.util.function.ToIntFunction;
 import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -59,7 +61,7 @@ public final class ConnectedClients implements ClientsMXBean {
    *
    * Owner: any thread that may block; what is noted on a loop is read here once the loop has answered.
    * Bounds: one question at a time, so that loops have one slice a round; others wait for it, on their own threads. A question takes PAGE_MAX notes and rows, and
-   * to compare all clients a copy of each loop's table of connections (references).
+   * to compare all clients a copy of each loop's table of connections (references), for a rate with a number for each.
    * Failure: a question has PATIENCE_SECONDS, then it fails and the loops stop looking. A client that disconnects while it is looked for
    * is left out.
    */
@@ -71,6 +73,8 @@ public final class ConnectedClients implements ClientsMXBean {
   private static final int SLICE = 256;
   private static final int ROWS_SLICE = 64;
   private static final int PATIENCE_SECONDS = 30;
+  private static final int BETWEEN_READINGS_MILLIS = 500;
+  private static final double NANOS_OF_SECOND = TimeUnit.SECONDS.toNanos(1);
   private static final int KEEP_ALIVE_MILLIS = 1_500;
 
   private final Reception reception;
@@ -87,6 +91,19 @@ public final class ConnectedClients implements ClientsMXBean {
   private record Choice(int max, ToLongFunction<Connection> figure) {
     private static final Comparator<Note> MOST =
         Comparator.comparingLong(Note::figure).reversed().thenComparing(Note::clientId).thenComparingLong(Note::connection);
+  }
+
+  /** What a counter of a loop's connections has been; belongs to the loop. */
+  private static final class Counted {
+    final @Nullable Connection[] all;
+    final int[] counts;
+    final long nanos;
+
+    Counted(@Nullable Connection[] all, long nanos) {
+      this.all = all;
+      this.counts = new int[all.length];
+      this.nanos = nanos;
+    }
   }
 
   /** What a loop looks at: so many, one after the other. */
@@ -115,8 +132,18 @@ public final class ConnectedClients implements ClientsMXBean {
   public List<ClientRow> top(ClientFigure by, int max) {
     NodeBeans.requireMax(max, TOP_MAX);
     try (Question question = new Question()) {
-      return question.read(question.most(new Choice(max, figure(by))), this::row);
+      return switch (by) {
+        case PUBLISHED_RATE -> busiest(question, max, connection -> figures(connection).published());
+        case SENT_RATE -> busiest(question, max, connection -> figures(connection).sent());
+        default -> question.read(question.most(new Choice(max, figure(by))), this::row);
+      };
     }
+  }
+
+  private List<ClientRow> busiest(Question question, int max, ToIntFunction<Connection> counter) {
+    List<Note> busiest = question.busiest(max, counter);
+    Map<Long, Long> rates = busiest.stream().collect(Collectors.toMap(Note::connection, Note::figure));
+    return question.read(busiest, connection -> row(connection, rates.getOrDefault(connection.number(), 0L)));
   }
 
   private static ToLongFunction<Connection> figure(ClientFigure by) {
@@ -127,6 +154,8 @@ public final class ConnectedClients implements ClientsMXBean {
       case RECEIVING -> connection -> figures(connection).receiving();
       case SOCKET_BYTES -> Connection::waitingBytes;
       case SUBSCRIPTIONS -> connection -> figures(connection).subscriptions();
+      case OLDEST -> connection -> figures(connection).oldestMillis();
+      case PUBLISHED_RATE, SENT_RATE -> throw new IllegalStateException("a rate takes two readings");
     };
   }
 
@@ -291,13 +320,17 @@ public final class ConnectedClients implements ClientsMXBean {
   }
 
   private ClientRow row(Connection connection) {
+    return row(connection, -1);
+  }
+
+  private ClientRow row(Connection connection, long perSecond) {
     LiveSession session = sessionOf(connection);
     SessionFigures figures = session.figures();
     Peer peer = connection.peer();
     return new ClientRow(
         reception.nodeId(), session.publisher().tenant(), session.clientId(), connection.user(), shown(peer.address()), peer.listener(), session.version().toString(),
         since(connection), session.durable(), figures.subscriptions(), figures.inFlight(), figures.receiving(), figures.queued(),
-        figures.queuedBytes(), connection.waitingBytes());
+        figures.queuedBytes(), connection.waitingBytes(), figures.oldestMillis(), perSecond);
   }
 
   private ClientDetails details(Connection connection) {
@@ -386,6 +419,46 @@ public final class ConnectedClients implements ClientsMXBean {
                   if (each != null && value != 0) here.offer(new Note(sessionOf(each).clientId(), value, each.number()));
                 });
           });
+    }
+
+    /** The clients of which a counter rises fastest, in their order, with what it rises by in a second. */
+    List<Note> busiest(int max, ToIntFunction<Connection> counter) {
+      Map<LoopConnections, Counted> before = new ConcurrentHashMap<>();
+      first(
+          Choice.MOST, 1,
+          (part, _) -> {
+            Counted counted = new Counted(part.table().copy(), System.nanoTime());
+            before.put(part, counted);
+            return new Visiting(
+                counted.all.length,
+                i -> {
+                  Connection each = counted.all[i];
+                  if (each != null && isClient(each)) counted.counts[i] = counter.applyAsInt(each);
+                  else counted.all[i] = null;
+                });
+          });
+      pause();
+      return first(
+          Choice.MOST, max,
+          (part, here) -> {
+            Counted counted = Objects.requireNonNull(before.get(part), "a loop that has answered");
+            double seconds = (System.nanoTime() - counted.nanos) / NANOS_OF_SECOND;
+            return new Visiting(
+                counted.all.length,
+                i -> {
+                  Connection each = counted.all[i];
+                  long more = each != null && isClient(each) ? counter.applyAsInt(each) - counted.counts[i] : 0;
+                  if (each != null && more > 0) here.offer(new Note(sessionOf(each).clientId(), Math.max(1, Math.round(more / seconds)), each.number()));
+                });
+          });
+    }
+
+    private static void pause() {
+      try {
+        TimeUnit.MILLISECONDS.sleep(BETWEEN_READINGS_MILLIS);
+      } catch (InterruptedException _) {
+        throw interrupted();
+      }
     }
 
     /** The first client identifiers, behind another one, of sessions that have subscribed to a filter. */

@@ -70,6 +70,9 @@ public final class InboundPublishes implements Feedback {
   private int receivedCount;
   private int pendingQos1;
 
+  /** Publishes that came, for operators; it may wrap around. */
+  private int published;
+
   /** Number and bytes of unanswered publishes, which hold credit of the lane. */
   private int unanswered;
 
@@ -140,6 +143,7 @@ public final class InboundPublishes implements Feedback {
       refuse(packet, ReasonCode.NOT_AUTHORIZED, "only the server publishes to $SYS");
       return;
     }
+    published++;
     loop.counts().publishes().received(message, session);
     boolean lined = (inLine || inExchange) && (line != null || message.retain());
     if (qos == QoS.AT_MOST_ONCE) {
@@ -383,6 +387,11 @@ public final class InboundPublishes implements Feedback {
   /** Number of packet identifiers of QoS 2 publishes that the client has not released. */
   int unreleased() {
     return receivedCount;
+  }
+
+  /** How many publishes came that were handed on; only differences mean something. */
+  int published() {
+    return published;
   }
 
   /** Visits the publishes for which no acknowledgement was sent, in their order. */

@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import javax.management.JMX;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -177,6 +178,39 @@ class ClientsApiIT {
       assertThat(api.get("/top/clients?by=name").status()).isEqualTo(400);
       assertThat(api.get("/top/clients?limit=101").status()).isEqualTo(400);
       assertThat(api.get("/top/clients?cursor=a").status()).isEqualTo(400);
+    }
+  }
+
+  @Test
+  void clientsAreComparedByTheAgeOfWhatWaitsAndByTheirRates() throws Exception {
+    try (var slow = RawClient.connected(broker.port(), Connect.of("slow").expiry(0).receiveMaximum(1));
+        var quick = RawClient.connected(broker.port(), Connect.of("quick").expiry(0));
+        var publisher = RawClient.connected(broker.port(), Connect.of("publisher").expiry(0))) {
+      slow.subscribe("t", 1);
+      quick.subscribe("t", 0);
+      publisher.publishAndWait("t", "");
+      assertThat(api.get("/top/clients?by=oldest").members("clientId")).containsExactly("slow");
+      assertThat(api.get("/top/clients?by=oldest").members("oldestMillis")).allSatisfy(each -> assertThat(Long.parseLong(each)).isPositive());
+      assertThat(api.get("/top/clients?by=oldest").members("perSecond")).containsExactly("-1");
+      assertThat(api.get("/top/clients?by=published-rate").members("clientId")).as("the rate of now").isEmpty();
+
+      AtomicBoolean stopped = new AtomicBoolean();
+      Thread publishing =
+          Thread.ofVirtual()
+              .start(
+                  () -> {
+                    while (!stopped.get()) publisher.publishAndWait("t", "");
+                  });
+      try {
+        await().atMost(TestBroker.SOON).until(() -> api.get("/top/clients?by=published-rate").members("clientId").equals(List.of("publisher")));
+        await().atMost(TestBroker.SOON).until(() -> api.get("/top/clients?by=sent-rate").members("clientId").equals(List.of("quick")));
+        assertThat(bean().top(ClientFigure.PUBLISHED_RATE, 1)).allSatisfy(each -> assertThat(each.perSecond()).isPositive());
+      } finally {
+        stopped.set(true);
+        publishing.join();
+      }
+      slow.puback(slow.next(RawClient.PUBLISH).packetId());
+      assertThat(slow.next(RawClient.PUBLISH).text()).as("the next one").isEmpty();
     }
   }
 

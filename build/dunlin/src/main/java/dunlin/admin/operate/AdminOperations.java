@@ -277,7 +277,7 @@ public final class AdminOperations {
   private static ReplicaRow row(String name, RangeMXBean range) {
     return new ReplicaRow(
         name, range.getRole(), range.getLeader(), range.getTerm(), range.getCommittedIndex(), range.getAppliedIndex(), range.getApplyLag(),
-        range.getLogBytes(), range.getQueued());
+        range.getLogBytes(), range.getQueued(), range.getOldestMillis());
   }
 
   private Published publish(Arguments given) {

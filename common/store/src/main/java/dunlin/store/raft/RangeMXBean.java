@@ -30,6 +30,9 @@ public interface RangeMXBean {
   @Description("Size of the log on disk, in bytes")
   long getLogBytes();
 
+  @Description("How long the oldest command in the log has waited to be applied, in milliseconds; 0 without any, as on replicas that do not lead")
+  long getOldestMillis();
+
   @Description("Commands that wait to be appended to the log")
   int getQueued();
 
