@@ -74,10 +74,25 @@ public interface SessionsMXBean {
    * @param filter with $share or $oshare and the name of the group
    * @param members durable sessions that have subscribed
    * @param connected those that have a connection
-   * @param messages that wait for a member; -1 for an ordered group, whose messages wait for each member apart
-   * @param bytes of these messages; -1 for an ordered group
+   * @param messages that wait for members, in an ordered group for each apart
+   * @param bytes of these messages
+   * @param dealt how often members were given a message, since this node has the sessions in memory
    */
-  record GroupOfSessions(String filter, int members, int connected, int messages, long bytes) {}
+  record GroupOfSessions(String filter, int members, int connected, int messages, long bytes, long dealt) {}
+
+  /**
+   * A subscription of a client or session to a topic filter.
+   *
+   * @param filter with $share or $oshare and the name of the group, if it is shared
+   * @param group the name of the group, of which one member gets each message; empty without one
+   * @param node the one that its client is connected to; empty without a connection
+   * @param durable whether its session outlives the connection
+   * @param qos at most with which it gets messages
+   * @param unacknowledged messages of QoS 1 and 2 that it was given and has not acknowledged: of a durable member of a group those of the group, of a client whose session
+   *     ends with its connection all; -1 of a durable session without a group, where they are among those that wait
+   * @param waiting messages of QoS 1 and 2 that wait for it: in the inbox of a durable session, or on its node
+   */
+  record SubscriberRow(String filter, String group, String clientId, String node, boolean durable, int qos, int unacknowledged, int waiting) {}
 
   /**
    * What a message would meet at a session.
@@ -110,6 +125,13 @@ public interface SessionsMXBean {
   @Description("Shows the durable members of one shared subscription; empty when there is none")
   List<GroupOfSessions> group(
       @Description("Tenant of the clients") String tenant, @Description("Topic filter with $share or $oshare and the name of the group") String filter);
+
+  @Description("Lists the durable sessions that have subscribed to a topic filter, in the order of their client identifiers; of a shared one, the members of the group")
+  List<SubscriberRow> subscribers(
+      @Description("Tenant of the clients") String tenant,
+      @Description("Topic filter, with $share or $oshare and the name of the group if it is shared") String filter,
+      @Description("The last client identifier of the previous page; empty for the first page") String after,
+      @Description("Maximum number of sessions in the answer: 1 to 1000") int max);
 
   @Description("Number of sessions of all tenants, with and without a connection")
   @Unit("sessions")

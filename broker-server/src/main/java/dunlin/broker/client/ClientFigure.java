@@ -16,7 +16,13 @@ public enum ClientFigure {
   RECEIVING,
   /** Bytes that wait for the client's socket. */
   SOCKET_BYTES,
-  SUBSCRIPTIONS;
+  SUBSCRIPTIONS,
+  /** Time since the oldest message was accepted that waits for the client or is in flight to it. */
+  OLDEST,
+  /** Its publishes a second, by a difference of two readings. */
+  PUBLISHED_RATE,
+  /** Messages that the client is sent a second, as well. */
+  SENT_RATE;
 
   /** The names of all, as the admin API spells them. */
   public static final List<String> LABELS = Arrays.stream(values()).map(ClientFigure::label).toList();
@@ -35,6 +41,8 @@ public enum ClientFigure {
       case RECEIVING -> client.receiving();
       case SOCKET_BYTES -> client.socketBytes();
       case SUBSCRIPTIONS -> client.subscriptions();
+      case OLDEST -> client.oldestMillis();
+      case PUBLISHED_RATE, SENT_RATE -> client.perSecond();
     };
   }
 

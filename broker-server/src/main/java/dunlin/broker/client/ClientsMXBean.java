@@ -1,5 +1,6 @@
 package dunlin.broker.client;
 
+import dunlin.inbox.SessionsMXBean.SubscriberRow;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.runtime.metrics.Description;
 import dunlin.runtime.metrics.Unit;
@@ -7,7 +8,7 @@ import java.util.List;
 
 /**
  * The clients that are connected to this node, as operators see them and disconnect them by JMX: {@code dunlin:type=Clients,node=<id>}.
- * Each question is put to every event loop, which looks through its connections some at a time.
+ * A question is put to the event loops of the clients that it is about.
  */
 @Description("The clients that are connected to this node")
 public interface ClientsMXBean {
@@ -23,10 +24,12 @@ public interface ClientsMXBean {
    * @param queuedBytes bytes of these messages
    * @param receiving its publishes of QoS 1 and 2 that are not answered
    * @param socketBytes bytes that wait for its socket
+   * @param oldestMillis time since the oldest message was accepted that waits for it or is in flight to it; 0 without any
+   * @param perSecond its publishes, or the messages that it is sent, a second; -1 unless clients are compared by that
    */
   record ClientRow(
       String node, String tenant, String clientId, String user, String address, String listener, String protocol, String connectedSince, boolean durable,
-      int subscriptions, int inFlight, int receiving, int queued, long queuedBytes, long socketBytes) {}
+      int subscriptions, int inFlight, int receiving, int queued, long queuedBytes, long socketBytes, long oldestMillis, long perSecond) {}
 
   /**
    * @param node the id of the node that it is connected to
@@ -52,10 +55,56 @@ public interface ClientsMXBean {
   }
 
   /**
+   * A message of QoS 1 or 2 between a client and its node whose exchange is not over.
+   *
+   * @param direction {@code out} to the client, {@code in} from it
+   * @param state to the client: {@code sent}; {@code received}, its PUBREC is being recorded; {@code released}, PUBREL was sent. From the client: {@code delivering}, not
+   *     all destinations have answered; {@code answered}, it waits for those before it; {@code received}, PUBREC was sent and PUBREL has not come
+   * @param topic empty for a message from the client, of which only the exchange is kept
+   * @param publisher client identifier of its publisher; empty as well
+   * @param bytes of topic, properties and payload; -1 once PUBREC was sent, as then only the packet identifier is kept
+   * @param acceptedAt in ISO format; empty as well
+   * @param ageSeconds time since then; -1 as well
+   */
+  record InFlightRow(
+      String direction, int packetId, int qos, String state, String topic, String publisher, int bytes, String acceptedAt, long ageSeconds) {
+    public static final String OUT = "out";
+    public static final String IN = "in";
+    public static final String SENT = "sent";
+    public static final String RECEIVED = "received";
+    public static final String RELEASED = "released";
+    public static final String DELIVERING = "delivering";
+    public static final String ANSWERED = "answered";
+
+    /** Added to the packet identifier of a message from the client, so that these come behind those to it. */
+    public static final int FROM_CLIENT = 65_536;
+
+    /** Its place in the order of exchanges, as {@link #inFlight} takes it. */
+    public long place() {
+      return direction.equals(IN) ? FROM_CLIENT + packetId : packetId;
+    }
+  }
+
+  /**
+   * A message of QoS 1 or 2 that waits for a client on its node.
+   *
+   * @param place 1 for the one that is sent next, at this moment
+   * @param qos with which it is sent
+   * @param publisher client identifier of its publisher
+   * @param bytes of topic, properties and payload
+   * @param acceptedAt in ISO format
+   * @param ageSeconds time since then
+   * @param expiresAt in ISO format; empty when it does not expire
+   */
+  record QueuedRow(
+      int place, String topic, int qos, boolean retain, String publisher, int bytes, int payloadBytes, String acceptedAt, long ageSeconds, String expiresAt) {}
+
+  /**
    * @param filter with $share or $oshare and the name of the group
    * @param stalled whether no member has taken a message since one of QoS 0 waited in vain
+   * @param dealt how many messages members have taken since the group has members on this node
    */
-  record GroupOfClients(String filter, int members, boolean stalled) {}
+  record GroupOfClients(String filter, int members, boolean stalled, long dealt) {}
 
   /**
    * What access rules say about a message.
@@ -134,10 +183,13 @@ public interface ClientsMXBean {
       @Description("Tenant of the clients: default, unless an authenticator assigns another one") String tenant,
       @Description("Prefix of the client identifiers; empty for all") String prefix,
       @Description("User name of the clients; empty for all") String user,
+      @Description("Name of the listener that they have connected to; empty for all") String listener,
       @Description("The last client identifier of the previous page; empty for the first page") String after,
       @Description("Maximum number of clients in the answer: 1 to 1000") @Unit("clients") int max);
 
-  @Description("Lists the connected clients of all tenants with the most of something, those with most first; clients with none of it are left out")
+  @Description(
+      "Lists the connected clients of all tenants with the most of something, those with most first; clients with none of it are left out. For a rate it reads twice, half a"
+          + " second apart")
   List<ClientRow> top(
       @Description("What they are compared by") ClientFigure by, @Description("Maximum number of clients in the answer: 1 to 100") @Unit("clients") int max);
 
@@ -152,11 +204,38 @@ public interface ClientsMXBean {
       @Description("Maximum number of subscriptions in the answer: 1 to 1000") @Unit("subscriptions") int max);
 
   @Description(
+      "Lists the messages of QoS 1 and 2 between a connected client and this node whose exchanges are not over: those to the client, then those from it, by their packet"
+          + " identifiers; empty when it is not connected to this node")
+  List<InFlightRow> inFlight(
+      @Description("Tenant of the client") String tenant,
+      @Description("Its client identifier") String clientId,
+      @Description("The place of the last message of the previous page: its packet identifier, and 65536 more if it is from the client; 0 for the first page") long after,
+      @Description("Maximum number of messages in the answer: 1 to 200") int max);
+
+  @Description(
+      "Lists the messages of QoS 1 and 2 that wait on this node for a connected client, the next one first, without their payloads, and leaves them there; empty when"
+          + " it is not connected to this node")
+  List<QueuedRow> queue(
+      @Description("Tenant of the client") String tenant,
+      @Description("Its client identifier") String clientId,
+      @Description("The place of the last message of the previous page; 0 for the first page") long after,
+      @Description("Maximum number of messages in the answer: 1 to 100") int max);
+
+  @Description(
       "Lists the shared subscriptions with members that are connected to this node and whose sessions end with their connections, by their topic filters")
   List<GroupOfClients> groups(
       @Description("Tenant of the clients") String tenant,
       @Description("The last topic filter of the previous page; empty for the first page") String after,
       @Description("Maximum number of groups in the answer: 1 to 1000") @Unit("groups") int max);
+
+  @Description(
+      "Lists the clients that are connected to this node, whose sessions end with their connections, and that have subscribed to a topic filter, in the order of their client"
+          + " identifiers; of a shared one, the members of the group")
+  List<SubscriberRow> subscribers(
+      @Description("Tenant of the clients") String tenant,
+      @Description("Topic filter, with $share or $oshare and the name of the group if it is shared") String filter,
+      @Description("The last client identifier of the previous page; empty for the first page") String after,
+      @Description("Maximum number of clients in the answer: 1 to 1000") int max);
 
   @Description(
       "Disconnects a client with 0x98, if it is connected to this node. Its will is published, and a durable session stays until it expires. Answers whether"

@@ -3,18 +3,23 @@ package dunlin.broker.connect;
 import dunlin.broker.auth.Peer;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean;
+import dunlin.broker.fanout.FilterHandle;
 import dunlin.broker.fanout.RouteTable;
 import dunlin.broker.fanout.ShareGroup;
+import dunlin.broker.fanout.Subscriber;
 import dunlin.broker.loop.Loop;
 import dunlin.broker.session.Hold;
 import dunlin.broker.session.LiveSession;
+import dunlin.broker.session.MessageLook;
 import dunlin.broker.session.Outlook;
 import dunlin.broker.session.SessionFigures;
+import dunlin.inbox.SessionsMXBean.SubscriberRow;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
+import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.runtime.FirstRows;
 import dunlin.runtime.LogText;
@@ -38,9 +43,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
+import java.util.function.Predicate;
+import java.util.function.ToIntFunction;
 import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -48,13 +57,13 @@ import org.slf4j.LoggerFactory;
 /** Finds clients among the connections of all event loops, for operators, who can wait. */
 public final class ConnectedClients implements ClientsMXBean {
   /*
-   * Connections have no order and no index by client identifier. So for each question every loop looks through its own connections, SLICE
-   * of them in a round, and serves its sockets in between. It notes the first ones of those that are asked for; only the first ones over
-   * all loops become rows, on their loops again.
+   * The index of all loops has the clients in their order, so a page costs its own rows, which their loops read, ROWS_SLICE in a round. A filter that few clients meet
+   * looks through the index on the thread of the operator. Only what all clients are compared by (top) is read by each loop of all its connections, SLICE of them in a
+   * round, and it serves its sockets in between.
    *
    * Owner: any thread that may block; what is noted on a loop is read here once the loop has answered.
-   * Bounds: one question at a time, so that loops have one slice a round; others wait for it, on their own threads. A question takes a
-   * copy of each loop's table of connections (references), PAGE_MAX notes for each loop, and PAGE_MAX rows.
+   * Bounds: one question at a time, so that loops have one slice a round; others wait for it, on their own threads. A question takes PAGE_MAX notes and rows, and
+   * to compare all clients a copy of each loop's table of connections (references), for a rate with a number for each.
    * Failure: a question has PATIENCE_SECONDS, then it fails and the loops stop looking. A client that disconnects while it is looked for
    * is left out.
    */
@@ -63,9 +72,13 @@ public final class ConnectedClients implements ClientsMXBean {
   private static final int TOP_MAX = 100;
   /** No packet may be larger. */
   private static final int PAYLOAD_MAX = 2 * 1_024 * 1_024;
+  private static final int IN_FLIGHT_MAX = 200;
+  private static final int QUEUED_MAX = 100;
   private static final int SLICE = 256;
   private static final int ROWS_SLICE = 64;
   private static final int PATIENCE_SECONDS = 30;
+  private static final int BETWEEN_READINGS_MILLIS = 500;
+  private static final double NANOS_OF_SECOND = TimeUnit.SECONDS.toNanos(1);
   private static final int KEEP_ALIVE_MILLIS = 1_500;
 
   private final Reception reception;
@@ -78,31 +91,39 @@ public final class ConnectedClients implements ClientsMXBean {
   /** A client that may be among the first ones. */
   private record Note(String clientId, long figure, long connection) {}
 
-  /** Which clients are asked for, and which of them come first. */
-  private record Choice(Comparator<Note> order, int max, Function<Connection, Optional<Note>> notes) {
-    private static final Comparator<Note> BY_NAME = Comparator.comparing(Note::clientId).thenComparingLong(Note::connection);
-    private static final Comparator<Note> BY_FIGURE = Comparator.comparingLong(Note::figure).reversed().thenComparing(BY_NAME);
+  /** How many clients with most of something are asked for. */
+  private record Choice(int max, ToLongFunction<Connection> figure) {
+    private static final Comparator<Note> MOST =
+        Comparator.comparingLong(Note::figure).reversed().thenComparing(Note::clientId).thenComparingLong(Note::connection);
   }
 
+  /** What a counter of a loop's connections has been; belongs to the loop. */
+  private static final class Counted {
+    final @Nullable Connection[] all;
+    final int[] counts;
+    final long nanos;
+
+    Counted(@Nullable Connection[] all, long nanos) {
+      this.all = all;
+      this.counts = new int[all.length];
+      this.nanos = nanos;
+    }
+  }
+
+  /** What a loop looks at: so many, one after the other. */
+  private record Visiting(int count, IntConsumer each) {}
+
   @Override
-  public List<ClientRow> list(String tenant, String prefix, String user, String after, int max) {
+  public List<ClientRow> list(String tenant, String prefix, String user, String listener, String after, int max) {
     NodeBeans.requireMax(max, PAGE_MAX);
+    Predicate<Connection> chosen =
+        connection -> (user.isEmpty() || user.equals(connection.user())) && (listener.isEmpty() || listener.equals(connection.listenerName()));
     try (Question question = new Question()) {
       List<ClientRow> page = new ArrayList<>();
       String last = after;
       while (true) {
-        String behind = last;
         int wanted = max - page.size();
-        List<Note> found =
-            question.find(
-                new Choice(
-                    Choice.BY_NAME, wanted,
-                    connection -> {
-                      LiveSession session = sessionOf(connection);
-                      String clientId = session.clientId();
-                      boolean chosen = clientId.startsWith(prefix) && clientId.compareTo(behind) > 0 && session.publisher().tenant().equals(tenant);
-                      return chosen && (user.isEmpty() || user.equals(connection.user())) ? note(connection, 0) : Optional.empty();
-                    }));
+        List<Note> found = question.behind(tenant, prefix, last, chosen, wanted);
         page.addAll(question.read(found, this::row));
         // A page that is not full is the last one for its caller, so what has disconnected in between is made up for.
         if (found.size() < wanted || page.size() == max) return page;
@@ -114,17 +135,19 @@ public final class ConnectedClients implements ClientsMXBean {
   @Override
   public List<ClientRow> top(ClientFigure by, int max) {
     NodeBeans.requireMax(max, TOP_MAX);
-    ToLongFunction<Connection> figure = figure(by);
     try (Question question = new Question()) {
-      Choice most =
-          new Choice(
-              Choice.BY_FIGURE, max,
-              connection -> {
-                long value = figure.applyAsLong(connection);
-                return value == 0 ? Optional.empty() : note(connection, value);
-              });
-      return question.read(question.find(most), this::row);
+      return switch (by) {
+        case PUBLISHED_RATE -> busiest(question, max, connection -> figures(connection).published());
+        case SENT_RATE -> busiest(question, max, connection -> figures(connection).sent());
+        default -> question.read(question.most(new Choice(max, figure(by))), this::row);
+      };
     }
+  }
+
+  private List<ClientRow> busiest(Question question, int max, ToIntFunction<Connection> counter) {
+    List<Note> busiest = question.busiest(max, counter);
+    Map<Long, Long> rates = busiest.stream().collect(Collectors.toMap(Note::connection, Note::figure));
+    return question.read(busiest, connection -> row(connection, rates.getOrDefault(connection.number(), 0L)));
   }
 
   private static ToLongFunction<Connection> figure(ClientFigure by) {
@@ -135,24 +158,48 @@ public final class ConnectedClients implements ClientsMXBean {
       case RECEIVING -> connection -> figures(connection).receiving();
       case SOCKET_BYTES -> Connection::waitingBytes;
       case SUBSCRIPTIONS -> connection -> figures(connection).subscriptions();
+      case OLDEST -> connection -> figures(connection).oldestMillis();
+      case PUBLISHED_RATE, SENT_RATE -> throw new IllegalStateException("a rate takes two readings");
     };
   }
 
   @Override
   public List<ClientDetails> get(String tenant, String clientId) {
     try (Question question = new Question()) {
-      return question.read(question.find(named(tenant, clientId)), this::details);
+      return question.read(named(tenant, clientId), this::details);
     }
   }
 
   @Override
   public List<SubscriptionRow> subscriptions(String tenant, String clientId, String after, int max) {
     NodeBeans.requireMax(max, PAGE_MAX);
+    return ofOne(tenant, clientId, session -> session.subscriptionsBehind(after, max)).stream()
+        .map(each -> SubscriptionRow.of(each.filter().text(), each.options()))
+        .toList();
+  }
+
+  @Override
+  public List<InFlightRow> inFlight(String tenant, String clientId, long after, int max) {
+    NodeBeans.requireMax(max, IN_FLIGHT_MAX);
+    requirePlace(after);
+    return ofOne(tenant, clientId, session -> MessageLook.inFlight(session, after, max));
+  }
+
+  @Override
+  public List<QueuedRow> queue(String tenant, String clientId, long after, int max) {
+    NodeBeans.requireMax(max, QUEUED_MAX);
+    requirePlace(after);
+    return ofOne(tenant, clientId, session -> MessageLook.queue(session, after, max));
+  }
+
+  private static void requirePlace(long after) {
+    if (after < 0) throw new IllegalArgumentException("a place is not negative");
+  }
+
+  /** What one client has; nothing when it is not connected. */
+  private <R> List<R> ofOne(String tenant, String clientId, Function<LiveSession, List<R>> view) {
     try (Question question = new Question()) {
-      return question.read(question.find(named(tenant, clientId)), connection -> sessionOf(connection).subscriptionsBehind(after, max)).stream()
-          .flatMap(List::stream)
-          .map(each -> SubscriptionRow.of(each.filter().text(), each.options()))
-          .toList();
+      return question.read(named(tenant, clientId), connection -> view.apply(sessionOf(connection))).stream().flatMap(List::stream).toList();
     }
   }
 
@@ -167,7 +214,7 @@ public final class ConnectedClients implements ClientsMXBean {
             ShareGroup group = handle.group();
             if (group == null || group.size() == 0 || !handle.tenant().equals(tenant)) return;
             String filter = handle.filter().text();
-            if (filter.compareTo(after) > 0) first.offer(new GroupOfClients(filter, group.size(), group.stalled()));
+            if (filter.compareTo(after) > 0) first.offer(new GroupOfClients(filter, group.size(), group.stalled(), group.taken()));
           });
     }
     return first.inOrder();
@@ -178,7 +225,7 @@ public final class ConnectedClients implements ClientsMXBean {
     try (Question question = new Question()) {
       List<Boolean> ended =
           question.read(
-              question.find(named(tenant, clientId)),
+              named(tenant, clientId),
               connection -> {
                 connection.fail(ReasonCode.ADMINISTRATIVE_ACTION, "an operator has ended the connection");
                 return true;
@@ -199,7 +246,7 @@ public final class ConnectedClients implements ClientsMXBean {
     Publication message = Publication.of(new Publisher(tenant, publisher), topic, qos(qos), retain, 0, new byte[bytes]);
     try (Question question = new Question()) {
       return question.read(
-          question.find(named(tenant, clientId)),
+          named(tenant, clientId),
           connection -> Outlook.of(sessionOf(connection), message, connection.waitingBytes()));
     }
   }
@@ -208,7 +255,7 @@ public final class ConnectedClients implements ClientsMXBean {
   public List<Permission> mayPublish(String tenant, String clientId, String topic, int qos, boolean retain) {
     QoS asked = qos(qos);
     try (Question question = new Question()) {
-      return question.read(question.find(named(tenant, clientId)), connection -> Outlook.publishes(sessionOf(connection), topic, asked, retain));
+      return question.read(named(tenant, clientId), connection -> Outlook.publishes(sessionOf(connection), topic, asked, retain));
     }
   }
 
@@ -222,22 +269,35 @@ public final class ConnectedClients implements ClientsMXBean {
     QoS asked = qos(qos);
     TopicFilter shared =
         TopicFilter.parse(filter).filter(TopicFilter::shared).orElseThrow(() -> new IllegalArgumentException("not the filter of a shared subscription"));
-    LoopConnections part = reception.on(RouteTable.ownerOf(tenant, shared, reception.parts().size()));
-    CompletableFuture<Optional<ShareGroup>> answer = new CompletableFuture<>();
-    part.loop().post(() -> answer.complete(part.sessions().fanout().routes().group(tenant, shared)));
     try (Question question = new Question()) {
-      question.await(List.of(answer.thenAccept(_ -> {})));
-      return answer.join().map(group -> question.outlook(group, asked, bytes)).orElseGet(() -> new GroupOutlook(0, 0));
+      return question.handle(tenant, shared).map(FilterHandle::group).map(group -> question.outlook(group, asked, bytes)).orElseGet(() -> new GroupOutlook(0, 0));
     }
   }
 
-  private static Choice named(String tenant, String clientId) {
-    return new Choice(
-        Choice.BY_NAME, 1,
-        connection -> {
-          LiveSession session = sessionOf(connection);
-          return session.clientId().equals(clientId) && session.publisher().tenant().equals(tenant) ? note(connection, 0) : Optional.empty();
-        });
+  @Override
+  public List<SubscriberRow> subscribers(String tenant, String filter, String after, int max) {
+    NodeBeans.requireMax(max, PAGE_MAX);
+    TopicFilter parsed = TopicFilter.parse(filter).orElseThrow(() -> new IllegalArgumentException("not a topic filter"));
+    try (Question question = new Question()) {
+      Optional<FilterHandle> handle = question.handle(tenant, parsed);
+      List<SubscriberRow> page = new ArrayList<>();
+      String last = after;
+      while (handle.isPresent()) {
+        int wanted = max - page.size();
+        List<String> names = question.subscribers(handle.get(), last, wanted);
+        List<Note> notes = names.stream().flatMap(name -> named(tenant, name).stream()).toList();
+        question.read(notes, connection -> subscriber(connection, parsed)).forEach(page::addAll);
+        if (names.size() < wanted || page.size() == max) break; // as above
+        last = names.getLast();
+      }
+      return page;
+    }
+  }
+
+  /** The note of a client; none when it is not connected. */
+  private List<Note> named(String tenant, String clientId) {
+    Connection connection = reception.index().get(tenant, clientId);
+    return connection == null ? List.of() : List.of(new Note(clientId, 0, connection.number()));
   }
 
   // ------------------------------------------------------------------------------------------------------------ on the loops
@@ -250,22 +310,33 @@ public final class ConnectedClients implements ClientsMXBean {
     return sessionOf(connection).figures();
   }
 
-  private static Optional<Note> note(Connection connection, long figure) {
-    return Optional.of(new Note(sessionOf(connection).clientId(), figure, connection.number()));
-  }
-
   private static boolean isClient(Connection connection) {
     return connection.live() && connection.hasSession();
   }
 
+  /** The subscription of a session that ends with its connection; none when that has ended since. */
+  private List<SubscriberRow> subscriber(Connection connection, TopicFilter filter) {
+    LiveSession session = sessionOf(connection);
+    SubscriptionOptions options = session.durable() ? null : session.optionsOf(filter);
+    if (options == null) return List.of();
+    SessionFigures figures = session.figures();
+    return List.of(
+        new SubscriberRow(
+            filter.text(), filter.group(), session.clientId(), reception.nodeId(), false, options.maximumQoS().code(), figures.inFlight(), figures.queued()));
+  }
+
   private ClientRow row(Connection connection) {
+    return row(connection, -1);
+  }
+
+  private ClientRow row(Connection connection, long perSecond) {
     LiveSession session = sessionOf(connection);
     SessionFigures figures = session.figures();
     Peer peer = connection.peer();
     return new ClientRow(
         reception.nodeId(), session.publisher().tenant(), session.clientId(), connection.user(), shown(peer.address()), peer.listener(), session.version().toString(),
         since(connection), session.durable(), figures.subscriptions(), figures.inFlight(), figures.receiving(), figures.queued(),
-        figures.queuedBytes(), connection.waitingBytes());
+        figures.queuedBytes(), connection.waitingBytes(), figures.oldestMillis(), perSecond);
   }
 
   private ClientDetails details(Connection connection) {
@@ -326,30 +397,127 @@ public final class ConnectedClients implements ClientsMXBean {
       return new IllegalStateException("interrupted");
     }
 
-    /** The first ones of a choice, in their order. */
-    List<Note> find(Choice choice) {
-      FirstRows<Note> first = new FirstRows<>(choice.order(), choice.max());
-      List<FirstRows<Note>> ofLoops = new ArrayList<>();
+    /** The first chosen clients behind another one, in their order. */
+    List<Note> behind(String tenant, String prefix, String after, Predicate<Connection> chosen, int max) {
+      boolean within = prefix.compareTo(after) > 0;
+      List<Note> found = new ArrayList<>();
+      for (Connection each : reception.index().from(tenant, within ? prefix : after, within)) {
+        Publisher client = sessionOf(each).publisher();
+        if (!client.tenant().equals(tenant) || !client.clientId().startsWith(prefix)) break;
+        if (!chosen.test(each)) continue;
+        found.add(new Note(client.clientId(), 0, each.number()));
+        if (found.size() == max) break;
+      }
+      return found;
+    }
+
+    /** The clients with most of something, in their order; those with none of it are left out. */
+    List<Note> most(Choice choice) {
+      return first(
+          Choice.MOST, choice.max(),
+          (part, here) -> {
+            @Nullable Connection[] all = part.table().copy();
+            return new Visiting(
+                all.length,
+                i -> {
+                  Connection each = all[i];
+                  long value = each != null && isClient(each) ? choice.figure().applyAsLong(each) : 0;
+                  if (each != null && value != 0) here.offer(new Note(sessionOf(each).clientId(), value, each.number()));
+                });
+          });
+    }
+
+    /** The clients of which a counter rises fastest, in their order, with what it rises by in a second. */
+    List<Note> busiest(int max, ToIntFunction<Connection> counter) {
+      Map<LoopConnections, Counted> before = new ConcurrentHashMap<>();
+      first(
+          Choice.MOST, 1,
+          (part, _) -> {
+            Counted counted = new Counted(part.table().copy(), System.nanoTime());
+            before.put(part, counted);
+            return new Visiting(
+                counted.all.length,
+                i -> {
+                  Connection each = counted.all[i];
+                  if (each != null && isClient(each)) counted.counts[i] = counter.applyAsInt(each);
+                  else counted.all[i] = null;
+                });
+          });
+      pause();
+      return first(
+          Choice.MOST, max,
+          (part, here) -> {
+            Counted counted = Objects.requireNonNull(before.get(part), "a loop that has answered");
+            double seconds = (System.nanoTime() - counted.nanos) / NANOS_OF_SECOND;
+            return new Visiting(
+                counted.all.length,
+                i -> {
+                  Connection each = counted.all[i];
+                  long more = each != null && isClient(each) ? counter.applyAsInt(each) - counted.counts[i] : 0;
+                  if (each != null && more > 0) here.offer(new Note(sessionOf(each).clientId(), Math.max(1, Math.round(more / seconds)), each.number()));
+                });
+          });
+    }
+
+    private static void pause() {
+      try {
+        TimeUnit.MILLISECONDS.sleep(BETWEEN_READINGS_MILLIS);
+      } catch (InterruptedException _) {
+        throw interrupted();
+      }
+    }
+
+    /** The first client identifiers, behind another one, of sessions that have subscribed to a filter. */
+    List<String> subscribers(FilterHandle filter, String after, int max) {
+      ShareGroup group = filter.group();
+      if (group == null) {
+        return first(
+            Comparator.<String>naturalOrder(), max,
+            (part, here) -> {
+              String[] all = filter.clientIdsOn(part.loop().index());
+              return new Visiting(
+                  all.length,
+                  i -> {
+                    if (all[i].compareTo(after) > 0) here.offer(all[i]);
+                  });
+            });
+      }
+      FirstRows<String> first = new FirstRows<>(Comparator.<String>naturalOrder(), max);
+      for (Subscriber each : group.members()) if (each.clientId().compareTo(after) > 0) first.offer(each.clientId());
+      return first.inOrder();
+    }
+
+    /** The handle of a filter, which one loop keeps; empty without subscriptions. */
+    Optional<FilterHandle> handle(String tenant, TopicFilter filter) {
+      LoopConnections owner = reception.on(RouteTable.ownerOf(tenant, filter, reception.parts().size()));
+      CompletableFuture<Optional<FilterHandle>> answer = new CompletableFuture<>();
+      owner.loop().post(() -> answer.complete(owner.sessions().fanout().routes().find(tenant, filter)));
+      await(List.of(answer.thenAccept(_ -> {})));
+      return answer.join();
+    }
+
+    /**
+     * The first ones, over all loops, of what each loop finds.
+     *
+     * @param begin says, on a loop, what it looks at, and offers what it finds
+     */
+    private <T> List<T> first(Comparator<T> order, int max, BiFunction<LoopConnections, FirstRows<T>, Visiting> begin) {
+      FirstRows<T> first = new FirstRows<>(order, max);
+      List<FirstRows<T>> ofLoops = new ArrayList<>();
       List<CompletableFuture<Void>> answers = new ArrayList<>();
       for (LoopConnections part : reception.parts()) {
-        FirstRows<Note> here = new FirstRows<>(choice.order(), choice.max());
+        FirstRows<T> here = new FirstRows<>(order, max);
         ofLoops.add(here);
         CompletableFuture<Void> done = new CompletableFuture<>();
         answers.add(done);
         part.loop().post(
             () -> {
-              @Nullable Connection[] all = part.table().copy();
-              visit(
-                  part.loop(), 0, all.length, SLICE,
-                  i -> {
-                    Connection each = all[i];
-                    if (each != null && isClient(each)) choice.notes().apply(each).ifPresent(here::offer);
-                  },
-                  done);
+              Visiting visiting = begin.apply(part, here);
+              visit(part.loop(), 0, visiting.count(), SLICE, visiting.each(), done);
             });
       }
       await(answers);
-      for (FirstRows<Note> each : ofLoops) first.offerAll(each.inOrder());
+      for (FirstRows<T> each : ofLoops) first.offerAll(each.inOrder());
       return first.inOrder();
     }
 

@@ -159,9 +159,14 @@ final class Connection extends KeepAliveWheel.Watched
     return session;
   }
 
-  /** The user of its client, once its session is open; empty for none. */
+  /** The user of its client, once its session is open; empty for none. Any thread that has found it in {@link ClientIndex}. */
   String user() {
     return user;
+  }
+
+  /** The name of the listener that took it; any thread. */
+  String listenerName() {
+    return listener.getName();
   }
 
   /** When its session was opened, milliseconds since 1970. */
@@ -513,6 +518,7 @@ final class Connection extends KeepAliveWheel.Watched
     }
     live.checkAccess(); // a resumed session may have subscriptions that were allowed once
     state = State.LIVE;
+    home.reception().index().add(live.publisher(), this);
     writer.useAliases(opened.aliases());
     home.keepAlive().watch(this, opened.keepAliveSeconds() * 1_500L);
     writer.writePacket(opened.connack());
@@ -801,7 +807,9 @@ final class Connection extends KeepAliveWheel.Watched
   }
 
   private CompletableFuture<Void> leaveSession() {
-    return session == null ? CompletableFuture.completedFuture(null) : ending.leave(home, session, sessionExpirySeconds);
+    if (session == null) return CompletableFuture.completedFuture(null);
+    home.reception().index().remove(session.publisher(), this);
+    return ending.leave(home, session, sessionExpirySeconds);
   }
 
   private String clientId() {

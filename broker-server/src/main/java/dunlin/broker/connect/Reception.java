@@ -38,6 +38,7 @@ public final class Reception implements Connections {
   private final Leaving leaving;
   private final Authentication authentication;
   private final ConnectionWatch watch;
+  private final ClientIndex index = new ClientIndex();
 
   /** Set once, before there is a connection. */
   private Lives lives;
@@ -91,6 +92,11 @@ public final class Reception implements Connections {
 
   ConnectionWatch watch() {
     return watch;
+  }
+
+  /** The clients that are connected. */
+  ClientIndex index() {
+    return index;
   }
 
   String nodeId() {

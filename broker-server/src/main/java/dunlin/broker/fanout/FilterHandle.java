@@ -84,6 +84,12 @@ public final class FilterHandle {
     return byLoop[loop];
   }
 
+  /** The client identifiers of the subscribers on a loop, as of now; called by that loop only. */
+  public String[] clientIdsOn(int loop) {
+    SubscriberList list = group == null ? byLoop[loop] : null;
+    return list == null ? new String[0] : list.clientIds();
+  }
+
   /** Adds a subscriber on its own loop. */
   public void add(int loop, Subscriber subscriber) {
     SubscriberList list = byLoop[loop];

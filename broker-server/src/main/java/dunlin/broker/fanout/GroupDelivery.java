@@ -146,9 +146,9 @@ public final class GroupDelivery {
     else refused(copy);
   }
 
-  private static boolean offerTo(Subscriber member, Publication message) {
+  private boolean offerTo(Subscriber member, Publication message) {
     if (!member.session.offerShared(message, member)) return false;
-    groupOf(member.filter).takes();
+    groupOf(member.filter).takes(loop.index());
     return true;
   }
 

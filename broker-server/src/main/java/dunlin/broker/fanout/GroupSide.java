@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /** The members of a group whose connections are on one event loop, and the number of messages dealt to them. */
 final class GroupSide {
   /*
-   * Owner: the group's owner adds and removes members; left, target, foreign and patience belong to the event loop;
+   * Owner: the group's owner adds and removes members; left, target, foreign, patience and the writing of taken belong to the event loop;
    * every loop picks and deals.
    * Bounds: as large as the sessions that subscribed.
    * Failure: the number dealt is an estimate, because several threads count concurrently. It only steers the
@@ -18,6 +18,9 @@ final class GroupSide {
 
   /** Messages given to this side, or counted as given so that a side that joins late does not have to catch up. */
   private final AtomicLong dealt = new AtomicLong();
+
+  /** Messages that members here have taken: all of them, and only these. Written by the event loop, so that it costs no more than an addition. */
+  private final AtomicLong taken = new AtomicLong();
 
   /** How many of the next messages that this loop hands out go to the target. */
   int left;
@@ -79,6 +82,16 @@ final class GroupSide {
 
   void deal(int messages) {
     dealt.getAndAdd(messages);
+  }
+
+  /** Notes, on the event loop, that a member has taken a message. */
+  void takes() {
+    taken.setOpaque(taken.getPlain() + 1);
+  }
+
+  /** How many messages members here have taken; any thread. */
+  long taken() {
+    return taken.getOpaque();
   }
 
   /** Raises the level of this side to at least a number of messages per member. */

@@ -172,11 +172,10 @@ public final class RouteTable {
     return entries.size();
   }
 
-  /** The members of a shared subscription; empty without any. */
-  public Optional<ShareGroup> group(String tenant, TopicFilter filter) {
+  /** The handle of a filter; empty without subscriptions. */
+  public Optional<FilterHandle> find(String tenant, TopicFilter filter) {
     assert loop.isCurrent() : "touched off its event loop";
-    Entry entry = entries.get(new Key(tenant, filter));
-    return entry == null ? Optional.empty() : Optional.ofNullable(entry.handle.group());
+    return Optional.ofNullable(entries.get(new Key(tenant, filter))).map(entry -> entry.handle);
   }
 
   /** Number of subscriptions, of which a filter may have many; any thread, may be stale. */

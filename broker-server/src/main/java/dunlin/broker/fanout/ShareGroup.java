@@ -4,6 +4,8 @@ import dunlin.broker.loop.Loop;
 import dunlin.model.HashRing;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
@@ -201,9 +203,33 @@ public final class ShareGroup {
     return refusing;
   }
 
-  /** Notes that a member has taken a message. */
-  void takes() {
+  /** Notes that a member on the calling loop has taken a message. */
+  void takes(int loop) {
+    side(loop).takes();
     if (stalled) stalled = false;
+  }
+
+  /** How many messages members have taken since the group has members here; any thread. */
+  public long taken() {
+    long all = 0;
+    for (int i = 0; i < sides.length(); i++) {
+      GroupSide side = sides.getAcquire(i);
+      if (side != null) all += side.taken();
+    }
+    return all;
+  }
+
+  /** The members, for an operator; any thread. Those that come or go at the same time may be among them or not. */
+  public List<Subscriber> members() {
+    List<Subscriber> all = new ArrayList<>();
+    for (int i = 0; i < sides.length(); i++) {
+      GroupSide side = sides.getAcquire(i);
+      for (int place = 0; side != null && place < side.size(); place++) {
+        Subscriber member = side.at(place);
+        if (member != null) all.add(member);
+      }
+    }
+    return all;
   }
 
   /** Notes that a message of QoS 0 has waited in vain. */

@@ -33,6 +33,11 @@ public final class Subscriber implements Roster.Placed {
     place = at;
   }
 
+  /** The client identifier of its session; any thread. */
+  public String clientId() {
+    return session.clientId();
+  }
+
   public SubscriptionOptions options() {
     return options;
   }

@@ -17,6 +17,13 @@ final class SubscriberList {
     return Objects.requireNonNull(subscribers[index]);
   }
 
+  /** The client identifiers of all, as of now. */
+  String[] clientIds() {
+    String[] all = new String[size];
+    for (int i = 0; i < size; i++) all[i] = get(i).clientId();
+    return all;
+  }
+
   void add(Subscriber subscriber) {
     if (size == subscribers.length) subscribers = Arrays.copyOf(subscribers, size * 2);
     subscriber.place(size);

@@ -20,6 +20,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -67,6 +69,9 @@ public final class InboundPublishes implements Feedback {
 
   private int receivedCount;
   private int pendingQos1;
+
+  /** Publishes that came, for operators; it may wrap around. */
+  private int published;
 
   /** Number and bytes of unanswered publishes, which hold credit of the lane. */
   private int unanswered;
@@ -138,6 +143,7 @@ public final class InboundPublishes implements Feedback {
       refuse(packet, ReasonCode.NOT_AUTHORIZED, "only the server publishes to $SYS");
       return;
     }
+    published++;
     loop.counts().publishes().received(message, session);
     boolean lined = (inLine || inExchange) && (line != null || message.retain());
     if (qos == QoS.AT_MOST_ONCE) {
@@ -381,6 +387,21 @@ public final class InboundPublishes implements Feedback {
   /** Number of packet identifiers of QoS 2 publishes that the client has not released. */
   int unreleased() {
     return receivedCount;
+  }
+
+  /** How many publishes came that were handed on; only differences mean something. */
+  int published() {
+    return published;
+  }
+
+  /** Visits the publishes for which no acknowledgement was sent, in their order. */
+  void visitUnanswered(Consumer<PendingPublish> visitor) {
+    pending.forEach(visitor);
+  }
+
+  /** Packet identifiers of QoS 2 publishes that the client has not released, in their order. */
+  IntStream unreleasedIds() {
+    return received.stream();
   }
 
   /** Whether all publishes over this connection and the previous one are passed on, and answered by all destinations. */

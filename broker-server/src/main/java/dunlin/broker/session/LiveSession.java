@@ -22,6 +22,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.net.SocketAddress;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -252,7 +253,14 @@ public final class LiveSession implements Recipient, Party {
     InboundPublishes in = inbound;
     return new SessionFigures(
         subscriptions == null ? 0 : subscriptions.size(), clientReceiveMaximum, out == null ? 0 : out.inFlight(), out == null ? 0 : out.queued(),
-        out == null ? 0 : out.queuedBytes(), out == null ? 0 : out.heldBytes(), in == null ? 0 : in.unanswered(), in == null ? 0 : in.unreleased());
+        out == null ? 0 : out.queuedBytes(), out == null ? 0 : out.heldBytes(), in == null ? 0 : in.unanswered(), in == null ? 0 : in.unreleased(),
+        oldestMillis(), in == null ? 0 : in.published(), out == null ? 0 : out.sent());
+  }
+
+  /** Any message counts for at least a millisecond, so that 0 means none. */
+  private long oldestMillis() {
+    OptionalLong acceptedAt = outbound == null ? OptionalLong.empty() : outbound.oldestAcceptedAt();
+    return acceptedAt.isEmpty() ? 0 : Math.max(1, loop().nowMillis() - acceptedAt.getAsLong());
   }
 
   /** The first subscriptions whose filters' texts come behind another one, in the order of these texts; looks at all of them. */
@@ -260,9 +268,24 @@ public final class LiveSession implements Recipient, Party {
     return subscriptions == null ? List.of() : subscriptions.behind(after, max);
   }
 
+  /** The options of its subscription to a filter; null without one. */
+  public @Nullable SubscriptionOptions optionsOf(TopicFilter filter) {
+    return subscriptions == null ? null : subscriptions.optionsOf(filter);
+  }
+
   /** Visits the subscriptions, in no order. */
   void visitSubscriptions(BiConsumer<TopicFilter, SubscriptionOptions> visitor) {
     if (subscriptions != null) subscriptions.forEach(visitor);
+  }
+
+  /** What is sent to its client; null before the first message. */
+  @Nullable Outbound outboundIfAny() {
+    return outbound;
+  }
+
+  /** What its client publishes; null before the first message. */
+  @Nullable InboundPublishes inboundIfAny() {
+    return inbound;
   }
 
   /** Whether the queue takes one more message of QoS 1 or 2. */

@@ -10,6 +10,10 @@ import dunlin.transport.trace.Trace.Step;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +40,9 @@ public final class Outbound {
   private final int queueBytesMax;
   private final int inFlightBytesMax;
   private final MessageMemory memory;
+
+  /** Messages that were sent, for operators; it may wrap around. */
+  private int sent;
 
   private @Nullable ArrayDeque<Outgoing> queue;
   private long queueBytes;
@@ -78,6 +85,28 @@ public final class Outbound {
 
   long queuedBytes() {
     return queueBytes;
+  }
+
+  /** How many messages were sent; only differences mean something. */
+  int sent() {
+    return sent;
+  }
+
+  /** When the oldest message was accepted that is in flight or waits, milliseconds since 1970; empty without any. */
+  OptionalLong oldestAcceptedAt() {
+    Outgoing flying = window.first();
+    Outgoing waiting = queue == null ? null : queue.peek();
+    return Stream.of(flying, waiting).filter(Objects::nonNull).mapToLong(each -> each.message.acceptedAtMillis()).min();
+  }
+
+  /** Visits the messages in flight, in the order in which they were sent. */
+  void visitInFlight(Consumer<Outgoing> visitor) {
+    window.forEach(visitor);
+  }
+
+  /** The first waiting messages behind so many, in their order. */
+  List<Outgoing> queuedBehind(long after, int max) {
+    return queue == null ? List.of() : queue.stream().skip(after).limit(max).toList();
   }
 
   /**
@@ -224,6 +253,7 @@ public final class Outbound {
       gone(sequence, message, DropReason.PACKET_TOO_LARGE);
       return;
     }
+    sent++;
     counts.copies().note(Step.SENT, "", message.message, session);
     if (!message.duplicate && !message.retain) delivered(message.message);
     message.sequence = sequence;
@@ -280,6 +310,7 @@ public final class Outbound {
     } else if (session.withholds(message, qos, retain)) {
       counts.copies().dropped(DropReason.NOT_AUTHORIZED, message, session);
     } else if (connection.writer().writePublish(message, qos, duplicate, retain, packetId, identifiers)) {
+      sent++;
       counts.copies().delivered(message, session);
       if (!retain) delivered(message);
     } else {
@@ -314,6 +345,7 @@ public final class Outbound {
    * the loop's arrivals; so it is posted behind them rather than run.
    */
   private void recordReceived(Outgoing message, int packetId) {
+    message.recording = true;
     session.operationBegins();
     session.tiers().inbox().received(session.ref(), message.sequence).whenComplete(
         (_, failure) ->

@@ -26,6 +26,9 @@ final class Outgoing {
   /** The count of sessions of the loop that hold the message; null while there is only this one. */
   MessageMemory.@Nullable Holders holders;
 
+  /** Whether PUBREC was received and is being recorded. */
+  boolean recording;
+
   /** Whether PUBREC was received: then only PUBREL may be sent [MQTT-4.3.3-6]. */
   boolean released;
 

@@ -77,6 +77,11 @@ final class SendWindow {
     while (ring[slot(first)] == null) first++;
   }
 
+  /** The message that was sent first of those in flight; null without any. */
+  @Nullable Outgoing first() {
+    return size == 0 ? null : ring[slot(first)];
+  }
+
   /** Visits the messages in flight in the order in which they were sent. */
   void forEach(Consumer<Outgoing> visitor) {
     if (size == 0) return;

@@ -238,6 +238,12 @@ public final class Subscriptions {
     return "packet identifier " + packetId + " is in use";
   }
 
+  /** The options of a subscription; null without one. */
+  @Nullable SubscriptionOptions optionsOf(TopicFilter filter) {
+    Entry entry = entries.get(filter);
+    return entry == null ? null : entry.options;
+  }
+
   public void subscribe(Packet.Subscribe packet) {
     List<RequestedSubscription> asked = packet.subscriptions();
     if (identifierInUse(packet.packetId())) {

@@ -51,30 +51,42 @@ final class ConnectedClientsTest {
   }
 
   @Test
-  void tenThousandClientsAreListedInPagesWhileTheLoopServesOthers() {
+  void tenThousandClientsAreListedInPages() {
     List<String> names = connectMany();
-    AtomicInteger rounds = new AtomicInteger();
-    AtomicBoolean stopped = new AtomicBoolean();
-    open.loop(0).post(() -> countRounds(rounds, stopped));
 
     List<String> listed = new ArrayList<>();
     int pages = 0;
     String after = "";
     List<ClientRow> page;
     do {
-      page = clients.list("default", "", "", after, PAGE);
+      page = clients.list("default", "", "", "", after, PAGE);
       listed.addAll(names(page));
       if (!page.isEmpty()) after = page.getLast().clientId();
       pages++;
     } while (page.size() == PAGE);
-    stopped.set(true);
 
     assertThat(listed).isEqualTo(names);
     assertThat(pages).isEqualTo(CLIENTS / PAGE + 1);
-    assertThat(rounds.get()).as("rounds of the loop during %d pages", pages).isGreaterThan(pages * CLIENTS / 256);
-    assertThat(names(clients.list("default", "client-00", "", "client-00997", PAGE))).containsExactly("client-00998", "client-00999");
-    assertThat(clients.list("another", "", "", "", PAGE)).isEmpty();
-    assertThat(clients.list("default", "", "somebody", "", PAGE)).isEmpty();
+    assertThat(names(clients.list("default", "client-00", "", "", "client-00997", PAGE))).containsExactly("client-00998", "client-00999");
+    assertThat(names(clients.list("default", "client-00", "", "", "a", 1))).containsExactly("client-00000");
+    assertThat(clients.list("default", "client-00", "", "", "client-01", PAGE)).isEmpty();
+    assertThat(clients.list("default", "cliend", "", "", "", PAGE)).isEmpty();
+    assertThat(clients.list("another", "", "", "", "", PAGE)).isEmpty();
+    assertThat(clients.list("defaulu", "", "", "", "", PAGE)).isEmpty();
+    assertThat(clients.list("default", "", "somebody", "", "", PAGE)).isEmpty();
+  }
+
+  @Test
+  void whatAllClientsAreComparedByIsReadWhileTheLoopServesOthers() {
+    connectMany();
+    AtomicInteger rounds = new AtomicInteger();
+    AtomicBoolean stopped = new AtomicBoolean();
+    open.loop(0).post(() -> countRounds(rounds, stopped));
+
+    assertThat(clients.top(ClientFigure.QUEUED, 10)).isEmpty();
+    stopped.set(true);
+
+    assertThat(rounds.get()).as("rounds of the loop").isGreaterThan(CLIENTS / 256);
   }
 
   private void countRounds(AtomicInteger rounds, AtomicBoolean stopped) {
@@ -83,13 +95,40 @@ final class ConnectedClientsTest {
   }
 
   @Test
+  void aPageAsksOnlyTheLoopsOfItsClients() {
+    connect("c");
+    CountDownLatch busy = new CountDownLatch(1);
+    open.keepBusy(1, busy);
+    try {
+      assertThat(names(clients.list("default", "", "", "", "", PAGE))).containsExactly("c");
+      assertThat(clients.list("default", "", "somebody", "", "", PAGE)).isEmpty();
+      assertThat(clients.get("default", "c")).hasSize(1);
+      assertThat(clients.get("default", "none")).isEmpty();
+      assertThat(clients.disconnect("default", "c")).isTrue();
+    } finally {
+      busy.countDown();
+    }
+  }
+
+  @Test
+  void theNewestConnectionOfAClientIsTheOneThatIsFound() {
+    connect("c");
+    assertThat(names(clients.list("default", "", "", "", "", 2))).containsExactly("c");
+    connect("c");
+
+    assertThat(names(clients.list("default", "", "", "", "", 2))).containsExactly("c");
+    assertThat(clients.disconnect("default", "c")).isTrue();
+    assertThat(clients.list("default", "", "", "", "", 2)).isEmpty();
+  }
+
+  @Test
   void clientsThatDisconnectWhileTheyAreListedDoNotEndTheListing() {
     IntStream.range(0, 4).forEach(i -> connect("c" + i));
-    assertThat(names(clients.list("default", "", "", "", 2))).containsExactly("c0", "c1");
+    assertThat(names(clients.list("default", "", "", "", "", 2))).containsExactly("c0", "c1");
 
     assertThat(clients.disconnect("default", "c0")).isTrue();
 
-    assertThat(names(clients.list("default", "", "", "", 2))).containsExactly("c1", "c2");
+    assertThat(names(clients.list("default", "", "", "", "", 2))).containsExactly("c1", "c2");
     assertThat(clients.disconnect("default", "c0")).isFalse();
     assertThat(clients.get("default", "c0")).isEmpty();
     assertThat(clients.get("default", "c1")).singleElement().satisfies(client -> assertThat(client.keepAliveSeconds()).isEqualTo(60));
@@ -100,20 +139,20 @@ final class ConnectedClientsTest {
     connect("c");
     CountDownLatch busy = new CountDownLatch(1);
     open.keepBusy(0, busy);
-    FutureTask<List<ClientRow>> waiting = new FutureTask<>(() -> clients.list("default", "", "", "", 1));
+    FutureTask<List<ClientRow>> waiting = new FutureTask<>(() -> clients.list("default", "", "", "", "", 1));
     Thread operator = Thread.ofVirtual().start(waiting);
 
     operator.interrupt();
 
     assertThatThrownBy(() -> waiting.get(60, TimeUnit.SECONDS)).hasRootCauseInstanceOf(IllegalStateException.class).hasMessageContaining("interrupted");
     busy.countDown();
-    assertThat(names(clients.list("default", "", "", "", 1))).containsExactly("c");
+    assertThat(names(clients.list("default", "", "", "", "", 1))).containsExactly("c");
   }
 
   @Test
   void whatIsOutOfBoundsIsRefused() {
-    assertThatThrownBy(() -> clients.list("default", "", "", "", 1_001)).isInstanceOf(IllegalArgumentException.class);
-    assertThatThrownBy(() -> clients.list("default", "", "", "", 0)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> clients.list("default", "", "", "", "", 1_001)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> clients.list("default", "", "", "", "", 0)).isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> clients.top(ClientFigure.QUEUED, 101)).isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> clients.subscriptions("default", "c", "", 1_001)).isInstanceOf(IllegalArgumentException.class);
     assertThat(clients.top(ClientFigure.QUEUED, 100)).isEmpty();

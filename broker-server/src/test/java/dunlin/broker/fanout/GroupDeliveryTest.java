@@ -50,6 +50,7 @@ class GroupDeliveryTest {
     assertThat(publisherIsRead()).isTrue();
     assertThat(delivered()).isOne();
     assertThat(dropped()).isZero();
+    assertThat(group.taken()).isOne();
   }
 
   @Test

@@ -21,7 +21,7 @@ import picocli.CommandLine.ParseResult;
 /** {@code dunlinctl top}: shows what keeps a node busy, again after each interval. */
 final class Top {
   /*
-   * Bounds: at most LIMIT_MAX rows in each table; five requests for a picture, and two for a sample, one after the other.
+   * Bounds: at most LIMIT_MAX rows in each table; five requests for a picture, and two for a sample, one after the other. Of replicas a page of REPLICAS_MAX is compared.
    * Failure: a part that the node refuses, such as the sessions that another node leads, has the reason in its place. A node that does not
    * answer ends it.
    */
@@ -36,15 +36,17 @@ final class Top {
   private static final int INTERVAL_MAX = 3_600;
   private static final int COUNT_MAX = 1_000_000;
   private static final int LIMIT_MAX = 100;
+  private static final int REPLICAS_MAX = 1_000;
+  private static final int FIRST_RATE_SECONDS = 1;
   private static final String CLEAR = "\u001b[H\u001b[2J";
   private static final String RATE = "commitsPerSecond";
   private static final List<String> PUBLISHED_BY = Endpoints.TOP_MESSAGES.parameters().getFirst().choices();
   private static final List<String> CLIENT_COLUMNS =
-      List.of("clientId", "user", "address", "queued", "queuedBytes", "inFlight", "socketBytes", "subscriptions");
+      List.of("clientId", "user", "address", "queued", "queuedBytes", "inFlight", "socketBytes", "subscriptions", "oldestMillis", "perSecond");
   private static final List<String> SESSION_COLUMNS = List.of("clientId", "connected", "messages", "bytes", "subscriptions");
   private static final List<String> QUEUE_COLUMNS = List.of("name", "waiting", "bytes", "oldestMillis");
   private static final List<String> SAMPLE_COLUMNS = List.of("name", "perSecond", "sharePercent", "sampled", "payloadBytes");
-  private static final List<String> REPLICA_COLUMNS = List.of("name", "role", RATE, "queued", "applyLag", "logBytes");
+  private static final List<String> REPLICA_COLUMNS = List.of("name", "role", RATE, "oldestMillis", "queued", "applyLag", "logBytes");
 
   private final ApiClient client;
   private final Output output;
@@ -70,7 +72,7 @@ final class Top {
         .usageMessage()
         .description(
             "Shows what keeps the node busy: the clients that have most of something, the sessions that most waits for, the queues in which something has waited"
-                + " longest, how much each replica commits, and on request the topics and clients that publish most."
+                + " longest, the replicas that commit most, and on request the topics and clients that publish most."
                 + " Needs a token of the role viewer, and with --sample of the role operator.");
     command.addOption(choice(BY, Endpoints.TOP_CLIENTS, "What clients are compared by"));
     command.addOption(choice(SESSIONS_BY, Endpoints.TOP_SESSIONS, "What sessions are compared by"));
@@ -127,6 +129,8 @@ final class Top {
   void show(ParseResult given) throws IOException, ApiClient.RefusedException {
     int count = integer(given, COUNT);
     String limit = Integer.toString(integer(given, LIMIT));
+    var _ = rated(replicas()); // a rate takes two readings
+    if (!pause(FIRST_RATE_SECONDS)) return;
     for (int shown = 0; count == 0 || shown < count; shown++) {
       if (shown > 0 && !pause(integer(given, INTERVAL))) return;
       JsonObject picture = new JsonObject();
@@ -134,7 +138,7 @@ final class Top {
       picture.add("clients", part(Endpoints.TOP_CLIENTS, Map.of("by", text(given, BY), Endpoints.LIMIT, limit)));
       picture.add("sessions", part(Endpoints.TOP_SESSIONS, Map.of("by", text(given, SESSIONS_BY), Endpoints.LIMIT, limit)));
       picture.add("queues", longest(part(Endpoints.QUEUES, Map.of()), integer(given, LIMIT)));
-      picture.add("replicas", rated(part(Endpoints.REPLICAS, Map.of(Endpoints.LIMIT, limit))));
+      picture.add("replicas", busiest(rated(replicas()), integer(given, LIMIT)));
       if (given.hasMatchedOption(SAMPLE)) {
         for (String by : PUBLISHED_BY) {
           picture.add(published(by), part(Endpoints.TOP_MESSAGES, Map.of("by", by, Endpoints.LIMIT, limit)));
@@ -176,6 +180,26 @@ final class Top {
         .limit(max)
         .forEach(longest::add);
     return longest;
+  }
+
+  private JsonElement replicas() throws IOException {
+    return part(Endpoints.REPLICAS, Map.of(Endpoints.LIMIT, Integer.toString(REPLICAS_MAX)));
+  }
+
+  /** The replicas that commit most, and behind them those with most to do. */
+  private static JsonElement busiest(JsonElement replicas, int max) {
+    if (!(replicas instanceof JsonArray rows)) return replicas;
+    JsonArray busiest = new JsonArray();
+    rows.asList().stream()
+        .map(JsonElement::getAsJsonObject)
+        .sorted(
+            Comparator.<JsonObject>comparingLong(row -> row.has(RATE) ? number(row, RATE) : 0)
+                .thenComparingLong(row -> number(row, "queued") + number(row, "applyLag"))
+                .reversed()
+                .thenComparing(row -> row.getAsJsonPrimitive("name").getAsString()))
+        .limit(max)
+        .forEach(busiest::add);
+    return busiest;
   }
 
   private static long number(JsonObject row, String name) {

@@ -101,7 +101,7 @@ final class TenantRemoval implements AutoCloseable {
   }
 
   private boolean mayHaveClients(String tenant) {
-    ClientPage clients = beans.find(AllNodesMXBean.class).orElseThrow().clients(tenant, "", "", "", 1);
+    ClientPage clients = beans.find(AllNodesMXBean.class).orElseThrow().clients(tenant, "", "", "", "", 1);
     return !clients.clients().isEmpty() || !clients.unanswered().isEmpty();
   }
 

@@ -130,6 +130,12 @@ class AdminApiClusterIT {
       assertThat(api.get("/groups").members("filter")).containsExactly("$share/g/shared");
       assertThat(api.get("/groups").members("clients")).containsExactly("3");
       assertThat(api.get("/groups").members("sessions")).containsExactly("0");
+      Answer members = api.get("/subscribers?filter=$share/g/shared");
+      assertThat(members.members("clientId")).containsExactly("meter-0", "meter-1", "meter-2");
+      assertThat(members.members("node")).isEqualTo(ids);
+      assertThat(pages(api, "/subscribers?topic=a&limit=1")).containsExactly("meter-0", "meter-1", "meter-2");
+      assertThat(api.get("/subscribers?topic=vans").members("clientId")).containsExactly("van-1");
+      assertThat(api.get("/clients/meter-1/inflight").status()).isEqualTo(200);
     }
   }
 

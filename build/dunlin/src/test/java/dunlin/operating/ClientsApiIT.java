@@ -1,6 +1,7 @@
 package dunlin.operating;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.TestBroker;
@@ -11,6 +12,7 @@ import dunlin.admin.peers.AllNodesMXBean.NodeHealth;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
+import dunlin.broker.client.ClientsMXBean.InFlightRow;
 import dunlin.harness.ApiCalls;
 import dunlin.harness.ApiCalls.Answer;
 import dunlin.harness.RawClient;
@@ -22,6 +24,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import javax.management.JMX;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -85,13 +88,15 @@ class ClientsApiIT {
 
       assertThat(api.get("/clients?prefix=meter-&user=alice").members("clientId")).containsExactly("meter-2", "meter-3");
       assertThat(api.get("/clients?user=al").members("clientId")).as("the beginning of a user name").isEmpty();
+      assertThat(api.get("/clients?listener=tcp&user=bob").members("clientId")).containsExactly("meter-1");
+      assertThat(api.get("/clients?listener=tls").members("clientId")).isEmpty();
       assertThat(api.get("/clients?tenant=another").members("clientId")).isEmpty();
       assertThat(api.get("/clients?limit=1001").status()).isEqualTo(400);
 
-      assertThat(bean().list("default", "", "", "", 10)).extracting(ClientRow::clientId).containsExactly("meter-1", "meter-2", "meter-3", "van-1");
-      assertThat(bean().list("default", "", "", "", 10)).extracting(ClientRow::address).isEqualTo(api.get("/clients").members("address"));
-      ClientPage all = broker.bean("AllNodes", AllNodesMXBean.class).clients("default", "", "", "", 10);
-      assertThat(all.clients()).isEqualTo(bean().list("default", "", "", "", 10));
+      assertThat(bean().list("default", "", "", "", "", 10)).extracting(ClientRow::clientId).containsExactly("meter-1", "meter-2", "meter-3", "van-1");
+      assertThat(bean().list("default", "", "", "", "", 10)).extracting(ClientRow::address).isEqualTo(api.get("/clients").members("address"));
+      ClientPage all = broker.bean("AllNodes", AllNodesMXBean.class).clients("default", "", "", "", "", 10);
+      assertThat(all.clients()).isEqualTo(bean().list("default", "", "", "", "", 10));
       assertThat(all.unanswered()).isEmpty();
       assertThat(broker.bean("AllNodes", AllNodesMXBean.class).health()).extracting(NodeHealth::readiness).containsExactly("ready");
     }
@@ -174,6 +179,123 @@ class ClientsApiIT {
       assertThat(api.get("/top/clients?limit=101").status()).isEqualTo(400);
       assertThat(api.get("/top/clients?cursor=a").status()).isEqualTo(400);
     }
+  }
+
+  @Test
+  void clientsAreComparedByTheAgeOfWhatWaitsAndByTheirRates() throws Exception {
+    try (var slow = RawClient.connected(broker.port(), Connect.of("slow").expiry(0).receiveMaximum(1));
+        var quick = RawClient.connected(broker.port(), Connect.of("quick").expiry(0));
+        var publisher = RawClient.connected(broker.port(), Connect.of("publisher").expiry(0))) {
+      slow.subscribe("t", 1);
+      quick.subscribe("t", 0);
+      publisher.publishAndWait("t", "");
+      assertThat(api.get("/top/clients?by=oldest").members("clientId")).containsExactly("slow");
+      assertThat(api.get("/top/clients?by=oldest").members("oldestMillis")).allSatisfy(each -> assertThat(Long.parseLong(each)).isPositive());
+      assertThat(api.get("/top/clients?by=oldest").members("perSecond")).containsExactly("-1");
+      assertThat(api.get("/top/clients?by=published-rate").members("clientId")).as("the rate of now").isEmpty();
+
+      AtomicBoolean stopped = new AtomicBoolean();
+      Thread publishing =
+          Thread.ofVirtual()
+              .start(
+                  () -> {
+                    while (!stopped.get()) publisher.publishAndWait("t", "");
+                  });
+      try {
+        await().atMost(TestBroker.SOON).until(() -> api.get("/top/clients?by=published-rate").members("clientId").equals(List.of("publisher")));
+        await().atMost(TestBroker.SOON).until(() -> api.get("/top/clients?by=sent-rate").members("clientId").equals(List.of("quick")));
+        assertThat(bean().top(ClientFigure.PUBLISHED_RATE, 1)).allSatisfy(each -> assertThat(each.perSecond()).isPositive());
+      } finally {
+        stopped.set(true);
+        publishing.join();
+      }
+      slow.puback(slow.next(RawClient.PUBLISH).packetId());
+      assertThat(slow.next(RawClient.PUBLISH).text()).as("the next one").isEmpty();
+    }
+  }
+
+  @Test
+  void messagesBetweenAClientAndItsNodeAreShownByTheirStates() throws Exception {
+    try (var slow = RawClient.connected(broker.port(), Connect.of("slow").expiry(0).receiveMaximum(2));
+        var publisher = RawClient.connected(broker.port(), Connect.of("publisher").expiry(0))) {
+      slow.subscribe("t/#", 2);
+      publisher.publish("t/1", 2, 7, "one");
+      publisher.expect(RawClient.PUBREC);
+      publisher.publishAndWait("t/2", "two");
+      publisher.publishAndWait("t/3", "three");
+      publisher.publishAndWait("t/4", "four");
+      int first = slow.next(RawClient.PUBLISH).packetId();
+      int second = slow.next(RawClient.PUBLISH).packetId();
+
+      Answer sent = api.get("/clients/slow/inflight");
+      assertThat(sent.members("direction")).containsOnly("out");
+      assertThat(sent.members("packetId")).containsExactly(Integer.toString(first), Integer.toString(second));
+      assertThat(sent.members("topic")).containsExactly("t/1", "t/2");
+      assertThat(sent.members("qos")).containsExactly("2", "1");
+      assertThat(sent.members("state")).containsOnly("sent");
+      assertThat(sent.members("publisher")).containsOnly("publisher");
+      Answer page = api.get("/clients/slow/inflight?limit=1");
+      assertThat(page.members("topic")).containsExactly("t/1");
+      assertThat(api.get("/clients/slow/inflight?limit=1&cursor=" + page.member("next")).members("topic")).containsExactly("t/2");
+
+      Answer waiting = api.get("/clients/slow/queue");
+      assertThat(waiting.members("place")).containsExactly("1", "2");
+      assertThat(waiting.members("topic")).containsExactly("t/3", "t/4");
+      assertThat(waiting.members("payloadBytes")).containsExactly("5", "4");
+      assertThat(waiting.members("expiresAt")).containsOnly("");
+      Answer next = api.get("/clients/slow/queue?limit=1");
+      assertThat(api.get("/clients/slow/queue?limit=1&cursor=" + next.member("next")).members("topic")).containsExactly("t/4");
+
+      slow.pubrec(first);
+      slow.expect(RawClient.PUBREL);
+      assertThat(api.get("/clients/slow/inflight").members("state")).containsExactly("released", "sent");
+      Answer received = api.get("/clients/publisher/inflight");
+      assertThat(received.members("direction")).containsExactly("in");
+      assertThat(received.members("packetId")).containsExactly("7");
+      assertThat(received.members("state")).containsExactly("received");
+      assertThat(received.members("ageSeconds")).containsExactly("-1");
+      publisher.pubrel(7);
+      publisher.expect(RawClient.PUBCOMP);
+      assertThat(api.get("/clients/publisher/inflight").members("packetId")).isEmpty();
+      slow.pubcomp(first);
+      assertThat(slow.next(RawClient.PUBLISH).topic()).isEqualTo("t/3");
+      assertThat(api.get("/clients/slow/queue").members("topic")).containsExactly("t/4");
+      assertThat(bean().inFlight("default", "slow", 0, 10)).extracting(InFlightRow::topic).containsExactly("t/2", "t/3");
+      assertThat(broker.bean("AllNodes", AllNodesMXBean.class).queue("default", "slow", 0, 10)).isEqualTo(bean().queue("default", "slow", 0, 10));
+    }
+  }
+
+  @Test
+  void aMessageForADurableSessionIsInFlightUntilItIsAcknowledged() throws Exception {
+    try (var durable = RawClient.connected(broker.port(), Connect.of("durable").receiveMaximum(1));
+        var publisher = RawClient.connected(broker.port(), Connect.of("publisher"))) {
+      durable.subscribe("t", 2);
+      publisher.publish("t", 2, 1, "one");
+      publisher.expect(RawClient.PUBREC);
+      int packetId = durable.next(RawClient.PUBLISH).packetId();
+      assertThat(api.get("/clients/durable/inflight").members("state")).containsExactly("sent");
+
+      durable.pubrec(packetId);
+      durable.expect(RawClient.PUBREL);
+      assertThat(api.get("/clients/durable/inflight").members("state")).containsExactly("released");
+      durable.pubcomp(packetId);
+      await().atMost(TestBroker.SOON).until(() -> api.get("/clients/durable/inflight").members("state").isEmpty());
+    }
+  }
+
+  @Test
+  void messagesOfAClientThatIsNotThereAreRefused() throws Exception {
+    for (String what : List.of("inflight", "queue")) {
+      assertThat(api.get("/clients/none/" + what).status()).isEqualTo(404);
+      assertThat(api.get("/clients/none/" + what + "?cursor=bm8").status()).as("a cursor that is no number").isEqualTo(400);
+      assertThat(api.get("/clients/none/" + what + "?limit=201").status()).isEqualTo(400);
+      try (var _ = RawClient.connected(broker.port(), Connect.of("idle"))) {
+        assertThat(api.get("/clients/idle/" + what).status()).isEqualTo(200);
+        assertThat(api.get("/clients/idle/" + what + "?tenant=another").status()).isEqualTo(404);
+      }
+    }
+    assertThatThrownBy(() -> bean().inFlight("default", "none", -1, 10)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> bean().queue("default", "none", 0, 101)).isInstanceOf(IllegalArgumentException.class);
   }
 
   @Test

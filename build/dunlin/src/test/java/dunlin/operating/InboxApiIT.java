@@ -18,6 +18,7 @@ import dunlin.harness.RawClient.Connect;
 import dunlin.inbox.SessionFigure;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.SessionsMXBean.GroupOfSessions;
+import dunlin.inbox.SessionsMXBean.SubscriberRow;
 import dunlin.inbox.SessionsMXBean.MessageRow;
 import dunlin.inbox.SessionsMXBean.SessionRow;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
@@ -207,7 +208,9 @@ class InboxApiIT {
       assertThat(all.members("clients")).containsExactly("0", "2", "0", "1");
       assertThat(all.members("sessions")).containsExactly("1", "1", "2", "0");
       assertThat(all.members("sessionsConnected")).containsOnly("0");
-      assertThat(all.members("messages")).containsExactly("-1", "0", "3", "0");
+      assertThat(all.members("messages")).containsExactly("0", "0", "3", "0");
+      assertThat(all.members("clientsDealt")).containsOnly("0");
+      assertThat(all.members("sessionsDealt")).containsOnly("0");
       assertThat(all.members("stalled")).containsOnly("false");
       Answer first = api.get("/groups?limit=2");
       assertThat(first.members("filter")).isEqualTo(all.members("filter").subList(0, 2));
@@ -217,6 +220,88 @@ class InboxApiIT {
       assertThat(api.get("/groups?tenant=another").members("filter")).isEmpty();
       assertThat(api.get("/groups?limit=1001").status()).isEqualTo(400);
     }
+  }
+
+  @Test
+  void groupsCountWhatTheirMembersWereGivenAndWhatWaitsForEach() throws Exception {
+    absent("durable-1", "$oshare/ordered/v");
+    try (var one = RawClient.connected(broker.port(), Connect.of("one").expiry(0).receiveMaximum(1));
+        var slow = RawClient.connected(broker.port(), Connect.of("slow").receiveMaximum(1))) {
+      one.subscribe("$share/online/t", 1);
+      slow.subscribe("$oshare/ordered/v", 1);
+      slow.subscribe("$share/durable/u", 1);
+      publish("t", 3, "");
+      publish("v", 300, "");
+      publish("u", 4, "");
+
+      Answer all = api.get("/groups");
+      assertThat(all.members("filter")).containsExactly("$oshare/ordered/v", "$share/durable/u", "$share/online/t");
+      assertThat(all.members("clientsDealt")).containsExactly("0", "0", "3");
+      List<Integer> dealt = all.members("sessionsDealt").stream().map(Integer::valueOf).toList();
+      List<Integer> waiting = all.members("messages").stream().map(Integer::valueOf).toList();
+      assertThat(dealt.getFirst() + waiting.getFirst()).as("given to the members of the ordered group, or waiting for one of them").isEqualTo(300);
+      assertThat(waiting.getFirst()).as("what is beyond the window of one member").isPositive();
+      assertThat(dealt.get(1)).isEqualTo(4);
+      assertThat(api.get("/groups").members("bytes").getFirst()).isNotEqualTo("0");
+
+      Answer member = api.get("/subscribers?filter=$share/online/t");
+      assertThat(member.members("clientId")).containsExactly("one");
+      assertThat(member.members("unacknowledged")).containsExactly("1");
+      assertThat(member.members("waiting")).containsExactly("2");
+      assertThat(api.get("/subscribers?filter=$share/durable/u").members("unacknowledged")).containsExactly("4");
+    }
+  }
+
+  @Test
+  void whoHasSubscribedIsFoundByFilterAndByTopic() throws Exception {
+    absent("durable-1", "plant/+", "$share/group/plant/7");
+    absent("durable-2", "plant/+");
+    try (var one = RawClient.connected(broker.port(), Connect.of("one").expiry(0));
+        var two = RawClient.connected(broker.port(), Connect.of("two").expiry(0))) {
+      for (RawClient each : List.of(one, two)) each.subscribe("plant/#", 2);
+      one.subscribe("plant/+", 0);
+      two.subscribe("$share/group/plant/7", 1);
+      one.subscribe("elsewhere", 1);
+      String node = broker.node().nodeId();
+
+      Answer filter = api.get("/subscribers?filter=plant/%2B");
+      assertThat(filter.members("clientId")).containsExactly("durable-1", "durable-2", "one");
+      assertThat(filter.members("node")).containsExactly("", "", node);
+      assertThat(filter.members("durable")).containsExactly("true", "true", "false");
+      assertThat(filter.members("qos")).containsExactly("1", "1", "0");
+      assertThat(filter.members("unacknowledged")).containsExactly("-1", "-1", "0");
+      assertThat(pages("/subscribers?filter=plant/%2B", "clientId")).isEqualTo(filter.members("clientId"));
+      assertThat(api.get("/subscribers?filter=$share/group/plant/7").members("clientId")).containsExactly("durable-1", "two");
+      assertThat(api.get("/subscribers?filter=$share/group/plant/7").members("group")).containsOnly("group");
+      assertThat(api.get("/subscribers?filter=plant/7").members("clientId")).as("no filter that is subscribed to").isEmpty();
+
+      Answer topic = api.get("/subscribers?topic=plant/7");
+      assertThat(topic.members("filter")).containsExactly("$share/group/plant/7", "$share/group/plant/7", "plant/#", "plant/#", "plant/+", "plant/+", "plant/+");
+      assertThat(topic.members("clientId")).containsExactly("durable-1", "two", "one", "two", "durable-1", "durable-2", "one");
+      assertThat(pages("/subscribers?topic=plant/7", "clientId")).isEqualTo(topic.members("clientId"));
+      assertThat(api.get("/subscribers?topic=plant/7&tenant=another").members("clientId")).isEmpty();
+      assertThat(broker.bean("Clients", ClientsMXBean.class).subscribers("default", "plant/#", "one", 10)).extracting(SubscriberRow::clientId).containsExactly("two");
+      assertThat(broker.bean("Sessions", SessionsMXBean.class).subscribers("default", "plant/+", "", 1)).extracting(SubscriberRow::clientId).containsExactly("durable-1");
+
+      one.send(RawClient.UNSUBSCRIBE, RawClient.u16(9), RawClient.noProperties(), "plant/+");
+      one.expect(RawClient.UNSUBACK);
+      assertThat(api.get("/subscribers?filter=plant/%2B").members("clientId")).containsExactly("durable-1", "durable-2");
+    }
+    for (String wrong : List.of("", "topic=a&filter=a", "filter=a/%23/b", "filter=$share/x", "topic=a/%2B", "topic=a&cursor=YWI", "topic=a&limit=1001")) {
+      assertThat(api.get("/subscribers?" + wrong).status()).as(wrong).isEqualTo(400);
+    }
+  }
+
+  /** A member of all rows, which come one in a page. */
+  private List<String> pages(String path, String member) {
+    List<String> all = new ArrayList<>();
+    String next = "";
+    do {
+      Answer page = api.get(path + "&limit=1" + (next.isEmpty() ? "" : "&cursor=" + next));
+      all.addAll(page.members(member));
+      next = page.member("next");
+    } while (!next.isEmpty());
+    return all;
   }
 
   @Test

@@ -55,6 +55,7 @@ class ClientsPageIT extends PageOfBroker {
       assertThat(browser().text("client")).contains("Connected from\n127.0.0.1", "In flight to it\n1 of Receive Maximum 1", "Version of MQTT\n5.0");
       awaitShown("to/#");
       assertThat(shown()).containsPattern("news\\s+2\\s+yes\\s+yes\\s+never\\s+–");
+      await("what is in flight", () -> browser().text("in-flight").contains("sent, not acknowledged"));
       await("the inbox", () -> js("document.querySelectorAll('button.topic').length").equals("3"));
       assertThat(shown()).containsPattern("to/meter\\s+publisher\\s+1\\s+5 B");
       press("button.topic");

@@ -25,7 +25,9 @@ class TopicsPageIT extends PageOfBroker {
       String groups = browser().text("groups");
       assertThat(groups).containsPattern("\\$share/workers/jobs/#\\s+0\\s+2\\s+0\\s+5\\s+[0-9.]+ K?i?B\\s+yes");
       assertThat(groups).containsPattern("\\$share/online/jobs/1\\s+1\\s+0\\s+0\\s+0\\s+0 B\\s+yes");
-      assertThat(groups).contains("$oshare/" + HOSTILE + "/other").contains("for each apart");
+      assertThat(groups).contains("$oshare/" + HOSTILE + "/other");
+      press("#groups tbody button");
+      await("the member", () -> browser().text("subscribers").contains("worker-3"));
       nothingBecameMarkup();
       nothingWasAskedOfOthersAndNothingFailed();
     }
@@ -47,6 +49,8 @@ class TopicsPageIT extends PageOfBroker {
       String routes = browser().text("routes");
       assertThat(routes).containsPattern("plant/7\\s+–\\s+connected clients of the node\\s+" + api.get("/routes?topic=plant/7").members("shard").getLast());
       assertThat(routes).containsPattern("\\$share/workers/plant/#\\s+workers\\s+shard of durable sessions");
+      await("three subscribers", () -> js("document.querySelectorAll('#subscribers tbody tr').length").equals("3"));
+      assertThat(browser().text("subscribers")).containsPattern("meter\\s+plant/\\+").contains("worker");
       nothingWasAskedOfOthersAndNothingFailed();
 
       fill("routed", "plant/#");

@@ -5,6 +5,8 @@ import dunlin.inbox.SessionFigure;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.state.DurableSubscriber;
+import dunlin.inbox.state.FilterSubscribers;
 import dunlin.inbox.state.GroupState;
 import dunlin.inbox.state.SessionState;
 import dunlin.model.TopicFilter;
@@ -16,6 +18,7 @@ import java.time.InstantSource;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiFunction;
 import java.util.function.ToLongFunction;
@@ -119,7 +122,7 @@ public final class SessionOperations implements SessionsMXBean {
         TopicFilter.parse(filter).filter(TopicFilter::shared).orElseThrow(() -> new IllegalArgumentException("not the filter of a shared subscription"));
     var key = new GroupKey(tenant, shared);
     // Each range has the members of its own sessions, and what waits in it for them.
-    return parts.stream().map(part -> part.groups().get(key)).filter(Objects::nonNull).map(group -> row(filter, group)).toList();
+    return parts.stream().map(part -> part.groups().get(key)).filter(Objects::nonNull).map(SessionOperations::row).toList();
   }
 
   @Override
@@ -169,21 +172,61 @@ public final class SessionOperations implements SessionsMXBean {
   @Override
   public List<GroupOfSessions> groups(String tenant, String after, int max) {
     NodeBeans.requireMax(max, PAGE_MAX);
-    var first = new FirstRows<GroupOfSessions>(Comparator.comparing(GroupOfSessions::filter), max);
+    // Each range may have members of a group; the first groups of all are among the first ones of each.
+    var first = new TreeMap<String, GroupOfSessions>();
     for (var part : parts) {
+      var here = new FirstRows<GroupState>(Comparator.comparing(group -> group.key.filter().text()), max);
       for (GroupState group : part.groups().values()) {
-        if (!group.key.tenant().equals(tenant)) continue;
-        String filter = group.key.filter().text();
-        if (filter.compareTo(after) > 0) first.offer(row(filter, group));
+        if (group.key.tenant().equals(tenant) && group.key.filter().text().compareTo(after) > 0) here.offer(group);
       }
+      for (GroupState group : here.inOrder()) first.merge(group.key.filter().text(), row(group), SessionOperations::together);
     }
+    return first.values().stream().limit(max).toList();
+  }
+
+  private static GroupOfSessions row(GroupState group) {
+    return new GroupOfSessions(
+        group.key.filter().text(), group.size(), group.connected().size(), group.waiting(), group.waitingBytes(), group.dealtSoFar());
+  }
+
+  private static GroupOfSessions together(GroupOfSessions one, GroupOfSessions other) {
+    return new GroupOfSessions(
+        one.filter(), one.members() + other.members(), one.connected() + other.connected(), one.messages() + other.messages(), one.bytes() + other.bytes(),
+        one.dealt() + other.dealt());
+  }
+
+  @Override
+  public List<SubscriberRow> subscribers(String tenant, String filter, String after, int max) {
+    NodeBeans.requireMax(max, PAGE_MAX);
+    TopicFilter parsed = TopicFilter.parse(filter).orElseThrow(() -> new IllegalArgumentException("not a topic filter"));
+    var first = new FirstRows<SubscriberRow>(Comparator.comparing(SubscriberRow::clientId), max);
+    for (var part : parts) first.offerAll(parsed.shared() ? members(part, new GroupKey(tenant, parsed), after, max) : subscribers(part, tenant, filter, after, max));
     return first.inOrder();
   }
 
-  private static GroupOfSessions row(String filter, GroupState group) {
-    boolean ordered = group.key.filter().ordered();
-    return new GroupOfSessions(
-        filter, group.size(), group.connected().size(), ordered ? -1 : group.backlog.count(), ordered ? -1 : group.backlog.bytes());
+  private static List<SubscriberRow> members(SessionPart part, GroupKey key, String after, int max) {
+    GroupState group = part.groups().get(key);
+    if (group == null) return List.of();
+    return group.membersBehind(after).stream().limit(max).map(member -> row(member.subscriber, member.outstanding.size())).toList();
+  }
+
+  private static List<SubscriberRow> subscribers(SessionPart part, String tenant, String filter, String after, int max) {
+    FilterSubscribers all = part.state().index.get(tenant, filter);
+    if (all == null) return List.of();
+    var first = new FirstRows<DurableSubscriber>(Comparator.comparing(each -> each.session.key.clientId()), max);
+    all.forEach(
+        each -> {
+          if (each.session.key.clientId().compareTo(after) > 0) first.offer(each);
+        });
+    return first.inOrder().stream().map(each -> row(each, -1)).toList();
+  }
+
+  private static SubscriberRow row(DurableSubscriber subscriber, int unacknowledged) {
+    var session = subscriber.session;
+    var owner = session.owner();
+    return new SubscriberRow(
+        subscriber.filter.text(), subscriber.filter.group(), session.key.clientId(), owner == null ? "" : owner.frontend(), true,
+        subscriber.options().maximumQoS().code(), unacknowledged, session.waiting());
   }
 
   @Override

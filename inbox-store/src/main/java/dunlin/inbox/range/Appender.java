@@ -210,6 +210,7 @@ final class Appender {
       change.effects().drop(InboxDropReason.REPEATED, target.inbox(), message);
       return;
     }
+    if (target.group() != null) target.group().dealt();
     change
         .effects()
         .push(

@@ -32,7 +32,8 @@ public final class FilterSubscribers {
     this.filter = filter;
   }
 
-  void forEach(Consumer<DurableSubscriber> visitor) {
+  /** Visits the subscribers. Any thread. */
+  public void forEach(Consumer<DurableSubscriber> visitor) {
     var array = slots;
     for (int i = 0; i < array.length(); i++) {
       DurableSubscriber subscriber = array.get(i);

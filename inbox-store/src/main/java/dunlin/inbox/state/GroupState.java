@@ -9,13 +9,15 @@ import java.util.NavigableMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** A shared subscription with durable members; MQTT 5, section 4.8.2. */
 public final class GroupState {
   /*
-   * Owner: the applying thread; connected, ring and credit may be read by any thread.
+   * Owner: the applying thread; connected, ring and credit may be read by any thread, and for operators the members, what waits and what was dealt.
    * The member that gets a message follows from the rows alone, so that every replica picks the same one: members with
    * equal loads take turns by client identifier, and the group's record keeps whose turn was last.
    * Bounds: members by the number of subscriptions, each with at most a window of unacknowledged messages of the group;
@@ -38,7 +40,10 @@ public final class GroupState {
 
   public final Backlog backlog;
 
-  private final NavigableMap<String, GroupMember> members = new TreeMap<>();
+  private final NavigableMap<String, GroupMember> members = new ConcurrentSkipListMap<>();
+
+  /** How often messages were given to members; also by threads that deliver QoS 0 past the log. */
+  private final LongAdder dealt = new LongAdder();
 
   /**
    * Connected members with room in their windows, ordered by their number of outstanding messages and then by client
@@ -146,6 +151,31 @@ public final class GroupState {
 
   public Collection<GroupMember> members() {
     return members.values();
+  }
+
+  /** Members behind a client identifier, in the order of these. Any thread; those that come or go at the same time may be among them or not. */
+  public Collection<GroupMember> membersBehind(String clientId) {
+    return members.tailMap(clientId, false).values();
+  }
+
+  /** How many messages wait for members, in an ordered group for each apart. Any thread, of about this moment. */
+  public int waiting() {
+    return backlog.count() + (queues == null ? 0 : queues.messages());
+  }
+
+  /** Bytes of these messages. */
+  public long waitingBytes() {
+    return backlog.bytes() + (queues == null ? 0 : queues.bytes());
+  }
+
+  /** Notes that a member was given a message. Any thread. */
+  public void dealt() {
+    dealt.increment();
+  }
+
+  /** How often members were given a message since this replica has the group in memory. Any thread. */
+  public long dealtSoFar() {
+    return dealt.sum();
   }
 
   /** Members with a connection. Any thread may read it. */
@@ -262,6 +292,7 @@ public final class GroupState {
   /** Notes that a message was stored for an online member with room. */
   public void assigned(GroupMember member, long sequence) {
     member.outstanding.add(sequence);
+    dealt();
     lastTurn = member.clientId();
     changed(member);
   }

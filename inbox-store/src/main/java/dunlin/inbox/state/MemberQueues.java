@@ -2,30 +2,31 @@ package dunlin.inbox.state;
 
 import dunlin.inbox.state.GroupState.GroupMember;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import org.jspecify.annotations.Nullable;
 
 /** The queues of an ordered group's present and former members. */
 public final class MemberQueues {
   /*
-   * Owner: the applying thread.
+   * Owner: the applying thread; any thread may ask what waits.
    * A queue is created when the first message has to wait for a member. An empty queue counts as absent, because a
    * replica that has just started does not have it.
    * Bounds: a queue for each member, by InboxLimits. Queues of former members hold at least one message each, and
    * together no more than these members' queues and windows held; they are emptied before further messages are taken
    * from the group's inbox.
    */
-  private final Map<String, MemberQueue> queues = new HashMap<>();
+  private final Map<String, MemberQueue> queues = new ConcurrentHashMap<>();
 
   /** Members with waiting messages and room in their windows. */
   private final NavigableMap<String, GroupMember> ready = new TreeMap<>();
 
   /** The queues of former members, by when they left. */
-  private final NavigableMap<Long, MemberQueue> gone = new TreeMap<>();
+  private final NavigableMap<Long, MemberQueue> gone = new ConcurrentSkipListMap<>();
 
   /** The queue of a member; null if no message waits for it. */
   public @Nullable MemberQueue of(GroupMember member) {
@@ -76,6 +77,16 @@ public final class MemberQueues {
     for (GroupMember member : ready.tailMap(lastTurn, false).values()) if (members.size() < max) members.add(member);
     for (GroupMember member : ready.headMap(lastTurn, true).values()) if (members.size() < max) members.add(member);
     return members;
+  }
+
+  /** How many messages wait in all queues. Any thread, of about this moment. */
+  int messages() {
+    return queues.values().stream().mapToInt(Backlog::count).sum() + gone.values().stream().mapToInt(Backlog::count).sum();
+  }
+
+  /** Bytes of these messages. */
+  long bytes() {
+    return queues.values().stream().mapToLong(Backlog::bytes).sum() + gone.values().stream().mapToLong(Backlog::bytes).sum();
   }
 
   /** All queues that hold messages. */

@@ -97,6 +97,9 @@ final class OrderedGroupsTest {
     String held = publisherOf("silent", 0);
     String free = publisherOf("busy", 0);
     publish(held, 1, 100);
+    assertThat(group().waiting()).as("what is beyond the member's window").isEqualTo(96);
+    assertThat(group().waitingBytes()).isPositive();
+    assertThat(group().dealtSoFar()).isEqualTo(4);
 
     publish(free, 1, 4);
     assertThat(h.inbox(busy)).isEqualTo(texts(free, 1, 4));

@@ -87,8 +87,10 @@ public final class ApiAnswers {
    *
    * @param leader the id of its leader, as far as this node knows; else empty
    * @param applyLag committed entries that are not applied yet
+   * @param oldestMillis how long the oldest command in its log has waited to be applied; 0 without any, as on replicas that do not lead
    */
-  public record ReplicaRow(String name, String role, String leader, long term, long committed, long applied, long applyLag, long logBytes, int queued) {}
+  public record ReplicaRow(
+      String name, String role, String leader, long term, long committed, long applied, long applyLag, long logBytes, int queued, long oldestMillis) {}
 
   /** @param mapVersion of the newest map of the cluster that this node has */
   public record ClusterView(String node, String cluster, boolean connected, long mapVersion, int nodes, int ranges, int operations) {}

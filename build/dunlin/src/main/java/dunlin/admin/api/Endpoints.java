@@ -39,6 +39,8 @@ import dunlin.admin.peers.TracesMXBean.TraceStarted;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
+import dunlin.broker.client.ClientsMXBean.InFlightRow;
+import dunlin.broker.client.ClientsMXBean.QueuedRow;
 import dunlin.broker.guard.BlockKind;
 import dunlin.broker.tenant.TenantsMXBean.TenantRow;
 import dunlin.broker.users.AccessMXBean.RoleRow;
@@ -51,6 +53,7 @@ import dunlin.dist.RoutesMXBean.RouteRow;
 import dunlin.inbox.SessionFigure;
 import dunlin.inbox.SessionsMXBean.MessageRow;
 import dunlin.inbox.SessionsMXBean.SessionRow;
+import dunlin.inbox.SessionsMXBean.SubscriberRow;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.inbox.SessionsMXBean.WaitingMessage;
 import dunlin.retain.RetainedMessagesMXBean.RetainedMessage;
@@ -164,13 +167,23 @@ public final class Endpoints {
   public static final Endpoint CLIENTS =
       listing(
           "clients list", "/clients", ROWS_MAX, "Lists the connected clients of all nodes, in the order of their client identifiers", ClientRow.class,
-          TENANT, PREFIX_OF_NAMES, Parameter.optional(Place.QUERY, "user", "User name of the clients; none for all"));
+          TENANT, PREFIX_OF_NAMES, Parameter.optional(Place.QUERY, "user", "User name of the clients; none for all"),
+          Parameter.optional(Place.QUERY, "listener", "Name of the listener that they have connected to; none for all"));
   public static final Endpoint CLIENT_DETAILS =
       one("clients get", Method.GET, "/clients/{clientId}", Role.VIEWER, "Shows a connected client, whichever node it is connected to", ClientDetails.class, CLIENT, TENANT);
   public static final Endpoint CLIENT_SUBSCRIPTIONS =
       listing(
           "clients subscriptions", "/clients/{clientId}/subscriptions", ROWS_MAX, "Lists the subscriptions of a connected client, whichever node it is connected to",
           SubscriptionRow.class, CLIENT, TENANT);
+  public static final Endpoint CLIENT_IN_FLIGHT =
+      listing(
+          "clients inflight", "/clients/{clientId}/inflight", TOPICS_MAX,
+          "Lists the messages of QoS 1 and 2 between a connected client and its node whose exchanges are not over, by their packet identifiers", InFlightRow.class,
+          CLIENT, TENANT);
+  public static final Endpoint CLIENT_QUEUE =
+      listing(
+          "clients queue", "/clients/{clientId}/queue", MESSAGES_MAX,
+          "Lists the messages of QoS 1 and 2 that wait on its node for a connected client, the next one first, and leaves them there", QueuedRow.class, CLIENT, TENANT);
   public static final Endpoint DISCONNECT_CLIENT =
       one(
           "clients disconnect", Method.DELETE, "/clients/{clientId}", Role.OPERATOR,
@@ -250,6 +263,13 @@ public final class Endpoints {
       listing(
           "groups", "/groups", ROWS_MAX, "Lists the shared subscriptions with their members on all nodes, and with durable members",
           SharedGroup.class, TENANT);
+
+  public static final Endpoint SUBSCRIBERS =
+      listing(
+          "subscribers", "/subscribers", ROWS_MAX,
+          "Lists the connected clients of all nodes and the durable sessions that get messages of a topic, or that have subscribed to a topic filter: of a shared one, its members",
+          SubscriberRow.class, Parameter.optional(Place.QUERY, "topic", "Topic name; of a group that matches, one member gets each message"),
+          Parameter.optional(Place.QUERY, "filter", "Topic filter instead of it, with $share or $oshare and the group if it is shared"), TENANT);
 
   public static final Endpoint EXPLAIN =
       one(
@@ -433,8 +453,8 @@ public final class Endpoints {
 
   public static final List<Endpoint> ALL =
       List.of(
-          STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, QUEUES, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
-          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, EXPORT_RETAINED, IMPORT_RETAINED, ROUTES, GROUPS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, LEDGER, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, TENANTS, GET_TENANT, PUT_TENANT, SUSPEND_TENANT, RESUME_TENANT, DELETE_TENANT, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, BACKUP, START_BACKUP, CANCEL_BACKUP, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
+          STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, QUEUES, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, CLIENT_IN_FLIGHT, CLIENT_QUEUE, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
+          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, EXPORT_RETAINED, IMPORT_RETAINED, ROUTES, GROUPS, SUBSCRIBERS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, LEDGER, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, TENANTS, GET_TENANT, PUT_TENANT, SUSPEND_TENANT, RESUME_TENANT, DELETE_TENANT, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, BACKUP, START_BACKUP, CANCEL_BACKUP, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
           WATCH_OVERVIEW, WATCH_MESSAGES, FOLLOW_TRACE);
 

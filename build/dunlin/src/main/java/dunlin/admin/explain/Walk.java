@@ -47,6 +47,7 @@ final class Walk {
   private static final String DROPPED = "dropped";
   private static final String NOT_DELIVERED = "not delivered";
   private static final String NOT_KNOWN = "not known";
+  private static final String ORDERED = "$oshare/";
 
   private final Known known;
   private final Asked asked;
@@ -403,7 +404,7 @@ final class Walk {
       List<GroupOfSessions> groups = tried.answer().get();
       messages = groups.stream().mapToLong(GroupOfSessions::messages).sum();
       bytes = groups.stream().mapToLong(GroupOfSessions::bytes).sum();
-      if (messages < 0) return unknown("inbox", "What waits for each member of an ordered group is not shown.");
+      if (taken.getFirst().filter().startsWith(ORDERED)) return unknown("inbox", "What waits for each member of an ordered group is not shown.");
     }
     boolean many = messages >= stored.messagesMax();
     boolean large = bytes + Math.max(1, asked.bytes) > stored.bytesMax();

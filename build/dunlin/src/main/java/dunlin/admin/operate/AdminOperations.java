@@ -31,12 +31,9 @@ import dunlin.admin.ledger.LedgerMXBean;
 import dunlin.admin.ledger.LedgerMXBean.HopRow;
 import dunlin.admin.peers.AllNodes;
 import dunlin.admin.peers.AllNodesMXBean;
-import dunlin.admin.peers.AllNodesMXBean.ClientPage;
-import dunlin.admin.peers.AllNodesMXBean.GroupPage;
 import dunlin.admin.peers.AllNodesMXBean.LedgerOfNodes;
 import dunlin.admin.peers.AllNodesMXBean.NodeFinding;
 import dunlin.admin.peers.AllNodesMXBean.NodeHealth;
-import dunlin.admin.peers.AllNodesMXBean.SharedGroup;
 import dunlin.admin.peers.NodeMXBean;
 import dunlin.admin.peers.PeerBeans;
 import dunlin.admin.peers.TracesMXBean;
@@ -47,10 +44,7 @@ import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.FrontendMXBean;
 import dunlin.broker.MessageWatch;
 import dunlin.broker.PublishingMXBean;
-import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean;
-import dunlin.broker.client.ClientsMXBean.ClientDetails;
-import dunlin.broker.client.ClientsMXBean.ClientRow;
 import dunlin.broker.guard.BlocksMXBean;
 import dunlin.broker.listen.ListenerMXBean;
 import dunlin.broker.tenant.TenantsMXBean;
@@ -61,7 +55,6 @@ import dunlin.cluster.ClusterMXBean.OperationRow;
 import dunlin.cluster.ClusterMXBean.RangeRow;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.dist.RoutesMXBean;
-import dunlin.dist.RoutesMXBean.RouteRow;
 import dunlin.dist.route.RouteReplica;
 import dunlin.inbox.SessionFigure;
 import dunlin.inbox.SessionsMXBean.MessagePage;
@@ -119,16 +112,10 @@ public final class AdminOperations {
     this.peers = peers;
     this.registry = registry;
     node();
-    clients();
+    ClientOperations.add(this::nodes, this::on);
     sessions();
     sessionContents();
-    on(Endpoints.GROUPS, this::groups);
-    on(
-        Endpoints.ROUTES,
-        given ->
-            full(
-                routes().match(given.text("tenant"), given.text("topic"), Cursor.read(given), given.number("limit")), RouteRow::place,
-                given));
+    SubscriberOperations.add(this::nodes, this::routes, this::on);
     on(Endpoints.EXPLAIN, this::explain);
     traces();
     AccessOperations.add(() -> bean(AccessMXBean.class), this::on);
@@ -293,7 +280,7 @@ public final class AdminOperations {
   private static ReplicaRow row(String name, RangeMXBean range) {
     return new ReplicaRow(
         name, range.getRole(), range.getLeader(), range.getTerm(), range.getCommittedIndex(), range.getAppliedIndex(), range.getApplyLag(),
-        range.getLogBytes(), range.getQueued());
+        range.getLogBytes(), range.getQueued(), range.getOldestMillis());
   }
 
   private Published publish(Arguments given) {
@@ -304,44 +291,6 @@ public final class AdminOperations {
     PublishingMXBean.Answer answer =
         bean(PublishingMXBean.class).publish(given.text("tenant"), given.text("topic"), given.number("qos"), given.flag("retain"), payload);
     return new Published(answer.reason(), answer.code());
-  }
-
-  private void clients() {
-    on(
-        Endpoints.CLIENTS,
-        given -> {
-          ClientPage page =
-              nodes().clients(given.text("tenant"), given.text("prefix"), given.text("user"), Cursor.read(given), given.number("limit"));
-          return full(page.clients(), ClientRow::clientId, given, page.unanswered());
-        });
-    on(Endpoints.CLIENT_DETAILS, given -> client(given).orElseThrow(() -> notConnected(given)));
-    on(
-        Endpoints.CLIENT_SUBSCRIPTIONS,
-        given -> {
-          List<SubscriptionRow> rows = nodes().subscriptions(given.text("tenant"), given.text("clientId"), Cursor.read(given), given.number("limit"));
-          if (rows.isEmpty() && client(given).isEmpty()) throw notConnected(given);
-          return full(rows, SubscriptionRow::filter, given);
-        });
-    on(
-        Endpoints.DISCONNECT_CLIENT,
-        given -> {
-          if (nodes().disconnect(given.text("tenant"), given.text("clientId"))) return Done.DONE;
-          throw notConnected(given);
-        });
-    on(
-        Endpoints.TOP_CLIENTS,
-        given -> {
-          ClientPage page = nodes().top(ClientFigure.of(given.text("by")), given.number("limit"));
-          return new Page(page.clients(), "", page.unanswered());
-        });
-  }
-
-  private Optional<ClientDetails> client(Arguments given) {
-    return nodes().client(given.text("tenant"), given.text("clientId")).stream().findFirst();
-  }
-
-  private static Problem notConnected(Arguments given) {
-    return new Problem(404, "No client of the tenant " + given.text("tenant") + " with this client identifier is connected.");
   }
 
   private void sessions() {
@@ -403,11 +352,6 @@ public final class AdminOperations {
 
   private static Problem noSession(Arguments given) {
     return new Problem(404, "The tenant " + given.text("tenant") + " has no session of this client identifier.");
-  }
-
-  private Page groups(Arguments given) {
-    GroupPage page = nodes().groups(given.text("tenant"), Cursor.read(given), given.number("limit"));
-    return full(page.groups(), SharedGroup::filter, given, page.unanswered());
   }
 
   private ExplanationMXBean.Explanation explain(Arguments given) {
@@ -579,7 +523,8 @@ public final class AdminOperations {
     return full(rows, name, given, List.of());
   }
 
-  private static <T extends Record> Page full(List<T> rows, Function<T, String> name, Arguments given, List<String> unanswered) {
+  /** The same of rows of several nodes. */
+  static <T extends Record> Page full(List<T> rows, Function<T, String> name, Arguments given, List<String> unanswered) {
     return new Page(rows, rows.size() < given.number("limit") ? "" : Cursor.after(name.apply(rows.getLast())), unanswered);
   }
 }

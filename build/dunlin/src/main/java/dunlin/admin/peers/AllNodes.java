@@ -10,6 +10,8 @@ import dunlin.broker.client.ClientsMXBean;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
 import dunlin.broker.client.ClientsMXBean.GroupOfClients;
+import dunlin.broker.client.ClientsMXBean.InFlightRow;
+import dunlin.broker.client.ClientsMXBean.QueuedRow;
 import dunlin.cluster.ClusterMXBean.NodeRow;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.SessionsMXBean.GroupOfSessions;
@@ -45,8 +47,8 @@ public final class AllNodes implements AllNodesMXBean {
   }
 
   @Override
-  public ClientPage clients(String tenant, String prefix, String user, String after, int max) {
-    return first(peers.ofFrontends(ClientsMXBean.class, bean -> bean.list(tenant, prefix, user, after, max)), BY_NAME, max);
+  public ClientPage clients(String tenant, String prefix, String user, String listener, String after, int max) {
+    return first(peers.ofFrontends(ClientsMXBean.class, bean -> bean.list(tenant, prefix, user, listener, after, max)), BY_NAME, max);
   }
 
   @Override
@@ -65,9 +67,24 @@ public final class AllNodes implements AllNodesMXBean {
 
   @Override
   public List<SubscriptionRow> subscriptions(String tenant, String clientId, String after, int max) {
+    return atItsNode(tenant, clientId, bean -> bean.subscriptions(tenant, clientId, after, max));
+  }
+
+  @Override
+  public List<InFlightRow> inFlight(String tenant, String clientId, long after, int max) {
+    return atItsNode(tenant, clientId, bean -> bean.inFlight(tenant, clientId, after, max));
+  }
+
+  @Override
+  public List<QueuedRow> queue(String tenant, String clientId, long after, int max) {
+    return atItsNode(tenant, clientId, bean -> bean.queue(tenant, clientId, after, max));
+  }
+
+  /** What the node says that a client is connected to; nothing when it is not connected. */
+  private <R> List<R> atItsNode(String tenant, String clientId, Function<ClientsMXBean, List<R>> question) {
     List<ClientDetails> connected = client(tenant, clientId);
     if (connected.isEmpty()) return List.of();
-    return peers.at(connected.getFirst().node(), ClientsMXBean.class).map(bean -> bean.subscriptions(tenant, clientId, after, max)).orElseGet(List::of);
+    return peers.at(connected.getFirst().node(), ClientsMXBean.class).map(question).orElseGet(List::of);
   }
 
   @Override
@@ -97,8 +114,11 @@ public final class AllNodes implements AllNodesMXBean {
     for (List<GroupOfClients> ofNode : gathered.answers().values()) {
       for (GroupOfClients each : ofNode) {
         groups.merge(
-            each.filter(), new SharedGroup(each.filter(), each.members(), each.stalled(), none, none, none, none),
-            (one, other) -> new SharedGroup(one.filter(), one.clients() + other.clients(), one.stalled() || other.stalled(), none, none, none, none));
+            each.filter(), new SharedGroup(each.filter(), each.members(), each.stalled(), none, none, none, none, each.dealt(), none),
+            (one, other) ->
+                new SharedGroup(
+                    one.filter(), one.clients() + other.clients(), one.stalled() || other.stalled(), none, none, none, none,
+                    one.clientsDealt() + other.clientsDealt(), none));
       }
     }
     for (GroupOfSessions each : durable.orElseGet(List::of)) {
@@ -107,7 +127,7 @@ public final class AllNodes implements AllNodesMXBean {
           (filter, beside) ->
               new SharedGroup(
                   filter, beside == null ? 0 : beside.clients(), beside != null && beside.stalled(), each.members(), each.connected(), each.messages(),
-                  each.bytes()));
+                  each.bytes(), beside == null ? 0 : beside.clientsDealt(), each.dealt()));
     }
     return new GroupPage(groups.values().stream().limit(max).toList(), unanswered);
   }
@@ -120,6 +140,16 @@ public final class AllNodes implements AllNodesMXBean {
       unanswered.add(String.valueOf(silent.getMessage()));
       return Optional.empty();
     }
+  }
+
+  @Override
+  public SubscriberPage subscribers(String tenant, String filter, String after, int max) {
+    return new Subscribers(peers, tenant).of(filter, after, max);
+  }
+
+  @Override
+  public SubscriberPage receivers(String tenant, String topic, String after, int max) {
+    return new Subscribers(peers, tenant).ofTopic(topic, after, max);
   }
 
   /** What a node says of itself. */

@@ -5,6 +5,9 @@ import dunlin.admin.ledger.LedgerMXBean.HopRow;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
+import dunlin.broker.client.ClientsMXBean.InFlightRow;
+import dunlin.broker.client.ClientsMXBean.QueuedRow;
+import dunlin.inbox.SessionsMXBean.SubscriberRow;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
 import dunlin.runtime.metrics.Description;
 import dunlin.runtime.metrics.Unit;
@@ -32,10 +35,26 @@ public interface AllNodesMXBean {
    * @param stalled whether on one of the nodes none of these has taken a message since one of QoS 0 waited in vain
    * @param sessions durable members; -1 when the leader of the sessions has not answered
    * @param sessionsConnected those that are connected; -1 as well
-   * @param messages that wait for durable members; -1 as well, and for an ordered group, in which they wait for each member apart
+   * @param messages that wait for durable members, in an ordered group for each apart; -1 as well
    * @param bytes of these messages, or -1 as well
+   * @param clientsDealt how many messages the members without durable sessions have taken, at each node since it has some
+   * @param sessionsDealt how often durable members were given a message, since the leader has the sessions in memory; -1 as well
    */
-  record SharedGroup(String filter, int clients, boolean stalled, int sessions, int sessionsConnected, int messages, long bytes) {}
+  record SharedGroup(
+      String filter, int clients, boolean stalled, int sessions, int sessionsConnected, int messages, long bytes, long clientsDealt, long sessionsDealt) {}
+
+  /**
+   * Who has subscribed.
+   *
+   * @param next behind which the next page begins; empty on the last one
+   * @param unanswered a sentence for each node that has not answered, whose clients are missing
+   */
+  record SubscriberPage(List<SubscriberRow> subscribers, String next, List<String> unanswered) {
+    public SubscriberPage {
+      subscribers = List.copyOf(subscribers);
+      unanswered = List.copyOf(unanswered);
+    }
+  }
 
   /** @param unanswered a sentence for each node that has not answered, whose members are missing */
   record GroupPage(List<SharedGroup> groups, List<String> unanswered) {
@@ -80,6 +99,7 @@ public interface AllNodesMXBean {
       @Description("Tenant of the clients: default, unless an authenticator assigns another one") String tenant,
       @Description("Prefix of the client identifiers; empty for all") String prefix,
       @Description("User name of the clients; empty for all") String user,
+      @Description("Name of the listener that they have connected to; empty for all") String listener,
       @Description("The last client identifier of the previous page; empty for the first page") String after,
       @Description("Maximum number of clients in the answer: 1 to 1000") @Unit("clients") int max);
 
@@ -97,6 +117,20 @@ public interface AllNodesMXBean {
       @Description("The last topic filter of the previous page; empty for the first page") String after,
       @Description("Maximum number of subscriptions in the answer: 1 to 1000") @Unit("subscriptions") int max);
 
+  @Description("Lists the messages of QoS 1 and 2 between a connected client and its node whose exchanges are not over; empty when it is not connected")
+  List<InFlightRow> inFlight(
+      @Description("Tenant of the client") String tenant,
+      @Description("Its client identifier") String clientId,
+      @Description("The place of the last message of the previous page; 0 for the first page") long after,
+      @Description("Maximum number of messages in the answer: 1 to 200") int max);
+
+  @Description("Lists the messages of QoS 1 and 2 that wait on its node for a connected client, the next one first; empty when it is not connected")
+  List<QueuedRow> queue(
+      @Description("Tenant of the client") String tenant,
+      @Description("Its client identifier") String clientId,
+      @Description("The place of the last message of the previous page; 0 for the first page") long after,
+      @Description("Maximum number of messages in the answer: 1 to 100") int max);
+
   @Description(
       "Disconnects a client with 0x98, wherever it is connected. Its will is published, and a durable session stays until it expires. Answers whether the client"
           + " was connected")
@@ -107,6 +141,24 @@ public interface AllNodesMXBean {
       @Description("Tenant of the clients") String tenant,
       @Description("The last topic filter of the previous page; empty for the first page") String after,
       @Description("Maximum number of groups in the answer: 1 to 1000") @Unit("groups") int max);
+
+  @Description(
+      "Lists the connected clients of all nodes and the durable sessions that have subscribed to a topic filter, in the order of their client identifiers; of a shared one, the"
+          + " members of the group")
+  SubscriberPage subscribers(
+      @Description("Tenant of the clients") String tenant,
+      @Description("Topic filter, with $share or $oshare and the name of the group if it is shared") String filter,
+      @Description("The next of the previous page; empty for the first page") String after,
+      @Description("Maximum number of subscribers in the answer: 1 to 1000") int max);
+
+  @Description(
+      "Lists the connected clients of all nodes and the durable sessions that get messages of a topic, by the topic filters that they have subscribed to; of a group, one gets"
+          + " each message. Access rules are not looked at")
+  SubscriberPage receivers(
+      @Description("Tenant of the clients") String tenant,
+      @Description("Topic name") String topic,
+      @Description("The next of the previous page; empty for the first page") String after,
+      @Description("Maximum number of subscribers in the answer: 1 to 1000") int max);
 
   @Description("Says how each node of the cluster is, and why it is not ready or healthy")
   List<NodeHealth> health();

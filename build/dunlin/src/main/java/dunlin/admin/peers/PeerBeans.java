@@ -179,7 +179,8 @@ public final class PeerBeans {
     return ofOthers(shape, PeerBeans::isFrontend, question);
   }
 
-  private static boolean isFrontend(NodeRow row) {
+  /** Whether clients may be connected to a node. */
+  static boolean isFrontend(NodeRow row) {
     return row.roles().contains(FRONTEND) && !isGone(row);
   }
 

@@ -1,7 +1,7 @@
 // Clients that are connected to any node: a listing by pages, and one of them with its subscriptions and queue.
 
 import {call, get, mayDo, segment} from "./api.js";
-import {ask, button, complain, facts, hint, labelled, make, say, shortId, textField} from "./dom.js";
+import {ask, button, complain, facts, hint, labelled, make, say, section, shortId, textField} from "./dom.js";
 import {inbox, subscriptions} from "./inbox.js";
 import {remote} from "./listing.js";
 import {bytes, duration, expiry, moment, number, shortened, visible} from "./text.js";
@@ -18,17 +18,19 @@ export function clients({root, path: [clientId, tenant], role, access, signal}) 
   if (clientId) return client(root, clientId, tenant ?? "default", role, access, signal);
   const tenants = tenantField(tenant);
   const user = textField();
+  const listener = textField();
   const listing = remote({
     path: "/clients",
     caption: "Connected clients of all nodes, in the order of their client identifiers",
     prefixLabel: "Client identifiers that begin with",
-    fields: {user: {input: user, label: labelled("User, empty for all", user)}, tenant: tenants},
+    fields: {user: {input: user, label: labelled("User, empty for all", user)}, listener: {input: listener, label: labelled("Listener, empty for all", listener)}, tenant: tenants},
     signal,
     columns: [
       {title: "client identifier", value: row => make("a", {href: viewOf("clients", row.clientId, row.tenant)}, make("bdi", {}, shortened(row.clientId)))},
       {title: "user", value: row => make("bdi", {}, shortened(row.user))},
       {title: "address", value: row => visible(row.address)},
       {title: "node", value: row => shortId(row.node)},
+      {title: "listener", value: row => visible(row.listener)},
       {title: "MQTT", value: row => row.protocol},
       {title: "connected since", value: row => moment(row.connectedSince)},
       {title: "subscriptions", numeric: true, value: row => number(row.subscriptions)},
@@ -65,6 +67,52 @@ function details(row) {
   ]);
 }
 
+const STATES = {
+  out: {sent: "sent, not acknowledged", received: "PUBREC is being recorded", released: "PUBREL sent"},
+  in: {delivering: "not answered by all destinations", answered: "waits for those before it", received: "PUBREC sent, not released"},
+};
+
+// path: that of the client
+function inFlight(path, query, signal) {
+  const listing = remote({
+    path: path + "/inflight",
+    query,
+    caption: "Messages of QoS 1 and 2 whose exchanges are not over, by their packet identifiers",
+    signal,
+    columns: [
+      {title: "packet identifier", numeric: true, value: row => String(row.packetId)},
+      {title: "direction", value: row => row.direction === "out" ? "to the client" : "from the client"},
+      {title: "QoS", numeric: true, value: row => String(row.qos)},
+      {title: "state", value: row => STATES[row.direction][row.state]},
+      {title: "topic", value: row => row.topic ? make("bdi", {}, shortened(row.topic)) : "–"},
+      {title: "size", numeric: true, value: row => row.bytes < 0 ? "–" : bytes(row.bytes)},
+      {title: "age", numeric: true, value: row => row.ageSeconds < 0 ? "–" : duration(row.ageSeconds)},
+    ],
+  });
+  listing.reload();
+  return section("In flight", make("div", {id: "in-flight"}, listing.element));
+}
+
+function queue(path, query, signal) {
+  const listing = remote({
+    path: path + "/queue",
+    query,
+    caption: "Messages of QoS 1 and 2 that wait on its node, the next one first",
+    signal,
+    columns: [
+      {title: "place", numeric: true, value: row => number(row.place)},
+      {title: "topic", value: row => make("bdi", {}, shortened(row.topic))},
+      {title: "publisher", value: row => make("bdi", {}, shortened(row.publisher))},
+      {title: "QoS", value: row => row.qos + (row.retain ? ", retain" : "")},
+      {title: "payload", numeric: true, value: row => bytes(row.payloadBytes)},
+      {title: "has waited", numeric: true, value: row => duration(row.ageSeconds)},
+      {title: "expires", value: row => row.expiresAt ? moment(row.expiresAt) : "never"},
+    ],
+  });
+  listing.reload();
+  return section("Queue on its node", make("div", {id: "queue"}, listing.element));
+}
+
 function client(root, clientId, tenant, role, access, signal) {
   const path = "/clients/" + segment(clientId);
   const query = {tenant};
@@ -84,7 +132,7 @@ function client(root, clientId, tenant, role, access, signal) {
     shown.replaceChildren(details(row));
     acting.hidden = false;
     if (contents.childElementCount) return;
-    contents.append(subscriptions(path, query, signal));
+    contents.append(subscriptions(path, query, signal), inFlight(path, query, signal), queue(path, query, signal));
     if (row.durable) contents.append(inbox(clientId, query, role, signal));
   }
 

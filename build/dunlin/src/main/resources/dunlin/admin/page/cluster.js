@@ -24,6 +24,7 @@ function replicas(signal) {
       {title: "applied", numeric: true, value: row => number(row.applied)},
       {title: "behind by", numeric: true, value: row => number(row.applyLag)},
       {title: "queued", numeric: true, value: row => number(row.queued)},
+      {title: "oldest command", numeric: true, value: row => number(row.oldestMillis) + " ms"},
       {title: "log", numeric: true, value: row => bytes(row.logBytes)},
     ],
   });

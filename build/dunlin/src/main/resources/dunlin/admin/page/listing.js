@@ -30,8 +30,9 @@ const missing = unanswered => unanswered.length ? "Rows are missing: " + unanswe
 //
 // path: a function when it depends on fields
 // prefixLabel: where names can be filtered by their beginning
-// fields: further parameters of the query by name, as inputs
-export function remote({path, query: fixed = {}, caption, columns, prefixLabel = "", fields = {}, signal}) {
+// fields: further parameters of the query by name, as inputs; those without a label are set by the caller
+// onReload: called when its reader asks for other rows
+export function remote({path, query: fixed = {}, caption, columns, prefixLabel = "", fields = {}, onReload = () => {}, signal}) {
   const prefix = textField();
   const rows = table(caption, columns);
   const lost = notice();
@@ -47,8 +48,11 @@ export function remote({path, query: fixed = {}, caption, columns, prefixLabel =
     cursors.push(next);
     again();
   });
-  const labels = [...prefixLabel ? [labelled(prefixLabel, prefix)] : [], ...Object.values(fields).map(field => field.label)];
-  const filter = form(reload, ...labels, make("button", {}, labels.length ? "Show" : "Refresh"));
+  const labels = [...prefixLabel ? [labelled(prefixLabel, prefix)] : [], ...Object.values(fields).map(field => field.label).filter(label => label)];
+  const filter = form(() => {
+    reload();
+    onReload();
+  }, ...labels, make("button", {}, labels.length ? "Show" : "Refresh"));
 
   async function load() {
     const mine = ++asked;

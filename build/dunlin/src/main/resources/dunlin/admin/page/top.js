@@ -9,7 +9,8 @@ const ROWS = 20;
 
 const OF_CLIENTS = {
   queued: "messages that wait for it", "queued-bytes": "bytes that wait for it", "in-flight": "messages in flight to it", receiving: "publishes that are not answered",
-  "socket-bytes": "bytes for its socket", subscriptions: "subscriptions",
+  "socket-bytes": "bytes for its socket", subscriptions: "subscriptions", oldest: "age of its oldest message", "published-rate": "publishes a second",
+  "sent-rate": "messages sent to it a second",
 };
 const OF_SESSIONS = {messages: "messages in the inbox", bytes: "bytes in the inbox", subscriptions: "subscriptions"};
 const SAMPLED = {topic: "topics", client: "clients"};
@@ -90,6 +91,8 @@ export function top({root, role, signal}) {
       {title: "not answered", numeric: true, value: row => number(row.receiving)},
       {title: "for the socket", numeric: true, value: row => bytes(row.socketBytes)},
       {title: "subscriptions", numeric: true, value: row => number(row.subscriptions)},
+      {title: "oldest", numeric: true, value: row => row.oldestMillis ? number(row.oldestMillis) + " ms" : "–"},
+      {title: "a second", numeric: true, value: row => row.perSecond < 0 ? "–" : number(row.perSecond)},
     ],
   });
   const sessions = ranking({

@@ -1,16 +1,56 @@
-// Who gets a topic, and the shared subscriptions with what waits for their members.
+// Who gets a topic, and the shared subscriptions with their members and what waits for these.
 
-import {tenantField} from "./clients.js";
-import {labelled, make, section, textField} from "./dom.js";
+import {tenantField, viewOf} from "./clients.js";
+import {button, labelled, make, section, shortId, textField} from "./dom.js";
 import {remote} from "./listing.js";
 import {bytes, number, shortened} from "./text.js";
 
-function routes(signal) {
+// Clients and sessions that have subscribed: shown by a topic, or by one topic filter.
+function subscribers(signal) {
+  const topic = {value: ""};
+  const filter = {value: ""};
+  const tenant = {value: "default"};
+  const listing = remote({
+    path: "/subscribers",
+    caption: "Connected clients and durable sessions that have subscribed; of a group, one member gets each message",
+    fields: {topic: {input: topic, label: ""}, filter: {input: filter, label: ""}, tenant: {input: tenant, label: ""}},
+    signal,
+    columns: [
+      {
+        title: "client identifier",
+        value: row => make("a", {href: viewOf(row.durable ? "sessions" : "clients", row.clientId, tenant.value)}, make("bdi", {}, shortened(row.clientId))),
+      },
+      {title: "topic filter", value: row => make("bdi", {}, shortened(row.filter))},
+      {title: "QoS", numeric: true, value: row => String(row.qos)},
+      {title: "connected to", value: row => row.node ? shortId(row.node) : "–"},
+      {title: "durable", value: row => row.durable ? "yes" : "no"},
+      {title: "not acknowledged", numeric: true, value: row => row.unacknowledged < 0 ? "–" : number(row.unacknowledged)},
+      {title: "waiting", numeric: true, value: row => number(row.waiting)},
+    ],
+  });
+  const title = make("p", {role: "status"}, "Choose a group, or ask for a topic.");
+  listing.element.hidden = true; // until there is something to ask for
+  return {
+    element: section("Subscribers", make("div", {id: "subscribers"}, title, listing.element)),
+    show(by, of) {
+      topic.value = by.topic ?? "";
+      filter.value = by.filter ?? "";
+      tenant.value = of;
+      title.replaceChildren(by.topic ? "Of the topic " : "Of the topic filter ", make("bdi", {}, shortened(by.topic ?? by.filter)));
+      listing.element.hidden = false;
+      listing.reload();
+    },
+  };
+}
+
+function routes(signal, shown) {
   const topic = textField({id: "routed", required: true, maxlength: "65535"});
+  const tenant = tenantField();
   const listing = remote({
     path: "/routes",
     caption: "Topic filters that match it, and where its messages go; of a group, one member gets each",
-    fields: {topic: {input: topic, label: labelled("Topic", topic)}, tenant: tenantField()},
+    fields: {topic: {input: topic, label: labelled("Topic", topic)}, tenant},
+    onReload: () => shown.show({topic: topic.value}, tenant.input.value),
     signal,
     columns: [
       {title: "topic filter", value: row => make("bdi", {}, shortened(row.filter))},
@@ -25,23 +65,24 @@ function routes(signal) {
 // -1 stands for what the leader of the sessions has not said.
 const known = (count, format = number) => count < 0 ? "not known" : format(count);
 
-// The messages of an ordered group wait for each member apart, and are not counted for the group.
-const waiting = (row, count, format) => row.sessions >= 0 && count < 0 ? "for each apart" : known(count, format);
+const dealt = row => row.clientsDealt + Math.max(0, row.sessionsDealt);
 
-function groups(signal) {
+function groups(signal, shown) {
+  const tenant = tenantField();
   const listing = remote({
     path: "/groups",
     caption: "Shared subscriptions of all nodes, by their topic filters",
-    fields: {tenant: tenantField()},
+    fields: {tenant},
     signal,
     columns: [
-      {title: "topic filter", value: row => make("bdi", {}, shortened(row.filter))},
+      {title: "topic filter", value: row => button(shortened(row.filter), () => shown.show({filter: row.filter}, tenant.input.value), {class: "topic", title: "Show its members"})},
       {title: "members without durable sessions", numeric: true, value: row => number(row.clients)},
       {title: "durable members", numeric: true, value: row => known(row.sessions)},
       {title: "of these connected", numeric: true, value: row => known(row.sessionsConnected)},
-      {title: "waiting messages", numeric: true, value: row => waiting(row, row.messages)},
-      {title: "their size", numeric: true, value: row => waiting(row, row.bytes, bytes)},
+      {title: "waiting messages", numeric: true, value: row => known(row.messages)},
+      {title: "their size", numeric: true, value: row => known(row.bytes, bytes)},
       {title: "takes messages", value: row => row.stalled ? make("span", {class: "bad"}, "no member has room") : "yes"},
+      {title: "given to members", numeric: true, value: row => number(dealt(row))},
     ],
   });
   listing.reload();
@@ -49,5 +90,6 @@ function groups(signal) {
 }
 
 export function topics({root, signal}) {
-  root.append(groups(signal), routes(signal));
+  const shown = subscribers(signal);
+  root.append(groups(signal, shown), routes(signal, shown), shown.element);
 }

@@ -8,7 +8,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 
 /** One replica as an MXBean. */
 final class RangeBean implements RangeMXBean {
@@ -16,10 +18,13 @@ final class RangeBean implements RangeMXBean {
 
   private final Replica<?, ?> replica;
   private final RangeMeters meters;
+  private final LongSupplier oldestNanos;
 
-  RangeBean(Replica<?, ?> replica, RangeMeters meters) {
+  /** @param oldestNanos how long its oldest command has waited */
+  RangeBean(Replica<?, ?> replica, RangeMeters meters, LongSupplier oldestNanos) {
     this.replica = replica;
     this.meters = meters;
+    this.oldestNanos = oldestNanos;
   }
 
   @Override
@@ -62,6 +67,11 @@ final class RangeBean implements RangeMXBean {
   @Override
   public long getLogBytes() {
     return replica.status().logBytes();
+  }
+
+  @Override
+  public long getOldestMillis() {
+    return TimeUnit.NANOSECONDS.toMillis(oldestNanos.getAsLong());
   }
 
   @Override

@@ -33,6 +33,9 @@ public interface RangeMXBean {
   @Unit("bytes")
   long getLogBytes();
 
+  @Description("How long the oldest command in the log has waited to be applied, in milliseconds; 0 without any, as on replicas that do not lead")
+  long getOldestMillis();
+
   @Description("Commands that wait to be appended to the log")
   @Unit("commands")
   int getQueued();

@@ -321,7 +321,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   }
 
   RangeMXBean bean() {
-    return new RangeBean(this, meters);
+    return new RangeBean(this, meters, () -> proposer.oldestNanos(System.nanoTime()));
   }
 
   RaftGroupId group() {

@@ -52,11 +52,13 @@ class RangeBeanTest {
         assertThat(leader.getAppliedIndex()).isEqualTo(leader.getCommittedIndex());
         assertThat(leader.getApplyLag()).isZero();
         assertThat(leader.getQueued()).isZero();
+        assertThat(leader.getOldestMillis()).isNotNegative();
         assertThat(leader.getCommitMillis()).isPositive().isLessThanOrEqualTo(leader.getCommitMillisMax());
         await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(leader.getLogBytes()).isPositive());
         await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(leader.getPeerLags()).hasSize(3).allSatisfy((_, lag) -> assertThat(lag).isZero()));
         var follower = bean(to);
         assertThat(follower.getRole()).isEqualTo("follower");
+        assertThat(follower.getOldestMillis()).isZero();
         assertThat(follower.getLeader()).isEqualTo(from.id().toString());
         assertThat(follower.getPeerLags()).hasSize(3).allSatisfy((_, lag) -> assertThat(lag).isEqualTo(-1));
         assertThatThrownBy(() -> follower.transferLeadership(to.id().toString()))
