@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -265,10 +266,12 @@ class WithheldMessagesIT {
     }
   }
 
-  /** The user who left it may not publish it any more when its delay is over. */
-  @Test
-  void aWillAfterAChange() {
-    try (var ruled = new RuledBroker(directory, ALL); Hive admin = ruled.admin().subscribe("wills/#", 1)) {
+  /** The user who left it may not publish it any more when its delay is over. That others bring rules with them changes nothing. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aWillAfterAChange(boolean othersBringRules) {
+    Map<String, String> more = othersBringRules ? Map.of("dunlin.auth.http.url", "http://127.0.0.1:9/clients", "dunlin.auth.http.acl", "true") : Map.of();
+    try (var ruled = new RuledBroker(directory, more, ALL); Hive admin = ruled.admin().subscribe("wills/#", 1)) {
       for (String topic : new String[] {"wills/late", "wills/later"}) {
         RawClient.connected(ruled.broker().port(), RuledBroker.willing(5, "reader", topic, topic, 3_600)).reset();
       }
