@@ -163,6 +163,11 @@ public final class Authorization {
     return known(client, underRules || !ofTokens ? List.of() : CHECKED_AT_CONNECT);
   }
 
+  /** What the file and the user's roles say of a client whose credentials bring no rules. */
+  public Policy policyOf(Subject client) {
+    return rules.policyOf(client);
+  }
+
   /** Whether the rules of a client's own credentials allow something, whatever rules stand before them. */
   public static boolean claimsAllow(Identity identity, String clientId, Peer peer, Claims claims, Access asked) {
     if (claims.rules().isEmpty()) return false;
