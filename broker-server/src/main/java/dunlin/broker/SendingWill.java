@@ -17,7 +17,6 @@ import dunlin.transport.Terms;
 import dunlin.transport.TierAnswers;
 import io.netty.channel.local.LocalAddress;
 import java.net.SocketAddress;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -35,14 +34,16 @@ final class SendingWill implements Sending {
    * are served before the others: if their store does not accept the will now, no subscriber has received it, so a
    * further attempt never delivers the will twice to connected sessions. In a cluster, a will to be retained goes to
    * subscribers only once it is retained, or cannot be: see RetainLine.
-   * Access rules are asked before each attempt, with the user whose session has left the will. A will that they deny is
-   * refused, and so is one for which there is no answer.
+   * Access rules are asked before each attempt, with the user whose session has left the will, and behind them what the
+   * rules of the client's token have said of it at CONNECT. A will that they deny is refused, and so is one for which
+   * there is no answer.
    */
   private static final SocketAddress NO_ADDRESS = new LocalAddress("wills");
 
   private final Loop loop;
   private final Publication will;
   private final String user;
+  private final boolean underRules;
   private final Authentication authentication;
 
   /** The outcome of each part that needs no further attempt; else null. */
@@ -51,9 +52,11 @@ final class SendingWill implements Sending {
   private @Nullable Outcome subscribers;
   private boolean counted;
 
-  SendingWill(Loop loop, Publication will, String user, Authentication authentication) {
+  /** @param left the will as its client has left it */
+  SendingWill(Loop loop, Publication left, long nowMillis, String user, Authentication authentication) {
     this.loop = loop;
-    this.will = will;
+    this.will = left.acceptedAt(nowMillis);
+    this.underRules = left.isUnderRules();
     this.user = user;
     this.authentication = authentication;
     if (!will.retain()) retained = new Outcome.Published();
@@ -95,7 +98,7 @@ final class SendingWill implements Sending {
             if (authorization.verdicts().allows(grant.policy(), Access.publish(will.topic(), will.qos(), will.retain()))) publish();
             else deny();
           };
-      authorization.known(client, List.of()).ifPresentOrElse(granted, () -> ask(authorization, client, granted));
+      authorization.ofWill(client, underRules).ifPresentOrElse(granted, () -> ask(authorization, client, granted));
     }
 
     private void ask(Authorization authorization, Subject client, Consumer<Grant> granted) {

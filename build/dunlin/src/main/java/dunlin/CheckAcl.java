@@ -1,17 +1,13 @@
 package dunlin;
 
-import dunlin.broker.access.Access;
 import dunlin.broker.access.AccessAction;
 import dunlin.broker.access.AccessRule;
 import dunlin.broker.access.AclFile;
-import dunlin.broker.access.Coverage;
-import dunlin.broker.access.Decision;
+import dunlin.broker.access.Judgement;
 import dunlin.broker.access.Policy;
 import dunlin.broker.access.Subject;
-import dunlin.broker.access.Verdicts;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
-import dunlin.model.TopicFilter;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -67,42 +63,10 @@ final class CheckAcl {
   }
 
   private boolean answer(Question question) {
-    return switch (question.action) {
-      case PUBLISH -> answer(policy.decide(Access.publish(topicName(question.topic), question.qos, question.retain)));
-      case RECEIVE -> answer(policy.decide(Access.receive(topicName(question.topic), question.qos, question.retain)));
-      case SUBSCRIBE -> subscribe(question);
-    };
-  }
-
-  private static String topicName(String topic) {
-    if (topic.isEmpty() || topic.indexOf('+') >= 0 || topic.indexOf('#') >= 0) throw new IllegalArgumentException("not a topic name: " + topic);
-    return topic;
-  }
-
-  private boolean subscribe(Question question) {
-    TopicFilter filter =
-        TopicFilter.parse(question.topic).orElseThrow(() -> new IllegalArgumentException("not a topic filter: " + question.topic));
-    Access subscribe = Access.subscribe(filter.filter(), question.qos, filter.group());
-    Access receive = Access.receive(filter.filter(), question.qos, false);
-    Coverage coverage = new Verdicts().subscription(policy, filter, question.qos);
-    if (!answer(policy.decideFilter(subscribe))) return false;
-    AccessRule denial = policy.denialIn(subscribe);
-    if (denial == null) denial = policy.denialIn(receive);
-    boolean received = policy.decideFilter(receive).allowed();
-    if (coverage == Coverage.NONE) {
-      out.println("denied all the same: a shared subscription must be allowed as a whole, with all that it brings");
-    } else if (coverage == Coverage.PART) {
-      out.println("each message is checked, because the client may not have all that this filter matches");
-    }
-    if (denial != null) out.println("not all of it, by " + where(denial));
-    else if (!received) out.println("no rule allows it to receive all of it");
-    return coverage != Coverage.NONE;
-  }
-
-  private boolean answer(Decision decision) {
-    AccessRule rule = decision.rule();
-    out.println((decision.allowed() ? "allowed by " : "denied by ") + (rule == null ? "default: no rule matches" : where(rule)));
-    return decision.allowed();
+    Judgement judged = Judgement.of(policy, question.action, question.topic, question.qos, question.retain, this::where);
+    out.println(judged.reason());
+    judged.remarks().forEach(out::println);
+    return judged.allowed();
   }
 
   private String where(AccessRule rule) {
@@ -144,12 +108,9 @@ final class CheckAcl {
         }
       }
       question.topic = args[args.length - 1];
-      for (AccessAction each : AccessAction.values()) {
-        if (!each.label().equals(args[end])) continue;
-        question.action = each;
-        return question;
-      }
-      return null;
+      if (!AccessAction.LABELS.contains(args[end])) return null;
+      question.action = AccessAction.of(args[end]);
+      return question;
     }
 
     private boolean option(String name, String value) {

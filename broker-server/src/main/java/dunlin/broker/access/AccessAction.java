@@ -1,5 +1,7 @@
 package dunlin.broker.access;
 
+import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 
 /** What a client wants to do with a topic. */
@@ -10,6 +12,14 @@ public enum AccessAction {
   SUBSCRIBE,
   /** To be sent a message. */
   RECEIVE;
+
+  /** The names of all, as rule files spell them. */
+  public static final List<String> LABELS = Arrays.stream(values()).map(AccessAction::label).toList();
+
+  /** @throws IllegalArgumentException if it is none of {@link #LABELS} */
+  public static AccessAction of(String label) {
+    return valueOf(label.toUpperCase(Locale.ROOT));
+  }
 
   /** The action as rule files and metrics spell it. */
   public String label() {

@@ -111,6 +111,7 @@ public final class Authentication implements AutoCloseable {
   private final Guard guard;
   private final Tenants tenants;
   private final LineLimit eventLines = new LineLimit(EVENTS_A_SECOND, System::nanoTime);
+  private final LineLimit acceptedLines = new LineLimit(EVENTS_A_SECOND, System::nanoTime);
   private final LineLimit failureLines = new LineLimit(1, System::nanoTime);
   private final Map<Result, Counter> decisions = new EnumMap<>(Result.class);
   private final FairLines<AuthenticationCall<?>> waiting;
@@ -538,6 +539,25 @@ public final class Authentication implements AutoCloseable {
         .text("explanation", explanation)
         .flag("last", guard.isBlocked(address))
         .number("untold", eventLines.leftOut())
+        .write();
+  }
+
+  /**
+   * Logs that a client with a user name was authenticated and may do what it has asked for.
+   *
+   * @param again while it is connected
+   */
+  public void accepted(Peer peer, @Nullable String method, Identity who, String clientId, boolean again) {
+    if (who.user().isEmpty() || !events.isDebugEnabled() || !acceptedLines.admits()) return;
+    EventLine.of(events, Level.DEBUG, "authentication-accepted")
+        .text("client", clientId)
+        .text("user", who.user())
+        .word("tenant", who.tenant())
+        .text("method", method == null ? "" : method)
+        .text("address", peer.address().toString())
+        .word("listener", peer.listener())
+        .flag("again", again)
+        .number("untold", acceptedLines.leftOut())
         .write();
   }
 

@@ -1,9 +1,11 @@
 package dunlin.broker.auth;
 
+import dunlin.broker.access.Access;
 import dunlin.broker.access.AccessAction;
 import dunlin.broker.access.AccessRule;
 import dunlin.broker.access.AclFile;
 import dunlin.broker.access.Grant;
+import dunlin.broker.access.Policy;
 import dunlin.broker.access.RoleRules;
 import dunlin.broker.access.RuleSet;
 import dunlin.broker.access.Subject;
@@ -36,7 +38,7 @@ public final class Authorization {
   private static final String KEY = "dunlin.auth.acl-file";
   private static final String RELOADS = "dunlin.auth.acl-file.reloads";
 
-  /** What a client's token has allowed at CONNECT is not known when its will is sent, and is not checked a second time. */
+  /** The rules of a client's own credentials are not known when its will is sent. They have allowed it at CONNECT. */
   private static final List<AccessRule> CHECKED_AT_CONNECT = List.of(AccessRule.of(true, Set.of(AccessAction.PUBLISH), "#"));
 
   private final Verdicts verdicts = new Verdicts();
@@ -145,12 +147,31 @@ public final class Authorization {
   /**
    * The policy of a client, if it is known without asking an authorizer.
    *
-   * @param own the rules of its credentials; they are not known of an absent client
+   * @param own the rules of its credentials
    */
   public Optional<Grant> known(Subject client, List<AccessRule> own) {
-    if (authorizer != null) return Optional.empty();
-    List<AccessRule> behind = !client.connected() && ofTokens ? CHECKED_AT_CONNECT : own;
-    return Optional.of(Grant.following(() -> rules, client, behind));
+    return authorizer != null ? Optional.empty() : Optional.of(Grant.following(() -> rules, client, own));
+  }
+
+  /**
+   * The policy by which a will is sent, if it is known without asking an authorizer.
+   *
+   * @param client as of {@link #absent}
+   * @param underRules whether the rules of its credentials, if it had any, did not allow the will; see {@link #claimsAllow}
+   */
+  public Optional<Grant> ofWill(Subject client, boolean underRules) {
+    return known(client, underRules || !ofTokens ? List.of() : CHECKED_AT_CONNECT);
+  }
+
+  /** What the file and the user's roles say of a client whose credentials bring no rules. */
+  public Policy policyOf(Subject client) {
+    return rules.policyOf(client);
+  }
+
+  /** Whether the rules of a client's own credentials allow something, whatever rules stand before them. */
+  public static boolean claimsAllow(Identity identity, String clientId, Peer peer, Claims claims, Access asked) {
+    if (claims.rules().isEmpty()) return false;
+    return Policy.of(subject(identity, clientId, peer, claims), claims.rules()).decide(asked).allowed();
   }
 
   /** Asks the authorizer, if {@link #known} has no answer. */

@@ -21,7 +21,8 @@ final class FollowedFile {
    * Owner: one thread, which calls refresh().
    * Bounds: those of its content.
    * Failure: at the start it is a SettingException. Later it is logged and counted, and what was read last remains in
-   * force; so it does when the file disappears.
+   * force; so it does when the file disappears. A file that could not be read, such as for want of file descriptors, is
+   * read again at the next look; one with invalid content when it has changed.
    */
   private static final Logger log = LoggerFactory.getLogger(FollowedFile.class);
 
@@ -133,7 +134,10 @@ final class FollowedFile {
       reloaded.increment();
       log.info("Read {} again: {} {}", path, read, content);
       return true;
-    } catch (IOException | MalformedException e) {
+    } catch (IOException e) {
+      taken = null;
+      warn(reason(e));
+    } catch (MalformedException e) {
       warn(reason(e));
     } catch (RuntimeException e) { // a bug, which must not end the reloading
       warn(e.toString());

@@ -295,6 +295,7 @@ final class Admission {
     } else if (!renewed(who, claims)) {
       countAndRefuse(ReasonCode.NOT_AUTHORIZED, "re-authenticated with access rules of its own, and had none");
     } else {
+      authentication.accepted(credentials.peer(), method, who, named, true);
       finish(Authentication.Result.ACCEPTED);
       connection.writer().writePacket(answer(ReasonCode.SUCCESS, data));
     }
@@ -346,6 +347,7 @@ final class Admission {
       turnAway(ReasonCode.NOT_AUTHORIZED, "the client may not publish its will");
       return;
     }
+    authentication.accepted(credentials.peer(), method, client.identity(), client.clientId(), false);
     finish(Authentication.Result.ACCEPTED);
     identity = client.identity();
     connection.endIn(authentication.millisLeft(client.claims()));

@@ -1,5 +1,8 @@
 package dunlin.broker.connect;
 
+import dunlin.broker.access.Access;
+import dunlin.broker.auth.Authorization;
+import dunlin.broker.auth.Claims;
 import dunlin.broker.auth.Identity;
 import dunlin.broker.codec.Limit;
 import dunlin.broker.codec.Packet;
@@ -14,6 +17,7 @@ import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.OtherUserException;
 import dunlin.inbox.QuotaExceededException;
+import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.LogText;
@@ -40,6 +44,7 @@ final class Opening {
   private final FrontendSettings settings;
   private final Packet.Connect packet;
   private final Identity identity;
+  private final Claims claims;
   private final Publisher publisher;
   private final boolean assigned;
   private final long sessionExpirySeconds;
@@ -54,6 +59,7 @@ final class Opening {
     this.settings = connection.loop().settings();
     this.packet = packet;
     this.identity = client.identity();
+    this.claims = client.claims();
     this.authenticationData = client.authenticationData();
     this.access = client.access();
     this.assigned = packet.clientId().isEmpty();
@@ -111,11 +117,7 @@ final class Opening {
 
   void start() {
     Will will = packet.will();
-    InboxClient.Will kept =
-        will == null
-            ? null
-            : new InboxClient.Will(
-                will.toPublication(publisher, connection.loop().nowMillis()), will.delaySeconds());
+    InboxClient.Will kept = will == null ? null : new InboxClient.Will(left(will), will.delaySeconds());
     connection
         .loop()
         .tiers()
@@ -132,6 +134,13 @@ final class Opening {
                 kept))
         // Run at once rather than posted: the answer must be handled before pushes that follow it.
         .whenComplete((connected, failure) -> connection.loop().run(() -> answered(connected, failure)));
+  }
+
+  /** The will with what only this moment knows of it: whether the client's own claims allow it. */
+  private Publication left(Will will) {
+    Publication message = will.toPublication(publisher, connection.loop().nowMillis());
+    Access asked = Access.publish(will.topic(), will.qos(), will.retain());
+    return Authorization.claimsAllow(identity, publisher.clientId(), connection.peer(), claims, asked) ? message : message.underRules();
   }
 
   private void answered(InboxClient.@Nullable Connected connected, @Nullable Throwable failure) {

@@ -1,6 +1,11 @@
 package dunlin.broker.users;
 
+import dunlin.broker.access.AccessAction;
+import dunlin.broker.access.AccessRule;
 import dunlin.broker.access.AclFile;
+import dunlin.broker.access.Judgement;
+import dunlin.broker.access.Policy;
+import dunlin.broker.access.Subject;
 import dunlin.broker.limit.AddressRange;
 import dunlin.broker.password.SaslPrep;
 import dunlin.broker.password.ScramVerifier;
@@ -9,6 +14,7 @@ import dunlin.broker.users.AccessEntry.RowKey;
 import dunlin.broker.users.AccessEntry.Kind;
 import dunlin.broker.users.AccessEntry.Role;
 import dunlin.broker.users.AccessEntry.User;
+import dunlin.model.QoS;
 import dunlin.runtime.metrics.NodeBeans;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -22,6 +28,7 @@ import java.util.List;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 
 /** Checks what operators ask for, and makes their changes. */
@@ -44,13 +51,18 @@ public final class AccessBean implements AccessMXBean {
 
   private final AccessChanges changes;
   private final AccessCopy copy;
+  private final Function<Subject, Policy> rules;
   private final InstantSource clock;
   private final SecureRandom random = new SecureRandom();
 
-  /** @param node its name, for events */
-  public AccessBean(AccessClient client, AccessCopy copy, InstantSource clock, String node) {
+  /**
+   * @param rules those of the file and of roles
+   * @param node its name, for events
+   */
+  public AccessBean(AccessClient client, AccessCopy copy, Function<Subject, Policy> rules, InstantSource clock, String node) {
     this.changes = new AccessChanges(client, copy, node);
     this.copy = copy;
+    this.rules = rules;
     this.clock = clock;
   }
 
@@ -160,6 +172,18 @@ public final class AccessBean implements AccessMXBean {
   @Override
   public long deleteRole(String name, long version) {
     return delete(new RowKey(Kind.ROLE, name), version);
+  }
+
+  @Override
+  public CheckedAccess check(AccessAction action, String topic, String user, String clientId, String tenant, int qos, boolean retain) {
+    if (qos < 0 || qos > 2) throw new IllegalArgumentException("QoS " + qos);
+    Policy policy = rules.apply(Subject.of(tenant, clientId, user));
+    Judgement judged = Judgement.of(policy, action, topic, QoS.of(qos), retain, AccessRule::source);
+    List<String> remarks = new ArrayList<>(judged.remarks());
+    User known = user.isEmpty() ? null : copy.directory().user(user);
+    if (known == null && !user.isEmpty()) remarks.add("there is no such user here, so it has no roles");
+    if (known != null && !known.enabled()) remarks.add("the user is disabled: it has no roles, and its clients may not connect");
+    return new CheckedAccess(judged.allowed(), judged.reason(), remarks);
   }
 
   // ------------------------------------------------------------------------------------------------------------------------- bans

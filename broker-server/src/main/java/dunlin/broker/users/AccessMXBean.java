@@ -1,5 +1,6 @@
 package dunlin.broker.users;
 
+import dunlin.broker.access.AccessAction;
 import dunlin.runtime.metrics.Description;
 import dunlin.runtime.metrics.Unit;
 import java.util.List;
@@ -32,6 +33,12 @@ public interface AccessMXBean {
    * @param version to be given with the next change of this ban
    */
   record BanRow(BanKind kind, String value, String until, String reason, long version) {}
+
+  /**
+   * @param reason which rule decides: {@code FILE:LINE}, or the role and the number of its rule
+   * @param remarks what else matters, such as which part of a subscription is withheld
+   */
+  record CheckedAccess(boolean allowed, String reason, List<String> remarks) {}
 
   @Description("Version of this node's copy: it rises with each change of a user, role or ban")
   long getVersion();
@@ -76,6 +83,16 @@ public interface AccessMXBean {
   @Description("Deletes a role that no user has. Answers the new version of the copy")
   long deleteRole(
       @Description("Name of the role") String name, @Description("Version that the role must have; -1 for any") long version);
+
+  @Description("Says whether a client may do something, and which rule of the file or of its user's roles decides; without rules and attributes of a token or certificate")
+  CheckedAccess check(
+      @Description("What it wants to do: PUBLISH, SUBSCRIBE or RECEIVE") AccessAction action,
+      @Description("Topic name; to subscribe, a topic filter") String topic,
+      @Description("Authenticated user name; empty for none") String user,
+      @Description("Client identifier") String clientId,
+      @Description("Tenant of the client") String tenant,
+      @Description("QoS of the message or subscription") int qos,
+      @Description("Whether the message has the flag RETAIN") boolean retain);
 
   @Description("Lists bans of a kind in the order of their values, also those that have just ended")
   List<BanRow> bans(

@@ -207,8 +207,9 @@ final class BrokerParts {
     if (followed == null) return;
     followed.from(access);
     followed.refresh();
-    node.metrics().beans().register("Access", new AccessBean(access, followed, wall, node.name()));
-    TenantsBean records = new TenantsBean(access, followed, node.name(), requireNonNull(authentication).tenants());
+    Authentication clients = requireNonNull(authentication);
+    node.metrics().beans().register("Access", new AccessBean(access, followed, requireNonNull(clients.authorization())::policyOf, wall, node.name()));
+    TenantsBean records = new TenantsBean(access, followed, node.name(), clients.tenants());
     node.metrics().beans().register("Tenants", records);
     TenantRemoval removal = node.opening(new TenantRemoval(records, node.peers(), node.metrics().beans()));
     node.everySeconds(1, removal::look);

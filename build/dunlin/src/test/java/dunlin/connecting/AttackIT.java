@@ -1,6 +1,7 @@
 package dunlin.connecting;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dunlin.TestBroker;
 import dunlin.harness.BrokerProcess;
@@ -19,8 +20,15 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.logging.Level;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import javax.management.JMException;
+import javax.management.ObjectName;
+import javax.management.openmbean.CompositeData;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -94,6 +102,55 @@ class AttackIT {
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }
+    }
+  }
+
+  /** Management reads objects from its connection. Those of classes that it does not need are refused before they are made. */
+  @Test
+  void managementReadsNoObjectsButItsOwn(@TempDir Path data) throws JMException {
+    var memory = new ObjectName("java.lang:type=Memory");
+    try (BrokerProcess broker = BrokerProcess.start(data, "java.rmi.server.hostname=127.0.0.1")) {
+      assertThat(broker.hasBean("Frontend")).isTrue();
+      assertThat(broker.<Object>askByJmx(beans -> beans.getAttribute(memory, "HeapMemoryUsage"))).isInstanceOf(CompositeData.class);
+      assertThatThrownBy(
+              () -> broker.askByJmx(beans -> beans.invoke(memory, "gc", new Object[] {Level.INFO}, new String[] {Level.class.getName()})))
+          .hasStackTraceContaining("REJECTED");
+      alive(broker);
+    }
+  }
+
+  /** Each SUBSCRIBE begins to read all retained messages again, page by page; in between, the only loop serves others. */
+  @Test
+  void scansOfRetainedMessagesHoldUpNoOtherClient(@TempDir Path data) throws Exception {
+    int retained = 4_000;
+    List<String> filters = List.of("#", "+/#", "+/+/#", "+/+/+", "scan/#", "scan/+/#", "scan/+/x", "+/+/x", "scan/+/+", "+/+/+/#");
+    var over = new AtomicBoolean();
+    try (TestBroker broker = TestBroker.on(data, Map.of("dunlin.store.fsync", "false", "dunlin.lanes", "1"));
+        RawClient witness = RawClient.connected(broker, "witness");
+        RawClient attacker = RawClient.connected(broker, "attacker");
+        var load = Executors.newVirtualThreadPerTaskExecutor()) {
+      for (int i = 1; i <= retained; i++) witness.publish("scan/" + i + "/x", "r", 1, i, false, true);
+      witness.next(retained, RawClient.PUBACK);
+      var scanned =
+          load.submit(
+              () -> {
+                int seen = 0;
+                while (!over.get()) {
+                  for (String filter : filters) attacker.send(RawClient.SUBSCRIBE, RawClient.u16(1), RawClient.properties(), filter, 0);
+                  seen += attacker.untilPong().size();
+                }
+                return seen;
+              });
+      try {
+        witness.subscribe("witness", 1);
+        for (int i = 0; i < 500; i++) {
+          assertThat(witness.publishAndWait("witness", "exchange " + i)).isZero();
+          assertThat(witness.take().text()).isEqualTo("exchange " + i);
+        }
+      } finally {
+        over.set(true);
+      }
+      assertThat(scanned.get(1, TimeUnit.MINUTES)).isGreaterThan(retained);
     }
   }
 

@@ -302,6 +302,35 @@ class JwtIT {
     }
   }
 
+  /** What the token has allowed stays allowed, and what only the file has allowed does not. */
+  @Test
+  void aWillThatOnlyTheFileHasAllowedIsNotSentWhenTheFileDoesNotAnyMore() throws IOException {
+    Path acl = Files.writeString(directory.resolve("acl"), "allow everyone publish wills/+\n");
+    try (TestBroker broker = ruled("dunlin.auth.acl-file", acl.toString());
+        RawClient watching = connected(broker, "watching", "w", "allow read wills/#", "allow publish denied")) {
+      watching.subscribe("wills/#", 1);
+      String token = provider.token("u", LONG, more -> more.claim("acl", List.of("allow publish wills/token")));
+      String without = provider.token("u", LONG);
+      Map<String, String> left = Map.of("wills/file", token, "wills/nothing", without, "wills/token", token);
+      left.forEach((topic, shown) -> RawClient.connected(broker.port(), willingLater(topic, topic, shown)).reset());
+      replace(acl, "deny everyone publish denied\nallow everyone publish other\n");
+      await().atMost(TestBroker.SOON).until(() -> watching.publishAndWait("denied", "") == 0x87);
+      // The end of the session ends the delay, too; the one that is sent comes last.
+      for (String topic : List.of("wills/file", "wills/nothing", "wills/token")) {
+        RawClient.connected(broker.port(), connect(5, 0xC2, 0, properties(), topic, "name", left.get(topic))).close();
+        if (topic.equals("wills/token")) continue;
+        await().atMost(TestBroker.SOON).until(() -> RuledBroker.metric(broker, "dunlin_auth_denied_total", "kind=\"will\"") == (topic.equals("wills/file") ? 1 : 2));
+      }
+      assertThat(watching.take().topic()).isEqualTo("wills/token");
+      watching.ping();
+    }
+  }
+
+  /** With a session and a delay of an hour. */
+  private static byte[] willingLater(String clientId, String topic, String token) {
+    return connect(5, 0xCC, 0, properties(RawClient.sessionExpiry(3_600)), clientId, properties(RawClient.willDelay(3_600)), topic, "gone", "name", token);
+  }
+
   private static byte[] willing(String clientId, String topic, String token) {
     return connect(5, 0xCE, 0, RawClient.noProperties(), clientId, RawClient.noProperties(), topic, "gone", "name", token);
   }

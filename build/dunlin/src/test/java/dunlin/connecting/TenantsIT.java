@@ -3,6 +3,7 @@ package dunlin.connecting;
 import static dunlin.harness.RawClient.CONNACK;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.TestBroker;
@@ -13,12 +14,18 @@ import dunlin.harness.LoggedLines;
 import dunlin.harness.RawClient;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.retain.RetainedMessagesMXBean;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.UUID;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -165,6 +172,86 @@ class TenantsIT {
       assertThat(tenants.tenants("", 10)).extracting(TenantRow::name).containsExactly("green");
       assertThat(answer(broker, "alice@blue")).isEqualTo(0x86);
       assertThat(lines.of("access-changed")).filteredOn(line -> line.contains("kind=tenant")).hasSizeGreaterThanOrEqualTo(4);
+    }
+  }
+
+  /** Connects, subscribes and publishes again and again, whatever becomes of it, until it is over. */
+  private static void presses(TestBroker broker, String clientId, String user, AtomicBoolean over, AtomicInteger accepted) {
+    for (int i = 0; !over.get(); i++) {
+      try (RawClient client = new RawClient(broker.port())) {
+        client.send(connecting(5, clientId, user, false, 3_600));
+        if (client.expect(CONNACK).at(1) != 0) continue;
+        client.subscribe("t/#", 2);
+        client.subscribe("$share/g/kept/#", 1);
+        while (!over.get()) {
+          if (client.publishAndWait("kept/" + i++ % 200, clientId, true) < 0x80) accepted.incrementAndGet();
+          client.publish("t/" + clientId, 0, 0, "x");
+          if (i % 20 == 0) client.untilPong();
+        }
+      } catch (AssertionError | UncheckedIOException expected) {
+        // It is disconnected, or refused, while the tenant is being deleted.
+      }
+    }
+  }
+
+  /** Publishes and receives in turns until it is over; answers how many messages its absent session has to have. */
+  private static int goesOn(RawClient client, AtomicBoolean over) {
+    int kept = 0;
+    for (int i = 0; !over.get(); i++) {
+      assertThat(client.publishAndWait("t/" + i % 7, "message " + i)).isZero();
+      assertThat(client.take().text()).isEqualTo("message " + i);
+      if (i % 10 == 0 && kept < 500) assertThat(client.publishAndWait("kept/" + kept++ % 10, "x", true)).isLessThan(0x80);
+    }
+    return kept;
+  }
+
+  @Test
+  void aTenantThatIsDeletedUnderLoadLeavesNothingAndOthersLoseNothing() throws Exception {
+    try (TestBroker broker = broker("dunlin.auth.failures-max", "0", "dunlin.flapping.connects-max", "0");
+        RawClient bob = durable(broker, "present", "bob@green");
+        var load = Executors.newVirtualThreadPerTaskExecutor()) {
+      TenantsMXBean tenants = tenants(broker);
+      for (String tenant : List.of("blue", "green")) tenants.putTenant(tenant, "", 0);
+      for (String user : List.of("alice@blue", "bob@green")) durable(broker, "absent", user).disconnectAfter(client -> client.subscribe("kept/#", 1));
+      bob.subscribe("t/#", 1);
+      var over = new AtomicBoolean();
+      var accepted = new AtomicInteger();
+      var pressing = IntStream.range(0, 3).mapToObj(i -> load.submit(() -> presses(broker, "pressing-" + i, "alice@blue", over, accepted))).toList();
+      var going = load.submit(() -> goesOn(bob, over));
+      try {
+        await().atMost(TestBroker.SOON).until(() -> accepted.get() >= 300);
+        tenants.deleteTenant("blue", ANY);
+        await().atMost(TestBroker.SOON).until(() -> tenants.tenant("blue").isEmpty());
+      } finally {
+        over.set(true);
+      }
+      for (var each : pressing) each.get(1, TimeUnit.MINUTES);
+      int kept = going.get(1, TimeUnit.MINUTES);
+
+      SessionsMXBean sessions = broker.bean("Sessions", SessionsMXBean.class);
+      RetainedMessagesMXBean retained = broker.bean("RetainedMessages", RetainedMessagesMXBean.class);
+      assertThat(sessions.list("blue", "", "", 10)).isEmpty();
+      assertThat(retained.list("blue", "", "", 10)).isEmpty();
+      await()
+          .atMost(TestBroker.SOON)
+          .untilAsserted(
+              () ->
+                  assertThat(sessions.list("green", "", "", 10))
+                      .extracting(SessionsMXBean.SessionRow::clientId, SessionsMXBean.SessionRow::messages)
+                      .containsExactlyInAnyOrder(tuple("absent", kept), tuple("present", 0)));
+      assertThat(retained.list("green", "", "", 100)).hasSize(Math.min(kept, 10));
+
+      broker.bean("Access", AccessMXBean.class).putUser("alice@blue", "alice@blue", "all", true, ANY);
+      try (RawClient again = durable(broker, "absent", "alice@blue")) {
+        assertThat(again.sessionPresent()).as("a tenant of the same name begins with nothing").isFalse();
+        again.subscribe("#", 1);
+        assertThat(bob.publishAndWait("t/last", "of green")).isZero();
+        assertThat(again.publishAndWait("kept/new", "of blue")).isZero();
+        assertThat(again.take().text()).isEqualTo("of blue");
+        again.ping();
+      }
+      assertThat(bob.take().text()).isEqualTo("of green");
+      bob.ping();
     }
   }
 

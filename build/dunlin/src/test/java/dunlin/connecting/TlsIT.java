@@ -8,12 +8,15 @@ import com.hivemq.client.mqtt.MqttClient;
 import dunlin.harness.Certificates.Issued;
 import dunlin.TestBroker;
 import dunlin.broker.listen.ListenerException;
+import dunlin.harness.BrokerProcess;
 import dunlin.harness.Certificates;
 import dunlin.harness.Hive;
 import dunlin.harness.RawClient;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
+import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -125,6 +128,31 @@ class TlsIT {
       socket.setEnabledCipherSuites(new String[] {suite});
       socket.startHandshake();
       return socket.getSession().getCipherSuite();
+    }
+  }
+
+  /** In TLS 1.2 each handshake costs the server more than the client. The platform's TLS is used where there is none of our own. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aClientCannotNegotiateAgain(boolean byThePlatform) throws IOException {
+    String[] all = settings.entrySet().stream().map(each -> each.getKey() + '=' + each.getValue()).toArray(String[]::new);
+    try (var broker = BrokerProcess.startWith("-Xmx256m -Dio.netty.handler.ssl.noOpenSsl=" + byThePlatform, directory.resolve("data"), all);
+        var socket = (SSLSocket) authority.context().getSocketFactory().createSocket("127.0.0.1", broker.port("tls"))) {
+      socket.setSoTimeout(60_000);
+      socket.setEnabledProtocols(new String[] {"TLSv1.2"});
+      socket.startHandshake();
+      socket.getOutputStream().write(RawClient.connect(5, true, 0, "client", RawClient.noProperties()));
+      assertThat(socket.getInputStream().read()).isEqualTo(RawClient.CONNACK);
+      socket.startHandshake(); // sends a ClientHello, and waits for nothing
+      assertThatThrownBy(
+              () -> {
+                while (socket.getInputStream().read() >= 0) {}
+                throw new EOFException();
+              })
+          .isInstanceOf(IOException.class)
+          .isNotInstanceOf(SocketTimeoutException.class);
+      assertThat(broker.out()).noneMatch(line -> line.contains("ERROR"));
+      RawClient.connected(broker.port(), RawClient.connect(5, true, 0, "other", RawClient.noProperties())).close();
     }
   }
 

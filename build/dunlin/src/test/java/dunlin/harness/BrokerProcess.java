@@ -27,6 +27,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.management.JMException;
+import javax.management.MBeanServerConnection;
 import javax.management.ObjectName;
 import javax.management.remote.JMXConnector;
 import javax.management.remote.JMXConnectorFactory;
@@ -37,7 +38,7 @@ public final class BrokerProcess implements AutoCloseable {
   private static final Duration START_MAX = Duration.ofMinutes(2);
   private static final Duration CLUSTER_MAX = Duration.ofMinutes(5);
   private static final Pattern ADMIN_PORT = Pattern.compile("Admin port (\\d+) on loopback");
-  private static final Pattern LISTENS = Pattern.compile("Listener tcp: tcp on \\S+:(\\d+)");
+  private static final Pattern LISTENS = listening("tcp");
 
   private final Process process;
   private final List<String> out = new CopyOnWriteArrayList<>();
@@ -158,6 +159,15 @@ public final class BrokerProcess implements AutoCloseable {
     return out.stream().anyMatch(line -> LISTENS.matcher(line).find());
   }
 
+  /** The port of a listener of another name; the type is the same. */
+  public int port(String listener) {
+    return logged(listening(listener)).orElseThrow(() -> new AssertionError("has no listener " + listener + "; " + this));
+  }
+
+  private static Pattern listening(String listener) {
+    return Pattern.compile("Listener %s: %s on \\S+:(\\d+)".formatted(listener, listener));
+  }
+
   public int port() {
     return logged(LISTENS).orElseThrow(() -> new AssertionError("listens on no port; " + this));
   }
@@ -230,10 +240,21 @@ public final class BrokerProcess implements AutoCloseable {
     }
   }
 
+  /** A question to its MBean server. */
+  @FunctionalInterface
+  public interface BeanQuestion<T> {
+    T ask(MBeanServerConnection beans) throws IOException, JMException;
+  }
+
   /** Whether it has a bean of this type; with {@code java.rmi.server.hostname=127.0.0.1} among its settings. */
   public boolean hasBean(String type) {
+    return askByJmx(beans -> !beans.queryNames(new ObjectName("dunlin:type=" + type + ",*"), null).isEmpty());
+  }
+
+  /** Asks its MBean server; with {@code java.rmi.server.hostname=127.0.0.1} among its settings. */
+  public <T> T askByJmx(BeanQuestion<T> question) {
     try (var jmx = jmx()) {
-      return !jmx.getMBeanServerConnection().queryNames(new ObjectName("dunlin:type=" + type + ",*"), null).isEmpty();
+      return question.ask(jmx.getMBeanServerConnection());
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     } catch (JMException e) {

@@ -16,6 +16,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.UUID;
 
@@ -29,6 +30,14 @@ public final class RuledBroker implements AutoCloseable {
 
   /** @param rules those behind the ones of the user admin */
   public RuledBroker(Path directory, String... rules) {
+    this(directory, Map.of(), rules);
+  }
+
+  /**
+   * @param more settings
+   * @param rules those behind the ones of the user admin
+   */
+  public RuledBroker(Path directory, Map<String, String> more, String... rules) {
     acl = directory.resolve("acl");
     Path passwords = directory.resolve("passwords");
     try {
@@ -37,10 +46,12 @@ public final class RuledBroker implements AutoCloseable {
       throw new UncheckedIOException(e);
     }
     write(rules);
-    broker =
-        TestBroker.on(
-            directory.resolve("data"),
-            Map.of("dunlin.auth.password-file", passwords.toString(), "dunlin.auth.acl-file", acl.toString(), "dunlin.store.fsync", "false", "dunlin.admin.port", "0"));
+    var settings = new HashMap<>(more);
+    settings.put("dunlin.auth.password-file", passwords.toString());
+    settings.put("dunlin.auth.acl-file", acl.toString());
+    settings.put("dunlin.store.fsync", "false");
+    settings.put("dunlin.admin.port", "0");
+    broker = TestBroker.on(directory.resolve("data"), settings);
   }
 
   public TestBroker broker() {

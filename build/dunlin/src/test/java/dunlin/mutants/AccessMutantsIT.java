@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -18,16 +19,30 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Leaves out one check of the access rules at a time, and expects the tests of authorisation to fail. It takes some minutes: with
+ * Leaves out one check of access rules, users, bans or tenants at a time, and expects the tests of these to fail. It takes half an hour and more: with
  * {@code -Ddunlin.test.mutants=true} only; docs/development.md has the command.
  */
 @EnabledIfSystemProperty(named = "dunlin.test.mutants", matches = "true")
 class AccessMutantsIT {
   private static final Path SOURCES = Path.of("../../broker-server/src/main/java/dunlin/broker");
   private static final int MINUTES_MAX = 20;
-  private static final List<String> TESTS = List.of("dunlin.subscribing.WithheldMessagesIT", "dunlin.connecting.AuthorisationIT");
 
-  /** A check that is left out: in a file, a text that is there once, and what takes its place. */
+  /** What checks are about, and so which tests have to notice that one is left out. */
+  enum Matter {
+    RULES,
+    USERS,
+    TENANTS;
+
+    private List<String> tests() {
+      return switch (this) {
+        case RULES -> List.of("dunlin.subscribing.WithheldMessagesIT", "dunlin.connecting.AuthorisationIT");
+        case USERS -> List.of("dunlin.connecting.UsersIT");
+        case TENANTS -> List.of("dunlin.connecting.TenantsIT", "dunlin.connecting.TenantLimitsIT");
+      };
+    }
+  }
+
+  /** A check that is left out: in a file, a text that is there once, what takes its place, and what it is about. */
   enum Mutant {
     PUBLISH("session/InboundPublishes.java", "!access.mayPublish(Denials.Kind.PUBLISH, packet.topic(), packet.qos(), packet.retain())", "false"),
     WILL_AT_CONNECT("connect/Admission.java", "!access.mayPublish(Denials.Kind.WILL, will.topic(), will.qos(), will.retain())", "false"),
@@ -42,16 +57,30 @@ class AccessMutantsIT {
     SUBSCRIBE_TO_THE_TOPIC("session/SessionAccess.java", "verdicts.allows(now, Access.receive(topic, qos, retain)) && maySubscribe(now, topic)", "verdicts.allows(now, Access.receive(topic, qos, retain))"),
     SUBSCRIPTIONS_THAT_ARE_NOT_ALLOWED_AS_A_WHOLE("session/SessionAccess.java", "whole &= coverage == Coverage.ALL;", ""),
     MESSAGES_THAT_WAIT_AFTER_A_CHANGE("session/LiveSession.java", "if (outbound != null && outbound.queued() > 0) access.checkAll();", ""),
-    CHANGED_RULES("session/SessionAccess.java", "Policy now = grant.policy();\n    if (!now.equals(applied)) {", "Policy now = applied;\n    if (!now.equals(applied)) {");
+    CHANGED_RULES("session/SessionAccess.java", "Policy now = grant.policy();\n    if (!now.equals(applied)) {", "Policy now = applied;\n    if (!now.equals(applied)) {"),
+    WILL_OF_A_CLIENT_WITHOUT_RULES_OF_ITS_OWN("auth/Authorization.java", "underRules || !ofTokens", "!ofTokens"),
+    BANS("auth/Authentication.java", "ban.isEmpty()", "true", Matter.USERS),
+    BANS_OF_CONNECTED_CLIENTS("connect/Connection.java", ".turnedAway(peer(), live.clientId(), user, userSince)", ".turnedAway(peer(), \"\", \"\", 0)", Matter.USERS),
+    USERS_THAT_ARE_DISABLED("auth/Authentication.java", "known != null && !known.enabled()", "false", Matter.USERS),
+    USERS_THAT_ARE_DELETED("auth/Authentication.java", "since != 0 && directory.since(user) != since", "false", Matter.USERS),
+    TENANT_THAT_IS_AWAY("tenant/Tenants.java", "away.isPresent()", "false", Matter.TENANTS),
+    TENANT_OF_CONNECTED_CLIENTS("tenant/Tenant.java", "return rule.away();", "return Optional.empty();", Matter.TENANTS),
+    CONNECTIONS_OF_A_TENANT("tenant/Tenant.java", "connections.get() >= max", "false", Matter.TENANTS);
 
     private final String file;
     private final String check;
     private final String instead;
+    private final Matter matter;
 
     Mutant(String file, String check, String instead) {
+      this(file, check, instead, Matter.RULES);
+    }
+
+    Mutant(String file, String check, String instead, Matter matter) {
       this.file = file;
       this.check = check;
       this.instead = instead;
+      this.matter = matter;
     }
   }
 
@@ -61,12 +90,12 @@ class AccessMutantsIT {
     return System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
   }
 
-  private int testsWith(Path mutated) throws IOException, InterruptedException {
+  private int run(List<String> tests, Path mutated) throws IOException, InterruptedException {
     var command = new ArrayList<String>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-ea", "-Xmx1g", "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"));
     command.addAll(List.of("-cp", mutated + File.pathSeparator + classPath(), SelectedTests.class.getName()));
-    command.addAll(TESTS);
+    command.addAll(tests);
     var process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(directory.resolve("output").toFile()).start();
     try {
       assertThat(process.waitFor(MINUTES_MAX, TimeUnit.MINUTES)).as("the tests end").isTrue();
@@ -84,7 +113,8 @@ class AccessMutantsIT {
 
   @Test
   void withAllChecksTheTestsPass() throws Exception {
-    assertThat(testsWith(Files.createDirectory(directory.resolve("nothing")))).as(() -> output()).isZero();
+    List<String> all = Stream.of(Matter.values()).map(Matter::tests).flatMap(List::stream).toList();
+    assertThat(run(all, Files.createDirectory(directory.resolve("nothing")))).as(() -> output()).isZero();
   }
 
   @ParameterizedTest
@@ -96,7 +126,7 @@ class AccessMutantsIT {
     Path source = Files.writeString(directory.resolve(original.getFileName()), text.replace(mutant.check, mutant.instead));
     Path classes = Files.createDirectory(directory.resolve("classes"));
     compile(source, classes);
-    assertThat(testsWith(classes)).as(() -> "tests fail without the check; " + output()).isEqualTo(1);
+    assertThat(run(mutant.matter.tests(), classes)).as(() -> "tests fail without the check; " + output()).isEqualTo(1);
   }
 
   private String output() {

@@ -3,6 +3,7 @@ package dunlin.operating;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Level;
 import dunlin.TestBroker;
 import dunlin.admin.AdminTokens;
 import dunlin.admin.api.Role;
@@ -89,6 +90,24 @@ class AuditIT {
             line -> assertThat(line).contains("who=\"olga\"", "request=publish", escaped("topic=\"t\" payload=***"), "status=200"));
     assertThat(lines.of("access-changed")).hasSize(2);
     assertThat(lines.all()).noneMatch(line -> line.contains(SECRET) || line.contains(PAYLOAD));
+  }
+
+  /** At DEBUG only, because each client that connects causes one. */
+  @Test
+  void loginsAreThereAtDebug() {
+    AccessMXBean access = broker.bean("Access", AccessMXBean.class);
+    access.putUser("alice", SECRET, "", true, -1);
+    assertThat(answer("pump", "alice", SECRET)).isZero();
+    assertThat(lines.of("authentication-accepted")).isEmpty();
+    try (LoggedLines all = new LoggedLines("dunlin.audit", Level.DEBUG)) {
+      assertThat(answer("pump", "alice", SECRET)).isZero();
+      assertThat(answer("pump", "alice", "wrong")).isEqualTo(0x86);
+      assertThat(all.of("authentication-accepted"))
+          .singleElement()
+          .asString()
+          .contains("client=\"pump\" user=\"alice\" tenant=default method=\"\" address=\"/127.0.0.1:", "listener=tcp", "again=false", "untold=0")
+          .doesNotContain(SECRET);
+    }
   }
 
   /** Texts in quotes, as they stand within quotes. */

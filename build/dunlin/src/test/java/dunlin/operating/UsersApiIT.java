@@ -93,6 +93,31 @@ class UsersApiIT {
   }
 
   @Test
+  void aCheckSaysWhichRuleDecides() throws Exception {
+    put("/roles/devices", "{\"rules\":\"deny publish devices/%c/secret\\nallow publish devices/%c/# qos=1\\nallow read devices/%c/#\"}");
+    put("/users/alice", "{\"password\":\"secret\",\"roles\":\"devices\"}");
+    String asked = "/access/check?client=pump&user=alice&topic=devices/pump/";
+
+    await().atMost(TestBroker.SOON).until(() -> api.get(asked + "up&action=publish&qos=1").member("allowed").equals("true"));
+    assertThat(api.get(asked + "up&action=publish&qos=1").member("reason")).isEqualTo("allowed by role devices:2");
+    assertThat(api.get(asked + "up&action=publish&qos=2").member("reason")).isEqualTo("denied by default: no rule matches");
+    assertThat(api.get(asked + "secret&action=publish").member("reason")).isEqualTo("denied by role devices:1");
+    assertThat(api.get(asked + "%23&action=subscribe").member("allowed")).isEqualTo("true");
+    assertThat(api.get("/access/check?client=other&user=alice&topic=devices/pump/up&action=publish").member("allowed")).as("of another client").isEqualTo("false");
+    assertThat(api.get("/access/check?user=bob&topic=devices/pump/up&action=publish").text()).contains("no such user");
+    for (String wrong : new String[] {"topic=a/%2B&action=publish", "topic=a%23&action=subscribe", "topic=a&action=all", "topic=a&action=publish&qos=3", "action=publish"}) {
+      assertThat(api.get("/access/check?" + wrong).status()).as(wrong).isEqualTo(400);
+    }
+
+    var ctl = Dunlinctl.run(directory, data(), "access", "check", "--action", "publish", "--topic", "devices/pump/up", "--client", "pump", "--user", "alice", "--qos", "1");
+    assertThat(ctl.out()).contains("allowed by role devices:2");
+
+    put("/users/alice", "{\"roles\":\"devices\",\"disabled\":true}");
+    await().atMost(TestBroker.SOON).until(() -> api.get(asked + "up&action=publish&qos=1").member("allowed").equals("false"));
+    assertThat(api.get(asked + "up&action=publish&qos=1").text()).contains("disabled");
+  }
+
+  @Test
   void bansAreCreatedShownAndDeleted() {
     put("/users/alice", "{\"password\":\"secret\"}");
     put("/bans/client/a%2Fb", "{\"reason\":\"loud\",\"seconds\":600}");

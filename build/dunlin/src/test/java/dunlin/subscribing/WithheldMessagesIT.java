@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,6 +27,8 @@ class WithheldMessagesIT {
   private static final String[] PARTLY = {"deny user reader read home/secret", "allow user reader read home/#", "allow user reader publish wills/#"};
   private static final String[] ALL = {"allow user reader read home/#", "allow user reader publish wills/#"};
   private static final String[] NONE = {"allow user reader read other", "deny user reader publish wills/late", "allow user reader publish wills/#"};
+
+  private static final String UPTIME = "$SYS/broker/uptime";
 
   @TempDir Path directory;
 
@@ -120,7 +123,53 @@ class WithheldMessagesIT {
     }
   }
 
+  /** The topics of messages that come, until one has come and others were withheld. */
+  private static List<String> topicsUntilOthersAreWithheld(RuledBroker ruled, RawClient client, long before) {
+    List<String> topics = new ArrayList<>();
+    await()
+        .atMost(TestBroker.SOON)
+        .until(
+            () -> {
+              messages(client).forEach(message -> topics.add(message.topic()));
+              return ruled.withheld() > before && !topics.isEmpty();
+            });
+    return topics;
+  }
+
+  @Test
+  void statistics() {
+    String[] rules = {"deny user reader read " + UPTIME, "allow user reader read $SYS/#"};
+    try (var ruled = new RuledBroker(directory, Map.of("dunlin.sys.interval", "1h"), rules); var client = ruled.connected("reader", "c")) {
+      client.subscribe("$SYS/broker/#", 0);
+      assertThat(topicsUntilOthersAreWithheld(ruled, client, 0)).doesNotContain(UPTIME);
+    }
+  }
+
   // ----------------------------------------------------------------------------------------------------- after a change of rules
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void statisticsAfterAChange(boolean durable) {
+    try (var ruled = new RuledBroker(directory, Map.of("dunlin.sys.interval", "100ms"), "allow user reader read $SYS/#");
+        var watching = ruled.connected("admin", "watching");
+        var client = durable ? ruled.durable("reader", "c") : ruled.connected("reader", "c")) {
+      watching.subscribe(UPTIME, 0);
+      client.subscribe("$SYS/broker/#", 0);
+      List<String> topics = new ArrayList<>();
+      await().atMost(TestBroker.SOON).until(() -> topics.addAll(messages(client).stream().map(RawClient.Packet::topic).toList()) && topics.contains(UPTIME));
+
+      ruled.change("deny user reader read " + UPTIME, "allow user reader read $SYS/#");
+      messages(client);
+      assertThat(topicsUntilOthersAreWithheld(ruled, client, ruled.withheld())).doesNotContain(UPTIME);
+
+      ruled.change(NONE);
+      await("the subscription is ended").atMost(TestBroker.SOON).until(() -> ruled.denied("subscription") == 1);
+      messages(client);
+      watching.untilPong();
+      watching.take();
+      assertThat(messages(client)).isEmpty();
+    }
+  }
 
   @ParameterizedTest
   @CsvSource({"false,0", "false,1", "true,0", "true,1"})
@@ -223,6 +272,21 @@ class WithheldMessagesIT {
     }
   }
 
+  /** What the first connection has had and not acknowledged comes to the second one only if the client may have it still. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
+  void takenOverAfterAChange(int qos) {
+    try (var ruled = new RuledBroker(directory, ALL); Hive admin = ruled.admin(); var first = ruled.durable("reader", "c")) {
+      first.subscribe("home/#", qos);
+      publishBoth(admin, 2, false);
+      assertThat(first.next(2, PUBLISH)).extracting(RawClient.Packet::text).containsExactly("secret", "open");
+      ruled.change(PARTLY);
+      try (var second = ruled.durable("reader", "c")) {
+        seesTheOpenOneOnly(ruled, second, 1);
+      }
+    }
+  }
+
   /** The other member gets what this one may not have any more; nothing is lost. */
   @ParameterizedTest
   @CsvSource({"$share,false", "$share,true", "$oshare,false", "$oshare,true"})
@@ -265,10 +329,12 @@ class WithheldMessagesIT {
     }
   }
 
-  /** The user who left it may not publish it any more when its delay is over. */
-  @Test
-  void aWillAfterAChange() {
-    try (var ruled = new RuledBroker(directory, ALL); Hive admin = ruled.admin().subscribe("wills/#", 1)) {
+  /** The user who left it may not publish it any more when its delay is over. That others bring rules with them changes nothing. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aWillAfterAChange(boolean othersBringRules) {
+    Map<String, String> more = othersBringRules ? Map.of("dunlin.auth.http.url", "http://127.0.0.1:9/clients", "dunlin.auth.http.acl", "true") : Map.of();
+    try (var ruled = new RuledBroker(directory, more, ALL); Hive admin = ruled.admin().subscribe("wills/#", 1)) {
       for (String topic : new String[] {"wills/late", "wills/later"}) {
         RawClient.connected(ruled.broker().port(), RuledBroker.willing(5, "reader", topic, topic, 3_600)).reset();
       }

@@ -19,6 +19,7 @@ public final class Publication {
    */
   private static final byte FORMAT = 1;
   private static final int RETAIN = 0x04;
+  private static final int UNDER_RULES = 0x08;
   private static final int HEADER = 1 + 1 + 8 + 4 + 4 + 2 + 4 + 4 + 2 + 2;
 
   private final Publisher publisher;
@@ -32,6 +33,7 @@ public final class Publication {
   private final byte[] body;
   private final @Nullable Exchange exchange;
   private final boolean repetition;
+  private final boolean underRules;
 
   /**
    * The QoS 2 exchange of a message from a durable session. The packet identifier must be recorded atomically with the
@@ -91,10 +93,11 @@ public final class Publication {
     this.body = body;
     this.exchange = exchange;
     repetition = false;
+    underRules = false;
   }
 
   /** The same message, apart from what is given. */
-  private Publication(Publication of, long acceptedAtMillis, @Nullable Exchange exchange, boolean repetition) {
+  private Publication(Publication of, long acceptedAtMillis, @Nullable Exchange exchange, boolean repetition, boolean underRules) {
     publisher = of.publisher;
     qos = of.qos;
     retain = of.retain;
@@ -106,6 +109,7 @@ public final class Publication {
     body = of.body;
     this.exchange = exchange;
     this.repetition = repetition;
+    this.underRules = underRules;
   }
 
   /** A message without properties, as the broker itself or an MQTT 3 client sends it. */
@@ -118,14 +122,27 @@ public final class Publication {
     return new Publication(publisher, qos, retain, acceptedAtMillis, NEVER_EXPIRES, -1, name.length, 0, body, null);
   }
 
-  /** The same message accepted at another time: a will's expiry counts from when it is published. */
+  /** The same message accepted at another time: a will's expiry counts from when it is published. It is a will no longer, so it is not under rules. */
   public Publication acceptedAt(long nowMillis) {
-    return new Publication(this, nowMillis, exchange, repetition);
+    return new Publication(this, nowMillis, exchange, repetition, false);
+  }
+
+  /** The same message as a will that only the broker's access rules allow, and not rules that its client brings. */
+  public Publication underRules() {
+    return new Publication(this, acceptedAtMillis, exchange, repetition, true);
+  }
+
+  /**
+   * Whether this is a will that is sent only if the broker's access rules allow it at that time. Part of the stored form; nodes of earlier versions leave it out,
+   * so a will without it may be of such a client, too.
+   */
+  public boolean isUnderRules() {
+    return underRules;
   }
 
   /** The same message, sent again inside the broker. */
   public Publication asRepetition() {
-    return new Publication(this, acceptedAtMillis, exchange, true);
+    return new Publication(this, acceptedAtMillis, exchange, true, underRules);
   }
 
   /**
@@ -230,7 +247,7 @@ public final class Publication {
     byte[] tenant = encodedText(publisher.tenant());
     byte[] clientId = encodedText(publisher.clientId());
     out.put(FORMAT);
-    out.put((byte) (qos.code() | (retain ? RETAIN : 0)));
+    out.put((byte) (qos.code() | (retain ? RETAIN : 0) | (underRules ? UNDER_RULES : 0)));
     out.putLong(acceptedAtMillis);
     out.putInt(expirySeconds);
     out.putInt(expiryOffset);
@@ -264,17 +281,19 @@ public final class Publication {
     }
     byte[] body = new byte[bodyLength];
     in.get(body);
-    return new Publication(
-        new Publisher(tenant, clientId),
-        QoS.of(flags & 0x03),
-        (flags & RETAIN) != 0,
-        acceptedAtMillis,
-        expirySeconds,
-        expiryOffset,
-        topicLength,
-        propertiesLength,
-        body,
-        null);
+    var read =
+        new Publication(
+            new Publisher(tenant, clientId),
+            QoS.of(flags & 0x03),
+            (flags & RETAIN) != 0,
+            acceptedAtMillis,
+            expirySeconds,
+            expiryOffset,
+            topicLength,
+            propertiesLength,
+            body,
+            null);
+    return (flags & UNDER_RULES) == 0 ? read : read.underRules();
   }
 
   private static byte[] encodedText(String text) {

@@ -70,6 +70,25 @@ class PublicationTest {
     assertThatThrownBy(() -> message(1, 6, Integer.MAX_VALUE)).isInstanceOf(IllegalArgumentException.class);
   }
 
+  /** Nodes of earlier versions read QoS and RETAIN out of the same byte. */
+  @Test
+  void aWillThatIsUnderRulesIsStoredAsOthersButForOneBit() {
+    Publication plain = Publication.of(PUBLISHER, "a", QoS.AT_LEAST_ONCE, true, 7, new byte[3]);
+    byte[] marked = stored(plain.underRules());
+
+    assertThat(Publication.readFrom(ByteBuffer.wrap(marked)).isUnderRules()).isTrue();
+    assertThat(Publication.readFrom(ByteBuffer.wrap(stored(plain))).isUnderRules()).isFalse();
+    assertThat(plain.underRules().acceptedAt(8).isUnderRules()).as("published").isFalse();
+    marked[1] &= 0x07;
+    assertThat(marked).isEqualTo(stored(plain));
+  }
+
+  private static byte[] stored(Publication message) {
+    byte[] bytes = new byte[message.encodedLength()];
+    message.writeTo(ByteBuffer.wrap(bytes));
+    return bytes;
+  }
+
   @Test
   void refusesAnUnknownFormat() {
     assertThatThrownBy(() -> Publication.readFrom(ByteBuffer.wrap(new byte[100])))

@@ -36,6 +36,7 @@ import dunlin.admin.peers.TracesMXBean.TraceLine;
 import dunlin.admin.peers.TracesMXBean.TracePart;
 import dunlin.admin.peers.TracesMXBean.TraceRow;
 import dunlin.admin.peers.TracesMXBean.TraceStarted;
+import dunlin.broker.access.AccessAction;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
@@ -43,6 +44,7 @@ import dunlin.broker.client.ClientsMXBean.InFlightRow;
 import dunlin.broker.client.ClientsMXBean.QueuedRow;
 import dunlin.broker.guard.BlockKind;
 import dunlin.broker.tenant.TenantsMXBean.TenantRow;
+import dunlin.broker.users.AccessMXBean.CheckedAccess;
 import dunlin.broker.users.AccessMXBean.RoleRow;
 import dunlin.broker.users.AccessMXBean.UserRow;
 import dunlin.broker.users.BanKind;
@@ -344,6 +346,17 @@ public final class Endpoints {
   public static final Endpoint DELETE_ROLE =
       one("roles delete", Method.DELETE, "/roles/{role}", Role.ADMIN, "Deletes a role that no user has", Changed.class, ROLE_NAME, version(Place.QUERY));
 
+  public static final Endpoint CHECK_ACCESS =
+      one(
+          "access check", Method.GET, "/access/check", Role.VIEWER,
+          "Says whether a client may do something, and which rule of the file or of its user's roles decides", CheckedAccess.class,
+          Parameter.choice(Place.QUERY, "action", AccessAction.LABELS, "What it wants to do"),
+          Parameter.required(Place.QUERY, "topic", "Topic name; to subscribe, a topic filter"),
+          Parameter.optional(Place.QUERY, "user", "Authenticated user name; none for a client without one"),
+          Parameter.optional(Place.QUERY, "client", "Client identifier"),
+          Parameter.integer(Place.QUERY, "qos", 0, 0, 2, "Quality of service of the message or subscription"),
+          Parameter.flag(Place.QUERY, "retain", "Whether the message has the flag RETAIN"), TENANT);
+
   public static final Endpoint BANS = listing("bans list", "/bans/{kind}", ROWS_MAX, "Lists bans of a kind, in the order of what is banned", BanView.class, BAN_KIND);
   public static final Endpoint BAN = one("bans get", Method.GET, "/bans/{kind}/{value}", Role.VIEWER, "Shows a ban", BanView.class, BAN_KIND, BANNED);
   public static final Endpoint PUT_BAN =
@@ -454,7 +467,7 @@ public final class Endpoints {
   public static final List<Endpoint> ALL =
       List.of(
           STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, QUEUES, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, CLIENT_IN_FLIGHT, CLIENT_QUEUE, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
-          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, EXPORT_RETAINED, IMPORT_RETAINED, ROUTES, GROUPS, SUBSCRIBERS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, LEDGER, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, BANS, BAN, PUT_BAN, DELETE_BAN, TENANTS, GET_TENANT, PUT_TENANT, SUSPEND_TENANT, RESUME_TENANT, DELETE_TENANT, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, BACKUP, START_BACKUP, CANCEL_BACKUP, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
+          RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, EXPORT_RETAINED, IMPORT_RETAINED, ROUTES, GROUPS, SUBSCRIBERS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, LEDGER, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, CHECK_ACCESS, BANS, BAN, PUT_BAN, DELETE_BAN, TENANTS, GET_TENANT, PUT_TENANT, SUSPEND_TENANT, RESUME_TENANT, DELETE_TENANT, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, BACKUP, START_BACKUP, CANCEL_BACKUP, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
           WATCH_OVERVIEW, WATCH_MESSAGES, FOLLOW_TRACE);
 

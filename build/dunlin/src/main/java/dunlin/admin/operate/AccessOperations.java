@@ -4,6 +4,7 @@ import dunlin.admin.api.ApiAnswers.BanView;
 import dunlin.admin.api.ApiAnswers.Changed;
 import dunlin.admin.api.Endpoint;
 import dunlin.admin.api.Endpoints;
+import dunlin.broker.access.AccessAction;
 import dunlin.broker.tenant.TenantsMXBean;
 import dunlin.broker.tenant.TenantsMXBean.TenantRow;
 import dunlin.broker.users.AccessMXBean;
@@ -76,6 +77,13 @@ final class AccessOperations {
     to.accept(Endpoints.ROLES, given -> AdminOperations.full(bean.get().roles(Cursor.read(given), given.number("limit")), RoleRow::name, given));
     to.accept(Endpoints.ROLE, given -> one(bean.get().role(given.text("role")), "role"));
     to.accept(Endpoints.PUT_ROLE, given -> changed("role", () -> bean.get().putRole(given.text("role"), given.text("rules"), version(given))));
+    to.accept(
+        Endpoints.CHECK_ACCESS,
+        given ->
+            bean.get()
+                .check(
+                    AccessAction.of(given.text("action")), given.text("topic"), given.text("user"), given.text("client"), given.text(TENANT), given.number("qos"),
+                    given.flag("retain")));
     to.accept(Endpoints.DELETE_ROLE, given -> changed("role", () -> bean.get().deleteRole(given.text("role"), version(given))));
   }
 
