@@ -1,6 +1,7 @@
 package dunlin.admin.peers;
 
 import dunlin.admin.doctor.DoctorMXBean;
+import dunlin.admin.exports.SessionExportsMXBean;
 import dunlin.broker.client.ClientsMXBean;
 import dunlin.dist.RoutesMXBean;
 import dunlin.inbox.SessionsMXBean;
@@ -19,8 +20,8 @@ public final class PeerAnswers {
    */
   private static final List<Class<?>> ASKED =
       List.of(
-          NodeMXBean.class, DoctorMXBean.class, NodeTracesMXBean.class, ClientsMXBean.class, SessionsMXBean.class, RoutesMXBean.class,
-          RetainedMessagesMXBean.class, OperatorCopies.class);
+          NodeMXBean.class, DoctorMXBean.class, NodeTracesMXBean.class, ClientsMXBean.class, SessionsMXBean.class, SessionExportsMXBean.class,
+          RoutesMXBean.class, RetainedMessagesMXBean.class, OperatorCopies.class);
 
   private final NodeBeans beans;
 
