@@ -12,6 +12,7 @@ import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.util.List;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /** Makes the OpenAPI 3.1 document from the table of endpoints and the records that they answer. */
 final class OpenApi {
@@ -138,7 +139,7 @@ final class OpenApi {
     JsonArray required = new JsonArray();
     for (RecordComponent component : type.getRecordComponents()) {
       members.add(component.getName(), component(component.getGenericType()));
-      required.add(component.getName());
+      if (!component.getAnnotatedType().isAnnotationPresent(Nullable.class)) required.add(component.getName());
     }
     JsonObject schema = object("type", "object");
     schema.add("properties", members);

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParseResult;
 
-/** {@code dunlinctl retained export} and {@code retained import}: a file with a line that names the format, and a line for each message. */
+/** {@code dunlinctl retained export} and {@code import}, and those of {@code sessions}: a file with a line that names the format, and JSON objects as lines. */
 final class ExportFile {
   /*
    * Bounds: one page of an export, or one part of an import, is in memory: lines of up to PART_CHARS together, or one longer line.
@@ -37,14 +37,31 @@ final class ExportFile {
    */
   private static final String FILE = "--file";
   private static final String LINES = "lines";
-  private static final List<String> SUMS = List.of("imported", "kept", "expired");
+  private static final String REFUSED = "refused";
   private static final int PART_CHARS = 262_144;
 
+  /**
+   * What is in a file.
+   *
+   * @param counted the member that a line has which counts as exported; empty for all lines
+   * @param sums the numbers in the answer of an import
+   */
+  private record Kind(Endpoint exports, Endpoint imports, String header, String counted, List<String> sums) {}
+
+  private static final List<Kind> KINDS =
+      List.of(
+          new Kind(Endpoints.EXPORT_RETAINED, Endpoints.IMPORT_RETAINED, Endpoints.EXPORT_HEADER, "", List.of("imported", "kept", "expired")),
+          new Kind(
+              Endpoints.EXPORT_SESSIONS, Endpoints.IMPORT_SESSIONS, Endpoints.SESSIONS_HEADER, "end", List.of("sessions", "existing", "unfinished", "messages", "expired")));
+
+  private final Kind kind;
   private final ApiClient client;
   private final Output output;
   private final PrintStream out;
 
-  ExportFile(ApiClient client, Output output, PrintStream out) {
+  /** @param endpoint one for which {@link #isOf} is true */
+  ExportFile(Endpoint endpoint, ApiClient client, Output output, PrintStream out) {
+    kind = KINDS.stream().filter(each -> isOf(each, endpoint)).findFirst().orElseThrow();
     this.client = client;
     this.output = output;
     this.out = out;
@@ -61,7 +78,11 @@ final class ExportFile {
 
   /** Whether the command of an endpoint is about such a file. */
   static boolean isOf(Endpoint endpoint) {
-    return endpoint.equals(Endpoints.EXPORT_RETAINED) || endpoint.equals(Endpoints.IMPORT_RETAINED);
+    return KINDS.stream().anyMatch(kind -> isOf(kind, endpoint));
+  }
+
+  private static boolean isOf(Kind kind, Endpoint endpoint) {
+    return endpoint.equals(kind.exports()) || endpoint.equals(kind.imports());
   }
 
   /** Whether a parameter follows from the file, and has no option. */
@@ -70,7 +91,7 @@ final class ExportFile {
   }
 
   static OptionSpec option(Endpoint endpoint) {
-    boolean exports = endpoint.equals(Endpoints.EXPORT_RETAINED);
+    boolean exports = endpoint.listing();
     return OptionSpec.builder(FILE)
         .required(true)
         .type(String.class)
@@ -83,7 +104,7 @@ final class ExportFile {
   void run(Endpoint endpoint, Map<String, String> values, ParseResult given) throws IOException, ApiClient.RefusedException {
     String file = given.matchedOptionValue(FILE, "");
     try {
-      if (endpoint.equals(Endpoints.EXPORT_RETAINED)) exportTo(file, values);
+      if (endpoint.equals(kind.exports())) exportTo(file, values);
       else importFrom(file, values);
     } catch (InvalidPathException e) {
       throw new UnusableException("not a path: " + e.getInput(), e);
@@ -115,18 +136,18 @@ final class ExportFile {
     output.one(exported, out);
   }
 
-  /** Writes all pages; answers how many messages there were. */
+  /** Writes all pages; answers how many messages or sessions there were. */
   private long write(Writer to, Map<String, String> values) throws IOException, ApiClient.RefusedException {
     Map<String, String> asked = new HashMap<>(values);
     asked.put(Endpoints.LIMIT, Long.toString(Endpoints.EXPORTS_MAX));
-    to.write(Endpoints.EXPORT_HEADER + "\n");
+    to.write(kind.header() + "\n");
     long exported = 0;
     String next;
     do {
-      JsonObject page = client.call(Endpoints.EXPORT_RETAINED, asked);
+      JsonObject page = client.call(kind.exports(), asked);
       for (JsonElement row : Ctl.items(page)) {
         to.write(row + "\n");
-        exported++;
+        if (kind.counted().isEmpty() || row.getAsJsonObject().has(kind.counted())) exported++;
       }
       JsonElement cursor = page.get("next");
       if (cursor == null) throw new IOException("the answer is not a page of an export");
@@ -145,9 +166,9 @@ final class ExportFile {
 
   private JsonObject imported(Lines lines, Map<String, String> values) throws IOException, ApiClient.RefusedException {
     JsonObject sums = new JsonObject();
-    for (String sum : SUMS) sums.addProperty(sum, 0L);
+    for (String sum : kind.sums()) sums.addProperty(sum, 0L);
     String header = lines.next();
-    boolean first = true; // a file without messages is looked at, too
+    boolean first = true; // a file without further lines is looked at, too
     while (first || !lines.atEnd()) {
       first = false;
       Map<String, String> asked = new HashMap<>(values);
@@ -162,28 +183,35 @@ final class ExportFile {
 
   private JsonObject importPart(Map<String, String> asked, JsonObject before) throws IOException, ApiClient.RefusedException {
     try {
-      return client.call(Endpoints.IMPORT_RETAINED, asked);
+      return client.call(kind.imports(), asked);
     } catch (ApiClient.RefusedException refused) {
       throw new ApiClient.RefusedException("%s Of the lines before line %s: %s.".formatted(refused.getMessage(), asked.get(Endpoints.FIRST_LINE), text(before)));
     }
   }
 
-  private static String text(JsonObject sums) {
-    return String.join(", ", SUMS.stream().map(sum -> sums.get(sum).getAsLong() + " " + sum).toList());
+  private String text(JsonObject sums) {
+    return String.join(", ", kind.sums().stream().map(sum -> sums.get(sum).getAsLong() + " " + sum).toList());
   }
 
-  private static void add(JsonObject part, JsonObject sums) throws IOException {
-    for (String sum : SUMS) {
-      JsonElement more = part.get(sum);
-      if (more == null) throw new IOException("the answer is not that of an import");
-      sums.addProperty(sum, sums.get(sum).getAsLong() + more.getAsLong());
-    }
+  private void add(JsonObject part, JsonObject sums) throws IOException {
+    for (String sum : kind.sums()) add(part, sum, sums);
+    JsonElement refused = part.get(REFUSED);
+    if (refused == null) return;
+    JsonObject all = sums.has(REFUSED) ? sums.getAsJsonObject(REFUSED) : new JsonObject();
+    for (String reason : refused.getAsJsonObject().keySet()) add(refused.getAsJsonObject(), reason, all);
+    sums.add(REFUSED, all);
+  }
+
+  private static void add(JsonObject part, String sum, JsonObject sums) throws IOException {
+    JsonElement more = part.get(sum);
+    if (more == null) throw new IOException("the answer is not that of an import");
+    sums.addProperty(sum, (sums.has(sum) ? sums.get(sum).getAsLong() : 0) + more.getAsLong());
   }
 
   /** The lines of a file, of which the next one is read already. */
   private static final class Lines {
     /** The first line of the file has room beside it in a request. */
-    private static final long LONGEST = Endpoints.IMPORT_RETAINED.parameters().getFirst().max() - 1_024;
+    private static final long LONGEST = Math.min(Endpoints.IMPORT_RETAINED.parameters().getFirst().max(), Endpoints.IMPORT_SESSIONS.parameters().getFirst().max()) - 1_024;
 
     private final Reader in;
     private final String file;

@@ -3,6 +3,7 @@ package dunlin.node;
 import static java.util.Objects.requireNonNull;
 
 import dunlin.admin.exports.Exports;
+import dunlin.admin.exports.SessionExportsBean;
 import dunlin.admin.ledger.Ledger;
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.ConnectionEvents;
@@ -27,6 +28,7 @@ import dunlin.cluster.Cluster;
 import dunlin.dist.DistClient;
 import dunlin.dist.DistSettings;
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.SessionExports;
 import dunlin.model.ShardId;
 import dunlin.retain.RetainClient;
 import dunlin.retain.RetainSettings;
@@ -218,6 +220,11 @@ final class BrokerParts {
   /** Lets operators export and import what the tiers of the whole broker have, once the frontend is open. */
   void showExports(RetainClient retained) {
     node.metrics().beans().register("Exports", new Exports(frontend().application(), retained, wall));
+  }
+
+  /** What operators export and import the sessions of this node's ranges by. */
+  SessionExportsBean sessionExports(SessionExports sessions) {
+    return new SessionExportsBean(frontend().application(), sessions, node.peers()::unreadyForSessionImports);
   }
 
   /** Why clients cannot be judged yet; empty when they can. */

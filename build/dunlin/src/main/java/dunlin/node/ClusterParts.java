@@ -48,7 +48,7 @@ final class ClusterParts {
         node.opening(
             new ClusterTiers(
                 new ClusterTiers.Parts(
-                    broker.frontend(), links, dials, node.embedding().surroundings(), node.meters(), node.tracer(), node.metrics().beans(), broker.clock(), node.housekeeping(),
+                    broker.frontend(), links, dials, node.embedding().surroundings(), node.meters(), node.tracer(), node.metrics().beans(), broker::sessionExports, broker.clock(), node.housekeeping(),
                     node.settings().get(ClusterKeys.HEARTBEAT), broker.routesAnnounced()),
                 broker.dist(), DeliverSettings.from(node.settings()), broker.inbox(), broker.retain(), broker.users()));
     QuestionService questions = new QuestionService(self, member::host, new PeerAnswers(node.metrics().beans())::answer, node.meters());

@@ -56,6 +56,7 @@ final class LoneBroker {
     parts.removeEarlierRoutes(distOfClients);
     node.opening(sys).start();
     node.metrics().beans().register("Sessions", inbox.operations());
+    node.metrics().beans().register("SessionExports", parts.sessionExports(inbox.exports()));
     node.metrics().beans().register("RetainedMessages", retain.operations());
     parts.showExports(retain);
     node.metrics().beans().register("Routes", dist.operations());

@@ -21,6 +21,7 @@ import dunlin.dist.route.RoutePage;
 import dunlin.dist.route.RouteReplica;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.SessionExports;
 import dunlin.inbox.between.RemoteSessions;
 import dunlin.inbox.remote.RemoteInbox;
 import dunlin.inbox.remote.SessionLinks;
@@ -101,6 +102,7 @@ public final class ClusterTiers implements AutoCloseable {
       MeterRegistry meters,
       Tracer tracer,
       NodeBeans beans,
+      Function<SessionExports, Object> exports,
       InstantSource clock,
       ScheduledExecutorService timer,
       Duration leaseChecked,
@@ -137,7 +139,7 @@ public final class ClusterTiers implements AutoCloseable {
     led =
         new LedTiers(
             parts.accepts(), dialler, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain, users.bounds()), parts.meters(), parts.tracer(), drops,
-            repeats, refused, parts.beans(), parts.clock(), parts.timer());
+            repeats, refused, parts.beans(), parts.exports(), parts.clock(), parts.timer());
     accepted = new AcceptedLinks(parts.accepts());
     String node = parts.frontend().identity().nodeId();
     routesOfClients = routes("clients", node, LinkNames::routes);

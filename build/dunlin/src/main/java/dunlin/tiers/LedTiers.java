@@ -17,6 +17,7 @@ import dunlin.dist.remote.RouteRouter;
 import dunlin.dist.route.RouteReplica;
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.SessionExports;
 import dunlin.inbox.WillPublisher;
 import dunlin.inbox.between.RangeQuestions;
 import dunlin.inbox.between.RemoteSessions;
@@ -56,6 +57,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import java.util.function.ToLongFunction;
 
 /** Serves the ranges that this node leads, each for one leadership. Links of all nodes lead here. */
@@ -71,6 +73,7 @@ final class LedTiers {
   private static final long DRAIN_MILLIS = 1_000;
   private static final long ASK_MILLIS = 1_000;
   private static final String SESSIONS = "Sessions";
+  private static final String EXPORTS = "SessionExports";
   private static final String RETAINED = "RetainedMessages";
   private static final String ROUTES = "Routes";
   private static final String IN_FLIGHT = "dunlin.dist.in-flight";
@@ -89,6 +92,7 @@ final class LedTiers {
   private final LaneRepeats repeats;
   private final RefusedNodes refused;
   private final NodeBeans beans;
+  private final Function<SessionExports, Object> exports;
   private final ScheduledExecutorService timer;
   private final RouteTier routes;
   private final RetainTier retained;
@@ -111,10 +115,11 @@ final class LedTiers {
    * @param drops counts the QoS 0 messages that do not reach other nodes
    * @param repeats of the lanes to the leader of the sessions
    * @param refused nodes whose processes have ended
+   * @param exports makes the bean that exports and imports the sessions which are led here
    */
   LedTiers(
       LinkService links, LeaderDialler dialler, int lanes, Bounds bounds, MeterRegistry meters, Tracer tracer, DropMeters drops, LaneRepeats repeats,
-      RefusedNodes refused, NodeBeans beans, InstantSource clock, ScheduledExecutorService timer) {
+      RefusedNodes refused, NodeBeans beans, Function<SessionExports, Object> exports, InstantSource clock, ScheduledExecutorService timer) {
     this.links = links;
     this.dialler = dialler;
     this.lanes = lanes;
@@ -125,6 +130,7 @@ final class LedTiers {
     this.repeats = repeats;
     this.refused = refused;
     this.beans = beans;
+    this.exports = exports;
     this.timer = timer;
     routes = new RouteTier(bounds.dist(), meters);
     retained = new RetainTier(bounds.retain(), meters, clock, timer);
@@ -345,9 +351,15 @@ final class LedTiers {
         lane -> LinkNames.shards(range.uuid(), lane), lane -> threads.get(lane % lanes),
         (_, thread) -> link -> streams.open(link, thread, new RemoteDeliveries(delivery)));
     boolean first = range.equals(RangeId.firstOf(SessionReplica.KIND));
-    if (first) beans.register(SESSIONS, server.operations());
+    if (first) {
+      beans.register(SESSIONS, server.operations());
+      beans.register(EXPORTS, exports.apply(server.exports()));
+    }
     return () -> {
-      if (first) beans.unregister(SESSIONS, Map.of());
+      if (first) {
+        beans.unregister(EXPORTS, Map.of());
+        beans.unregister(SESSIONS, Map.of());
+      }
       comparing.cancel(false);
       accepted.acceptNoMore();
       streams.drain();

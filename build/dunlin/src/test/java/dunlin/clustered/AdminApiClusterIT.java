@@ -78,6 +78,8 @@ class AdminApiClusterIT {
       assertThat(clients.getFirst().publishAndWait("kept", "kept", true)).isLessThan(0x80);
       await("while leaders may still move").atMost(LONG).untilAsserted(this::eachNodeAnswersForAll);
       await("while leaders may still move").atMost(LONG).untilAsserted(this::whatIsImportedAtOneNodeIsThereForAll);
+      String session = await("while leaders may still move").atMost(LONG).until(() -> exportedSessions(apis.getFirst()), lines -> lines.contains("\"van-1\""));
+      for (ApiCalls api : apis) await("while leaders may still move").atMost(LONG).untilAsserted(() -> aSessionThatIsGoneIsImportedBy(api, session));
       String trace = aTraceFollowsAMessageThroughAllNodes(clients);
       aClientIsDisconnectedFromAnyNode(clients.get(2));
       aNodeThatStandsStillIsNamed(trace);
@@ -165,6 +167,26 @@ class AdminApiClusterIT {
       assertThat(done.status()).as(done.text()).isEqualTo(200);
       assertThat(done.json().get("imported").getAsInt() + done.json().get("kept").getAsInt()).isEqualTo(2);
       assertThat(api.get("/retained/export").members("topic")).containsExactly("imported", "kept");
+    }
+  }
+
+  private static String exportedSessions(ApiCalls api) {
+    List<String> lines = new ArrayList<>(List.of(Endpoints.SESSIONS_HEADER));
+    Answer page = api.get("/export/sessions");
+    if (page.status() == 200) for (JsonElement line : page.json().getAsJsonArray("items")) lines.add(line.toString());
+    return String.join("\n", lines);
+  }
+
+  private void aSessionThatIsGoneIsImportedBy(ApiCalls api, String session) {
+    assertThat(api.delete("/sessions/van-1").status()).isIn(200, 404);
+    JsonObject body = new JsonObject();
+    body.addProperty("lines", session);
+    Answer done = api.post("/import/sessions", body.toString());
+    assertThat(done.status()).as(done.text()).isEqualTo(200);
+    assertThat(done.member("sessions")).as(done.text()).isEqualTo("1");
+    for (ApiCalls each : apis) {
+      assertThat(each.get("/sessions/van-1/subscriptions").members("filter")).containsExactly("vans");
+      assertThat(each.get("/sessions/van-1/messages").members("topic")).isNotEmpty().containsOnly("vans");
     }
   }
 

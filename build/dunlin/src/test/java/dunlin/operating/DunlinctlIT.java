@@ -56,6 +56,7 @@ class DunlinctlIT {
         if (command.startsWith("loggers set") && command.endsWith("DEBUG")) assertThat(ended.out()).containsPattern("effective +DEBUG");
         if (command.startsWith("publish --topic to")) assertThat(client.next(RawClient.PUBLISH).text()).isEqualTo("hello");
         if (command.startsWith("retained export")) assertThat(ended.out()).startsWith("{\"format\":\"dunlin-retained\",\"version\":1}\n{\"topic\":\"plant/7/state\"");
+        if (command.startsWith("sessions export")) assertThat(ended.out()).startsWith("{\"format\":\"dunlin-sessions\",\"version\":1}\n{\"session\":{\"clientId\":\"meter-");
         if (command.startsWith("retained list")) assertThat(ended.out()).contains("plant/7/state");
         if (command.startsWith("doctor")) assertThat(ended.out()).contains("VERDICT").containsPattern("ready +ok").containsPattern("listener tcp +ok");
         if (command.startsWith("top")) assertThat(ended.out()).contains("connections 2").contains("CLIENT ID").contains("meter-2").contains("COMMITS PER SECOND");
@@ -87,6 +88,32 @@ class DunlinctlIT {
       assertThat(ctl(data, "sessions", "lsit").code()).isEqualTo(2);
     }
     assertThat(ctl(data, "status").code()).as("the broker has ended").isEqualTo(3);
+  }
+
+  @Test
+  void sessionsGoToAFileAndComeBack() throws Exception {
+    Path data = directory.resolve("data");
+    Path file = directory.resolve("sessions.jsonl");
+    try (var broker = BrokerProcess.start(data, SETTINGS);
+        var publisher = RawClient.connected(broker.port(), Connect.of("van-7").expiry(0))) {
+      for (String client : List.of("meter-1", "meter-2", "other")) RawClient.connected(broker.port(), Connect.of(client)).disconnectAfter(absent -> absent.subscribe("a", 1));
+      for (int i = 0; i < 400; i++) publisher.publishAndWait("a", "x".repeat(1_000));
+
+      Dunlinctl exported = ctl(data, "sessions", "export", "--file", file.toString());
+      assertThat(exported.code()).as(exported.err()).isZero();
+      assertThat(exported.out()).containsPattern("exported +3");
+      assertThat(Files.readAllLines(file)).hasSize(1 + 3 * 403).allMatch(line -> line.startsWith("{"));
+      assertThat(ctl(data, "sessions", "export", "--prefix", "meter-1", "--file", "-").out().lines()).hasSize(404);
+      assertThat(ctl(data, "sessions", "delete-all", "--prefix", "meter-").code()).isZero();
+
+      Dunlinctl imported = ctl(data, "sessions", "import", "--file", file.toString());
+      assertThat(imported.code()).as(imported.err()).isZero();
+      assertThat(imported.out()).containsPattern("sessions +2").containsPattern("existing +1").containsPattern("messages +800").containsPattern("unfinished +0");
+      assertThat(ctl(data, "sessions", "list").out()).contains("meter-1").contains("meter-2").contains("other");
+      Dunlinctl refused = ctl(data, "sessions", "import", "--file", Files.writeString(file, Files.readString(file) + "{}\n").toString());
+      assertThat(refused.code()).isEqualTo(1);
+      assertThat(refused.err()).contains("Line 1211: it has 0 of session").contains("Of the lines before line ").contains("3 existing");
+    }
   }
 
   @Test

@@ -26,7 +26,7 @@ public final class QuestionService implements PeerService {
    * Failure: whatever goes wrong in an answer is logged, and the caller gets a sentence. The stream ends with its server.
    */
   /** The size of the largest question, in bytes: a client identifier, a topic and a filter with each character escaped. */
-  public static final int QUESTION_BYTES_MAX = 2 << 20;
+  public static final int QUESTION_BYTES_MAX = 4 << 20;
 
   /** The size of the largest answer, in bytes. */
   public static final int ANSWER_BYTES_MAX = 8 << 20;

@@ -87,11 +87,11 @@ final class InboxLook {
         limits.overflow().name(), part.range().hasDiskRoom());
   }
 
-  private static String filterOf(byte[] key, int prefix) {
+  static String filterOf(byte[] key, int prefix) {
     return new String(key, prefix, key.length - prefix, StandardCharsets.UTF_8);
   }
 
-  private static SubscriptionOptions options(byte[] value) {
+  static SubscriptionOptions options(byte[] value) {
     return FieldReader.read(
         value,
         in -> {
@@ -118,7 +118,7 @@ final class InboxLook {
     boolean full = headers.size() == max || bytes[0] > BYTES_MAX;
     List<MessageRow> found = new ArrayList<>(headers.size());
     for (Header header : headers) {
-      Publication message = message(rows, session, inbox, header);
+      Publication message = message(rows, session, inbox, header.sequence(), header.stored());
       if (message != null) found.add(row(session, inbox, header, message, now));
     }
     return new MessagePage(found, full ? headers.getLast().sequence() : MessagePage.END);
@@ -140,7 +140,7 @@ final class InboxLook {
     byte[] header = inbox == null ? null : rows.get(inbox.key(sequence));
     if (inbox == null || header == null) return List.of();
     StoredMessage stored = StoredMessage.read(header);
-    Publication message = message(rows, session, inbox, new Header(sequence, stored));
+    Publication message = message(rows, session, inbox, sequence, stored);
     if (message == null) return List.of();
     int from = message.payloadOffset();
     byte[] shown = Arrays.copyOfRange(message.body(), from, from + Math.min(PAYLOAD_MAX, message.payloadLength()));
@@ -150,13 +150,10 @@ final class InboxLook {
             message.payloadLength(), Base64.getEncoder().encodeToString(shown)));
   }
 
-  private static @Nullable Publication message(RangeReader rows, SessionState session, Backlog inbox, Header header) {
-    boolean own = header.stored().bodyId() == StoredMessage.OWN;
-    byte[] bytes =
-        rows.get(
-            own
-                ? SessionKeys.content(inbox.key(header.sequence()))
-                : SessionKeys.body(session.key.tenant(), header.stored().bodyId()));
+  /** The message of a header; null when it has left the inbox since that was read. */
+  static @Nullable Publication message(RangeReader rows, SessionState session, Backlog inbox, long sequence, StoredMessage stored) {
+    boolean own = stored.bodyId() == StoredMessage.OWN;
+    byte[] bytes = rows.get(own ? SessionKeys.content(inbox.key(sequence)) : SessionKeys.body(session.key.tenant(), stored.bodyId()));
     return bytes == null ? null : StoredMessage.message(bytes);
   }
 }

@@ -129,7 +129,7 @@ public final class Proposals {
                     new QuotaExceededException(
                         QuotaExceededException.Kind.MEMORY, "bytes of sessions", settings.sums().memory()));
             case Outcome.Done _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Connected _, Outcome.Existed _, Outcome.OtherUser _,
-                Outcome.Appended _ ->
+                Outcome.Appended _, Outcome.Imported _ ->
                 done.accept(outcome, effects);
           }
         });
@@ -139,6 +139,13 @@ public final class Proposals {
   public void call(SessionCommand command, CompletableFuture<?> answer, BiConsumer<Outcome, Effects> done) {
     boolean queued = inLine(command, result -> done.accept(result.outcome(), result.effects()), answer::completeExceptionally);
     if (!queued) answer.completeExceptionally(tooMany());
+  }
+
+  /** Proposes a command whose outcome, whatever it is, is the answer. */
+  public CompletableFuture<Outcome> outcome(SessionCommand command) {
+    var answer = new CompletableFuture<Outcome>();
+    call(command, answer, (outcome, _) -> answer.complete(outcome));
+    return answer;
   }
 
   public static StoreException tooMany() {

@@ -1,5 +1,6 @@
 package dunlin.inbox.propose;
 
+import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.between.OtherRange;
 import dunlin.inbox.rows.SessionCommand;
@@ -74,12 +75,16 @@ public final class SharedSums {
 
   private static Claim claimOf(SessionCommand command) {
     return switch (command) {
-      case SessionCommand.Connect(_, var request) ->
-          request.durable() ? new Claim(1, RangeState.memoryOf(new SessionKey(request.tenant(), request.clientId()), request.user())) : Claim.NONE;
+      case SessionCommand.Connect(_, var request) -> claimOf(request);
+      case SessionCommand.Import(_, var request, _, _) -> claimOf(request);
       case SessionCommand.Subscribe(_, var subscriptions) ->
           new Claim(0, subscriptions.stream().mapToLong(each -> RangeState.memoryOf(each.filter())).sum());
       default -> Claim.NONE;
     };
+  }
+
+  private static Claim claimOf(InboxClient.Connect request) {
+    return request.durable() ? new Claim(1, RangeState.memoryOf(new SessionKey(request.tenant(), request.clientId()), request.user())) : Claim.NONE;
   }
 
   /**
@@ -91,8 +96,9 @@ public final class SharedSums {
     if (claim.equals(Claim.NONE)) return storesMessages(command) ? besideMessages(range, command) : command;
     long sessionsElsewhere = elsewhere(range, most.sessions(), sessions.addAndGet(claim.sessions()), claim.sessions(), each -> each.durableCount.get(), OtherRange.Sums::durable);
     long memoryElsewhere = elsewhere(range, most.memory(), memory.addAndGet(claim.memory()), claim.memory(), each -> each.memory.get(), OtherRange.Sums::memory);
-    if (sessionsElsewhere == 0 && memoryElsewhere == 0) return command;
-    return new SessionCommand.Beside(sessionsElsewhere, memoryElsewhere, 0, command);
+    long messagesElsewhere = storesMessages(command) ? messagesElsewhere(range) : 0;
+    if (sessionsElsewhere == 0 && memoryElsewhere == 0 && messagesElsewhere == 0) return command;
+    return new SessionCommand.Beside(sessionsElsewhere, memoryElsewhere, messagesElsewhere, command);
   }
 
   /** Releases the claim of a command that was answered or not accepted. */
@@ -120,15 +126,20 @@ public final class SharedSums {
   private static boolean storesMessages(SessionCommand command) {
     return switch (command) {
       case SessionCommand.Append _, SessionCommand.AppendOfExchange _, SessionCommand.AppendTo _, SessionCommand.AppendToGroup _,
-          SessionCommand.AcceptTransfer _, SessionCommand.DrainGroup _ ->
+          SessionCommand.AcceptTransfer _, SessionCommand.DrainGroup _, SessionCommand.Import _ ->
           true;
       default -> false;
     };
   }
 
   private SessionCommand besideMessages(RangeState range, SessionCommand command) {
+    long others = messagesElsewhere(range);
+    return others == 0 ? command : new SessionCommand.Beside(0, 0, others, command);
+  }
+
+  /** The bytes of messages that the other ranges hold; 0 while no inbox can be full because of them. */
+  private long messagesElsewhere(RangeState range) {
     long others = others(range, each -> each.queuedBytes.get(), OtherRange.Sums::messageBytes);
-    if (others + range.queuedBytes.get() <= most.messageBytes() / PLENTY) return command;
-    return new SessionCommand.Beside(0, 0, others, command);
+    return others + range.queuedBytes.get() <= most.messageBytes() / PLENTY ? 0 : others;
   }
 }

@@ -126,6 +126,13 @@ final class Inboxes {
     state.queuedBytes.addAndGet(size);
   }
 
+  /** Leaves out the sequences below this one, which is at least that of the next message. */
+  void skipTo(Backlog inbox, long sequence) {
+    state.summaries.touch(inbox);
+    if (inbox.count == 0) inbox.first = sequence;
+    inbox.next = sequence;
+  }
+
   /** Appends a message, with its content unless that is in a body row; its room must be reserved. */
   long write(Change change, Backlog inbox, StoredMessage stored, byte[] header, byte @Nullable [] content) {
     assert (stored.bodyId() == StoredMessage.OWN) == (content != null) : "a message in two places, or none";

@@ -116,7 +116,7 @@ public final class SessionLife {
   }
 
   /** Whether a session exists. An expired one does not, even if it is not removed yet. */
-  private static boolean lives(SessionState session, long now) {
+  static boolean lives(SessionState session, long now) {
     return session.owner != null || session.deadline > now;
   }
 
@@ -312,7 +312,7 @@ public final class SessionLife {
     return new Outcome.Done();
   }
 
-  private static void writeRecord(Change change, SessionState session) {
+  static void writeRecord(Change change, SessionState session) {
     change
         .out()
         .put(
@@ -336,47 +336,40 @@ public final class SessionLife {
     if (format != FORMAT) throw new IllegalStateException("session record of unknown format " + format);
   }
 
-  /** The birth of the session that a record belongs to. */
-  public static long readBirth(byte[] value) {
-    return FieldReader.read(
-        value,
-        in -> {
-          expectFormat(in.octet());
-          long birth = in.number();
-          in.skipRest();
-          return birth;
-        });
+  /**
+   * What a session's record says.
+   *
+   * @param deadline when it ends, in milliseconds since 1970; {@link SessionState#NEVER} while it has a connection, and when it never expires
+   * @param owner its connection; null while it has none
+   */
+  public record Stored(long birth, String user, long epoch, long expirySeconds, long deadline, long sentBelow, @Nullable ConnectionId owner) {
+    /** Whether the session exists. An expired one does not, even if it is not removed yet. */
+    public boolean lives(long now) {
+      return owner != null || deadline > now;
+    }
   }
 
-  /** The user that a record's session belongs to; empty for one without a user. */
-  public static String readUser(byte[] value) {
+  /** Reads a record. */
+  public static Stored read(byte[] value) {
     return FieldReader.read(
         value,
         in -> {
           expectFormat(in.octet());
-          in.number(); // birth
-          String user = in.text();
-          in.skipRest();
-          return user;
+          return new Stored(
+              in.number(), in.text(), in.number(), in.number(), in.number(), in.number(), in.flag() ? SessionFields.readConnection(in) : null);
         });
   }
 
   /** Restores a session from its record. */
   void restore(SessionKey key, byte[] value) {
-    FieldReader.read(
-        value,
-        in -> {
-          expectFormat(in.octet());
-          long birth = in.number();
-          var session = new SessionState(state.sharing(key), state.sharedUser(key, in.text()), birth);
-          session.epoch = in.number();
-          state.stay(session, in.number());
-          state.expireAt(session, in.number());
-          session.sentBelow(in.number());
-          if (in.flag()) state.attach(session, SessionFields.readConnection(in));
-          state.add(session);
-          return session;
-        });
+    Stored stored = read(value);
+    var session = new SessionState(state.sharing(key), state.sharedUser(key, stored.user()), stored.birth());
+    session.epoch = stored.epoch();
+    state.stay(session, stored.expirySeconds());
+    state.expireAt(session, stored.deadline());
+    session.sentBelow(stored.sentBelow());
+    if (stored.owner() != null) state.attach(session, stored.owner());
+    state.add(session);
   }
 
   static void restoreReceived(SessionState session, int packetId, byte[] value) {

@@ -25,6 +25,7 @@ import dunlin.inbox.rows.SessionCommand.ForgetExchange;
 import dunlin.inbox.rows.SessionCommand.ForgetPublishers;
 import dunlin.inbox.rows.SessionCommand.ForgetTransfer;
 import dunlin.inbox.rows.SessionCommand.FrontendGone;
+import dunlin.inbox.rows.SessionCommand.Import;
 import dunlin.inbox.rows.SessionCommand.Received;
 import dunlin.inbox.rows.SessionCommand.Released;
 import dunlin.inbox.rows.SessionCommand.Remove;
@@ -68,6 +69,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
   private final Transfers transfers;
   private final Wills wills;
   private final SessionLife life;
+  private final Imports imports;
 
   /** When the next Tick has work, milliseconds since 1970; written by the applying thread only. */
   private volatile long nextWork = Long.MAX_VALUE;
@@ -84,6 +86,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
     transfers = new Transfers(state, inboxes, groups, appender);
     wills = new Wills(state);
     life = new SessionLife(state, inboxes, subscriptions, wills);
+    imports = new Imports(state, inboxes, life);
   }
 
   /** Has effects say what happens to each message while this is true; asked by the applying thread for each command. */
@@ -160,6 +163,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
       case BeginTransfer(var now, _, _, _) -> now;
       case AcceptTransfer(var now, _, _, _) -> now;
       case EndTransfer(var now, _, _, _) -> now;
+      case Import(var now, _, _, _) -> now;
       case Beside beside -> now(beside.command());
       case Configure _, Subscribe _, Unsubscribe _, Acknowledge _, Received _, Released _, Delivered _, WillPublished _ -> 0;
       case ForgetExchange _, ForgetPublishers _, ForgetTransfer _, EndGroup _ -> 0;
@@ -239,6 +243,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
         yield DONE;
       }
       case EndGroup(var group) -> transfers.endGroup(change, group);
+      case Import begun -> imports.apply(change, begun);
       case Beside beside -> beside(beside, change);
     };
   }

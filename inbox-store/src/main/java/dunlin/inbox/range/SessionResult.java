@@ -1,6 +1,7 @@
 package dunlin.inbox.range;
 
 import dunlin.inbox.InboxClient;
+import dunlin.inbox.SessionRef;
 import java.util.List;
 
 /** The result of a session command. */
@@ -38,5 +39,11 @@ public record SessionResult(Outcome outcome, Effects effects) {
     record Existed(List<Boolean> existed) implements Outcome {}
 
     record Appended(InboxClient.Appended appended) implements Outcome {}
+
+    /**
+     * @param stored messages that are in the inbox now, or were until it was full
+     * @param refused messages that a full inbox has not taken
+     */
+    record Imported(SessionRef session, int stored, int refused) implements Outcome {}
   }
 }

@@ -118,7 +118,7 @@ public record StoredSessions(
           else if (kind == SessionKeys.SUBSCRIPTION) subscriptions[0]++;
           return true;
         });
-    return Optional.of(new Inbox(tenant, clientId, SessionLife.readUser(record), false, true, waits.count(), waits.bytes(), subscriptions[0]));
+    return Optional.of(new Inbox(tenant, clientId, SessionLife.read(record).user(), false, true, waits.count(), waits.bytes(), subscriptions[0]));
   }
 
   /** The size in bytes of a message of a session; empty if there is no such message. */
@@ -127,7 +127,7 @@ public record StoredSessions(
     byte[] recordKey = record(rows, key);
     byte[] record = recordKey == null ? null : rows.get(recordKey);
     if (record == null) return Optional.empty();
-    byte[] messages = SessionKeys.sessionMessages(key, SessionLife.readBirth(record));
+    byte[] messages = SessionKeys.sessionMessages(key, SessionLife.read(record).birth());
     byte[] header = rows.get(SessionKeys.message(messages, sequence));
     return header == null ? Optional.empty() : Optional.of(StoredMessage.read(header).size());
   }
@@ -334,7 +334,7 @@ public record StoredSessions(
     private String user(Inbox session) {
       byte[] key = record(rows, new SessionKey(session.tenant(), session.name()));
       byte[] record = key == null ? null : rows.get(key);
-      return record == null ? "" : SessionLife.readUser(record);
+      return record == null ? "" : SessionLife.read(record).user();
     }
   }
 

@@ -1,11 +1,14 @@
 package dunlin.inbox.rows;
 
 import dunlin.inbox.ConnectionId;
+import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxLimits;
 import dunlin.inbox.OpenExchange;
+import dunlin.inbox.SessionExports;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
+import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.transport.Terms;
@@ -169,6 +172,27 @@ public sealed interface SessionCommand {
 
   /** Drops the waiting messages of a group that has no members in any range. */
   record EndGroup(GroupKey group) implements SessionCommand {}
+
+  /**
+   * Begins the import of a session that is not there, or goes on with it: appends messages to its inbox, and records exchanges. Messages keep their sequences. Those
+   * below the sequence of the next message have come before, so a command that comes again appends nothing twice.
+   *
+   * @param request creates the session. Its connection has the session until the import has ended, and one of the same life of a frontend goes on with it
+   * @param received packet identifiers of QoS 2 messages that the client has published and has not released
+   * @param messages in the order of their sequences
+   */
+  record Import(long now, InboxClient.Connect request, List<Integer> received, List<InboxMessage> messages) implements SessionCommand {
+    public Import {
+      if (!request.durable() || request.will() != null) throw new IllegalArgumentException("an imported session that is not durable, or has a will");
+      received = List.copyOf(received);
+      received.forEach(SessionCommand::checkPacketId);
+      messages = List.copyOf(messages);
+      for (InboxMessage each : messages) {
+        boolean stored = each.qos() != QoS.AT_MOST_ONCE && (!each.released() || each.qos() == QoS.EXACTLY_ONCE);
+        if (!stored || each.sequence() < 1 || each.sequence() > SessionExports.SEQUENCE_MAX) throw new IllegalArgumentException("an imported message with QoS %s and sequence %d".formatted(each.qos(), each.sequence()));
+      }
+    }
+  }
 
   /**
    * A command to one of several ranges, together with what the other ranges hold. The bounds on all sessions apply to

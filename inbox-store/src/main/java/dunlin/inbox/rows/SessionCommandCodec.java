@@ -15,6 +15,7 @@ import static dunlin.inbox.rows.SessionFields.writeRequest;
 import static dunlin.inbox.rows.SessionFields.writeSession;
 import static dunlin.inbox.rows.SessionFields.writeSubscription;
 
+import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.InboxLimits;
 import dunlin.inbox.rows.SessionCommand.AcceptTransfer;
 import dunlin.inbox.rows.SessionCommand.Acknowledge;
@@ -36,6 +37,7 @@ import dunlin.inbox.rows.SessionCommand.ForgetExchange;
 import dunlin.inbox.rows.SessionCommand.ForgetPublishers;
 import dunlin.inbox.rows.SessionCommand.ForgetTransfer;
 import dunlin.inbox.rows.SessionCommand.FrontendGone;
+import dunlin.inbox.rows.SessionCommand.Import;
 import dunlin.inbox.rows.SessionCommand.Received;
 import dunlin.inbox.rows.SessionCommand.Released;
 import dunlin.inbox.rows.SessionCommand.Remove;
@@ -44,6 +46,7 @@ import dunlin.inbox.rows.SessionCommand.Tick;
 import dunlin.inbox.rows.SessionCommand.Unsubscribe;
 import dunlin.inbox.rows.SessionCommand.WillPublished;
 import dunlin.model.Publication;
+import dunlin.model.QoS;
 import dunlin.store.CommandCodec;
 import dunlin.store.CommandKind;
 import dunlin.store.FieldReader;
@@ -84,16 +87,22 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int END_GROUP = 28;
   private static final int DELIVERED = 29;
   private static final int APPEND_TO_GROUP_ONCE = 33;
+  private static final int IMPORT = 34;
 
   // Marks of a message that is appended.
   private static final int WITH_EXCHANGE = 1;
   private static final int REPETITION = 2;
   private static final int WITH_ORIGIN = 4;
 
+  // Marks of a message that is imported; the lower bits are its QoS.
+  private static final int IMPORTED_RETAIN = 4;
+  private static final int IMPORTED_RELEASED = 8;
+  private static final int IMPORTED_SENT = 16;
+
   @Override
   public CommandKind kind(SessionCommand command) {
     return switch (command) {
-      case Append _, AppendOfExchange _, AppendTo _, AppendToGroup _, AcceptTransfer _ -> CommandKind.FLOW;
+      case Append _, AppendOfExchange _, AppendTo _, AppendToGroup _, AcceptTransfer _, Import _ -> CommandKind.FLOW;
       case Configure _, Subscribe _ -> CommandKind.CALL;
       case Connect _, Disconnect _, Unsubscribe _ -> CommandKind.RELEASE;
       case Acknowledge _, Received _, Released _, Delivered _, WillPublished _ -> CommandKind.RELEASE;
@@ -106,7 +115,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   /** Whether a command carries messages. */
   public static boolean isMessage(SessionCommand command) {
     return switch (command) {
-      case Append _, AppendOfExchange _, AppendTo _, AppendToGroup _, AcceptTransfer _ -> true;
+      case Append _, AppendOfExchange _, AppendTo _, AppendToGroup _, AcceptTransfer _, Import _ -> true;
       default -> false;
     };
   }
@@ -283,6 +292,13 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         out.octet(END_GROUP);
         writeGroup(out, group);
       }
+      case Import(var now, var request, var received, var messages) -> {
+        out.octet(IMPORT);
+        out.number(now);
+        writeRequest(out, request);
+        out.list(received, (to, packetId) -> to.number(packetId));
+        out.list(messages, SessionCommandCodec::writeImported);
+      }
       case Beside(var sessions, var memory, var messageBytes, var beside) -> {
         out.octet(BESIDE);
         out.number(sessions);
@@ -332,6 +348,25 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
     if (fence != 0) out.number(fence);
   }
 
+  private static void writeImported(FieldWriter out, InboxMessage message) {
+    out.number(message.sequence());
+    out.octet(message.qos().code() | (message.retain() ? IMPORTED_RETAIN : 0) | (message.released() ? IMPORTED_RELEASED : 0) | (message.delivered() ? IMPORTED_SENT : 0));
+    int[] identifiers = message.subscriptionIdentifiers();
+    out.number(identifiers.length);
+    for (int identifier : identifiers) out.number(identifier);
+    writePublication(out, message.message());
+  }
+
+  private static InboxMessage readImported(FieldReader in) {
+    long sequence = in.number();
+    int marks = in.octet();
+    if (marks >= 2 * IMPORTED_SENT) throw new IllegalStateException("an imported message with marks " + marks);
+    int[] identifiers = in.list(FieldReader::count).stream().mapToInt(Integer::intValue).toArray();
+    return new InboxMessage(
+        sequence, QoS.of(marks & 0x03), (marks & IMPORTED_RETAIN) != 0, (marks & IMPORTED_RELEASED) != 0, (marks & IMPORTED_SENT) != 0, identifiers,
+        readPublication(in));
+  }
+
   private static SessionCommand readCommand(FieldReader in) {
     int kind = in.octet();
     return kind == BESIDE ? new Beside(in.number(), in.number(), in.number(), readPlain(in, in.octet())) : readPlain(in, kind);
@@ -367,6 +402,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case END_TRANSFER -> new EndTransfer(in.number(), readGroup(in), in.number(), in.flag());
       case FORGET_TRANSFER -> new ForgetTransfer(readGroup(in), in.number());
       case END_GROUP -> new EndGroup(readGroup(in));
+      case IMPORT -> new Import(in.number(), readRequest(in), in.list(SessionFields::readPacketId), in.list(SessionCommandCodec::readImported));
       default -> throw new IllegalStateException("session command of unknown kind " + kind);
     };
   }

@@ -215,6 +215,24 @@ public final class SessionKeys {
     return named(ShardCounters.shardOf(birth), session.tenant(), MESSAGE, session.clientId(), 8).putLong(birth).array();
   }
 
+  /** The first key of the sessions of a tenant whose client identifiers begin with a prefix, in a shard; or of the groups whose filters do. */
+  public static byte[] allOf(int shard, String tenant, byte space, String prefix) {
+    byte[] whole = named(shard, tenant, space, prefix, 0).array();
+    return Arrays.copyOf(whole, whole.length - 1);
+  }
+
+  /** The first key behind all of these: no text in UTF-8 has such an octet. */
+  public static byte[] behindAllOf(int shard, String tenant, byte space, String prefix) {
+    byte[] behind = named(shard, tenant, space, prefix, 0).array();
+    behind[behind.length - 1] = (byte) 0xFF;
+    return behind;
+  }
+
+  /** The first key behind all rows of a session or group: there are fewer kinds. */
+  public static byte[] behindOne(int shard, String tenant, byte space, String name) {
+    return named(shard, tenant, space, name, 1).put(Byte.MAX_VALUE).array();
+  }
+
   private static ByteBuffer session(int shard, SessionKey session, int kind, int more) {
     return named(shard, session.tenant(), SESSION, session.clientId(), 1 + more).put((byte) kind);
   }

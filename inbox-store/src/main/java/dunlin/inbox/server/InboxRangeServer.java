@@ -416,7 +416,7 @@ final class InboxRangeServer {
             case Outcome.Existed(var existed) -> taken.complete(existed.getFirst());
             case Outcome.Full _ -> taken.completeExceptionally(new StoreException("the inbox of " + group.text() + " is full"));
             case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Connected _, Outcome.OtherUser _,
-                Outcome.Appended _, Outcome.AllFull _ ->
+                Outcome.Appended _, Outcome.Imported _, Outcome.AllFull _ ->
                 taken.completeExceptionally(Proposals.unexpected(outcome));
           }
         });

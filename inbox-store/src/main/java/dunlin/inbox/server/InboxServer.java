@@ -7,12 +7,15 @@ import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.KeptConnections;
 import dunlin.inbox.OpenExchange;
+import dunlin.inbox.SessionExports;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.WillPublisher;
 import dunlin.inbox.between.AskedRange;
 import dunlin.inbox.between.OtherRange;
 import dunlin.inbox.between.OtherSessions;
+import dunlin.inbox.operate.SessionExporter;
+import dunlin.inbox.operate.SessionImporter;
 import dunlin.inbox.operate.SessionOperations;
 import dunlin.inbox.propose.Proposals;
 import dunlin.inbox.propose.RefusedConnections;
@@ -109,6 +112,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final WillRunner wills;
   private final RangeDeliveries deliveries;
   private final HandOvers handOvers;
+  private final SessionImporter importer;
   private final List<ShardId> shards;
 
   /** Opens the replicas of the ranges. */
@@ -191,6 +195,12 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             .toList();
     deliveries = new RangeDeliveries(ranges, hasAll, session -> indexOf(session.tenant(), session.clientId()));
     handOvers = new HandOvers(this.ranges, shard -> this.ranges.get(rangeOfShard[shard]), clock);
+    importer =
+        new SessionImporter(
+            new SessionImporter.Ranges(
+                session -> of(session).applied().sessions.get(session), (session, command) -> of(session).proposals().outcome(command),
+                (group, command) -> deliveries.ofGroup(group.tenant(), group.filter()).proposals().outcome(command), this::endMissing),
+            this, tenants, frontends::attach, message -> meters.offline(message, ""), clock);
   }
 
   private static @Nullable SharedSums sums(InboxSettings.Sums most, List<RangeState> states, @Nullable OtherSessions others) {
@@ -285,7 +295,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   private void endMissing(SessionKey session, ConnectionId connection) {
-    of(session.tenant(), session.clientId()).endMissing(session, connection);
+    of(session).endMissing(session, connection);
   }
 
   /**
@@ -337,6 +347,10 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   private InboxRangeServer of(String tenant, String clientId) {
     return ranges.get(indexOf(tenant, clientId));
+  }
+
+  private InboxRangeServer of(SessionKey session) {
+    return of(session.tenant(), session.clientId());
   }
 
   private InboxRangeServer of(SessionRef session) {
@@ -435,6 +449,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return new SessionOperations(ranges.stream().map(InboxRangeServer::part).toList(), this::remove, frontends, clock);
   }
 
+  /** Exports and imports sessions of these ranges. */
+  public SessionExports exports() {
+    return new SessionExporter(ranges.stream().map(InboxRangeServer::part).toList(), importer, clock);
+  }
+
   @Override
   public CompletableFuture<Statistics> statistics() {
     var all = Statistics.NONE;
@@ -509,7 +528,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   private boolean lives(SessionKey session, long birth) {
     if (others != null) return others.lives(session, birth);
-    var present = of(session.tenant(), session.clientId()).applied().sessions.get(session);
+    var present = of(session).applied().sessions.get(session);
     return present != null && present.birth() == birth;
   }
 
@@ -519,7 +538,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   private boolean recordWill(Effects.DueWill will) {
-    return of(will.session().tenant(), will.session().clientId()).record(will);
+    return of(will.session()).record(will);
   }
 
   /** Does due work at once, in addition to the timer's regular turns. */
@@ -535,6 +554,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     try {
       lost.again();
       wills.turn();
+      importer.turn();
       long now = clock.millis();
       for (InboxRangeServer range : ranges) range.tick(now);
       if (others != null) others.turn(ranges.getFirst().applied().foreignExchanges);

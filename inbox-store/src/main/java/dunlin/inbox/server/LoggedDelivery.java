@@ -105,7 +105,7 @@ final class LoggedDelivery {
 
   private static ReasonCode reason(Outcome outcome) {
     return switch (outcome) {
-      case Outcome.Done _, Outcome.Connected _, Outcome.Existed _, Outcome.Appended _ -> ReasonCode.SUCCESS;
+      case Outcome.Done _, Outcome.Connected _, Outcome.Existed _, Outcome.Appended _, Outcome.Imported _ -> ReasonCode.SUCCESS;
       case Outcome.Full _, Outcome.AllFull _ -> ReasonCode.QUOTA_EXCEEDED;
       case Outcome.OtherUser _ -> ReasonCode.NOT_AUTHORIZED;
       case Outcome.Stale _ -> ReasonCode.SESSION_TAKEN_OVER;

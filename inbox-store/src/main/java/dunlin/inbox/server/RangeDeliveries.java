@@ -88,17 +88,20 @@ final class RangeDeliveries {
 
   /** Stores a message for a durable member of a group, or in its inbox; {@link InboxServer#appendToGroup}. */
   CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message, @Nullable OpenExchange exchange) {
-    // The range whose members have the most room in their windows; if all are offline, a range with members rather than
-    // none.
+    return ofGroup(message.tenant(), group).appendToGroup(group, message, exchange);
+  }
+
+  /** The range whose members have the most room in their windows; if all are offline, a range with members rather than none. */
+  InboxRangeServer ofGroup(String tenant, TopicFilter group) {
     var best = ranges.getFirst();
     int most = 0;
     for (InboxRangeServer range : ranges) {
-      int credit = ranges.size() == 1 ? 0 : range.groupCredit(message.tenant(), group);
+      int credit = ranges.size() == 1 ? 0 : range.groupCredit(tenant, group);
       if (credit <= most) continue;
       most = credit;
       best = range;
     }
-    return best.appendToGroup(group, message, exchange);
+    return best;
   }
 
   /** Releases an exchange at home, once all other ranges have forgotten it. */

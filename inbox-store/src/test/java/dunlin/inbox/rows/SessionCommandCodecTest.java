@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dunlin.inbox.ConnectionId;
+import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxClient.Subscription;
 import dunlin.inbox.InboxClient.Will;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.OpenExchange;
+import dunlin.inbox.SessionExports;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.range.RangeHarness;
 import dunlin.model.Publication;
@@ -73,6 +75,12 @@ final class SessionCommandCodecTest {
         new SessionCommand.ForgetPublishers(
             List.of(new ForeignExchanges.Over(new SessionKey("t", "c"), 9, 10, true), new ForeignExchanges.Over(new SessionKey("t", ""), 0, Long.MAX_VALUE, false))),
         new SessionCommand.ForgetPublishers(List.of()),
+        new SessionCommand.Import(
+            5, new InboxClient.Connect("t", "c", "u", connection, false, true, 1, null), List.of(1, 65_535),
+            List.of(
+                new InboxMessage(1, QoS.AT_LEAST_ONCE, false, false, false, new int[0], message),
+                new InboxMessage(SessionExports.SEQUENCE_MAX, QoS.EXACTLY_ONCE, true, true, true, new int[] {1, 268_435_455}, message))),
+        new SessionCommand.Import(5, new InboxClient.Connect("t", "c", "", connection, false, true, 1, null), List.of(), List.of()),
         new SessionCommand.Beside(1, 1L << 40, Long.MAX_VALUE, new SessionCommand.Remove(1, "t", "c")),
         new SessionCommand.Beside(0, 0, 5, new SessionCommand.Append(5, message, null, null, List.of(), true, 0)));
   }
@@ -87,7 +95,7 @@ final class SessionCommandCodecTest {
     assertThat(encoded(read)).isEqualTo(bytes);
     assertThat(read)
         .usingRecursiveComparison()
-        .ignoringFields("message.exchange", "append.message.exchange", "command.message.exchange")
+        .ignoringFields("message.exchange", "append.message.exchange", "command.message.exchange", "messages.message.exchange")
         .isEqualTo(command);
   }
 

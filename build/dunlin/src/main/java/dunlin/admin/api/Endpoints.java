@@ -28,6 +28,9 @@ import dunlin.admin.explain.ExplanationMXBean.Explanation;
 import dunlin.admin.exports.ExportsMXBean;
 import dunlin.admin.exports.ExportsMXBean.Imported;
 import dunlin.admin.exports.ExportsMXBean.RetainedExport;
+import dunlin.admin.exports.SessionExportsMXBean;
+import dunlin.admin.exports.SessionExportsMXBean.ImportedSessions;
+import dunlin.admin.exports.SessionExportsMXBean.SessionLine;
 import dunlin.admin.ledger.LedgerMXBean.HopRow;
 import dunlin.admin.peers.AllNodesMXBean.NodeFinding;
 import dunlin.admin.peers.AllNodesMXBean.NodeHealth;
@@ -76,8 +79,11 @@ public final class Endpoints {
   public static final String LIMIT = "limit";
   public static final String CURSOR = "cursor";
 
-  /** What the first line of an export is. */
-  public static final String EXPORT_HEADER = "{\"format\":\"%s\",\"version\":%d}".formatted(ExportsMXBean.FORMAT, ExportsMXBean.VERSION);
+  /** What the first line of an export of retained messages is. */
+  public static final String EXPORT_HEADER = header(ExportsMXBean.FORMAT, ExportsMXBean.VERSION);
+
+  /** What that of sessions is. */
+  public static final String SESSIONS_HEADER = header(SessionExportsMXBean.FORMAT, SessionExportsMXBean.VERSION);
 
   /** The parameter of imports that says where in a file their lines are. */
   public static final String FIRST_LINE = "firstLine";
@@ -126,6 +132,9 @@ public final class Endpoints {
   private static final Parameter BANNED = Parameter.path("value", "A client identifier, a user name, an address, or a network such as 192.0.2.0/24");
   private static final Parameter BLOCK_KIND = Parameter.choice(Place.PATH, "kind", BlockKind.LABELS, "What is blocked");
   private static final Parameter BLOCKED = Parameter.path("value", "An address, an IPv6 network such as 2001:db8::/64, or a client identifier");
+  private static final Parameter FIRST_LINE_OF_IMPORT =
+      Parameter.integer(
+          Place.BODY, FIRST_LINE, 2, 2, SEQUENCE_MAX, "The number in its file of the line behind the one that names the format, to say which one is wrong");
   private static final Parameter DELETIONS =
       Parameter.integer(Place.QUERY, "max", ROWS_MAX, 1, DELETIONS_MAX, "The most that are deleted");
 
@@ -227,6 +236,20 @@ public final class Endpoints {
           "sessions delete-all", Method.DELETE, "/sessions", Role.ADMIN, "Deletes sessions by the beginning of their client identifiers", Deleted.class,
           TENANT, Parameter.required(Place.QUERY, "prefix", "Beginning of the client identifiers"), DELETIONS);
 
+  public static final Endpoint EXPORT_SESSIONS =
+      listing(
+          "sessions export", "/export/sessions", Role.OPERATOR, EXPORTS_MAX,
+          "Exports durable sessions, whole, and behind them what waits in shared subscriptions; a page ends as well when it has more than 512 KiB", SessionLine.class,
+          Parameter.optional(
+              Place.QUERY, "prefix", "Beginning of the client identifiers; none for all. With one, what waits in shared subscriptions is left out"),
+          TENANT);
+  public static final Endpoint IMPORT_SESSIONS =
+      one(
+          "sessions import", Method.POST, "/import/sessions", Role.ADMIN,
+          "Imports sessions that are not there from lines of JSON; when a line is wrong, nothing of the request is done", ImportedSessions.class,
+          Parameter.lines("lines", SessionExportsMXBean.LINES_MAX, "The line that names the format, and lines of sessions, which may go on in the next request"),
+          FIRST_LINE_OF_IMPORT, Parameter.preset(Place.BODY, "tenant", "default", "Tenant of the clients"));
+
   public static final Endpoint RETAINED =
       listing("retained list", "/retained", TOPICS_MAX, "Lists the topics that have a retained message", RetainedRow.class, TENANT, PREFIX_OF_NAMES);
   public static final Endpoint RETAINED_MESSAGE =
@@ -251,9 +274,7 @@ public final class Endpoints {
           Parameter.lines("lines", ExportsMXBean.LINES_MAX, "The line that names the format, and a line for each message"),
           Parameter.choice(
               Place.BODY, "existing", ExportsMXBean.EXISTING, ExportsMXBean.EXISTING.getFirst(), "What becomes of the message that a topic has"),
-          Parameter.integer(
-              Place.BODY, FIRST_LINE, 2, 2, SEQUENCE_MAX, "The number in its file of the line behind the one that names the format, to say which one is wrong"),
-          Parameter.preset(Place.BODY, "tenant", "default", "Tenant of the publishers"));
+          FIRST_LINE_OF_IMPORT, Parameter.preset(Place.BODY, "tenant", "default", "Tenant of the publishers"));
 
   public static final Endpoint ROUTES =
       listing(
@@ -466,12 +487,16 @@ public final class Endpoints {
 
   public static final List<Endpoint> ALL =
       List.of(
-          STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, QUEUES, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, CLIENT_IN_FLIGHT, CLIENT_QUEUE, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, RETAINED,
+          STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, QUEUES, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, CLIENT_IN_FLIGHT, CLIENT_QUEUE, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, EXPORT_SESSIONS, IMPORT_SESSIONS, RETAINED,
           RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, EXPORT_RETAINED, IMPORT_RETAINED, ROUTES, GROUPS, SUBSCRIBERS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, LEDGER, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, CHECK_ACCESS, BANS, BAN, PUT_BAN, DELETE_BAN, TENANTS, GET_TENANT, PUT_TENANT, SUSPEND_TENANT, RESUME_TENANT, DELETE_TENANT, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, BACKUP, START_BACKUP, CANCEL_BACKUP, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
           WATCH_OVERVIEW, WATCH_MESSAGES, FOLLOW_TRACE);
 
   private Endpoints() {}
+
+  private static String header(String format, int version) {
+    return "{\"format\":\"%s\",\"version\":%d}".formatted(format, version);
+  }
 
   private static Endpoint one(
       String command, Method method, String path, Role role, String summary, Class<? extends Record> answer, Parameter... parameters) {

@@ -10,13 +10,10 @@ import dunlin.retain.RetainClient;
 import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainOperations;
 import dunlin.runtime.metrics.NodeBeans;
-import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -36,7 +33,6 @@ public final class Exports implements ExportsMXBean {
   private static final int MESSAGES_MAX = 500;
   private static final int BYTES_MAX = 512 * 1_024;
   private static final int AT_A_TIME = 256;
-  private static final int CLIENT_ID_BYTES_MAX = 65_535;
 
   private final ApplicationPublisher publisher;
   private final RetainClient retained;
@@ -56,18 +52,17 @@ public final class Exports implements ExportsMXBean {
   public ExportPage exportRetained(String tenant, String filter, String cursor, int max) {
     NodeBeans.requireMax(max, MESSAGES_MAX);
     Identity checked = new Identity(tenant, ""); // throws for a tenant that no client can have
-    Cursor after = cursor.isEmpty() ? null : new Cursor(decoded(cursor, Base64.getUrlDecoder(), "the cursor is none that a page has given"));
+    Cursor after = cursor.isEmpty() ? null : new Cursor(MessageText.positionOf(cursor));
     RetainClient.Page page = RetainOperations.await(retained.find(checked.tenant(), filter, after, max, BYTES_MAX), "retained messages were not read");
     Cursor next = page.next();
     return new ExportPage(
-        page.messages().stream().map(Exports::exported).toList(), next == null ? "" : Base64.getUrlEncoder().withoutPadding().encodeToString(next.key()));
+        page.messages().stream().map(Exports::exported).toList(), next == null ? "" : MessageText.cursor(next.key()));
   }
 
   private static RetainedExport exported(Publication message) {
-    byte[] properties = Arrays.copyOfRange(message.body(), message.topicLength(), message.payloadOffset());
     return new RetainedExport(
         message.topic(), message.qos().code(), message.publisher().clientId(), Instant.ofEpochMilli(message.acceptedAtMillis()).toString(),
-        Base64.getEncoder().encodeToString(properties), Base64.getEncoder().encodeToString(message.payload()));
+        MessageText.properties(message), MessageText.payload(message));
   }
 
   /** A message and the number of its line. */
@@ -81,7 +76,7 @@ public final class Exports implements ExportsMXBean {
     long now = wallClock.millis();
     List<Line> lasting = new ArrayList<>();
     int expired = 0;
-    for (ExportedLines read = new ExportedLines(lines, firstLine); read.hasNext(); ) {
+    for (ExportedLines<RetainedExport> read = ExportedLines.retained(lines, firstLine); read.hasNext(); ) {
       Line line = line(checked.tenant(), read, now);
       if (line.message().expired(now)) expired++;
       else lasting.add(line);
@@ -91,7 +86,7 @@ public final class Exports implements ExportsMXBean {
     return done;
   }
 
-  private Line line(String tenant, ExportedLines from, long now) {
+  private Line line(String tenant, ExportedLines<RetainedExport> from, long now) {
     RetainedExport read = from.next();
     try {
       return new Line(from.number(), message(tenant, read, now));
@@ -102,12 +97,9 @@ public final class Exports implements ExportsMXBean {
 
   /** @throws IllegalArgumentException when no client could have published it */
   private Publication message(String tenant, RetainedExport line, long now) {
-    String clientId = line.publisher();
-    if (!Identity.isText(clientId) || clientId.getBytes(StandardCharsets.UTF_8).length > CLIENT_ID_BYTES_MAX) {
-      throw new IllegalArgumentException("the publisher is no client identifier: it has U+0000, half of a character, or more than 65,535 bytes");
-    }
-    byte[] properties = decoded(line.properties(), Base64.getDecoder(), "the properties are not in Base64");
-    byte[] payload = decoded(line.payload(), Base64.getDecoder(), "the payload is not in Base64");
+    String clientId = MessageText.checked(line.publisher(), "the publisher is no client identifier");
+    byte[] properties = MessageText.propertiesOf(line.properties());
+    byte[] payload = MessageText.payloadOf(line.payload());
     if (payload.length == 0) throw new IllegalArgumentException("there is no payload; an empty one would remove what the topic has [MQTT-3.3.1-6]");
     long acceptedAt = line.acceptedAt().isEmpty() ? now : Math.min(now, millis(line.acceptedAt()));
     return publisher.message(new Publisher(tenant, clientId), line.topic(), QoS.of(line.qos()), true, acceptedAt, properties, payload);
@@ -118,14 +110,6 @@ public final class Exports implements ExportsMXBean {
       return Math.max(0, Instant.parse(text).toEpochMilli());
     } catch (DateTimeException | ArithmeticException wrong) {
       throw new IllegalArgumentException("the time acceptedAt is not one such as 2026-01-31T12:00:00Z", wrong);
-    }
-  }
-
-  private static byte[] decoded(String text, Base64.Decoder decoder, String otherwise) {
-    try {
-      return decoder.decode(text);
-    } catch (IllegalArgumentException wrong) {
-      throw new IllegalArgumentException(otherwise, wrong);
     }
   }
 

@@ -27,6 +27,7 @@ import dunlin.admin.events.OverviewEvents;
 import dunlin.admin.events.TraceLines;
 import dunlin.admin.explain.ExplanationMXBean;
 import dunlin.admin.exports.ExportsMXBean;
+import dunlin.admin.exports.SessionExportsMXBean;
 import dunlin.admin.ledger.LedgerMXBean;
 import dunlin.admin.ledger.LedgerMXBean.HopRow;
 import dunlin.admin.peers.AllNodes;
@@ -121,7 +122,8 @@ public final class AdminOperations {
     AccessOperations.add(() -> bean(AccessMXBean.class), this::on);
     AccessOperations.addTenants(() -> bean(TenantsMXBean.class), this::on);
     BlockOperations.add(() -> bean(BlocksMXBean.class), this::on);
-    RetainedActions.add(this::retainedMessages, () -> bean(ExportsMXBean.class), this::on);
+    RetainedActions.add(this::retainedMessages, this::on);
+    ExportActions.add(() -> bean(ExportsMXBean.class), () -> led(SessionExportsMXBean.class, SessionReplica.KIND, AllNodes.SESSIONS), this::on);
     cluster();
     events();
     if (!actions.keySet().equals(Set.copyOf(Endpoints.ALL))) {

@@ -3,10 +3,7 @@ package dunlin.admin.operate;
 import dunlin.admin.api.ApiAnswers.Deleted;
 import dunlin.admin.api.ApiAnswers.Done;
 import dunlin.admin.api.Endpoint;
-import dunlin.admin.api.Endpoint.Page;
 import dunlin.admin.api.Endpoints;
-import dunlin.admin.exports.ExportsMXBean;
-import dunlin.admin.exports.ExportsMXBean.ExportPage;
 import dunlin.retain.RetainedMessagesMXBean;
 import dunlin.retain.RetainedMessagesMXBean.RetainedRow;
 import java.util.function.BiConsumer;
@@ -20,20 +17,18 @@ final class RetainedActions {
    * Failure: that of the beans. A topic without a message is a 404.
    */
   private final Supplier<RetainedMessagesMXBean> messages;
-  private final Supplier<ExportsMXBean> exports;
 
-  private RetainedActions(Supplier<RetainedMessagesMXBean> messages, Supplier<ExportsMXBean> exports) {
+  private RetainedActions(Supplier<RetainedMessagesMXBean> messages) {
     this.messages = messages;
-    this.exports = exports;
   }
 
   /**
    * Adds an action for each of the endpoints.
    *
-   * @param messages throws a Problem when the node has none, as exports
+   * @param messages throws a Problem when the node has none
    */
-  static void add(Supplier<RetainedMessagesMXBean> messages, Supplier<ExportsMXBean> exports, BiConsumer<Endpoint, Function<Arguments, Object>> to) {
-    var added = new RetainedActions(messages, exports);
+  static void add(Supplier<RetainedMessagesMXBean> messages, BiConsumer<Endpoint, Function<Arguments, Object>> to) {
+    var added = new RetainedActions(messages);
     to.accept(
         Endpoints.RETAINED,
         given ->
@@ -49,10 +44,6 @@ final class RetainedActions {
           throw none();
         });
     to.accept(Endpoints.DELETE_RETAINED, added::delete);
-    to.accept(Endpoints.EXPORT_RETAINED, added::export);
-    to.accept(
-        Endpoints.IMPORT_RETAINED,
-        given -> exports.get().importRetained(given.text("tenant"), given.text("existing"), given.text("lines"), given.longNumber(Endpoints.FIRST_LINE)));
   }
 
   private static Problem none() {
@@ -66,10 +57,5 @@ final class RetainedActions {
     int max = given.number("max");
     return new Deleted(
         filter.isEmpty() ? messages.get().delete(given.text("tenant"), prefix, max) : messages.get().deleteMatching(given.text("tenant"), filter, max));
-  }
-
-  private Page export(Arguments given) {
-    ExportPage page = exports.get().exportRetained(given.text("tenant"), given.text("filter"), given.text(Endpoints.CURSOR), given.number(Endpoints.LIMIT));
-    return new Page(page.messages(), page.next());
   }
 }

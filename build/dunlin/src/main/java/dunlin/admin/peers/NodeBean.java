@@ -51,4 +51,9 @@ public final class NodeBean implements NodeMXBean {
   public String getUnready() {
     return unready.get().orElse("");
   }
+
+  @Override
+  public boolean isReadyForSessionImports() {
+    return true;
+  }
 }

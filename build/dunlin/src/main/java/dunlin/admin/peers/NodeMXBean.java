@@ -25,4 +25,7 @@ public interface NodeMXBean {
 
   @Description("Why no clients should be sent to it; empty when they may be")
   String getUnready();
+
+  @Description("Whether its replicas can apply what an import of sessions adds to the log; nodes of earlier versions cannot say")
+  boolean isReadyForSessionImports();
 }

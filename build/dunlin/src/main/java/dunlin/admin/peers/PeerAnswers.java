@@ -1,6 +1,7 @@
 package dunlin.admin.peers;
 
 import dunlin.admin.doctor.DoctorMXBean;
+import dunlin.admin.exports.SessionExportsMXBean;
 import dunlin.admin.ledger.LedgerMXBean;
 import dunlin.broker.client.ClientsMXBean;
 import dunlin.dist.RoutesMXBean;
@@ -20,8 +21,8 @@ public final class PeerAnswers {
    */
   private static final List<Class<?>> ASKED =
       List.of(
-          NodeMXBean.class, DoctorMXBean.class, LedgerMXBean.class, NodeTracesMXBean.class, ClientsMXBean.class, SessionsMXBean.class, RoutesMXBean.class,
-          RetainedMessagesMXBean.class, OperatorCopies.class);
+          NodeMXBean.class, DoctorMXBean.class, LedgerMXBean.class, NodeTracesMXBean.class, ClientsMXBean.class, SessionsMXBean.class, SessionExportsMXBean.class,
+          RoutesMXBean.class, RetainedMessagesMXBean.class, OperatorCopies.class);
 
   private final NodeBeans beans;
 

@@ -41,11 +41,12 @@ public final class PeerBeans {
    * Owner: any thread that may block; keeps nothing.
    * Bounds: AT_A_TIME nodes are asked at a time for one answer, and all of them within ALL_SECONDS. An answer has the bytes that QuestionService allows; what
    * a caller puts together from all nodes is bounded by its own question, such as the rows of a page.
-   * Failure: a node that does not answer within DEADLINE is named. Deletions of many rows take longer and have DELETION: what was begun goes on behind it.
+   * Failure: a node that does not answer within DEADLINE is named. Deletions and imports of many rows take longer and have CHANGE: what was begun goes on behind it.
    */
   private static final Logger log = LoggerFactory.getLogger(PeerBeans.class);
   private static final Duration DEADLINE = Duration.ofSeconds(2);
-  private static final Duration DELETION = Duration.ofSeconds(60);
+  private static final Duration CHANGE = Duration.ofSeconds(60);
+  private static final Set<String> CHANGES = Set.of("delete", "import");
   private static final int AT_A_TIME = 8;
   private static final int ALL_SECONDS = 10;
   private static final String FRONTEND = "frontend";
@@ -169,6 +170,11 @@ public final class PeerBeans {
     return ofOthers(shape, row -> !isGone(row), question);
   }
 
+  /** A sentence for each other node that may be up, and has not said that its replicas can apply what an import of sessions adds to the log. */
+  public List<String> unreadyForSessionImports() {
+    return ofPresentOthers(NodeMXBean.class, NodeMXBean::isReadyForSessionImports).unanswered();
+  }
+
   /** Whether a node is down, or has left. */
   static boolean isGone(NodeRow row) {
     return GONE.contains(row.state());
@@ -242,7 +248,8 @@ public final class PeerBeans {
     BeanQuestion.Answer answer;
     try {
       byte[] question = BeanQuestion.question(shape, method, arguments);
-      answer = BeanQuestion.answer(carrier.ask(UUID.fromString(of), question, method.getName().startsWith("delete") ? DELETION : DEADLINE));
+      boolean changes = CHANGES.stream().anyMatch(method.getName()::startsWith);
+      answer = BeanQuestion.answer(carrier.ask(UUID.fromString(of), question, changes ? CHANGE : DEADLINE));
     } catch (IOException failure) {
       throw new UncheckedIOException(named(of) + " " + failure.getMessage(), failure);
     }

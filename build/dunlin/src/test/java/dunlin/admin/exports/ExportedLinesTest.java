@@ -6,10 +6,19 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.google.gson.Gson;
 import dunlin.admin.api.Endpoints;
 import dunlin.admin.exports.ExportsMXBean.RetainedExport;
+import dunlin.admin.exports.SessionExportsMXBean.GroupMessage;
+import dunlin.admin.exports.SessionExportsMXBean.SessionBegin;
+import dunlin.admin.exports.SessionExportsMXBean.SessionEnd;
+import dunlin.admin.exports.SessionExportsMXBean.SessionLine;
+import dunlin.admin.exports.SessionExportsMXBean.SessionMessage;
+import dunlin.admin.exports.SessionExportsMXBean.SessionSubscription;
+import java.util.List;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class ExportedLinesTest {
@@ -18,7 +27,7 @@ class ExportedLinesTest {
 
   @Test
   void linesAreReadInTheirOrder() {
-    ExportedLines lines = new ExportedLines(HEADER + LINE + "\n{ \"payload\" : \"b24=\", \"topic\" : \"ü\\u00fc\" }\n", 10);
+    ExportedLines<RetainedExport> lines = ExportedLines.retained(HEADER + LINE + "\n{ \"payload\" : \"b24=\", \"topic\" : \"ü\\u00fc\" }\n", 10);
 
     assertThat(lines.next()).isEqualTo(new RetainedExport("a", 2, "c", "2026-01-31T12:00:00Z", "AA==", "b24="));
     assertThat(lines.number()).isEqualTo(10);
@@ -31,7 +40,7 @@ class ExportedLinesTest {
   void whatAnExportWritesIsReadAgain() {
     RetainedExport written = new RetainedExport("a\"\\/\u2028\uD83D\uDE00", 0, "\n", "2026-01-31T12:00:00.001Z", "", "");
 
-    assertThat(new ExportedLines(HEADER + new Gson().toJson(written), 2).next()).isEqualTo(written);
+    assertThat(ExportedLines.retained(HEADER + new Gson().toJson(written), 2).next()).isEqualTo(written);
   }
 
   @ParameterizedTest
@@ -49,7 +58,7 @@ class ExportedLinesTest {
         "topic,payload | line 1: it is not a JSON object",
       })
   void otherFormatsAreRefused(String text, String why) {
-    assertThatThrownBy(() -> new ExportedLines(text, 2)).isInstanceOf(IllegalArgumentException.class).hasMessageStartingWith(why);
+    assertThatThrownBy(() -> ExportedLines.retained(text, 2)).isInstanceOf(IllegalArgumentException.class).hasMessageStartingWith(why);
   }
 
   @ParameterizedTest
@@ -72,7 +81,7 @@ class ExportedLinesTest {
         "{\"qos\":12345678901} | the member qos is not a number",
       })
   void aWrongLineIsRefusedWithItsNumber(String line, String why) {
-    ExportedLines lines = new ExportedLines(HEADER + LINE + "\n" + line + "\n" + LINE, 100);
+    ExportedLines<RetainedExport> lines = ExportedLines.retained(HEADER + LINE + "\n" + line + "\n" + LINE, 100);
     lines.next();
 
     assertThatThrownBy(lines::next).isInstanceOf(IllegalArgumentException.class).hasMessageStartingWith("line 101: " + why);
@@ -86,10 +95,50 @@ class ExportedLinesTest {
       StringBuilder changed = new StringBuilder(LINE);
       for (int changes = 1 + random.nextInt(4); changes > 0; changes--) changed.setCharAt(random.nextInt(changed.length()), "{}[]\":,\\0aé\u0000 ".charAt(random.nextInt(13)));
       try {
-        assertThat(new ExportedLines(HEADER + changed, 2).next()).isNotNull();
+        assertThat(ExportedLines.retained(HEADER + changed, 2).next()).isNotNull();
       } catch (IllegalArgumentException refused) {
         assertThat(refused).as("seed %d: %s", seed, changed).hasMessageStartingWith("line 2: ");
       }
     }
+  }
+
+  private static final String SESSIONS = Endpoints.SESSIONS_HEADER + "\n";
+
+  static Stream<SessionLine> sessionLines() {
+    return Stream.of(
+        new SessionLine(new SessionBegin("c\u2028", "ü", List.of(1, 65_535)), null, null, null, null),
+        new SessionLine(null, new SessionMessage("c", (1L << 53) - 1, "a", 2, true, true, true, List.of(1, 268_435_455), "p", 4_294_967_295L, "AA==", "b24="), null, null, null),
+        new SessionLine(null, null, new SessionSubscription("c", "$share/g/a", 2, false, true, 2, 7), null, null),
+        new SessionLine(null, null, null, new SessionEnd("c", 4_294_967_295L), null),
+        new SessionLine(null, null, null, null, new GroupMessage("$oshare/g/a", "a", 1, false, "p", 0, "", "")));
+  }
+
+  @ParameterizedTest
+  @MethodSource("sessionLines")
+  void whatAnExportOfSessionsWritesIsReadAgain(SessionLine written) {
+    assertThat(ExportedLines.sessions(SESSIONS + new Gson().toJson(written), 2).next()).isEqualTo(written);
+  }
+
+  @ParameterizedTest
+  @MethodSource("sessionLines")
+  void changedLinesOfSessionsAreReadAsSomethingElseOrRefused(SessionLine written) {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    String line = new Gson().toJson(written);
+    for (int i = 0; i < 3_000; i++) {
+      StringBuilder changed = new StringBuilder(line);
+      for (int changes = 1 + random.nextInt(4); changes > 0; changes--) changed.setCharAt(random.nextInt(changed.length()), "{}[]\":,\\0aé\u0000 ".charAt(random.nextInt(13)));
+      try {
+        assertThat(ExportedLines.sessions(SESSIONS + changed, 2).next()).isNotNull();
+      } catch (IllegalArgumentException refused) {
+        assertThat(refused).as("seed %d: %s", seed, changed).hasMessageStartingWith("line 2: ");
+      }
+    }
+  }
+
+  @Test
+  void deepLinesAreRefused() {
+    String deep = "{\"session\":" + "[".repeat(100_000);
+    assertThatThrownBy(() -> ExportedLines.sessions(SESSIONS + deep, 2).next()).isInstanceOf(IllegalArgumentException.class).hasMessageStartingWith("line 2: ");
   }
 }
