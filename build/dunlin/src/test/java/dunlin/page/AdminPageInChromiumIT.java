@@ -220,7 +220,7 @@ class AdminPageInChromiumIT extends PageOfBroker {
     nothingWasAskedOfOthersAndNothingFailed();
   }
 
-  /** The ranges are made up, since a cluster that has so many needs hours to grow; all else is the page as it is. */
+  /** The ranges and operations are made up, since a cluster that has so many needs hours to grow; all else is the page as it is. */
   @Test
   void aThousandRangesAreShownByPagesAndFilteredAtOnce() throws Exception {
     signIn(api.token());
@@ -231,7 +231,10 @@ class AdminPageInChromiumIT extends PageOfBroker {
           const listings = {
             '/api/v1/cluster/nodes': [],
             '/api/v1/cluster/health': [],
-            '/api/v1/cluster/operations': [],
+            '/api/v1/cluster/operations': [
+              {id: node(7), what: 'AddReplica', range: node(3), cancelled: false, step: 2, steps: 3, doing: 'node b catches up', left: 1234, unit: 'entries', seconds: 75, waiting: ''},
+              {id: node(8), what: 'Split', range: node(4), cancelled: false, step: 0, steps: 0, doing: '', left: -1, unit: '', seconds: 0, waiting: ''},
+            ],
             '/api/v1/cluster/ranges': Array.from({length: 1000}, (_, i) => ({id: node(i), kind: 'inbox', keys: 'all', epoch: i, leader: node(1), voters: [node(1), node(2), node(3)]})),
           };
           const real = window.fetch;
@@ -245,6 +248,7 @@ class AdminPageInChromiumIT extends PageOfBroker {
         """);
     view("cluster", "Cluster");
     awaitShown("1 to 100 of 1,000");
+    assertThat(shown()).contains("2 of 3: node b catches up", "1,234 entries", "not known");
     assertThat(rows()).as("with the replicas").isLessThan(ROWS_OF_PAGE + 20);
 
     js("window.field = [...document.querySelectorAll('#view label')].find(each => each.textContent === 'Filter by id, kind or node').querySelector('input')");
