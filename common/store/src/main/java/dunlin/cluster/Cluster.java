@@ -120,7 +120,7 @@ public final class Cluster implements AutoCloseable {
   private volatile boolean closed;
 
   /** The parts that only a member of a cluster has. */
-  private record Parts(PlacementDriver driver, RangeLoads loads, NodeReach reach, Heartbeat heartbeat, LateRanges late, MetaClient meta, OperatorQuestions questions) {}
+  private record Parts(PlacementDriver driver, RangeLoads loads, NodeReach reach, Heartbeat heartbeat, LateRanges late, MetaClient meta) {}
 
   private Cluster(
       MemberSettings settings,
@@ -247,7 +247,7 @@ public final class Cluster implements AutoCloseable {
     var late = new LateRanges(threadName("late-ranges"), self, first, known, this::connected, client, actions, settings.heartbeat());
     synchronized (this) {
       if (closed) throw new StoreException("closed while the node started");
-      parts = new Parts(driver, loads, reach, heartbeat, late, client, new OperatorQuestions(known, client));
+      parts = new Parts(driver, loads, reach, heartbeat, late, client);
       driver.start();
       loads.start();
       reach.start();
@@ -489,8 +489,8 @@ public final class Cluster implements AutoCloseable {
   }
 
   /** What an operator asks of other nodes; empty before this node belongs to its cluster. */
-  Optional<OperatorQuestions> questions() {
-    return Optional.ofNullable(parts).map(Parts::questions);
+  Optional<MetaClient> questions() {
+    return Optional.ofNullable(parts).map(Parts::meta);
   }
 
   /**

@@ -93,7 +93,7 @@ final class ClusterBean implements ClusterMXBean {
 
   @Override
   public List<OperationRow> getOperations() {
-    var progress = cluster.questions().map(OperatorQuestions::progress).orElseGet(Collections::emptyNavigableMap);
+    var progress = cluster.questions().map(MetaClient::progress).orElseGet(Collections::emptyNavigableMap);
     return cluster.map().intents().values().stream().map(intent -> row(intent, progress.getOrDefault(intent.id(), Progress.UNKNOWN))).toList();
   }
 

@@ -147,7 +147,7 @@ public final class RouteRows {
   }
 
   /** The first key of the routes of a topic filter, which may be that of a shared subscription or the beginning of a filter. */
-  public static byte[] first(String tenant, String filter) {
+  static byte[] first(String tenant, String filter) {
     byte[] plain = utf8(TopicFilter.parse(filter).map(TopicFilter::filter).orElse(filter));
     return prefix(tenant, plain, plain.length);
   }
