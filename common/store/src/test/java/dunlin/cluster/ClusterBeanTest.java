@@ -95,6 +95,7 @@ class ClusterBeanTest {
       assertThatThrownBy(() -> bean.addReplica(range, UUID.randomUUID().toString()))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("there is no node");
+      await("the leader is known").atMost(TestCluster.DEADLINE).until(() -> cluster.nodes.getFirst().cluster().leader(TestCluster.LEDGER).isPresent());
       assertThatThrownBy(() -> bean.split(range, "")).isInstanceOf(IllegalStateException.class).hasMessageContaining("has too few rows");
       assertThatThrownBy(() -> bean.splitAtTopic(range, "t", "a")).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("stand for no topics");
       assertThatThrownBy(() -> bean.split(range, "6z")).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("hexadecimal");
