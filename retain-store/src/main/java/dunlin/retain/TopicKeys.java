@@ -47,7 +47,7 @@ public final class TopicKeys {
   }
 
   /** The key of a topic, or the common prefix of the keys of all topics with this prefix. */
-  static byte[] of(String tenant, String topic) {
+  public static byte[] of(String tenant, String topic) {
     byte[] prefix = prefix(tenant);
     byte[] name = topic.getBytes(StandardCharsets.UTF_8);
     byte[] key = Arrays.copyOf(prefix, prefix.length + name.length);

@@ -7,7 +7,10 @@ import dunlin.cluster.MemberSettings;
 import dunlin.cluster.RangeKind;
 import dunlin.cluster.call.NodeAddress;
 import dunlin.cluster.call.NodeCalls;
+import dunlin.dist.route.RouteReplica;
 import dunlin.placement.ClusterMap;
+import dunlin.retain.RetainReplica;
+import dunlin.retain.TopicKeys;
 import dunlin.runtime.Settings;
 import dunlin.runtime.Surroundings;
 import dunlin.store.grpc.PeerService;
@@ -20,6 +23,7 @@ import dunlin.store.serve.RangeLocation;
 import dunlin.store.snapshot.LocalSnapshots;
 import java.net.InetSocketAddress;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -78,7 +82,7 @@ final class ClusterMember {
         RangeService.start(
             ClusterKeys.serviceAddress(settings), joined.self(), _ -> Optional.empty(), store.<LocalSnapshots>map(all -> all).orElseGet(LocalSnapshots::none), joined::answer,
             services, ClusterKeys.service(settings), tls, node.meters(), System::nanoTime));
-    node.metrics().beans().register("Cluster", joined.bean());
+    node.metrics().beans().register("Cluster", joined.bean(Map.of(RetainReplica.KIND, TopicKeys::of, RouteReplica.KIND, RouteReplica::first)));
     catchUp = node.opening(new CatchUp(() -> joined.connected() ? joined.map() : ClusterMap.empty(), () -> store.map(RangeStore::status).orElseGet(List::of), joined.self()));
     return joined;
   }

@@ -159,7 +159,10 @@ class ManyRowsPageIT extends PageInChromium {
           const listings = {
             '/api/v1/cluster/nodes': Array.from({length: %d}, (_, i) => ({id: node(i), host: 'host-' + i, region: '', zone: 'zone-' + i %% 3, state: 'JOINED', replicas: 10, roles: ['all']})),
             '/api/v1/cluster/health': [],
-            '/api/v1/cluster/operations': [],
+            '/api/v1/cluster/operations': [
+              {id: node(7), what: 'AddReplica', range: node(3), cancelled: false, step: 2, steps: 3, doing: 'node b catches up', left: 1234, unit: 'entries', seconds: 75, waiting: ''},
+              {id: node(8), what: 'Split', range: node(4), cancelled: false, step: 0, steps: 0, doing: '', left: -1, unit: '', seconds: 0, waiting: ''},
+            ],
             '/api/v1/cluster/ranges': Array.from({length: %d}, (_, i) => ({id: node(i), kind: 'inbox', keys: 'all', epoch: i, leader: node(1), voters: [node(1), node(2), node(3)]})),
           };
           const real = window.fetch;
@@ -174,6 +177,7 @@ class ManyRowsPageIT extends PageInChromium {
             .formatted(NODES, RANGES));
     view("cluster", "Cluster");
     awaitShown("1 to 100 of 1,000", "1 to 100 of 300");
+    assertThat(shown()).contains("2 of 3: node b catches up", "1,234 entries", "not known");
     assertThat(rows()).as("a page of ranges, a page of nodes, the replicas").isLessThan(2 * ROWS_OF_PAGE + 20);
     assertThat(elements()).isLessThan(2 * ELEMENTS_MAX);
 

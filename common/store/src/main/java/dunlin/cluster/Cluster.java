@@ -5,11 +5,14 @@ import dunlin.cluster.call.ClusterAnswer.CarriedOut;
 import dunlin.cluster.call.ClusterAnswer.Changed;
 import dunlin.cluster.call.ClusterAnswer.HelloIs;
 import dunlin.cluster.call.ClusterAnswer.NotLeading;
+import dunlin.cluster.call.ClusterAnswer.ProgressIs;
 import dunlin.cluster.call.ClusterAnswer.Proposed;
 import dunlin.cluster.call.ClusterAnswer.Refused;
 import dunlin.cluster.call.ClusterAnswer.Unknown;
 import dunlin.cluster.call.ClusterCall;
+import dunlin.cluster.call.ClusterCall.AskProgress;
 import dunlin.cluster.call.ClusterCall.CarryOut;
+import dunlin.cluster.call.ClusterCall.FindCut;
 import dunlin.cluster.call.ClusterCall.Hello;
 import dunlin.cluster.call.ClusterCall.Join;
 import dunlin.cluster.call.ClusterCall.Propose;
@@ -34,6 +37,7 @@ import dunlin.placement.PlacementCommand.FoundCluster;
 import dunlin.placement.PlacementCommand.PlaceRange;
 import dunlin.placement.PlacementCommand.RegisterNode;
 import dunlin.placement.PlacementResult;
+import dunlin.placement.Progress;
 import dunlin.store.NotLeaderException;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.RangeDescriptor;
@@ -47,10 +51,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -58,6 +60,7 @@ import java.util.UUID;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -182,17 +185,11 @@ public final class Cluster implements AutoCloseable {
         newest -> newest.map().nodes().values().stream().filter(each -> each.state().up()).count());
     meters.gauge(
         "dunlin.cluster.replicas.missing", "Replicas that are missing from the number in dunlin.cluster.replicas, over all ranges, by the newest map that this node has received", known,
-        newest -> missing(newest.map()));
+        newest -> ClusterMeters.missing(newest.map(), settings.operations().replicas()));
     meters.gauge(
         "dunlin.cluster.nodes.unreached", "Other nodes of the cluster that this one has called for half of dunlin.cluster.lease without an answer", this,
         member -> member.unreached().size());
     meters.gauge("dunlin.cluster.calls", "Calls from other nodes in progress", slots, free -> CALLS_MAX - free.availablePermits());
-  }
-
-  /** How many voters its ranges have too few. */
-  private long missing(ClusterMap map) {
-    int wanted = settings.operations().replicas();
-    return map.ranges().values().stream().mapToLong(placed -> Math.max(0, wanted - placed.range().peers().size())).sum();
   }
 
   /**
@@ -381,6 +378,8 @@ public final class Cluster implements AutoCloseable {
       case Report(var report, var version) ->
           running.driver.heard(report, version).<ClusterAnswer>map(heard -> heard).orElseGet(this::notLeading);
       case Join join -> known.map().version() == 0 ? stopping() : joins.answer(join, cluster().orElseThrow());
+      case AskProgress _ -> meta.leads() ? new ProgressIs(running.driver.progress()) : notLeading();
+      case FindCut(var range) -> running.loads.cut(range);
       case Watch(var version) -> new Changed(since(version));
       case CarryOut(var action, var leadership, var deadline) -> {
         var bounded = deadline.compareTo(ACTION_DEADLINE_MAX) > 0 ? ACTION_DEADLINE_MAX : deadline;
@@ -489,10 +488,9 @@ public final class Cluster implements AutoCloseable {
     return running == null ? Set.of() : running.driver.indivisible();
   }
 
-  /** For each operation that is stalled, why; empty on nodes that do not lead the meta group. */
-  public NavigableMap<UUID, String> waiting() {
-    var running = parts;
-    return running == null ? Collections.emptyNavigableMap() : running.driver.waiting();
+  /** What an operator asks of other nodes; empty before this node belongs to its cluster. */
+  Optional<MetaClient> questions() {
+    return Optional.ofNullable(parts).map(Parts::meta);
   }
 
   /**
@@ -548,9 +546,9 @@ public final class Cluster implements AutoCloseable {
     if (running != null) running.heartbeat.wake();
   }
 
-  /** The cluster for operators, to be registered as an MXBean. */
-  public ClusterMXBean bean() {
-    return new ClusterBean(this);
+  /** The cluster for operators, to be registered as an MXBean, with {@code keys} for each kind of ranges whose keys stand for a tenant and a topic (filter). */
+  public ClusterMXBean bean(Map<String, BiFunction<String, String, byte[]>> keys) {
+    return new ClusterBean(this, keys);
   }
 
   private boolean closed() {

@@ -1,6 +1,7 @@
 package dunlin.cluster;
 
 import dunlin.placement.ClusterMap;
+import dunlin.placement.Intent;
 import dunlin.placement.Operation;
 import dunlin.placement.Operation.AddReplica;
 import dunlin.placement.Operation.DrainNode;
@@ -9,15 +10,20 @@ import dunlin.placement.Operation.MoveReplica;
 import dunlin.placement.Operation.ReplaceReplica;
 import dunlin.placement.Operation.TransferLeadership;
 import dunlin.placement.PlacementCommand.ForgetNode;
+import dunlin.placement.Progress;
 import dunlin.placement.plan.SplitChoice;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.StoreException;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.function.BiFunction;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /** Turns what an operator types into operations of the cluster. Throws only exceptions that a JMX client can load. */
@@ -25,9 +31,12 @@ final class ClusterBean implements ClusterMXBean {
   private static final int BEGINNING_MIN = 4;
 
   private final Cluster cluster;
+  private final Map<String, BiFunction<String, String, byte[]>> keys;
 
-  ClusterBean(Cluster cluster) {
+  /** @param keys for each kind of ranges with keys that stand for topics, the key of a tenant and a topic or topic filter */
+  ClusterBean(Cluster cluster, Map<String, BiFunction<String, String, byte[]>> keys) {
     this.cluster = cluster;
+    this.keys = Map.copyOf(keys);
   }
 
   @Override
@@ -84,14 +93,23 @@ final class ClusterBean implements ClusterMXBean {
 
   @Override
   public List<OperationRow> getOperations() {
-    var waiting = cluster.waiting();
-    return cluster.map().intents().values().stream()
-        .map(
-            intent ->
-                new OperationRow(
-                    intent.id().toString(), intent.operation().toString(), intent.cancelled(),
-                    waiting.getOrDefault(intent.id(), "")))
-        .toList();
+    var progress = cluster.questions().map(MetaClient::progress).orElseGet(Collections::emptyNavigableMap);
+    return cluster.map().intents().values().stream().map(intent -> row(intent, progress.getOrDefault(intent.id(), Progress.UNKNOWN))).toList();
+  }
+
+  private static OperationRow row(Intent intent, Progress progress) {
+    return new OperationRow(
+        intent.id().toString(),
+        intent.operation().toString(),
+        intent.operation().range().map(UUID::toString).orElse(""),
+        intent.cancelled(),
+        progress.step(),
+        progress.steps(),
+        progress.doing(),
+        progress.left(),
+        progress.unit(),
+        progress.age().toSeconds(),
+        progress.waiting());
   }
 
   @Override
@@ -116,12 +134,34 @@ final class ClusterBean implements ClusterMXBean {
 
   @Override
   public String split(String range, String cut) {
+    return split(range, placed -> cut == null || cut.isBlank() ? found(placed) : key(cut.strip()));
+  }
+
+  @Override
+  public String splitAtTopic(String range, String tenant, String topic) {
+    return split(
+        range,
+        placed -> {
+          var key = keys.get(placed.kind());
+          if (key == null) throw new IllegalArgumentException("the keys of ranges of kind '" + placed.kind() + "' stand for no topics");
+          if (topic == null || topic.isEmpty()) throw new IllegalArgumentException("a cut is a topic or topic filter, or the beginning of one");
+          if (topic.indexOf('\0') >= 0) throw new IllegalArgumentException("a topic has no U+0000");
+          return key.apply(tenant, topic);
+        });
+  }
+
+  private String split(String range, Function<RangeDescriptor, byte[]> cut) {
     return begin(
         map -> {
           var placed = map.ranges().get(range(map, range));
           if (placed == null) throw new IllegalArgumentException("there is no range " + range);
-          return SplitChoice.at(placed.range(), key(cut));
+          return SplitChoice.at(placed.range(), cut.apply(placed.range()));
         });
+  }
+
+  private byte[] found(RangeDescriptor range) {
+    var leader = cluster.leader(range.id()).orElseThrow(() -> new IllegalStateException("it is not known which node leads range " + range.id()));
+    return refusable(() -> cluster.questions().orElseThrow().cut(range.id(), leader));
   }
 
   @Override
@@ -194,11 +234,9 @@ final class ClusterBean implements ClusterMXBean {
 
   private static byte[] key(String hexadecimal) {
     try {
-      byte[] key = HexFormat.of().parseHex(hexadecimal == null ? "" : hexadecimal.strip());
-      if (key.length > 0) return key;
+      return HexFormat.of().parseHex(hexadecimal);
     } catch (IllegalArgumentException e) {
       throw new IllegalArgumentException("'" + hexadecimal + "' is no key in hexadecimal: " + e.getMessage(), e);
     }
-    throw new IllegalArgumentException("a cut is a key in hexadecimal, of at least one byte");
   }
 }

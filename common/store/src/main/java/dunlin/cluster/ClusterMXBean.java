@@ -24,8 +24,22 @@ public interface ClusterMXBean {
    */
   record RangeRow(String id, String kind, String keys, long epoch, List<String> voters, String leader) {}
 
-  /** @param waiting why it is stalled; known only on the leader of the meta group */
-  record OperationRow(String id, String what, boolean cancelled, String waiting) {}
+  /**
+   * How far it has come is what the leader of the meta group says; while that does not answer, the operation is shown without its steps.
+   *
+   * @param what the operation, with the range and the nodes that it is about
+   * @param range UUID of the range that it is about; empty when it is about a node
+   * @param cancelled whether it is cancelled, and the steps already done are undone
+   * @param step the step that it is at, from 1; 0 while that is not known
+   * @param steps how many steps it has
+   * @param doing what that step does
+   * @param left how much is left of the step, in the unit; -1 while that is not known, and where the step is not measured
+   * @param unit entries of the log, bytes or replicas; empty where the step is not measured
+   * @param seconds for how long it has been in progress, at least: counted since the leader of the meta group first saw it
+   * @param waiting why it is stalled; empty when it is not
+   */
+  record OperationRow(
+      String id, String what, String range, boolean cancelled, int step, int steps, String doing, long left, String unit, long seconds, String waiting) {}
 
   @Description("UUID of this node")
   String getNode();
@@ -48,7 +62,7 @@ public interface ClusterMXBean {
   @Description("The ranges of the cluster, and which nodes have their replicas")
   List<RangeRow> getRanges();
 
-  @Description("Operations in progress")
+  @Description("Operations in progress, and how far each has come as the leader of the meta group says")
   List<OperationRow> getOperations();
 
   @Description("Gives a range one more replica. Answers with the operation's identifier")
@@ -67,7 +81,15 @@ public interface ClusterMXBean {
   String transferLeadership(@Description("UUID of the range") String range, @Description("UUID of the node") String node);
 
   @Description("Splits a range into two. Answers with the operation's identifier")
-  String split(@Description("UUID of the range") String range, @Description("The first key of the upper part, in hexadecimal") String cut);
+  String split(
+      @Description("UUID of the range") String range,
+      @Description("The first key of the upper part, in hexadecimal; empty for one that the range's leader finds, with about half on each side") String cut);
+
+  @Description("Splits a range of retained messages at a topic, or one of routes at a topic filter. Answers with the operation's identifier")
+  String splitAtTopic(
+      @Description("UUID of the range") String range,
+      @Description("Tenant of the topic") String tenant,
+      @Description("The first topic or topic filter of the upper part, or the beginning of one") String topic);
 
   @Description("Moves everything off a node, which stays a member. Answers with the operation's identifier")
   String drainNode(@Description("UUID of the node") String node);

@@ -1,5 +1,6 @@
 package dunlin.cluster;
 
+import dunlin.placement.ClusterMap;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
@@ -48,6 +49,11 @@ final class ClusterMeters implements AutoCloseable {
 
   void actionPutOff() {
     actionsPutOff.increment();
+  }
+
+  /** How many voters the ranges of a map have too few. */
+  static long missing(ClusterMap map, int wanted) {
+    return map.ranges().values().stream().mapToLong(placed -> Math.max(0, wanted - placed.range().peers().size())).sum();
   }
 
   @Override

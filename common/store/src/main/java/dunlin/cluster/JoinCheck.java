@@ -3,7 +3,9 @@ package dunlin.cluster;
 import dunlin.cluster.call.ClusterAnswer;
 import dunlin.cluster.call.ClusterAnswer.Fit;
 import dunlin.cluster.call.ClusterAnswer.Unfit;
+import dunlin.cluster.call.ClusterCall.AskProgress;
 import dunlin.cluster.call.ClusterCall.CarryOut;
+import dunlin.cluster.call.ClusterCall.FindCut;
 import dunlin.cluster.call.ClusterCall.Hello;
 import dunlin.cluster.call.ClusterCall.Join;
 import dunlin.cluster.call.ClusterCall.Propose;
@@ -80,7 +82,7 @@ final class JoinCheck {
       case Propose(RegisterNode(var claimed)) -> forged(claimed.id(), claimed.host(), caller);
       case Report(var report, _) -> forged(report.node(), null, caller);
       case Join join when !join.relayed() -> forged(join.node(), join.at().host(), caller);
-      case Hello _, Join _, Propose _, Watch _, CarryOut _ -> null;
+      case Hello _, Join _, Propose _, Watch _, CarryOut _, AskProgress _, FindCut _ -> null;
     };
   }
 
@@ -88,8 +90,8 @@ final class JoinCheck {
   private static boolean isOfFrontend(ClusterCall call) {
     return switch (call) {
       case Propose(RegisterNode(var claimed)) -> FRONTEND.containsAll(claimed.roles());
-      case Hello _, Join _, Report _, Watch _ -> true;
-      case Propose _, CarryOut _ -> false;
+      case Hello _, Join _, Report _, Watch _, AskProgress _ -> true;
+      case Propose _, CarryOut _, FindCut _ -> false;
     };
   }
 

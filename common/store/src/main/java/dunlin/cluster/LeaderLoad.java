@@ -7,6 +7,7 @@ import dunlin.store.KeyInterval;
 import dunlin.store.RangeLoad;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Optional;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -71,7 +72,12 @@ final class LeaderLoad {
    */
   private void search(RangeLoad range, CutChoice choice, long bytes) {
     untilSearch = SPANS;
-    middle = range.middle(keys).flatMap(key -> choice.byBytes(key, cut -> range.bytes(keys.below(cut)), bytes)).orElse(null);
+    middle = middle(range, keys, choice, bytes).orElse(null);
+  }
+
+  /** The cut with about half of the bytes below it. Reads some blocks of the range. */
+  static Optional<byte[]> middle(RangeLoad range, KeyInterval keys, CutChoice choice, long bytes) {
+    return range.middle(keys).flatMap(key -> choice.byBytes(key, cut -> range.bytes(keys.below(cut)), bytes));
   }
 
   private long rate(long nowNanos, long operations) {

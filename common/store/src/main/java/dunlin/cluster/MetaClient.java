@@ -1,18 +1,26 @@
 package dunlin.cluster;
 
 import dunlin.cluster.call.ClusterAnswer;
+import dunlin.cluster.call.ClusterAnswer.CutIs;
 import dunlin.cluster.call.ClusterAnswer.NotLeading;
+import dunlin.cluster.call.ClusterAnswer.ProgressIs;
 import dunlin.cluster.call.ClusterAnswer.Refused;
 import dunlin.cluster.call.ClusterCall;
+import dunlin.cluster.call.ClusterCall.AskProgress;
+import dunlin.cluster.call.ClusterCall.FindCut;
 import dunlin.cluster.call.ClusterWire;
 import dunlin.cluster.call.NodeAddress;
 import dunlin.cluster.call.NodeCalls;
 import dunlin.cluster.call.Seeds;
+import dunlin.placement.Progress;
+import dunlin.store.StoreException;
 import java.io.IOException;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.Collections;
 import java.util.HashSet;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
@@ -20,6 +28,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Finds the leader of the meta group: from the last answer, the group's peers in the known map, and the seeds. */
 final class MetaClient {
@@ -30,6 +40,9 @@ final class MetaClient {
    * uses up its whole time, and must not use up that of the next call too.
    */
   private static final int SILENT_MAX = 256;
+  private static final Logger log = LoggerFactory.getLogger(MetaClient.class);
+  private static final Duration PROGRESS_DEADLINE = Duration.ofSeconds(2);
+  private static final Duration CUT_DEADLINE = Duration.ofSeconds(10);
 
   private final UUID cluster;
   private final NodeAddress self;
@@ -112,6 +125,35 @@ final class MetaClient {
         silent.add(address);
         failure.addSuppressed(e);
       }
+    }
+  }
+
+  /** How far each operation has come, as the meta group's leader sees it; empty when it does not say. */
+  NavigableMap<UUID, Progress> progress() {
+    if (known.map().intents().isEmpty()) return Collections.emptyNavigableMap();
+    try {
+      if (ask(new AskProgress(), PROGRESS_DEADLINE) instanceof ProgressIs(var operations)) return operations;
+    } catch (IOException e) {
+      log.debug("No leader of the meta group has said how far operations have come: {}", e.getMessage());
+    }
+    return Collections.emptyNavigableMap();
+  }
+
+  /**
+   * A key at which a range can be split, as its leader has found it now.
+   *
+   * @throws StoreException when there is none, or the leader does not answer
+   */
+  byte[] cut(UUID range, UUID leader) {
+    var address = known.service(leader).orElseThrow(() -> new StoreException("it is not known where node " + leader + " is, which leads range " + range));
+    try {
+      return switch (call(address, new FindCut(range), CUT_DEADLINE)) {
+        case CutIs(var key) -> key;
+        case Refused(var sentence) -> throw new StoreException("no cut was found: " + sentence);
+        case ClusterAnswer other -> throw new StoreException("no cut was found: answered by " + other);
+      };
+    } catch (IOException e) {
+      throw new StoreException("node " + leader + ", which leads range " + range + ", has not said where it can be split: " + e.getMessage(), e);
     }
   }
 

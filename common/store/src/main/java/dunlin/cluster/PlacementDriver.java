@@ -10,6 +10,7 @@ import dunlin.placement.Placement;
 import dunlin.placement.PlacementCommand;
 import dunlin.placement.PlacementCommand.MarkNode;
 import dunlin.placement.PlacementResult.Refused;
+import dunlin.placement.Progress;
 import dunlin.placement.RangeAdmin;
 import dunlin.placement.plan.ClusterObservation;
 import dunlin.placement.plan.Leases;
@@ -67,7 +68,7 @@ final class PlacementDriver {
   private final Thread thread;
   private final ExecutorService actions;
   private volatile boolean closed;
-  private volatile NavigableMap<UUID, String> waiting = Collections.emptyNavigableMap();
+  private volatile NavigableMap<UUID, Progress> progress = Collections.emptyNavigableMap();
   private volatile Set<UUID> indivisible = Set.of();
   private final Set<UUID> told = new HashSet<>(); // used by the thread only: indivisible ranges already logged
   private Set<Action> putOff = Set.of(); // used by the thread only: as of the last decision
@@ -107,9 +108,9 @@ final class PlacementDriver {
     return Optional.of(new Heard(leading.get().leadership(), placement.get().since(known), leaders));
   }
 
-  /** For each operation that is stalled, why; only on the leader. */
-  NavigableMap<UUID, String> waiting() {
-    return waiting;
+  /** How far each operation has come, as of the last decision; only on the leader. */
+  NavigableMap<UUID, Progress> progress() {
+    return progress;
   }
 
   /** Ranges past a limit that cannot be split; only on the leader. */
@@ -137,7 +138,7 @@ final class PlacementDriver {
 
   private void drive() {
     if (!meta.leads()) {
-      waiting = Collections.emptyNavigableMap();
+      progress = Collections.emptyNavigableMap();
       indivisible = Set.of();
       return;
     }
@@ -176,7 +177,7 @@ final class PlacementDriver {
     for (var action : ask(decision.actions(), leading.leadership()))
       map.intentOn(action.range())
           .ifPresent(intent -> waits.put(intent.id(), "node " + action.node() + " has its maximum of pending actions: " + action));
-    waiting = Collections.unmodifiableNavigableMap(waits);
+    progress = Collections.unmodifiableNavigableMap(operations.progress(map, observation, waits));
     for (var command : decision.commands()) if (!closed) log(command);
   }
 

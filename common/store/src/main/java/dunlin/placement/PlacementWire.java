@@ -226,6 +226,14 @@ public final class PlacementWire {
     return in.flag() ? in.bytes() : null;
   }
 
+  public static void writeProgress(Progress progress, FieldWriter out) {
+    progress.writeTo(out);
+  }
+
+  public static Progress readProgress(FieldReader in) {
+    return Progress.readFrom(in);
+  }
+
   public static void writeAction(Action action, FieldWriter out) {
     switch (action) {
       case CreateReplica(var node, var descriptor, var creation) -> {

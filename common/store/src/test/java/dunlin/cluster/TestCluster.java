@@ -336,7 +336,7 @@ final class TestCluster implements AutoCloseable {
   }
 
   String waiting() {
-    return running().stream().map(node -> node.cluster().waiting().toString()).collect(Collectors.joining(" "));
+    return running().stream().flatMap(node -> node.cluster().questions().stream()).map(asked -> asked.progress().toString()).collect(Collectors.joining(" "));
   }
 
   /** The node that leads the range and is ready to. */

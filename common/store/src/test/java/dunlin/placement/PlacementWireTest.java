@@ -13,6 +13,7 @@ import dunlin.store.FieldWriter;
 import dunlin.store.KeyInterval;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeDescriptor.Origin;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -67,6 +68,8 @@ class PlacementWireTest {
     for (var outcome :
         List.of(new RangeAdmin.Outcome.Done(), new RangeAdmin.Outcome.Outdated("a"), new RangeAdmin.Outcome.Unknown("b")))
       same(outcome, PlacementWire::writeOutcome, PlacementWire::readOutcome);
+    for (var progress : List.of(Progress.UNKNOWN, new Progress(2, 3, "a", 1L << 40, "bytes", "b", Duration.ofDays(100))))
+      same(progress, PlacementWire::writeProgress, PlacementWire::readProgress);
   }
 
   @ParameterizedTest

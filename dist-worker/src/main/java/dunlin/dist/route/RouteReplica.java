@@ -41,6 +41,11 @@ public final class RouteReplica {
         KIND, new RouteCodec(), _ -> new RouteRange(), (replica, routes) -> opened.accept(replica, placed(replica, routes)), RouteRows::together);
   }
 
+  /** The first key of the routes of a topic filter, which may be that of a shared subscription or the beginning of a filter. */
+  public static byte[] first(String tenant, String filter) {
+    return RouteRows.first(tenant, filter);
+  }
+
   /** The range, with its epochs in a cluster. */
   EpochRange<RouteCommand, RouteResult> served() {
     return served;

@@ -152,6 +152,12 @@ public final class RouteRows {
     return ByteBuffer.allocate(2 + name.length + length).putShort((short) name.length).put(name).put(filter, 0, length).array();
   }
 
+  /** The first key of the routes of a topic filter, which may be that of a shared subscription or the beginning of a filter. */
+  static byte[] first(String tenant, String filter) {
+    byte[] plain = utf8(TopicFilter.parse(filter).map(TopicFilter::filter).orElse(filter));
+    return prefix(tenant, plain, plain.length);
+  }
+
   /** How many of a key's first bytes are its tenant and filter, whose routes are all in one range. Also of bytes that are no key. */
   static int together(byte[] key) {
     if (key.length < 2) return key.length;

@@ -461,7 +461,9 @@ public final class Endpoints {
   public static final Endpoint SPLIT =
       change(
           "cluster split", Method.POST, "/cluster/ranges/{range}/split", "Splits a range into two", RANGE,
-          body("cut", "The first key of the upper part, in hexadecimal"));
+          Parameter.optional(Place.BODY, "cut", "The first key of the upper part, in hexadecimal; none for one that the range's leader finds, with about half on each side"),
+          Parameter.optional(Place.BODY, "topic", "Instead of a cut, the first topic of the upper part, or of routes the first topic filter, or the beginning of one"),
+          Parameter.preset(Place.BODY, "tenant", "default", "Tenant of the topic"));
   public static final Endpoint DRAIN_NODE =
       change("cluster drain-node", Method.POST, "/cluster/nodes/{node}/drain", "Moves everything off a node, which stays a member", NODE);
   public static final Endpoint LEAVE_NODE =

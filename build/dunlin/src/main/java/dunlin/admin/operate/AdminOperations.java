@@ -426,11 +426,17 @@ public final class AdminOperations {
     change(Endpoints.MOVE_REPLICA, (cluster, given) -> cluster.moveReplica(given.text("range"), given.text("from"), given.text("to")));
     change(Endpoints.REPLACE_REPLICA, (cluster, given) -> cluster.replaceReplica(given.text("range"), given.text("node")));
     change(Endpoints.TRANSFER_LEADERSHIP, (cluster, given) -> cluster.transferLeadership(given.text("range"), given.text("node")));
-    change(Endpoints.SPLIT, (cluster, given) -> cluster.split(given.text("range"), given.text("cut")));
+    change(Endpoints.SPLIT, AdminOperations::split);
     change(Endpoints.DRAIN_NODE, (cluster, given) -> cluster.drainNode(given.text("node")));
     change(Endpoints.LEAVE_NODE, (cluster, given) -> cluster.leaveNode(given.text("node")));
     done(Endpoints.FORGET_NODE, given -> bean(ClusterMXBean.class).forgetNode(given.text("node")));
     done(Endpoints.CANCEL, given -> bean(ClusterMXBean.class).cancel(given.text("operation")));
+  }
+
+  private static String split(ClusterMXBean cluster, Arguments given) {
+    if (given.text("topic").isEmpty()) return cluster.split(given.text("range"), given.text("cut"));
+    if (!given.text("cut").isEmpty()) throw new Problem(400, "A range is split at a cut or at a topic, not at both.");
+    return cluster.splitAtTopic(given.text("range"), given.text("tenant"), given.text("topic"));
   }
 
   private interface Change {

@@ -105,6 +105,12 @@ function ranges(change, signal) {
   });
 }
 
+/** What is left of the step that an operation is at. */
+function left(row) {
+  if (row.left < 0) return "–";
+  return row.unit === "bytes" ? bytes(row.left) : number(row.left) + " " + row.unit;
+}
+
 function operations(admin, signal) {
   const listing = local({
     path: "/cluster/operations",
@@ -115,6 +121,9 @@ function operations(admin, signal) {
     columns: [
       {title: "operation", value: row => id(row.id)},
       {title: "what", value: row => row.what},
+      {title: "step", value: row => row.step ? row.step + " of " + row.steps + ": " + row.doing : "not known"},
+      {title: "left", numeric: true, value: row => left(row)},
+      {title: "for", numeric: true, value: row => row.step ? duration(row.seconds) : "–"},
       {title: "waits for", value: row => row.waiting || "–"},
       {title: "cancelled", value: row => row.cancelled ? "yes" : "no"},
       ...admin ? [{title: "change", value: row => button("Cancel", () => cancel(row).catch(complain), {class: "grave"})}] : [],

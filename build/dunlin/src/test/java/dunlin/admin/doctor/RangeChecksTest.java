@@ -56,10 +56,14 @@ class RangeChecksTest {
     assertThat(RangeChecks.ranges(many, 0).finding()).hasSizeLessThan(300);
   }
 
+  private static OperationRow operation(String what, String waiting) {
+    return new OperationRow("1", what, "", false, 1, 2, "replicas move to other nodes", 3, "replicas", 4, waiting);
+  }
+
   @Test
   void anOperationThatWaitsIsNamed() {
-    verdict(RangeChecks.operations(List.of(new OperationRow("1", "drain", false, ""))), DoctorMXBean.OK, "1 are in progress");
-    List<OperationRow> stalled = List.of(new OperationRow("1", "drain of node b", false, "no node has room"));
+    verdict(RangeChecks.operations(List.of(operation("drain", ""))), DoctorMXBean.OK, "1 are in progress");
+    List<OperationRow> stalled = List.of(operation("drain of node b", "no node has room"));
     verdict(RangeChecks.operations(stalled), DoctorMXBean.WARNING, "drain of node b: no node has room");
   }
 

@@ -2,6 +2,7 @@ package dunlin.cluster.call;
 
 import dunlin.placement.ClusterMap;
 import dunlin.placement.PlacementResult;
+import dunlin.placement.Progress;
 import dunlin.placement.RangeAdmin;
 import java.util.NavigableMap;
 import java.util.UUID;
@@ -29,6 +30,10 @@ public sealed interface ClusterAnswer {
   record Changed(ClusterMap.Update update) implements ClusterAnswer {}
 
   record CarriedOut(RangeAdmin.Outcome outcome) implements ClusterAnswer {}
+
+  record ProgressIs(NavigableMap<UUID, Progress> operations) implements ClusterAnswer {}
+
+  record CutIs(byte[] key) implements ClusterAnswer {}
 
   /** Another node leads the meta group. */
   record NotLeading(@Nullable NodeAddress leader) implements ClusterAnswer {}

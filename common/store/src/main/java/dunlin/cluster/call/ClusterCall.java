@@ -41,4 +41,10 @@ public sealed interface ClusterCall {
 
   /** From the meta group's leader: do this. */
   record CarryOut(Action action, long leadership, Duration deadline) implements ClusterCall {}
+
+  /** To the meta group's leader: how far have the operations come? */
+  record AskProgress() implements ClusterCall {}
+
+  /** To the node that leads this range: where can it be split, with about half on each side? */
+  record FindCut(UUID range) implements ClusterCall {}
 }

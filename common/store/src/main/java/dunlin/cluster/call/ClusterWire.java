@@ -2,21 +2,26 @@ package dunlin.cluster.call;
 
 import dunlin.cluster.call.ClusterAnswer.CarriedOut;
 import dunlin.cluster.call.ClusterAnswer.Changed;
+import dunlin.cluster.call.ClusterAnswer.CutIs;
 import dunlin.cluster.call.ClusterAnswer.Fit;
 import dunlin.cluster.call.ClusterAnswer.Heard;
 import dunlin.cluster.call.ClusterAnswer.HelloIs;
 import dunlin.cluster.call.ClusterAnswer.NotLeading;
+import dunlin.cluster.call.ClusterAnswer.ProgressIs;
 import dunlin.cluster.call.ClusterAnswer.Proposed;
 import dunlin.cluster.call.ClusterAnswer.Refused;
 import dunlin.cluster.call.ClusterAnswer.Unfit;
 import dunlin.cluster.call.ClusterAnswer.Unknown;
+import dunlin.cluster.call.ClusterCall.AskProgress;
 import dunlin.cluster.call.ClusterCall.CarryOut;
+import dunlin.cluster.call.ClusterCall.FindCut;
 import dunlin.cluster.call.ClusterCall.Hello;
 import dunlin.cluster.call.ClusterCall.Join;
 import dunlin.cluster.call.ClusterCall.Propose;
 import dunlin.cluster.call.ClusterCall.Report;
 import dunlin.cluster.call.ClusterCall.Watch;
 import dunlin.placement.PlacementWire;
+import dunlin.placement.Progress;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import java.time.Duration;
@@ -82,6 +87,11 @@ public final class ClusterWire {
             });
         out.flag(relayed);
       }
+      case AskProgress _ -> out.octet(7);
+      case FindCut(var range) -> {
+        out.octet(8);
+        out.uuid(range);
+      }
     }
   }
 
@@ -107,6 +117,8 @@ public final class ClusterWire {
       case 6 ->
           new Join(
               in.uuid(), in.uuid(), new NodeAddress(in.text(), in.count()), Duration.ofMillis(in.number()), Duration.ofMillis(in.number()), readAgreed(in), in.flag());
+      case 7 -> new AskProgress();
+      case 8 -> new FindCut(in.uuid());
       default -> throw new IllegalStateException("call of kind " + kind);
     };
   }
@@ -177,6 +189,19 @@ public final class ClusterWire {
         out.octet(10);
         out.text(sentence);
       }
+      case ProgressIs(var operations) -> {
+        out.octet(11);
+        out.number(operations.size());
+        operations.forEach(
+            (operation, progress) -> {
+              out.uuid(operation);
+              PlacementWire.writeProgress(progress, out);
+            });
+      }
+      case CutIs(var key) -> {
+        out.octet(12);
+        out.bytes(key);
+      }
     }
   }
 
@@ -203,6 +228,8 @@ public final class ClusterWire {
       case 8 -> new Unknown(in.text());
       case 9 -> new Fit();
       case 10 -> new Unfit(in.text());
+      case 11 -> new ProgressIs(operations(in));
+      case 12 -> new CutIs(in.bytes());
       default -> throw new IllegalStateException("answer of kind " + kind);
     };
   }
@@ -211,5 +238,11 @@ public final class ClusterWire {
     var leaders = new TreeMap<UUID, UUID>();
     for (int i = in.count(); i > 0; i--) leaders.put(in.uuid(), in.uuid());
     return leaders;
+  }
+
+  private static NavigableMap<UUID, Progress> operations(FieldReader in) {
+    var operations = new TreeMap<UUID, Progress>();
+    for (int i = in.countWithin(); i > 0; i--) operations.put(in.uuid(), PlacementWire.readProgress(in));
+    return operations;
   }
 }

@@ -23,6 +23,7 @@ import dunlin.placement.PlacementCommand.Abandon;
 import dunlin.placement.PlacementCommand.Begin;
 import dunlin.placement.PlacementCommand.Finish;
 import dunlin.placement.PlacementCommand.PeersChanged;
+import dunlin.placement.Progress;
 import dunlin.placement.plan.Step.Do;
 import dunlin.placement.plan.Step.Log;
 import dunlin.placement.plan.Step.Wait;
@@ -30,6 +31,7 @@ import dunlin.store.FieldWriter;
 import dunlin.store.RangeDescriptor;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.NavigableMap;
 import java.util.NavigableSet;
 import java.util.Optional;
@@ -81,6 +83,18 @@ public final class Operations {
     for (var id : map.ranges().keySet()) if (map.intentOn(id).isEmpty()) tidy(id, map, observation, decision);
     automatic(map, observation, decision);
     return decision;
+  }
+
+  /**
+   * How far the operations have come.
+   *
+   * @param waiting for each one that is stalled, why
+   */
+  public NavigableMap<UUID, Progress> progress(ClusterMap map, ClusterObservation observation, Map<UUID, String> waiting) {
+    var stages = new Stages(map, observation, settings);
+    var progress = new TreeMap<UUID, Progress>();
+    for (var intent : map.intents().values()) progress.put(intent.id(), stages.of(intent, waiting.getOrDefault(intent.id(), "")));
+    return progress;
   }
 
   /** The next step of one operation. */
