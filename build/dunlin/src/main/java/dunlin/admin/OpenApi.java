@@ -156,7 +156,7 @@ final class OpenApi {
     if (!(generic instanceof Class<?> type)) return numbersByName();
     if (type == String.class) return object("type", "string");
     if (type == boolean.class) return object("type", "boolean");
-    if (type == int.class || type == long.class) return object("type", "integer");
+    if (type == int.class || type == long.class || type == Integer.class) return object("type", "integer"); // the last one in lists
     if (type == double.class) return object("type", "number");
     if (type.isRecord()) return record(type.asSubclass(Record.class));
     throw new IllegalStateException("no schema for " + type);

@@ -24,7 +24,7 @@ final class ExportedLines<T> {
    * Bounds: those of the text; each line is read when it is asked for.
    * Failure: IllegalArgumentException with the number of the line.
    */
-  private static final int VERSIONS_MAX = 999_999_999;
+  private static final int NINE_DIGITS = 999_999_999;
 
   private final Iterator<String> lines;
   private final Function<LineObject, T> form;
@@ -93,11 +93,11 @@ final class ExportedLines<T> {
   }
 
   private static Header header(LineObject line) {
-    return new Header(line.text("format"), (int) line.number("version", 0, VERSIONS_MAX));
+    return new Header(line.text("format"), (int) line.number("version", 0, NINE_DIGITS));
   }
 
   private static RetainedExport message(LineObject line) {
     return new RetainedExport(
-        line.text("topic"), (int) line.number("qos", 1, 2), line.text("publisher"), line.text("acceptedAt"), line.text("properties"), line.text("payload"));
+        line.text("topic"), (int) line.number("qos", 1, NINE_DIGITS), line.text("publisher"), line.text("acceptedAt"), line.text("properties"), line.text("payload"));
   }
 }
