@@ -131,7 +131,7 @@ public interface SessionsMXBean {
       @Description("Tenant of the clients") String tenant,
       @Description("Topic filter, with $share or $oshare and the name of the group if it is shared") String filter,
       @Description("The last client identifier of the previous page; empty for the first page") String after,
-      @Description("Maximum number of sessions in the answer: 1 to 1000") int max);
+      @Description("Maximum number of sessions in the answer: 1 to 1000") @Unit("sessions") int max);
 
   @Description("Number of sessions of all tenants, with and without a connection")
   @Unit("sessions")

@@ -210,7 +210,7 @@ public interface ClientsMXBean {
       @Description("Tenant of the client") String tenant,
       @Description("Its client identifier") String clientId,
       @Description("The place of the last message of the previous page: its packet identifier, and 65536 more if it is from the client; 0 for the first page") long after,
-      @Description("Maximum number of messages in the answer: 1 to 200") int max);
+      @Description("Maximum number of messages in the answer: 1 to 200") @Unit("messages") int max);
 
   @Description(
       "Lists the messages of QoS 1 and 2 that wait on this node for a connected client, the next one first, without their payloads, and leaves them there; empty when"
@@ -219,7 +219,7 @@ public interface ClientsMXBean {
       @Description("Tenant of the client") String tenant,
       @Description("Its client identifier") String clientId,
       @Description("The place of the last message of the previous page; 0 for the first page") long after,
-      @Description("Maximum number of messages in the answer: 1 to 100") int max);
+      @Description("Maximum number of messages in the answer: 1 to 100") @Unit("messages") int max);
 
   @Description(
       "Lists the shared subscriptions with members that are connected to this node and whose sessions end with their connections, by their topic filters")
@@ -235,7 +235,7 @@ public interface ClientsMXBean {
       @Description("Tenant of the clients") String tenant,
       @Description("Topic filter, with $share or $oshare and the name of the group if it is shared") String filter,
       @Description("The last client identifier of the previous page; empty for the first page") String after,
-      @Description("Maximum number of clients in the answer: 1 to 1000") int max);
+      @Description("Maximum number of clients in the answer: 1 to 1000") @Unit("clients") int max);
 
   @Description(
       "Disconnects a client with 0x98, if it is connected to this node. Its will is published, and a durable session stays until it expires. Answers whether"

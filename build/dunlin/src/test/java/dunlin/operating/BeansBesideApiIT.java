@@ -20,6 +20,7 @@ import dunlin.admin.busy.SamplesMXBean;
 import dunlin.admin.doctor.DoctorMXBean;
 import dunlin.admin.explain.ExplanationMXBean;
 import dunlin.admin.exports.ExportsMXBean;
+import dunlin.admin.exports.SessionExportsMXBean;
 import dunlin.admin.ledger.LedgerMXBean;
 import dunlin.admin.operate.LoggingMXBean;
 import dunlin.admin.operate.OperatorsMXBean;
@@ -33,6 +34,7 @@ import dunlin.broker.guard.BlockKind;
 import dunlin.broker.guard.BlocksMXBean;
 import dunlin.broker.listen.ListenerMXBean;
 import dunlin.broker.tenant.TenantsMXBean;
+import dunlin.broker.access.AccessAction;
 import dunlin.broker.users.AccessMXBean;
 import dunlin.broker.users.BanKind;
 import dunlin.cluster.ClusterMXBean;
@@ -84,7 +86,7 @@ class BeansBesideApiIT {
 
   /** What changes by itself between two readings. */
   private static final Set<String> MOVING =
-      Set.of("uptimeSeconds", "heapUsedBytes", "silentMillis", "ageSeconds", "oldestMillis", "finding", "remedy", "committed", "applied", "logBytes");
+      Set.of("uptimeSeconds", "heapUsedBytes", "silentMillis", "ageSeconds", "expirySeconds", "oldestMillis", "finding", "remedy", "committed", "applied", "logBytes");
 
   /** Endpoints that can have no bean. */
   private static final Map<Endpoint, String> WITHOUT =
@@ -121,6 +123,8 @@ class BeansBesideApiIT {
     all.put(Endpoints.CLIENTS, "AllNodes clients");
     all.put(Endpoints.CLIENT_DETAILS, "AllNodes client");
     all.put(Endpoints.CLIENT_SUBSCRIPTIONS, "AllNodes subscriptions");
+    all.put(Endpoints.CLIENT_IN_FLIGHT, "AllNodes inFlight");
+    all.put(Endpoints.CLIENT_QUEUE, "AllNodes queue");
     all.put(Endpoints.DISCONNECT_CLIENT, "AllNodes disconnect");
     all.put(Endpoints.TOP_CLIENTS, "AllNodes top");
     all.put(Endpoints.SESSIONS, "AllSessions list");
@@ -132,6 +136,8 @@ class BeansBesideApiIT {
     all.put(Endpoints.DISCONNECT, "AllSessions disconnect");
     all.put(Endpoints.DELETE_SESSION, "AllSessions deleteOne");
     all.put(Endpoints.DELETE_SESSIONS, "AllSessions delete");
+    all.put(Endpoints.EXPORT_SESSIONS, "SessionExports exportSessions");
+    all.put(Endpoints.IMPORT_SESSIONS, "SessionExports importSessions");
     all.put(Endpoints.RETAINED, "AllRetainedMessages list");
     all.put(Endpoints.RETAINED_MESSAGE, "AllRetainedMessages get");
     all.put(Endpoints.DELETE_RETAINED_MESSAGE, "AllRetainedMessages deleteOne");
@@ -140,6 +146,7 @@ class BeansBesideApiIT {
     all.put(Endpoints.IMPORT_RETAINED, "Exports importRetained");
     all.put(Endpoints.ROUTES, "AllRoutes match");
     all.put(Endpoints.GROUPS, "AllNodes groups");
+    all.put(Endpoints.SUBSCRIBERS, "AllNodes receivers");
     all.put(Endpoints.EXPLAIN, "Explanation explain");
     all.put(Endpoints.START_TRACE, "Traces start");
     all.put(Endpoints.STOP_TRACE, "Traces stop");
@@ -156,6 +163,7 @@ class BeansBesideApiIT {
     all.put(Endpoints.ROLE, "Access role");
     all.put(Endpoints.PUT_ROLE, "Access putRole");
     all.put(Endpoints.DELETE_ROLE, "Access deleteRole");
+    all.put(Endpoints.CHECK_ACCESS, "Access check");
     all.put(Endpoints.BANS, "Access bans");
     all.put(Endpoints.BAN, "Access ban");
     all.put(Endpoints.PUT_BAN, "Access putBan");
@@ -278,9 +286,11 @@ class BeansBesideApiIT {
     all.add(new Reading(Endpoints.DOCTOR, "/doctor?limit=1000&all=true", () -> sorted(nodes().examine(), "check")));
     all.add(new Reading(Endpoints.QUEUES, "/queues", () -> bean("Queues", QueuesMXBean.class).getQueues()));
     all.add(new Reading(Endpoints.REPLICAS, "/replicas", this::replicas));
-    all.add(new Reading(Endpoints.CLIENTS, "/clients", () -> nodes().clients("default", "", "", "", 100).clients()));
+    all.add(new Reading(Endpoints.CLIENTS, "/clients", () -> nodes().clients("default", "", "", "", "", 100).clients()));
     all.add(new Reading(Endpoints.CLIENT_DETAILS, "/clients/online", () -> nodes().client("default", "online").getFirst()));
     all.add(new Reading(Endpoints.CLIENT_SUBSCRIPTIONS, "/clients/online/subscriptions", () -> nodes().subscriptions("default", "online", "", 100)));
+    all.add(new Reading(Endpoints.CLIENT_IN_FLIGHT, "/clients/online/inflight", () -> nodes().inFlight("default", "online", 0, 100)));
+    all.add(new Reading(Endpoints.CLIENT_QUEUE, "/clients/online/queue", () -> nodes().queue("default", "online", 0, 100)));
     all.add(new Reading(Endpoints.TOP_CLIENTS, "/top/clients?by=subscriptions", () -> nodes().top(ClientFigure.SUBSCRIPTIONS, 10).clients()));
     all.add(new Reading(Endpoints.SESSIONS, "/sessions", () -> sessions().list("default", "", "", 100)));
     all.add(new Reading(Endpoints.SESSION, "/sessions/absent", () -> sessions().list("default", "absent", "", 1).getFirst()));
@@ -290,6 +300,8 @@ class BeansBesideApiIT {
         new Reading(
             Endpoints.SESSION_MESSAGE, "/sessions/absent/messages/" + sequence(), () -> sessions().message("default", "absent", sequence()).getFirst()));
     all.add(new Reading(Endpoints.TOP_SESSIONS, "/top/sessions?by=messages", () -> sessions().top(SessionFigure.MESSAGES, 10)));
+    all.add(
+        new Reading(Endpoints.EXPORT_SESSIONS, "/export/sessions", () -> bean("SessionExports", SessionExportsMXBean.class).exportSessions("default", "", "", 100).lines()));
     all.add(new Reading(Endpoints.RETAINED, "/retained", () -> retained().list("default", "", "", 100)));
     all.add(new Reading(Endpoints.RETAINED_MESSAGE, "/retained/message?topic=kept/1", () -> retained().get("default", "kept/1").getFirst()));
     all.add(
@@ -300,6 +312,8 @@ class BeansBesideApiIT {
         new Reading(
             Endpoints.EXPLAIN, "/explain?client=online&topic=a/1&qos=1&bytes=10",
             () -> bean("Explanation", ExplanationMXBean.class).explain("default", "online", "a/1", "", 1, false, 10, -1)));
+    all.add(new Reading(Endpoints.SUBSCRIBERS, "/subscribers?topic=a/1", () -> nodes().receivers("default", "a/1", "", 100).subscribers()));
+    all.add(new Reading(Endpoints.SUBSCRIBERS, "/subscribers?filter=a/1", () -> nodes().subscribers("default", "a/1", "", 100).subscribers()));
     all.add(new Reading(Endpoints.TRACES, "/traces", () -> traces().list().traces()));
     all.add(new Reading(Endpoints.READ_TRACE, "/traces/" + trace + "/lines", () -> traces().read(trace, "", 100)));
     all.add(new Reading(Endpoints.LEDGER, "/ledger", () -> bean("Ledger", LedgerMXBean.class).getHops()));
@@ -309,6 +323,10 @@ class BeansBesideApiIT {
     all.add(new Reading(Endpoints.USER, "/users/vera", () -> access().user("vera").getFirst()));
     all.add(new Reading(Endpoints.ROLES, "/roles", () -> access().roles("", 100)));
     all.add(new Reading(Endpoints.ROLE, "/roles/all", () -> access().role("all").getFirst()));
+    all.add(
+        new Reading(
+            Endpoints.CHECK_ACCESS, "/access/check?action=publish&topic=a/1&user=vera&client=online",
+            () -> access().check(AccessAction.PUBLISH, "a/1", "vera", "online", "default", 0, false)));
     all.add(new Reading(Endpoints.BANS, "/bans/client", () -> access().bans(BanKind.CLIENT, "", 100)));
     all.add(new Reading(Endpoints.BAN, "/bans/client/banned", () -> access().ban(BanKind.CLIENT, "banned").getFirst()));
     all.add(new Reading(Endpoints.TENANTS, "/tenants", () -> tenants().tenants("", 100)));

@@ -1,6 +1,7 @@
 package dunlin.admin.exports;
 
 import dunlin.runtime.metrics.Description;
+import dunlin.runtime.metrics.Unit;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -112,7 +113,7 @@ public interface SessionExportsMXBean {
       @Description("Tenant of the clients: default, unless an authenticator assigns another one") String tenant,
       @Description("Prefix of the client identifiers; empty for all. With one, what waits in shared subscriptions is left out") String prefix,
       @Description("Where the page begins: next of the page before; empty for the first page") String cursor,
-      @Description("Maximum number of lines in the answer: 1 to 500") int max);
+      @Description("Maximum number of lines in the answer: 1 to 500") @Unit("lines") int max);
 
   @Description(
       "Imports sessions from lines of JSON, the first of which names the format. A session that is there is left as it is. When a line is wrong, nothing of them is"

@@ -122,14 +122,14 @@ public interface AllNodesMXBean {
       @Description("Tenant of the client") String tenant,
       @Description("Its client identifier") String clientId,
       @Description("The place of the last message of the previous page; 0 for the first page") long after,
-      @Description("Maximum number of messages in the answer: 1 to 200") int max);
+      @Description("Maximum number of messages in the answer: 1 to 200") @Unit("messages") int max);
 
   @Description("Lists the messages of QoS 1 and 2 that wait on its node for a connected client, the next one first; empty when it is not connected")
   List<QueuedRow> queue(
       @Description("Tenant of the client") String tenant,
       @Description("Its client identifier") String clientId,
       @Description("The place of the last message of the previous page; 0 for the first page") long after,
-      @Description("Maximum number of messages in the answer: 1 to 100") int max);
+      @Description("Maximum number of messages in the answer: 1 to 100") @Unit("messages") int max);
 
   @Description(
       "Disconnects a client with 0x98, wherever it is connected. Its will is published, and a durable session stays until it expires. Answers whether the client"
@@ -149,7 +149,7 @@ public interface AllNodesMXBean {
       @Description("Tenant of the clients") String tenant,
       @Description("Topic filter, with $share or $oshare and the name of the group if it is shared") String filter,
       @Description("The next of the previous page; empty for the first page") String after,
-      @Description("Maximum number of subscribers in the answer: 1 to 1000") int max);
+      @Description("Maximum number of subscribers in the answer: 1 to 1000") @Unit("subscribers") int max);
 
   @Description(
       "Lists the connected clients of all nodes and the durable sessions that get messages of a topic, by the topic filters that they have subscribed to; of a group, one gets"
@@ -158,7 +158,7 @@ public interface AllNodesMXBean {
       @Description("Tenant of the clients") String tenant,
       @Description("Topic name") String topic,
       @Description("The next of the previous page; empty for the first page") String after,
-      @Description("Maximum number of subscribers in the answer: 1 to 1000") int max);
+      @Description("Maximum number of subscribers in the answer: 1 to 1000") @Unit("subscribers") int max);
 
   @Description("Says how each node of the cluster is, and why it is not ready or healthy")
   List<NodeHealth> health();
