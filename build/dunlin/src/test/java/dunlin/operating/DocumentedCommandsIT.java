@@ -133,9 +133,11 @@ class DocumentedCommandsIT {
   private void atABrokerWithUsers() throws Exception {
     try (var broker = BrokerProcess.start(directory.resolve("data"), "dunlin.store.fsync=false", "dunlin.admin.port=0", "dunlin.auth.users.enabled=true")) {
       assertThat(broker.adminPort()).isPositive();
-      for (String command : of("tenants.md bin/dunlinctl")) {
-        Ended ended = shell(command, "");
-        assertThat(ended.code()).as(ended.out()).isZero();
+      for (String document : List.of("tenants.md", "authorisation.md")) {
+        for (String command : of(document + " bin/dunlinctl")) {
+          Ended ended = shell(command, "");
+          assertThat(ended.code()).as(ended.out()).isZero();
+        }
       }
     }
   }
@@ -173,7 +175,8 @@ class DocumentedCommandsIT {
     Map<String, String> values =
         Map.ofEntries(
             Map.entry("NAME", "vera"), Map.entry("ROLE", "viewer"), Map.entry("NAMES", "reader"), Map.entry("FILE", file), Map.entry("USER", "alice"), Map.entry("KIND", "client"),
-            Map.entry("VALUE", "van-7"), Map.entry("N", "60"), Map.entry("TEXT", "why"), Map.entry("TENANT", "blue"), Map.entry("LIMITS", "connections=10"));
+            Map.entry("VALUE", "van-7"), Map.entry("N", "60"), Map.entry("TEXT", "why"), Map.entry("TENANT", "blue"), Map.entry("LIMITS", "connections=10"),
+            Map.entry("ACTION", "publish"), Map.entry("TOPIC", "plant/1"), Map.entry("CLIENT", "van-7"), Map.entry("QOS", "1"));
     List<String> listed = PageCommands.all().stream().filter(command -> !command.startsWith("cluster ")).toList();
     assertThat(listed).hasSizeGreaterThan(20);
     for (String command : listed) {
@@ -185,6 +188,10 @@ class DocumentedCommandsIT {
   }
 
   private void traces(ApiCalls api) throws Exception {
+    for (String command : of("tracing.md bin/dunlinctl ledger")) {
+      Ended ended = shell(command, "");
+      assertThat(ended.code()).as(ended.out()).isZero();
+    }
     String started = "";
     for (String command : of("tracing.md bin/dunlinctl trace start")) {
       Ended ended = shell(command, "");

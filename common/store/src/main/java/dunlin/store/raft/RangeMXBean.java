@@ -33,7 +33,8 @@ public interface RangeMXBean {
   @Unit("bytes")
   long getLogBytes();
 
-  @Description("How long the oldest command in the log has waited to be applied, in milliseconds; 0 without any, as on replicas that do not lead")
+  @Description("How long the oldest command in the log has waited to be applied; 0 without any, as on replicas that do not lead")
+  @Unit("milliseconds")
   long getOldestMillis();
 
   @Description("Commands that wait to be appended to the log")
