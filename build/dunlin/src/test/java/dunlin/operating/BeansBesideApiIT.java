@@ -77,7 +77,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Whatever the admin API shows and does, a bean shows and does as well. A new endpoint without a bean fails here, until it has one or a reason why it cannot. */
+/**
+ * Whatever the admin API shows and does, a bean shows and does as well. A new endpoint without a bean fails here, until it has one or a reason why it cannot. The file is
+ * long, since each endpoint has a line or two in it.
+ */
 class BeansBesideApiIT {
   private static final Duration LONG = Duration.ofMinutes(3);
   private static final Gson GSON = new Gson();

@@ -20,8 +20,8 @@ public interface RangeLogic<C, R> {
   void open(RangeReader state);
 
   /**
-   * Adapts the in-memory indexes after the range was split: the rows from a key on are another range's. No command is applied meanwhile, so an
-   * implementation with many rows takes what remains from its indexes rather than from the rows.
+   * Adapts the in-memory indexes after the range was split: the rows from a key on are another range's. No command is applied until it returns, so
+   * an implementation with many rows takes what remains from its indexes rather than from the rows.
    *
    * @param state the rows that remain
    */

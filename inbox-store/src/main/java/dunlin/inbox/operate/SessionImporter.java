@@ -351,7 +351,7 @@ public final class SessionImporter implements Connections {
     }
     Ended ends = run.ends;
     if (ends == null) return "";
-    // What came since it has subscriptions was sent to nobody, so this connection was handed nothing.
+    // What came since it has subscriptions was sent to no connection, so this one was handed nothing.
     Outcome ended = await(ranges.propose().apply(run.session, new SessionCommand.Disconnect(clock.millis(), session, false, ends.expirySeconds(), 0)));
     return ended instanceof Outcome.Done ? "" : TAKEN_OVER;
   }
