@@ -226,7 +226,6 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     splits.carryOut(opening.join(), lower, upper, at);
   }
 
-  /** Called on the applying thread. */
   @Override
   public void confirmed() {
     splits.confirmed();

@@ -40,7 +40,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Single decisions; the simulation tests how they work together. */
+/** Single decisions; the simulation tests how they work together. All are made about the nodes and reports of one fixture, so they are one long file. */
 class OperationsTest {
   private static final Duration LEASE = Duration.ofSeconds(6);
   private static final UUID OPERATION = new UUID(5, 5);
