@@ -45,7 +45,7 @@ public final class Chaos {
   /** @param only names of faults; empty for all */
   record Request(List<String> only, long seed, Conditions conditions, Path out, @Nullable Path programs, boolean isolated) {
     Set<Need> offers() {
-      return programs == null ? Set.of() : isolated ? EnumSet.allOf(Need.class) : EnumSet.of(Need.FSYNC);
+      return programs == null ? Set.of() : isolated ? EnumSet.of(Need.FSYNC, Need.DISK, Need.NETWORK) : EnumSet.of(Need.FSYNC);
     }
   }
 

@@ -29,6 +29,18 @@ public interface RangeLogic<C, R> {
     open(state);
   }
 
+  /**
+   * Builds the in-memory indexes of what was split off from another range of this process from what that range's logic
+   * has kept of it in {@link #cut}, without reading the rows. Nothing was applied to these rows since. A logic that can
+   * do this hands over what it has kept only once, to any thread.
+   *
+   * @param start the first key of this range, where the other one was cut
+   * @return whether that was possible; otherwise {@link #open} is called
+   */
+  default boolean openSplit(RangeLogic<?, ?> parent, byte[] start) {
+    return false;
+  }
+
   /** Applies the commands of one log entry in order, and returns a result for each, in the same order. */
   List<R> apply(List<C> commands, RangeWriter out);
 

@@ -77,6 +77,11 @@ public final class FilterRoutes {
     return plain.length == 0 && groups.length == 0;
   }
 
+  /** Any of the routes; there is one. */
+  Route one() {
+    return plain.length > 0 ? plain[0] : groups[0].routes[0];
+  }
+
   /** The plain routes and those of all groups. */
   List<Route> all() {
     var all = new ArrayList<>(Arrays.asList(plain));

@@ -10,12 +10,14 @@ import dunlin.runtime.LogText;
 import dunlin.store.RangeLogic;
 import dunlin.store.RangeReader;
 import dunlin.store.RangeWriter;
+import java.lang.ref.SoftReference;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,8 +30,9 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
    * Owner: the range's applying thread. Lanes and callers read through index(), which is another object after open().
    * Bounds: memoryOf() for each route; the range's leader sets no more than RouteQuota has room for.
    * Failure: open() rebuilds the index from the rows, at about 1 us a route plus the scan; cut() takes what remains from
-   * the index before, which lanes go on reading until the range has its next epoch. A route beyond the limits of
-   * the index is refused when it is applied; one in the rows is left out of the index, and stays in the rows until it
+   * the index before, which lanes go on reading until the range has its next epoch. What was cut off last waits for the
+   * replica here of the range that was split off, which takes it once and owns it then. It is held softly: without it
+   * that replica reads its rows. A route beyond the limits of the index is refused when it is applied; one in the rows is left out of the index, and stays in the rows until it
    * is removed.
    */
   private static final Logger log = LoggerFactory.getLogger(RouteRange.class);
@@ -46,6 +49,12 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   // Shares tenants' texts among millions of routes. Cleared when there turn out to be many.
   private final Map<String, String> knownTenants = new HashMap<>();
   private final Map<ShardId, ShardId> knownShards = new HashMap<>();
+
+  /** Set by the applying thread; taken by the thread that opens the other range. */
+  private final AtomicReference<@Nullable CutOff> cutOff = new AtomicReference<>();
+
+  /** All filters from a key on. */
+  private record CutOff(byte[] from, SoftReference<List<FilterRoutes>> filters) {}
 
   /** The filters with their routes. Any thread. */
   public FilterIndex<FilterRoutes> index() {
@@ -111,17 +120,37 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
       open(state);
       return;
     }
+    List<FilterRoutes> below = new ArrayList<>();
+    List<FilterRoutes> above = new ArrayList<>();
+    index.forEach(of -> (Arrays.compareUnsigned(RouteRows.start(of.one()), from) < 0 ? below : above).add(of));
+    cutOff.set(new CutOff(from, new SoftReference<>(above)));
+    hold(below);
+  }
+
+  @Override
+  public boolean openSplit(RangeLogic<?, ?> parent, byte[] start) {
+    var filters = parent instanceof RouteRange from ? from.handOver(start) : null;
+    if (filters == null) return false;
+    hold(filters);
+    return true;
+  }
+
+  private @Nullable List<FilterRoutes> handOver(byte[] from) {
+    var last = cutOff.get();
+    if (last == null || !Arrays.equals(last.from, from) || !cutOff.compareAndSet(last, null)) return null;
+    return last.filters.get();
+  }
+
+  /** Makes a new index with these filters alone. */
+  private void hold(List<FilterRoutes> filters) {
     routes = 0;
     routesMemory = 0;
     var fresh = new FilterIndex<FilterRoutes>();
-    index.forEach(
-        of -> {
-          var all = of.all();
-          var one = all.getFirst();
-          if (Arrays.compareUnsigned(RouteRows.start(one), from) >= 0) return;
-          fresh.put(one.tenant(), one.filter().filter(), of);
-          for (Route route : all) count(route);
-        });
+    for (var of : filters) {
+      var one = of.one();
+      fresh.put(one.tenant(), one.filter().filter(), of);
+      for (Route route : of.all()) count(route);
+    }
     index = fresh;
     counted();
   }

@@ -62,31 +62,117 @@ public class RouteRangeTest {
   @MethodSource("seeds")
   void keepsWhatIsBelowACut(long seed) {
     var random = new Random(seed);
-    var range = new RouteRange();
-    var rows = new InMemoryRange.Rows();
-    var model = new HashMap<Key, Route>();
-    for (int i = 0; i < 300; i++) {
-      var command = command(random);
-      check(seed, model, command, range.apply(List.of(command), rows).getFirst());
-    }
-    var before = range.index();
+    var held = new Held(seed);
+    held.change(random, 300);
+    var before = held.range.index();
     int filters = before.size();
-    byte[] from = cut(random, model);
 
-    rows.map.tailMap(from, true).clear();
-    model.entrySet().removeIf(each -> Arrays.compareUnsigned(RouteRows.key(each.getValue()), from) >= 0);
-    range.cut(rows, from);
+    held.split(cut(random, held.model));
 
-    assertHolds(seed, range, model);
+    held.isAsItsRows();
     assertThat(before.size()).as("seed %d: lanes of the epoch before find everything", seed).isEqualTo(filters);
-    for (int i = 0; i < 100; i++) {
-      var command = command(random);
-      check(seed, model, command, range.apply(List.of(command), rows).getFirst());
+    held.change(random, 100);
+    held.isAsItsRows();
+  }
+
+  /** What was split off opens by what its parent has kept as by its rows, goes on like that, and is split again. */
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void handsOverWhatIsAboveACutOnce(long seed) {
+    var random = new Random(seed);
+    var parent = new Held(seed);
+    parent.change(random, 300);
+    for (int split = 0; split < 4; split++) {
+      byte[] from = cut(random, parent.model);
+      boolean between = RouteRows.together(from) < from.length;
+      var child = parent.split(from);
+      if (random.nextInt(3) == 0) parent.range.open(parent.rows); // a snapshot was installed
+      parent.change(random, random.nextInt(50)); // also of what is not its own any more
+
+      assertThat(child.range.openSplit(parent.range, new byte[] {1})).as("seed %d: of another cut", seed).isFalse();
+      assertThat(child.range.openSplit(parent.range, from)).as("seed %d", seed).isEqualTo(!between);
+      if (between) child.range.open(child.rows);
+
+      child.isAsItsRows();
+      assertThat(new RouteRange().openSplit(parent.range, from)).as("seed %d: a second time", seed).isFalse();
+      child.change(random, 100);
+      parent.change(random, 100);
+      child.isAsItsRows();
+      parent.isAsItsRows();
+      child.range.open(child.rows);
+      child.isAsItsRows();
+      if (random.nextBoolean()) parent = child;
     }
-    assertHolds(seed, range, model);
-    var reopened = new RouteRange();
-    reopened.open(rows);
-    assertThat(range.memory()).as("seed %d", seed).isEqualTo(reopened.memory());
+  }
+
+  @Test
+  void whatWasNotTakenGivesWayToTheNextCut() {
+    var parent = new Held(7);
+    parent.change(new Random(7), 300);
+    byte[] upper = RouteRows.first("two", "");
+    byte[] lower = RouteRows.first("one", "a");
+    var notTaken = parent.split(upper);
+    var taken = parent.split(lower);
+
+    assertThat(notTaken.range.openSplit(parent.range, upper)).isFalse();
+    assertThat(taken.range.openSplit(parent.range, lower)).isTrue();
+    taken.isAsItsRows();
+  }
+
+  /** A new process has kept nothing. */
+  @Test
+  void aParentThatWasOpenedHandsNothingOver() {
+    var parent = new Held(8);
+    parent.change(new Random(8), 300);
+    byte[] from = RouteRows.first("two", "");
+    var child = parent.split(from);
+    var restarted = new RouteRange();
+    restarted.open(parent.rows);
+
+    assertThat(child.range.openSplit(restarted, from)).isFalse();
+    child.range.open(child.rows);
+    child.isAsItsRows();
+  }
+
+  /** A range with its rows, and what it should hold. */
+  private static final class Held {
+    final RouteRange range = new RouteRange();
+    final InMemoryRange.Rows rows = new InMemoryRange.Rows();
+    final Map<Key, Route> model = new HashMap<>();
+    private final long seed;
+
+    Held(long seed) {
+      this.seed = seed;
+    }
+
+    void change(Random random, int commands) {
+      for (int i = 0; i < commands; i++) {
+        var command = command(random);
+        check(seed, model, command, range.apply(List.of(command), rows).getFirst());
+      }
+    }
+
+    /** The upper part, which is not open yet. */
+    Held split(byte[] from) {
+      var upper = new Held(seed);
+      var cutOff = rows.map.tailMap(from, true);
+      upper.rows.map.putAll(cutOff);
+      cutOff.clear();
+      model.forEach((key, route) -> {
+        if (Arrays.compareUnsigned(RouteRows.key(route), from) >= 0) upper.model.put(key, route);
+      });
+      model.keySet().removeAll(upper.model.keySet());
+      range.cut(rows, from);
+      return upper;
+    }
+
+    void isAsItsRows() {
+      assertHolds(seed, range, model);
+      var reopened = new RouteRange();
+      reopened.open(rows);
+      assertThat(range.size()).as("seed %d", seed).isEqualTo(reopened.size());
+      assertThat(range.memory()).as("seed %d", seed).isEqualTo(reopened.memory());
+    }
   }
 
   /** The beginning of a route's key: within its tenant, its filter, at the end of its filter, or between routes of its filter. */

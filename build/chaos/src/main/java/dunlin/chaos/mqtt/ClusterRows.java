@@ -21,6 +21,8 @@ final class ClusterRows {
   private static final int BACK_MILLIS = 3000;
 
   private static final Duration MOVE_MAX = Duration.ofSeconds(30);
+  /** On a busy machine a broker takes most of a minute to apply what it has missed. */
+  private static final Duration READY_MAX = Duration.ofMinutes(3);
 
   /** Shorter than the product's, so that rounds are short; docs/RELIABILITY.md says which they are. */
   static final Map<String, String> TIMEOUTS =
@@ -51,7 +53,13 @@ final class ClusterRows {
           services("services-cut-nodes", "each out of reach of the others, not of clients, for 13 s, one after the other", Set.of(Need.NETWORK), ClusterRows::cutNodes),
           new Row(
               "services-scale", "the same with half a million routes of 10,000 clients: one more of each service comes, the routes are split, and the three go again", Set.of(),
-              Scaling.SETTINGS, Form.MORE_SERVICES, Scaling::play));
+              Scaling.SETTINGS, Form.MORE_SERVICES, Scaling::play),
+          new Row(
+              "cluster-upgrade", "three brokers of an earlier version: each is stopped, started from this one, and given all leaderships, one after the other",
+              Set.of(Need.PREVIOUS), Probes.SETTINGS, Form.CLUSTER, scene -> upgrade(scene, true)),
+          new Row(
+              "services-upgrade", "three stores, two dist workers, two frontends of an earlier version: each is stopped, and started from this one, one after the other",
+              Set.of(Need.PREVIOUS), Probes.SETTINGS, Form.SERVICES, scene -> upgrade(scene, false)));
 
   private ClusterRows() {}
 
@@ -152,6 +160,40 @@ final class ClusterRows {
         outage(scene);
         scene.healed();
       }
+    }
+  }
+
+  /**
+   * As an operator does it: the next process follows when this one is ready. There is one round whatever the request says.
+   *
+   * @param leads whether each leads all ranges for a time, with followers of the other version
+   */
+  private static void upgrade(Scene scene, boolean leads) throws InterruptedException {
+    try (var probes = Probes.start(scene)) {
+      scene.step(probes, "nothing", () -> {});
+      for (var node : scene.cluster().nodes()) {
+        scene.step(probes, node.name() + " is stopped", node::stop);
+        scene.step(probes, node.name() + " is started from this version", () -> {
+          node.upgrade();
+          node.start();
+          scene.expect(scene.await(READY_MAX, node::ready), node.name() + " is not ready");
+        });
+        if (leads) leadAll(scene, probes, node);
+      }
+    }
+  }
+
+  private static void leadAll(Scene scene, Probes probes, Node node) throws InterruptedException {
+    try (var operator = node.operator()) { // opened before the step, since that takes a broker a good part of a second
+      scene.step(probes, node.name() + " leads all ranges", () -> {
+        for (String range : List.copyOf(scene.cluster().leaders().keySet())) {
+          scene.expect(scene.await(MOVE_MAX, () -> operator.cluster().getOperations().isEmpty()), "an operation of the cluster does not end");
+          if (scene.cluster().leaders().get(range) == node) continue;
+          scene.cluster().transfer(range, operator);
+          boolean moved = scene.await(MOVE_MAX, () -> scene.cluster().leaders().get(range) == node);
+          scene.expect(moved, "the leadership of %s has not moved to %s".formatted(range, node.name()));
+        }
+      });
     }
   }
 

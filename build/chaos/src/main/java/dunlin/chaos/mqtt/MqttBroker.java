@@ -40,9 +40,9 @@ public final class MqttBroker implements Service, AutoCloseable {
   private static final Pattern LISTENS = Pattern.compile("Listener tcp: tcp on \\S+:(\\d+)");
   private static final String STARTED = "Started Dunlin in ";
   private static final Pattern ADMIN_PORT = Pattern.compile("Admin port (\\d+) on loopback");
-  /** Prints the lines of the metrics at port $1 that match $2. */
+  /** Prints the lines of the answer at port $1 to a GET of $2 that match $3. */
   private static final String ASK =
-      "exec 3<>/dev/tcp/127.0.0.1/$1; printf 'GET /metrics HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3; grep -E \"$2\" <&3 || true";
+      "exec 3<>/dev/tcp/127.0.0.1/$1; printf \"GET $2 HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n\" >&3; grep -E \"$3\" <&3 || true";
   private static final Set<String> INBOX_FULL = Set.of("oldest", "newest");
   private static final Set<String> QUEUE_FULL = Set.of("queue-full");
   private static final Pattern DROPPED = Pattern.compile("^dunlin_(inbox|messages)_dropped_total\\{.*reason=\"([^\"]+)\".*} (\\S+)$");
@@ -63,6 +63,7 @@ public final class MqttBroker implements Service, AutoCloseable {
   }
 
   private final Home home;
+  private Path distribution;
   private final @Nullable FsyncFault fsync;
   private final Lives lives;
   private @Nullable Process process;
@@ -88,6 +89,7 @@ public final class MqttBroker implements Service, AutoCloseable {
 
   public MqttBroker(Home home, @Nullable FsyncFault fsync, Lives lives) {
     this.home = home;
+    distribution = home.distribution;
     this.fsync = fsync;
     this.lives = lives;
   }
@@ -116,10 +118,15 @@ public final class MqttBroker implements Service, AutoCloseable {
     return Duration.ofNanos(System.nanoTime() - began);
   }
 
+  /** Sets the distribution from which it is started next. */
+  void runFrom(Path other) {
+    distribution = other;
+  }
+
   /** Starts it without waiting. */
   void launch() {
     var command = new ArrayList<>(home.prefix);
-    command.add(home.distribution.resolve("bin").resolve("dunlin").toString());
+    command.add(distribution.resolve("bin").resolve("dunlin").toString());
     command.add("-Ddunlin.data-dir=" + home.data);
     command.add("-Ddunlin.listeners.tcp.port=0");
     command.add("-Ddunlin.admin.port=0");
@@ -250,9 +257,19 @@ public final class MqttBroker implements Service, AutoCloseable {
 
   /** The lines of its metrics that begin with a pattern. */
   List<String> metrics(String pattern) {
+    return answer("/metrics", "^" + pattern);
+  }
+
+  /** Whether it answers that it is ready. */
+  boolean ready() {
+    return !answer("/ready", "^HTTP/1.[01] 200").isEmpty();
+  }
+
+  /** The lines that match a pattern. */
+  private List<String> answer(String path, String pattern) {
     // The admin port is on the loopback device of the broker's network namespace.
     var command = new ArrayList<>(home.prefix);
-    command.addAll(List.of("bash", "-c", ASK, "ask", String.valueOf(adminPort), "^" + pattern));
+    command.addAll(List.of("bash", "-c", ASK, "ask", String.valueOf(adminPort), path, pattern));
     return Programs.run(command.toArray(String[]::new)).lines().toList();
   }
 

@@ -1,7 +1,9 @@
 package dunlin.chaos.mqtt;
 
 import dunlin.chaos.Need;
+import dunlin.chaos.Programs;
 import dunlin.chaos.Stage;
+import dunlin.chaos.TrialException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -50,14 +52,17 @@ public final class MqttChaos {
    * @param only names of rows; empty for all
    * @param storm the number of sessions of the row "storm"
    * @param pauseMillis the average pause of each publisher between two messages
+   * @param previous the distribution of an earlier version: a directory, or an archive of one
    * @param page the file that gets the table, between its marks
    */
   record Request(
-      List<String> only, long seed, int rounds, int storm, int pauseMillis, Path out, Path distribution, @Nullable Path programs, boolean isolated,
-      boolean network, @Nullable Path page) {
+      List<String> only, long seed, int rounds, int storm, int pauseMillis, Path out, Path distribution, @Nullable Path previous, @Nullable Path programs,
+      boolean isolated, boolean network, @Nullable Path page) {
     Set<Need> offers() {
-      if (programs == null) return Set.of();
-      var offers = EnumSet.of(Need.FSYNC);
+      var offers = EnumSet.noneOf(Need.class);
+      if (previous != null) offers.add(Need.PREVIOUS);
+      if (programs == null) return offers;
+      offers.add(Need.FSYNC);
       if (isolated) offers.add(Need.DISK);
       if (network) offers.add(Need.NETWORK);
       return offers;
@@ -71,7 +76,24 @@ public final class MqttChaos {
     Request trial(int number) {
       int share = Math.min(TRIAL_ROUNDS_MAX, rounds - number * TRIAL_ROUNDS_MAX);
       return new Request(
-          only, seed, share, storm, pauseMillis, number == 0 ? out : out.resolve("trial-" + number), distribution, programs, isolated, network, page);
+          only, seed, share, storm, pauseMillis, number == 0 ? out : out.resolve("trial-" + number), distribution, previous, programs, isolated, network, page);
+    }
+
+    /** The directory of the distribution with which the processes of a row begin. */
+    Path begins(Row row) {
+      if (!row.needs().contains(Need.PREVIOUS)) return distribution;
+      if (previous == null) throw new IllegalStateException("no earlier version is given");
+      return Files.isDirectory(previous) ? previous : unpacked(previous, out.resolve("previous"));
+    }
+
+    private static Path unpacked(Path archive, Path to) {
+      try {
+        Files.createDirectories(to);
+        Programs.run("tar", "-xzf", archive.toString(), "-C", to.toString(), "--strip-components=1");
+        return to;
+      } catch (IOException e) {
+        throw new TrialException(archive + " cannot be unpacked", e);
+      }
     }
   }
 
@@ -98,6 +120,7 @@ public final class MqttChaos {
     int pauseMillis = PAUSE_MILLIS;
     var out = Path.of("build/chaos/target/mqtt");
     @Nullable Path distribution = null;
+    @Nullable Path previous = null;
     @Nullable Path programs = null;
     @Nullable Path page = null;
     boolean isolated = false;
@@ -111,7 +134,7 @@ public final class MqttChaos {
         }
         case "--isolated" -> isolated = true;
         case "--network" -> network = true;
-        case "--only", "--seed", "--rounds", "--storm", "--pause-millis", "--out", "--distribution", "--programs", "--page" -> {
+        case "--only", "--seed", "--rounds", "--storm", "--pause-millis", "--out", "--distribution", "--previous", "--programs", "--page" -> {
           if (!rest.hasNext()) throw new IllegalArgumentException(option + " needs a value");
           String value = rest.next();
           switch (option) {
@@ -122,6 +145,7 @@ public final class MqttChaos {
             case "--pause-millis" -> pauseMillis = Integer.parseInt(value);
             case "--out" -> out = Path.of(value);
             case "--distribution" -> distribution = Path.of(value);
+            case "--previous" -> previous = Path.of(value).toAbsolutePath();
             case "--page" -> page = Path.of(value);
             default -> programs = Path.of(value);
           }
@@ -133,7 +157,9 @@ public final class MqttChaos {
     for (String name : only) if (!known.contains(name)) throw new IllegalArgumentException("there is no row " + name);
     if (rounds < 1) throw new IllegalArgumentException("--rounds " + rounds + " is less than 1");
     if (distribution == null) throw new IllegalArgumentException("--distribution is missing");
-    return new Request(only, seed, rounds, storm, pauseMillis, out.toAbsolutePath(), distribution.toAbsolutePath(), programs, isolated, network, page);
+    if (previous != null && !Files.exists(previous)) throw new IllegalArgumentException("there is no " + previous);
+    return new Request(
+        only, seed, rounds, storm, pauseMillis, out.toAbsolutePath(), distribution.toAbsolutePath(), previous, programs, isolated, network, page);
   }
 
   /** Runs the requested rows, and writes mqtt.md after each row. */

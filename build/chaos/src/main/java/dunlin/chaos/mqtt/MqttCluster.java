@@ -57,7 +57,7 @@ final class MqttCluster implements Service, AutoCloseable {
   private static final Pattern LEADS = Pattern.compile("^dunlin_store_leading\\{.*range=\"([^\"]+)\".*} 1\\.0$");
 
   /** One broker, over all its runs. */
-  static final class Node {
+  final class Node {
     final int number;
     final String roles;
     final Site site;
@@ -115,6 +115,16 @@ final class MqttCluster implements Service, AutoCloseable {
       broker.kill();
     }
 
+    /** Has its next runs be those of the distribution that is tried. */
+    void upgrade() {
+      broker.runFrom(distribution);
+    }
+
+    /** Whether it says that it is ready for clients, as a load balancer would ask it. */
+    boolean ready() {
+      return broker.ready();
+    }
+
     /** Whether no range lacks a replica, as far as it knows. A range with two replicas has no majority without one of them. */
     boolean knowsAllReplicas() {
       return broker.metrics("dunlin_cluster_replicas_missing").stream().anyMatch(line -> line.endsWith(" 0.0"));
@@ -126,18 +136,23 @@ final class MqttCluster implements Service, AutoCloseable {
     }
   }
 
+  private final Path distribution;
   private final List<Node> nodes = new ArrayList<>();
   private final int founders;
   private final @Nullable Links links;
 
   /**
+   * @param begins the distribution with which the processes begin
+   * @param distribution the one that is tried
    * @param sites one for each process
    * @param roles those of each
    * @param spares how many of the last of them are not started with the others, and found nothing
    * @param links the network between the sites; null when they share the loopback device
    */
   MqttCluster(
-      Path distribution, List<Site> sites, List<String> roles, int spares, int heapMegabytes, Map<String, String> settings, @Nullable Links links, Journal journal) {
+      Path begins, Path distribution, List<Site> sites, List<String> roles, int spares, int heapMegabytes, Map<String, String> settings, @Nullable Links links,
+      Journal journal) {
+    this.distribution = distribution;
     this.links = links;
     founders = sites.size() - spares;
     var seeds = new ArrayList<String>();
@@ -157,7 +172,7 @@ final class MqttCluster implements Service, AutoCloseable {
         all.put("dunlin.listeners.tcp.host", site.host());
         all.put("dunlin.auth.anonymous", "true");
       }
-      var home = new Home(distribution, site.data(), site.log(), site.host(), site.prefix(), heapMegabytes, all);
+      var home = new Home(begins, site.data(), site.log(), site.host(), site.prefix(), heapMegabytes, all);
       nodes.add(new Node(nodes.size() + 1, own, site, new MqttBroker(home, site.fsync(), journal.lives(nodes.size() + 1))));
     }
   }

@@ -95,7 +95,7 @@ final class MqttTrial {
     var links = row.needs().contains(Need.NETWORK) ? stage.links() : null;
     var sites = stage.sites(directory, row.needs(), roles.size());
     int heapMegabytes = spares == 0 ? HEAP_MEGABYTES : MORE_HEAP_MEGABYTES;
-    try (var cluster = new MqttCluster(request.distribution(), sites, roles, spares, heapMegabytes, row.settings(), links, journal)) {
+    try (var cluster = new MqttCluster(request.begins(row), request.distribution(), sites, roles, spares, heapMegabytes, row.settings(), links, journal)) {
       cluster.found();
       play(cluster, null);
     } finally {

@@ -1,8 +1,10 @@
 package dunlin.chaos.mqtt;
 
+import dunlin.chaos.Need;
 import dunlin.chaos.mqtt.check.Violation;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /**
  * The outcome of one row.
@@ -23,6 +25,6 @@ record Outcome(
   }
 
   static Outcome skipped(Row row, long seed) {
-    return new Outcome(row, seed, SKIPPED, List.of(), List.of("needs " + row.needs()), Map.of(), 0, List.of());
+    return new Outcome(row, seed, SKIPPED, List.of(), List.of("it needs " + row.needs().stream().map(Need::toString).collect(Collectors.joining(", "))), Map.of(), 0, List.of());
   }
 }

@@ -2,12 +2,10 @@ package dunlin.chaos.mqtt;
 
 import dunlin.chaos.TrialException;
 import dunlin.chaos.mqtt.MqttCluster.Node;
-import dunlin.chaos.mqtt.Probes.Kind;
 import dunlin.cluster.ClusterMXBean;
 import dunlin.cluster.ClusterMXBean.RangeRow;
 import java.time.Duration;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
@@ -16,17 +14,14 @@ import java.util.stream.Stream;
 final class Scaling {
   /*
    * A node that has left cannot come back with its data, so there is one round whatever the request says.
-   * Each step is one event of the history and one line of the figures, with the longest wait of the probes.
    *
    * Owner: the thread of the row.
    * Bounds: CONNECTIONS and MORE connections of holders, with FILTERS each.
-   * Failure: a step that the cluster does not complete within STEP_MAX is a problem of the row, and so is a publisher that waits for longer than GAP_MAX_MILLIS.
+   * Failure: a step that the cluster does not complete within STEP_MAX is a problem of the row.
    */
   private static final int CONNECTIONS = 10_000;
   private static final int MORE = 500;
   private static final int FILTERS = 50;
-  private static final long GAP_MAX_MILLIS = 1_000;
-  private static final int QUIET_MILLIS = 5_000;
   private static final Duration SUBSCRIBED_WITHIN = Duration.ofMinutes(10);
   private static final Duration STEP_MAX = Duration.ofMinutes(3);
   private static final SplitRows.Kind ROUTES = SplitRows.ROUTES;
@@ -35,11 +30,6 @@ final class Scaling {
   /** A frontend has room for all holders, and compares its routes less often than in other rows, since it has so many. */
   static final Map<String, String> SETTINGS =
       Map.of("dunlin.memory.subscriptions-max", "384MiB", "dunlin.dist.audit-interval", "1m", Probes.NEVER_FLAPPING, "0");
-
-  /** Something that is done to the cluster, until it has come to its end. */
-  private interface Step {
-    void take() throws InterruptedException;
-  }
 
   private final Scene scene;
   private final MqttCluster cluster;
@@ -78,29 +68,29 @@ final class Scaling {
   }
 
   private void scaleOut(Probes probes, Holders holders) throws InterruptedException {
-    step(probes, "nothing", () -> {});
+    scene.step(probes, "nothing", () -> {});
 
-    step(probes, "a frontend comes", frontend::start);
-    step(probes, MORE + " clients connect to it", () -> {
+    scene.step(probes, "a frontend comes", frontend::start);
+    scene.step(probes, MORE + " clients connect to it", () -> {
       int before = holders.subscribed();
       holders.open(MORE, () -> cluster.entrance(frontend).next().or(anywhere::next));
       await(STEP_MAX, () -> holders.subscribed() >= before + MORE, "the new frontend does not take clients");
     });
 
-    step(probes, "a dist worker comes, and gets replicas of the routes", () -> {
+    scene.step(probes, "a dist worker comes, and gets replicas of the routes", () -> {
       worker.start();
       String id = operator(worker).getNode();
       await(STEP_MAX, () -> ranges(ROUTES.name()).allMatch(range -> range.voters().contains(id)) && idle(), "the new dist worker gets no replica");
     });
-    step(probes, "the routes are split", () -> {
+    scene.step(probes, "the routes are split", () -> {
       long before = ranges(ROUTES.name()).count();
       String cut = Holders.middle(CONNECTIONS);
       var _ = any().split(SplitRows.of(any(), ROUTES, cut).id(), ROUTES.key(cut));
       await(STEP_MAX, () -> ranges(ROUTES.name()).count() == before + 1 && idle(), "the routes are not split");
     });
-    step(probes, "the new dist worker leads the upper half", () -> SplitRows.lead(scene, operator(worker), ROUTES, Holders.middle(CONNECTIONS), worker));
+    scene.step(probes, "the new dist worker leads the upper half", () -> SplitRows.lead(scene, operator(worker), ROUTES, Holders.middle(CONNECTIONS), worker));
 
-    step(probes, "a store comes, and gets the replica of the sessions of another one", () -> {
+    scene.step(probes, "a store comes, and gets the replica of the sessions of another one", () -> {
       store.start();
       String id = operator(store).getNode();
       var sessions = ranges(SESSIONS).findFirst().orElseThrow(() -> new TrialException("there is no range of sessions"));
@@ -114,8 +104,8 @@ final class Scaling {
   private void scaleIn(Probes probes, Holders holders) throws InterruptedException {
     leave(probes, "the store leaves", store);
     leave(probes, "the dist worker leaves", worker);
-    step(probes, "the frontend is stopped", frontend::stop);
-    step(probes, "its clients are elsewhere", () -> {
+    scene.step(probes, "the frontend is stopped", frontend::stop);
+    scene.step(probes, "its clients are elsewhere", () -> {
       await(STEP_MAX, () -> holders.subscribed() == CONNECTIONS + MORE, "clients of the stopped frontend do not come back");
       scene.expect(holders.opened() < 2 * CONNECTIONS, "holders opened connections %,d times".formatted(holders.opened()));
     });
@@ -123,27 +113,12 @@ final class Scaling {
 
   private void leave(Probes probes, String name, Node node) throws InterruptedException {
     String id = operator(node).getNode();
-    step(probes, name, () -> {
+    scene.step(probes, name, () -> {
       await(STEP_MAX, this::idle, "an operation does not end");
       var _ = any().leaveNode(id);
       await(STEP_MAX, () -> any().getNodes().stream().filter(row -> row.id().equals(id)).allMatch(row -> row.state().equals("LEFT")), name + ": it does not");
     });
-    step(probes, name + ": its process is stopped", node::stop);
-  }
-
-  private void step(Probes probes, String name, Step step) throws InterruptedException {
-    scene.struck(name);
-    probes.since(System.nanoTime());
-    long began = System.nanoTime();
-    step.take();
-    scene.during(QUIET_MILLIS);
-    var waits = probes.since(System.nanoTime());
-    scene.figures.put(name + ": seconds; longest wait, ms", "%,d; %s".formatted((System.nanoTime() - began) / 1_000_000_000, waits));
-    for (var kind : List.of(Kind.DURABLE, Kind.ONLINE)) {
-      long waited = waits.getOrDefault(kind, 0L);
-      scene.expect(waited <= GAP_MAX_MILLIS, "%s: %s took %,d ms, %,d at most are wanted".formatted(name, kind, waited, GAP_MAX_MILLIS));
-    }
-    scene.healed();
+    scene.step(probes, name + ": its process is stopped", node::stop);
   }
 
   private void await(Duration most, BooleanSupplier what, String otherwise) throws InterruptedException {

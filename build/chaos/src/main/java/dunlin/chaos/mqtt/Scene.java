@@ -2,6 +2,7 @@ package dunlin.chaos.mqtt;
 
 import dunlin.chaos.LoopDisk;
 import dunlin.chaos.mqtt.MqttClient.Profile;
+import dunlin.chaos.mqtt.Probes.Kind;
 import dunlin.chaos.mqtt.check.Event.Deed;
 import dunlin.chaos.mqtt.check.Event;
 import java.time.Duration;
@@ -28,6 +29,15 @@ final class Scene implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Scene.class);
   private static final Duration AGAIN_MAX = Duration.ofMinutes(1);
   private static final int AGAIN_ANSWERS = 50;
+  /** How long a publisher may wait during a step. */
+  private static final long GAP_MAX_MILLIS = 1_000;
+  /** For what follows a step. */
+  private static final int QUIET_MILLIS = 5_000;
+
+  /** Something that is done to a cluster, until it has come to its end. */
+  interface Step {
+    void take() throws InterruptedException;
+  }
 
   final Journal journal;
   final Random random;
@@ -153,6 +163,22 @@ final class Scene implements AutoCloseable {
 
   static String larger(String a, String b) {
     return Long.parseLong(a) > Long.parseLong(b) ? a : b;
+  }
+
+  /** Takes a step while clients probe: one event of the history, and one line of the figures with their longest waits. Publishers must be answered within GAP_MAX_MILLIS. */
+  void step(Probes probes, String name, Step step) throws InterruptedException {
+    struck(name);
+    probes.since(System.nanoTime());
+    long began = System.nanoTime();
+    step.take();
+    during(QUIET_MILLIS);
+    var waits = probes.since(System.nanoTime());
+    figures.put(name + ": seconds; longest wait, ms", "%,d; %s".formatted((System.nanoTime() - began) / 1_000_000_000, waits));
+    for (var kind : List.of(Kind.DURABLE, Kind.ONLINE)) {
+      long waited = waits.getOrDefault(kind, 0L);
+      expect(waited <= GAP_MAX_MILLIS, "%s: %s took %,d ms, %,d at most are wanted".formatted(name, kind, waited, GAP_MAX_MILLIS));
+    }
+    healed();
   }
 
   /** Waits until new messages are acknowledged. */

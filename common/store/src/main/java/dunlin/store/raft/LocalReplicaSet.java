@@ -112,7 +112,8 @@ final class LocalReplicaSet {
       RaftNode serving, RangeId id, List<Member> peers, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
     synchronized (creating) {
       boolean begun = Files.exists(data.raft(id)) && Files.exists(data.rows(id));
-      if (find(id) != null || (!begun && data.unstarted().stream().noneMatch(waits -> waits.id().equals(id.uuid()))))
+      var unstarted = data.unstarted().stream().filter(waits -> waits.id().equals(id.uuid())).findFirst();
+      if (find(id) != null || (!begun && unstarted.isEmpty()))
         throw new OutdatedException("range '" + id + "' was not split off here, or has been started");
       var initial = RatisPeers.voters(peers);
       var range = declare(id, initial, codec, logic, null);
@@ -120,7 +121,8 @@ final class LocalReplicaSet {
         if (!begun) GroupStorage.create(data.raft(id), initial);
         data.notes().write(id, true);
         Files.deleteIfExists(new RowsDirectory(data.rows(id)).splitNote());
-        range.open(memory, threads.apply("open-" + id));
+        var origin = unstarted.flatMap(RangeDescriptor::origin);
+        range.open(memory, threads.apply("open-" + id), origin.isEmpty() ? null : find(new RangeId(id.kind(), origin.get().parent())));
         serving.add(RaftGroup.valueOf(range.group(), initial), deadline);
         range.startProposing(serving.server());
         show(range);
@@ -176,7 +178,7 @@ final class LocalReplicaSet {
       }
       try {
         data.notes().write(id, first == null);
-        range.open(memory, threads.apply("open-" + id));
+        range.open(memory, threads.apply("open-" + id), null);
         mayVote = !joining && first == null; // no other peer counts on its vote
         serving.add(RaftGroup.valueOf(range.group(), initial), deadline);
         range.startProposing(serving.server());

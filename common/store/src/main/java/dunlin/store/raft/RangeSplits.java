@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 import dunlin.store.OutdatedException;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeId;
+import dunlin.store.RangeLogic;
 import dunlin.store.RangeReader;
 import dunlin.store.StoreException;
 import dunlin.store.disk.DataDirectory;
@@ -100,6 +101,12 @@ final class RangeSplits {
         "Range {}: split at entry {}; {} now has the keys {}; it took {} ms",
         id, at.index(), child, upper.keys(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
     listener.accept(upper);
+  }
+
+  /** Opens the logic of a range that was split off with what its parent's logic has kept of the rows, if nothing was applied to them since; whether it could. */
+  static boolean open(RangeLogic<?, ?> logic, RangeLogic<?, ?> parent, RocksRange rows) {
+    var placed = rows.placed();
+    return placed != null && rows.written().index() < 0 && logic.openSplit(parent, placed.range().keys().start());
   }
 
   /** Called on the applying thread. */

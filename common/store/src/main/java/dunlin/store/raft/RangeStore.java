@@ -324,7 +324,7 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
       start.prepare();
       disk.show(meters);
       // The rows are opened on their own threads while Ratis' classes are loaded here and the logs are read.
-      for (var range : start.served()) range.open(memory, thread("open-" + range.id()));
+      for (var range : start.served()) range.open(memory, thread("open-" + range.id()), null);
       var started = start.start();
       var ready = new ArrayList<CompletableFuture<?>>();
       for (var range : start.served()) ready.add(range.ready(started.server()));

@@ -335,12 +335,12 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     return opening;
   }
 
-  /** Opens the rows and the logic, on a thread of their own; the state machine waits for that. */
-  void open(CompletableFuture<RocksMemory> memory, Executor thread) {
+  /** Opens the rows and the logic, on a thread of their own: a range that was split off perhaps by what its parent has kept. The state machine waits for that. */
+  void open(CompletableFuture<RocksMemory> memory, Executor thread, @Nullable ReplicatedRange<?, ?> parent) {
     launched = true;
     var _ =
         memory
-            .thenApplyAsync(this::openRows, thread)
+            .thenApplyAsync(ready -> openRows(ready, parent), thread)
             .whenComplete(
                 (rows, e) -> {
                   if (e == null) opening.complete(rows);
@@ -354,7 +354,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     return cause == null ? new StoreException(message) : new StoreException(message, cause);
   }
 
-  private RocksRange openRows(RocksMemory memory) {
+  private RocksRange openRows(RocksMemory memory, @Nullable ReplicatedRange<?, ?> parent) {
     try {
       files.recover();
     } catch (IOException e) {
@@ -366,7 +366,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
       if (initial != null && rows.placed() == null) rows.place(Placed.begin(initial));
       installer.replace(rows); // a snapshot that was complete when the process ended: the log may be truncated already
       readingRows = true;
-      logic.open(rowsRead.counting(rows));
+      if (parent == null || !RangeSplits.open(logic, parent.logic, rows)) logic.open(rowsRead.counting(rows));
       return rows;
     } catch (IOException | InterruptedException e) {
       rows.closeNow();

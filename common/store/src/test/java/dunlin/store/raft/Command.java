@@ -9,6 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The commands of a small key-value store, for tests of ranges. */
 public sealed interface Command {
@@ -68,6 +69,19 @@ public sealed interface Command {
     int opened;
     int applied;
     final List<String> rowsAtOpen = new ArrayList<>();
+
+    /** Whether it opens by what a parent has kept, and what it was given then. */
+    boolean takesOver;
+
+    @Nullable RangeLogic<?, ?> parent;
+    byte @Nullable [] start;
+
+    @Override
+    public boolean openSplit(RangeLogic<?, ?> of, byte[] from) {
+      parent = of;
+      start = from;
+      return takesOver;
+    }
 
     @Override
     public void open(RangeReader state) {

@@ -68,6 +68,40 @@ class RangeSplitTest {
   }
 
   @Test
+  void aChildOpensByWhatItsParentHasKeptOrByItsRows() throws Exception {
+    for (boolean takesOver : new boolean[] {true, false}) {
+      try (var node = new Node(directory.resolve("takes-over-" + takesOver))) {
+        node.apply(node.parent, 1, new Put("z", "1"));
+        node.parent.split(1, CUT, CHILD.uuid(), OneRange.DEADLINE);
+        node.childLogic.takesOver = takesOver;
+
+        var child = node.startChild();
+
+        node.apply(child, 2, new Append("z", "2"));
+        assertThat(node.rows(child)).containsExactly("z=12");
+        assertThat(node.childLogic.parent).isSameAs(node.parentLogic);
+        assertThat(node.childLogic.start).isEqualTo(CUT);
+        assertThat(node.childLogic.rowsAtOpen).isEqualTo(takesOver ? List.of() : List.of("z=1"));
+      }
+    }
+  }
+
+  @Test
+  void aChildThatWasStartedBeforeOpensByItsRows() throws Exception {
+    int port = FreePort.find();
+    try (var node = new Node(directory, port)) {
+      node.apply(node.parent, 1, new Put("z", "1"));
+      node.parent.split(1, CUT, CHILD.uuid(), OneRange.DEADLINE);
+      node.apply(node.startChild(), 2, new Append("z", "2"));
+    }
+    try (var node = new Node(directory, port)) {
+      assertThat(node.rows(node.child())).containsExactly("z=12");
+      assertThat(node.childLogic.parent).isNull();
+      assertThat(node.childLogic.rowsAtOpen).containsExactly("z=12");
+    }
+  }
+
+  @Test
   void commandsThatWaitDuringASplitAreEitherRefusedOrDone() throws Exception {
     try (var node = new Node(directory)) {
       var results = new ArrayList<CompletableFuture<String>>();
@@ -165,6 +199,7 @@ class RangeSplitTest {
   private static final class Node implements AutoCloseable {
     final RangeStore store;
     final Command.Logic parentLogic = new Command.Logic();
+    final Command.Logic childLogic = new Command.Logic();
     final Replica<Command, String> parent;
     private final List<Replica<Command, String>> children = new ArrayList<>();
 
@@ -177,12 +212,12 @@ class RangeSplitTest {
       var peers = List.of(store.member().node());
       var initial = new RangeDescriptor(PARENT.uuid(), "routes", KeyInterval.all(), 1, peers, null);
       parent = store.range(initial, Command.CODEC, parentLogic);
-      if (store.stored().contains(CHILD.uuid())) children.add(store.range(CHILD, List.of(), Command.CODEC, new Command.Logic()));
+      if (store.stored().contains(CHILD.uuid())) children.add(store.range(CHILD, List.of(), Command.CODEC, childLogic));
       store.start(OneRange.DEADLINE);
     }
 
     Replica<Command, String> startChild() {
-      var started = store.startSplit(CHILD, List.of(store.member()), Command.CODEC, new Command.Logic(), OneRange.DEADLINE);
+      var started = store.startSplit(CHILD, List.of(store.member()), Command.CODEC, childLogic, OneRange.DEADLINE);
       children.add(started);
       return started;
     }
