@@ -36,6 +36,21 @@ final class RetainCodec implements CommandCodec<RetainCommand> {
   }
 
   @Override
+  public String source(RetainCommand command) {
+    return tenantOf(command);
+  }
+
+  /** The tenant of a topic; empty for what removes expired messages, which may come at any time. */
+  static String tenantOf(RetainCommand command) {
+    return switch (command) {
+      case Set set -> set.message().publisher().tenant();
+      case Add add -> add.message().publisher().tenant();
+      case Clear clear -> TopicKeys.tenant(clear.key());
+      case RemoveExpired _ -> "";
+    };
+  }
+
+  @Override
   public int encodedLength(RetainCommand command) {
     return 1
         + switch (command) {

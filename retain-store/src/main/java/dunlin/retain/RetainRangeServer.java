@@ -71,7 +71,10 @@ final class RetainRangeServer {
     this.served = replica.served();
     this.range = served.range();
     this.logic = replica.messages();
-    this.line = new ProposalLine<>((change, completion) -> served.propose(change.epoch(), change.command(), completion), range::whenRoom, WAITING_MAX);
+    this.line =
+        new ProposalLine<>(
+            (change, completion) -> served.propose(change.epoch(), change.command(), completion), range::whenRoom, change -> RetainCodec.tenantOf(change.command()),
+            WAITING_MAX);
     this.clock = clock;
     this.meters = meters;
   }

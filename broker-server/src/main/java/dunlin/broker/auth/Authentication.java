@@ -54,7 +54,7 @@ import org.slf4j.event.Level;
 public final class Authentication implements AutoCloseable {
   /*
    * Owner: the class that composes the node opens and closes it and has refresh() called; any thread may call the rest.
-   * Bounds: threads and queueMax of the settings. Clients wait in a line for each address, and the lines take turns: an
+   * Bounds: threads, queueMax and answersMax of the settings. Clients wait in a line for each address, and the lines take turns: an
    * address that sends many wrong passwords delays only itself. A client that finds no room (FairLines) is refused with
    * 0x89. The guard has its own bounds. Log lines: EVENTS_A_SECOND; the next line says how many were left out.
    * Failure: if an authenticator fails, only its client is refused (Result.FAILED, TIMED_OUT). If calls never return,
@@ -117,6 +117,9 @@ public final class Authentication implements AutoCloseable {
   private final FairLines<AuthenticationCall<?>> waiting;
   private final ThreadPoolExecutor executor;
   private final Counter bansRefused;
+
+  /** Calls that were made and not answered, for the time of a timeout at the longest. */
+  private final AtomicInteger unanswered = new AtomicInteger();
 
   private Authentication(
       AuthenticationSettings settings,
@@ -189,6 +192,9 @@ public final class Authentication implements AutoCloseable {
     }
     Gauge.builder("dunlin.auth.waiting", waiting, FairLines::size)
         .description("Clients that wait for a thread to authenticate them")
+        .register(meters);
+    Gauge.builder("dunlin.auth.unanswered", unanswered, AtomicInteger::get)
+        .description("Calls of authenticators and authorizers that are not answered")
         .register(meters);
   }
 
@@ -477,6 +483,18 @@ public final class Authentication implements AutoCloseable {
     AuthenticationCall<?> without = waiting.offer(sourceOf(call.from()), call);
     if (without == null) executor.execute(this::next);
     else without.noRoom();
+  }
+
+  /** Takes a place for one more call that is not answered; false when there is none. */
+  boolean mayAsk() {
+    if (unanswered.incrementAndGet() <= settings.answersMax()) return true;
+    unanswered.decrementAndGet();
+    return false;
+  }
+
+  /** Gives back a place that was taken. */
+  void answered() {
+    unanswered.decrementAndGet();
   }
 
   private void next() {

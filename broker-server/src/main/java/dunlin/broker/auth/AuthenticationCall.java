@@ -7,6 +7,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -18,9 +19,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class AuthenticationCall<T> implements Runnable {
   /*
-   * Owner: the event loop; a thread of Authentication calls run(), which shares only the field "over".
+   * Owner: the event loop; a thread of Authentication calls run(), which shares the fields "over" and "place".
    * Bounds: it waits in the lines of Authentication. If these are full, this call or one of a longer line is answered
-   * with OVERLOADED.
+   * with OVERLOADED. Before it is made, it takes one of the places for calls without an answer, or is answered with OVERLOADED. It has that until the
+   * authenticator has answered or the deadline has passed, even if the client has disconnected: the authenticator goes on.
    * Failure: an exception, a null stage, a null value and a timeout each become an answer without a value.
    */
   private final Authentication authentication;
@@ -30,7 +32,16 @@ public final class AuthenticationCall<T> implements Runnable {
   private final Callable<CompletionStage<T>> question;
   private final Consumer<Answer<T>> receiver;
 
+  private final AtomicReference<Place> place = new AtomicReference<>(Place.NONE);
   private @Nullable ScheduledFuture<?> deadline;
+
+  /** What the call has of the places for calls without an answer. */
+  private enum Place {
+    NONE,
+    TAKEN,
+    /** It has given its place back, or needs none any more. */
+    DONE
+  }
 
   /** Written by the event loop; a thread that starts the call afterwards does not make it any more. */
   private volatile boolean over;
@@ -74,7 +85,7 @@ public final class AuthenticationCall<T> implements Runnable {
     deadline =
         loop.executor()
             .schedule(
-                () -> end(new Answer.Missing<>(Authentication.Result.TIMED_OUT)),
+                this::timeOut,
                 authentication.settings().timeout().toMillis(),
                 TimeUnit.MILLISECONDS);
     try {
@@ -82,6 +93,23 @@ public final class AuthenticationCall<T> implements Runnable {
     } catch (RejectedExecutionException _) {
       end(new Answer.Missing<>(Authentication.Result.OVERLOADED));
     }
+  }
+
+  private void timeOut() {
+    leavePlace();
+    end(new Answer.Missing<>(Authentication.Result.TIMED_OUT));
+  }
+
+  private void leavePlace() {
+    if (place.getAndSet(Place.DONE) == Place.TAKEN) authentication.answered();
+  }
+
+  /** Takes a place; false when there is none, or the call is over. */
+  private boolean takePlace() {
+    if (!authentication.mayAsk()) return false;
+    if (place.compareAndSet(Place.NONE, Place.TAKEN)) return true;
+    authentication.answered();
+    return false;
   }
 
   @Override
@@ -92,6 +120,10 @@ public final class AuthenticationCall<T> implements Runnable {
       answer(new Answer.Missing<>(Authentication.Result.LIMITED));
       return;
     }
+    if (!takePlace()) {
+      noRoom(); // of no consequence when the call is over
+      return;
+    }
     try {
       Objects.requireNonNull(question.call(), "an authenticator answered null").whenComplete(this::answered);
     } catch (Throwable failure) { // this is foreign code, and whatever it throws must not admit a client
@@ -100,6 +132,7 @@ public final class AuthenticationCall<T> implements Runnable {
   }
 
   private void answered(@Nullable T value, @Nullable Throwable failure) {
+    leavePlace();
     if (value != null && failure == null) {
       answer(new Answer.Given<>(value));
     } else {
@@ -118,9 +151,10 @@ public final class AuthenticationCall<T> implements Runnable {
     receiver.accept(answer);
   }
 
-  /** Cancels the call: its answer is no longer needed. */
+  /** Cancels the call: its answer is no longer needed. If it was made and is not answered, the deadline still gives its place back. */
   public void cancel() {
     over = true;
-    if (deadline != null) deadline.cancel(false);
+    boolean made = !place.compareAndSet(Place.NONE, Place.DONE) && place.get() == Place.TAKEN;
+    if (!made && deadline != null) deadline.cancel(false);
   }
 }

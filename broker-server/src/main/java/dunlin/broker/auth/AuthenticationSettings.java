@@ -29,6 +29,7 @@ import java.util.stream.Stream;
  * @param timeout how long an authenticator may take for one answer, including the time in the queue
  * @param threads threads that call authenticators
  * @param queueMax maximum number of clients that wait for one of these threads
+ * @param answersMax maximum number of answers that authenticators and authorizers owe
  * @param guard when addresses and clients are blocked
  * @param tenants which tenants clients belong to, and what these may have
  */
@@ -46,6 +47,7 @@ public record AuthenticationSettings(
     Duration timeout,
     int threads,
     int queueMax,
+    int answersMax,
     GuardSettings guard,
     TenantSettings tenants) {
 
@@ -94,11 +96,15 @@ public record AuthenticationSettings(
       Setting.integer(
           "dunlin.auth.queue-max", 10_000, 1, 10_000_000, "Maximum number of clients that wait to be authenticated. Addresses"
               + " take turns. When it is reached, clients of the address with the most waiting ones are refused with \"server busy\".");
+  private static final Setting<Integer> ANSWERS_MAX =
+      Setting.integer(
+          "dunlin.auth.answers-max", 10_000, 1, 10_000_000, "Maximum number of calls of authenticators and authorizers that are not answered yet, for dunlin.auth.timeout"
+              + " each at the longest; those for clients that have disconnected, too. Beyond it, clients are refused with \"server busy\".");
 
   /** The settings that this class reads, those of the guard, of users, of tokens, of the service and of tenants. */
   public static final List<Setting<?>> ALL =
       Stream.of(
-              List.of(ANONYMOUS, CLIENT_IDS, PASSWORD_FILE, ACL_FILE, PASSWORD_CACHE, PROVIDER, PROVIDER_OPTIONS, TIMEOUT, THREADS, QUEUE_MAX),
+              List.of(ANONYMOUS, CLIENT_IDS, PASSWORD_FILE, ACL_FILE, PASSWORD_CACHE, PROVIDER, PROVIDER_OPTIONS, TIMEOUT, THREADS, QUEUE_MAX, ANSWERS_MAX),
               GuardSettings.ALL,
               UsersSettings.ALL,
               JwtSettings.ALL,
@@ -122,6 +128,7 @@ public record AuthenticationSettings(
         settings.get(TIMEOUT),
         settings.get(THREADS),
         settings.get(QUEUE_MAX),
+        settings.get(ANSWERS_MAX),
         GuardSettings.from(settings),
         TenantSettings.from(settings));
   }
@@ -134,7 +141,7 @@ public record AuthenticationSettings(
   /** The default: no client has to authenticate, so none is accepted from other machines. */
   public static AuthenticationSettings defaults() {
     return new AuthenticationSettings(
-        false, CLIENT_IDS.defaultValue(), "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), PASSWORD_CACHE.defaultValue(), "", Secret.none(), TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(),
+        false, CLIENT_IDS.defaultValue(), "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), PASSWORD_CACHE.defaultValue(), "", Secret.none(), TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(), ANSWERS_MAX.defaultValue(),
         GuardSettings.defaults(), TenantSettings.none());
   }
 }

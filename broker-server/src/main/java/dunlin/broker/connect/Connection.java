@@ -14,6 +14,7 @@ import dunlin.broker.listen.Listener;
 import dunlin.broker.listen.ProxyFront;
 import dunlin.broker.loop.Loop;
 import dunlin.broker.loop.ServersTopics;
+import dunlin.broker.loop.Turns;
 import dunlin.broker.meter.PacketType;
 import dunlin.broker.session.ClientConnection;
 import dunlin.broker.session.Hold;
@@ -383,6 +384,11 @@ final class Connection extends KeepAliveWheel.Watched
   @Override
   public boolean maySend() {
     return seat == null || seat.maySend();
+  }
+
+  /** The turns of the client's tenant at the event loop; null before CONNECT. */
+  Turns.@Nullable Turn turn() {
+    return seat == null ? null : seat.turn();
   }
 
   @Override

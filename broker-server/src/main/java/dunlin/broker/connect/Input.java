@@ -5,6 +5,7 @@ import dunlin.broker.codec.Limit;
 import dunlin.broker.codec.MalformedPacketException;
 import dunlin.broker.codec.PacketDecoder;
 import dunlin.broker.loop.LaneWindow;
+import dunlin.broker.loop.Turns;
 import dunlin.broker.session.Hold;
 import dunlin.model.ReasonCode;
 import io.netty.buffer.ByteBuf;
@@ -13,7 +14,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What a connection has read and not processed, and whether it is read from: passes packets on when nothing holds it back. */
-final class Input implements ReadSizes.Reader, LaneWindow.Held {
+final class Input implements ReadSizes.Reader, LaneWindow.Held, Turns.Waiter {
   /*
    * Owner: the channel's event loop.
    * Bounds: held has at most one incomplete packet plus one read; while the connection is held back, HEARD_MAX and one
@@ -22,6 +23,9 @@ final class Input implements ReadSizes.Reader, LaneWindow.Held {
    */
   private static final int REST_MIN = 256;
   private static final int HEARD_MAX = 64 * 1_024;
+
+  /** After each so many packets of one read the clock is looked at; a power of two. */
+  private static final int PACKETS_TIMED = 8;
 
   private final Connection connection;
   private final PacketDecoder decoder;
@@ -80,6 +84,11 @@ final class Input implements ReadSizes.Reader, LaneWindow.Held {
     decoding = true;
     boolean decoded = false;
     connection.loop().readClock();
+    Turns.Turn turn = connection.turn();
+    Turns.Turn shared = turn != null && turn.isShared() ? turn : null;
+    long began = shared == null ? 0 : System.nanoTime();
+    int packets = 0;
+    if (shared != null && shared.isOver(0)) holdForTurn(shared);
     try {
       while (held != null && !heldUp() && !connection.isEnding()) {
         var session = connection.session();
@@ -89,6 +98,10 @@ final class Input implements ReadSizes.Reader, LaneWindow.Held {
         }
         if (!decoder.decode(held, connection)) break;
         decoded = true;
+        if (turn != null && ++packets % PACKETS_TIMED == 0) {
+          if (packets == PACKETS_TIMED && shared == null) began = System.nanoTime();
+          else if (turn.isOver(System.nanoTime() - began)) holdForTurn(turn);
+        }
         if (connection.answersPileUp()) hold(Hold.SOCKET);
       }
     } catch (MalformedPacketException e) {
@@ -98,6 +111,7 @@ final class Input implements ReadSizes.Reader, LaneWindow.Held {
       connection.fail(ReasonCode.UNSPECIFIED_ERROR, "internal error");
     } finally {
       decoding = false;
+      if (shared != null) shared.use(System.nanoTime() - began);
       keepRest();
       settle(decoded);
     }
@@ -149,6 +163,17 @@ final class Input implements ReadSizes.Reader, LaneWindow.Held {
     if ((holds & Hold.CREDIT.bit()) != 0) return;
     hold(Hold.CREDIT);
     connection.loop().window().hold(this);
+  }
+
+  private void holdForTurn(Turns.Turn turn) {
+    if ((holds & Hold.TURN.bit()) != 0) return;
+    hold(Hold.TURN);
+    turn.await(this);
+  }
+
+  @Override
+  public void goOnWithTurn() {
+    resume(Hold.TURN);
   }
 
   @Override

@@ -2,6 +2,7 @@ package dunlin.broker.connect;
 
 import dunlin.broker.codec.DecoderLimits;
 import dunlin.broker.codec.Will;
+import dunlin.broker.loop.Turns;
 import dunlin.broker.session.Hold;
 import dunlin.broker.session.SubscribeRules;
 import dunlin.broker.tenant.Entrance;
@@ -26,6 +27,7 @@ final class TenantSeat {
 
   private final Connection connection;
   private final Tenant tenant;
+  private final Turns.Turn turn;
 
   /** By the limits at CONNECT: what CONNACK has announced is not taken back. */
   private final SubscribeRules subscribeRules;
@@ -40,7 +42,13 @@ final class TenantSeat {
   TenantSeat(Connection connection, Tenant tenant) {
     this.connection = connection;
     this.tenant = tenant;
+    this.turn = connection.loop().turns().join(tenant.name());
     this.subscribeRules = connection.home().sessions().rules().in(tenant);
+  }
+
+  /** The turns of the tenant at the event loop. */
+  Turns.Turn turn() {
+    return turn;
   }
 
   /** Which topic filters the client may subscribe to, and which features it may use. */
@@ -137,6 +145,7 @@ final class TenantSeat {
   void leave() {
     if (timer != null) timer.cancel(false);
     timer = null;
+    turn.leave();
     connection.home().tenantLines().forget(tenant, connection);
     connection.home().reception().authentication().tenants().leave(tenant);
   }

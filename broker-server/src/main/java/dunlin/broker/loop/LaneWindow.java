@@ -2,6 +2,8 @@ package dunlin.broker.loop;
 
 import dunlin.transport.LaneCredit;
 import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
 
 /** The credit of one lane: bounds the messages and bytes of its publishers that may be in flight at a time. */
 public final class LaneWindow implements LaneCredit {
@@ -11,13 +13,15 @@ public final class LaneWindow implements LaneCredit {
    * one read of one connection. Full: the connection whose message exceeded the window is not read from, nor is any
    * other one that publishes, until half of the window is free again; TCP then holds the publishers back. Before that,
    * a publisher that holds more than is left for all others is not read from. So messages that are sent at once, before
-   * their publisher could be told to wait, leave room for others.
+   * their publisher could be told to wait, leave room for others. The same holds for all publishers of a tenant together while other tenants publish on the lane, too.
+   * A tenant has an entry while it has publishers on the lane.
    * The bytes are those of the setting, or fewer when the dist tier of another process allows fewer.
    */
   private final int messagesMax;
   private final int bytesOwnMax;
 
   private final ArrayDeque<Held> held = new ArrayDeque<>();
+  private final Map<String, Share> shares = new HashMap<>();
   private int messages;
   private long bytes;
   private long bytesMax;
@@ -27,10 +31,56 @@ public final class LaneWindow implements LaneCredit {
     void creditAgain();
   }
 
+  /** What the publishers of one tenant hold. */
+  public final class Share {
+    private final String tenant;
+    private int publishers;
+    private int messages;
+    private long bytes;
+
+    private Share(String tenant) {
+      this.tenant = tenant;
+    }
+
+    /** Takes credit of the lane; see {@link LaneWindow#take}. */
+    public void take(int size) {
+      messages++;
+      bytes += size;
+      LaneWindow.this.take(size);
+    }
+
+    /** Returns the credit of one message. */
+    public void give(int size) {
+      messages--;
+      bytes -= size;
+      assert messages >= 0 && bytes >= 0 : "more credit returned than taken";
+      LaneWindow.this.give(1, size);
+    }
+
+    /** Whether the tenant is not the only one, and holds more than is left for all others; then its publishers are not read from. */
+    public boolean isMost() {
+      return shares.size() > 1 && LaneWindow.this.isMost(messages, bytes);
+    }
+
+    /** A publisher has ended; what it holds is returned to this share all the same. */
+    public void leave() {
+      publishers--;
+      assert publishers >= 0 : "more publishers left than joined: " + tenant;
+      if (publishers == 0) shares.remove(tenant, this);
+    }
+  }
+
   LaneWindow(int messagesMax, int bytesMax) {
     this.messagesMax = messagesMax;
     this.bytesOwnMax = bytesMax;
     this.bytesMax = bytesMax;
+  }
+
+  /** The share of a tenant, for one more publisher, which must leave it. */
+  public Share join(String tenant) {
+    var share = shares.computeIfAbsent(tenant, Share::new);
+    share.publishers++;
+    return share;
   }
 
   @Override

@@ -55,6 +55,7 @@ public final class Loop implements AskingLoop {
   private final int index;
   private final EventLoop executor;
   private final LaneWindow window;
+  private final Turns turns = new Turns(this::afterSockets);
   private final LoopCounts counts;
   private final Traffic.Local traffic;
 
@@ -145,6 +146,10 @@ public final class Loop implements AskingLoop {
 
   public LaneWindow window() {
     return window;
+  }
+
+  public Turns turns() {
+    return turns;
   }
 
   public LoopCounts counts() {

@@ -21,7 +21,9 @@ public enum Hold {
   /** It holds more unprocessed bytes than there is memory for. The held packets are processed nevertheless. */
   MEMORY(256),
   /** Its tenant has sent too much for a while. */
-  TENANT(512);
+  TENANT(512),
+  /** Its tenant, or it, has used the event loop for long; others come first. */
+  TURN(1024);
 
   private final int bit;
 

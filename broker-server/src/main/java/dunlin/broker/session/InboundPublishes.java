@@ -4,6 +4,7 @@ import dunlin.broker.codec.InboundPublish;
 import dunlin.broker.codec.Limit;
 import dunlin.broker.codec.Packet;
 import dunlin.broker.loop.FrontendSettings;
+import dunlin.broker.loop.LaneWindow;
 import dunlin.broker.loop.Loop;
 import dunlin.broker.loop.ServersTopics;
 import dunlin.broker.meter.Denials;
@@ -72,6 +73,9 @@ public final class InboundPublishes implements Feedback {
 
   /** Publishes that came, for operators; it may wrap around. */
   private int published;
+
+  /** The tenant's share of the lane's credit, from the first publish that needs some until the connection ends. */
+  private LaneWindow.@Nullable Share share;
 
   /** Number and bytes of unanswered publishes, which hold credit of the lane. */
   private int unanswered;
@@ -165,7 +169,7 @@ public final class InboundPublishes implements Feedback {
       }
       pending.add(publish);
       loop.counts().publishes().waiting(1);
-      loop.window().take(publish.size());
+      share().take(publish.size());
       unanswered++;
       unansweredBytes += publish.size();
       if (before != null) {
@@ -182,7 +186,8 @@ public final class InboundPublishes implements Feedback {
       }
       if (pending.size() >= receiveMaximum) session.connection().hold(Hold.PENDING);
     }
-    if (loop.window().exhausted() || loop.window().isMost(unanswered, unansweredBytes)) session.connection().holdForCredit();
+    boolean most = loop.window().isMost(unanswered, unansweredBytes) || (share != null && share.isMost());
+    if (most || loop.window().exhausted()) session.connection().holdForCredit();
   }
 
   /** Answers a publish with an error, in its turn, instead of handing it on. With QoS 0, the connection is closed. */
@@ -312,7 +317,7 @@ public final class InboundPublishes implements Feedback {
     Loop loop = session.loop();
     unanswered--;
     unansweredBytes -= publish.size();
-    loop.window().give(1, publish.size());
+    share().give(publish.size());
     boolean unmatched = publish.reason() == ReasonCode.SUCCESS && !publish.matched();
     loop.counts().publishAnswered(unmatched ? ReasonCode.NO_MATCHING_SUBSCRIBERS : publish.reason(), publish.followed(), session);
     if (publish.reason().isError() && !session.version().hasProperties() && failure == null) failure = publish.reason();
@@ -324,6 +329,7 @@ public final class InboundPublishes implements Feedback {
 
   /** Called when the connection has ended: whose messages were delivered must not be delivered again when the client repeats them. */
   void end() {
+    if (share != null) share.leave();
     if (!session.durable() || receivedCount == 0) return;
     List<Integer> packetIds = new ArrayList<>();
     received.stream().filter(this::isDelivered).forEach(packetIds::add);
@@ -360,6 +366,12 @@ public final class InboundPublishes implements Feedback {
 
   private void settles() {
     if (recorded != null) recorded.finished();
+  }
+
+  private LaneWindow.Share share() {
+    LaneWindow.Share present = share;
+    if (present == null) share = present = session.loop().window().join(session.publisher().tenant());
+    return present;
   }
 
   private RetainLine line() {

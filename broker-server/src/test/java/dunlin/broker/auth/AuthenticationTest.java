@@ -31,9 +31,12 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -61,6 +64,9 @@ class AuthenticationTest {
       };
   private static final Authenticators BOTH = new Authenticators(Optional.of(ANYBODY), List.of(METHOD));
   private static final Authenticators METHODS = new Authenticators(Optional.empty(), List.of(METHOD));
+
+  private static final int UNANSWERED = 2;
+  private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
   private final List<Authentication> opened = new ArrayList<>();
 
@@ -275,6 +281,63 @@ class AuthenticationTest {
     }
   }
 
+  /** Two calls have no answer; then the client of one goes, and the other one gets an answer. */
+  @Test
+  void answersThatAreOwedAreBoundedAlsoForClientsThatHaveGone() throws Exception {
+    var frontend = new OpenFrontend(1);
+    var answers = new LinkedBlockingQueue<String>();
+    var meters = new SimpleMeterRegistry();
+    try {
+      Authentication authentication = open(false, BOTH, GuardSettings.defaults(), meters);
+      AskingLoop loop = frontend.asking(0);
+      var owed = List.of(new CompletableFuture<String>(), new CompletableFuture<String>());
+      var made = new CountDownLatch(2);
+      var calls = new ArrayList<AuthenticationCall<String>>();
+      for (var each : owed) {
+        var call = call(authentication, loop, () -> {
+          made.countDown();
+          return each;
+        }, answers);
+        calls.add(call);
+        loop.executor().submit(call::start).get();
+      }
+      assertThat(made.await(60, TimeUnit.SECONDS)).isTrue();
+      assertThat(meters.get("dunlin.auth.unanswered").gauge().value()).isEqualTo(2);
+      loop.executor().submit(calls.getFirst()::cancel).get();
+
+      start(authentication, loop, answers);
+      assertThat(answers.poll(60, TimeUnit.SECONDS)).isEqualTo("OVERLOADED");
+      owed.getLast().complete("late");
+      assertThat(answers.poll(60, TimeUnit.SECONDS)).isEqualTo("late");
+      start(authentication, loop, answers);
+      assertThat(answers.poll(60, TimeUnit.SECONDS)).isEqualTo("at once");
+
+      loop.executor().schedule(() -> {}, TIMEOUT.toMillis(), TimeUnit.MILLISECONDS).get(); // behind the deadline of the client that has gone
+      assertThat(meters.get("dunlin.auth.unanswered").gauge().value()).isZero();
+      owed.getFirst().complete("too late");
+      assertThat(meters.get("dunlin.auth.unanswered").gauge().value()).isZero();
+      assertThat(answers).isEmpty();
+    } finally {
+      frontend.close();
+    }
+  }
+
+  private static void start(Authentication authentication, AskingLoop loop, Queue<String> answers) throws Exception {
+    loop.executor().submit(call(authentication, loop, () -> CompletableFuture.completedFuture("at once"), answers)::start).get();
+  }
+
+  private static AuthenticationCall<String> call(
+      Authentication authentication, AskingLoop loop, Callable<CompletionStage<String>> question, Queue<String> answers) {
+    return new AuthenticationCall<>(authentication, loop, new InetSocketAddress("192.0.2.1", 1), true, question, answer -> answers.add(text(answer)));
+  }
+
+  private static String text(AuthenticationCall.Answer<String> answer) {
+    return switch (answer) {
+      case AuthenticationCall.Answer.Given<String>(var value) -> value;
+      case AuthenticationCall.Answer.Missing<String>(var why) -> why.name();
+    };
+  }
+
   private static void ask(
       Authentication authentication, AskingLoop loop, SocketAddress from, Callable<String> question, List<String> order, CountDownLatch over)
       throws Exception {
@@ -282,11 +345,7 @@ class AuthenticationTest {
         new AuthenticationCall<String>(
             authentication, loop, from, true, () -> CompletableFuture.completedFuture(question.call()),
             answer -> {
-              order.add(
-                  switch (answer) {
-                    case AuthenticationCall.Answer.Given<String>(var value) -> value;
-                    case AuthenticationCall.Answer.Missing<String>(var why) -> why.name();
-                  });
+              order.add(text(answer));
               over.countDown();
             });
     loop.executor().submit(call::start).get();
@@ -297,14 +356,14 @@ class AuthenticationTest {
   }
 
   private Authentication open(boolean anonymous, Authenticators authenticators, GuardSettings guard, MeterRegistry meters) {
-    var settings = new AuthenticationSettings(anonymous, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 1, 10, guard, TenantSettings.none());
+    var settings = new AuthenticationSettings(anonymous, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), Duration.ZERO, "", Secret.none(), TIMEOUT, 1, 10, UNANSWERED, guard, TenantSettings.none());
     Authentication authentication = Authentication.open(settings, authenticators, InstantSource.system(), meters);
     opened.add(authentication);
     return authentication;
   }
 
   private static AuthenticationSettings settings(String provider, String options) {
-    return new AuthenticationSettings(false, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), Duration.ZERO, provider, Secret.of(options), Duration.ofSeconds(5), 1, 10, GuardSettings.defaults(), TenantSettings.none());
+    return new AuthenticationSettings(false, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), Duration.ZERO, provider, Secret.of(options), TIMEOUT, 1, 10, UNANSWERED, GuardSettings.defaults(), TenantSettings.none());
   }
 
   private static void assertRefused(Way way, ReasonCode reason) {

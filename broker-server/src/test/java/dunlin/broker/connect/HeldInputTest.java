@@ -6,12 +6,15 @@ import static org.awaitility.Awaitility.await;
 import dunlin.broker.OpenFrontend;
 import dunlin.broker.RealTiers;
 import dunlin.broker.codec.Wire;
+import dunlin.broker.loop.Turns;
 import dunlin.broker.session.Hold;
 import java.io.DataInputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -57,6 +60,34 @@ class HeldInputTest {
 
         assertThat(socket.getInputStream().read()).isEqualTo(-1);
         await().until(() -> broker.on(0, () -> broker.connections(0).table().all().isEmpty()));
+      }
+      assertThat(broker.count("dunlin.frontend.unexpected")).isZero();
+    }
+  }
+
+  @Test
+  void aClientWhoseTurnIsOverIsServedLater(@TempDir Path data) throws Exception {
+    try (RealTiers broker = new RealTiers(data, OpenFrontend.settings(1))) {
+      broker.frontend.listen();
+      try (Socket socket = connected(broker)) {
+        Connection connection = connection(broker);
+        Turns.Turn turn = Objects.requireNonNull(connection.turn());
+        boolean shared =
+            broker.on(
+                0,
+                () -> {
+                  boolean alone = !turn.isShared();
+                  connection.loop().turns().join("another tenant");
+                  turn.use(TimeUnit.MILLISECONDS.toNanos(100));
+                  return alone && turn.isShared() && turn.isOver(0);
+                });
+        assertThat(shared).isTrue();
+        byte[] pings = new byte[2 * PINGS];
+        for (int i = 0; i < pings.length; i += 2) pings[i] = (byte) 0xC0;
+        socket.getOutputStream().write(pings);
+        socket.shutdownOutput();
+
+        assertThat(socket.getInputStream().readAllBytes()).hasSize(2 * PINGS);
       }
       assertThat(broker.count("dunlin.frontend.unexpected")).isZero();
     }

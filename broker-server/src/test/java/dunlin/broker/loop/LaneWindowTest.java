@@ -47,6 +47,44 @@ class LaneWindowTest {
   }
 
   @Test
+  void aTenantThatHoldsMoreThanIsLeftForOthersHoldsMost() {
+    LaneWindow window = new LaneWindow(10, 100);
+    LaneWindow.Share flood = window.join("flood");
+    window.join("flood");
+    for (int i = 0; i < 6; i++) flood.take(1);
+    assertThat(flood.isMost()).as("as the only tenant").isFalse();
+
+    LaneWindow.Share quiet = window.join("quiet");
+    assertThat(flood.isMost()).isTrue();
+    quiet.take(1);
+    assertThat(quiet.isMost()).isFalse();
+    flood.give(1);
+    flood.give(1);
+    assertThat(flood.isMost()).isFalse();
+    flood.take(95);
+    assertThat(flood.isMost()).as("by its bytes").isTrue();
+    assertThat(window.messages()).isEqualTo(6);
+    assertThat(window.bytes()).isEqualTo(100);
+
+    quiet.leave();
+    assertThat(flood.isMost()).as("as the only tenant again").isFalse();
+  }
+
+  @Test
+  void whatPublishersHoldIsReturnedAfterTheyHaveLeft() {
+    LaneWindow window = new LaneWindow(10, 100);
+    LaneWindow.Share before = window.join("tenant");
+    before.take(5);
+    before.leave();
+    LaneWindow.Share after = window.join("tenant");
+    assertThat(after).isNotSameAs(before);
+
+    before.give(5);
+    assertThat(window.messages()).isZero();
+    assertThatThrownBy(() -> after.give(5)).isInstanceOf(AssertionError.class);
+  }
+
+  @Test
   void theDistTierMayAllowFewerBytesThanTheSetting() {
     LaneWindow window = new LaneWindow(10, 100);
     window.take(50);

@@ -10,7 +10,8 @@ import java.util.concurrent.Executor;
  */
 public interface Range<C, R> {
   /**
-   * Queues a command for the log. Commands of one calling thread are applied in the order of its calls. Never blocks.
+   * Queues a command for the log. Commands of one calling thread are applied in the order of its calls, if they have the same source ({@link CommandCodec#source})
+   * or one of them has none. Never blocks.
    * The command is encoded later, on another thread, and must not change.
    *
    * <p>How much of the queue a command may use depends on its {@link CommandKind}. So a command may be refused and the

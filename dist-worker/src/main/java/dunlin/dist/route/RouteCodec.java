@@ -8,6 +8,7 @@ import dunlin.store.CommandCodec;
 import dunlin.store.CommandKind;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
 
 /** The encoding of route commands in the log. */
 public final class RouteCodec implements CommandCodec<RouteCommand> {
@@ -25,6 +26,16 @@ public final class RouteCodec implements CommandCodec<RouteCommand> {
     return switch (command) {
       case Add _ -> CommandKind.CALL;
       case Remove _, PurgeBefore _ -> CommandKind.RELEASE;
+    };
+  }
+
+  /** The tenant of a route; a purge is of all. */
+  @Override
+  public @Nullable String source(RouteCommand command) {
+    return switch (command) {
+      case Add(Route route) -> route.tenant();
+      case Remove(var tenant, _, _, _) -> tenant;
+      case PurgeBefore _ -> null;
     };
   }
 

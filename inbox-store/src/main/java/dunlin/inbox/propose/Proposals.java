@@ -15,6 +15,7 @@ import dunlin.store.Range;
 import dunlin.store.StoreException;
 import dunlin.store.serve.ProposalLine;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -23,8 +24,8 @@ import java.util.function.Consumer;
 public final class Proposals {
   /*
    * Owner: any thread proposes, none blocks. Effects are performed on the range's applying thread, and so in log order.
-   * Bounds: the range's queue. Commands that it refuses wait in two lines, first in, first out: messages, which hold
-   * credit of their lanes, and all other commands, whose number per connection the frontend bounds. Commands proposed
+   * Bounds: the range's queue. Commands that it refuses wait: messages, which hold credit of their lanes, in a line for each tenant, and all other
+   * commands, whose number per connection the frontend bounds, in one line. Each line is first in, first out. Commands proposed
    * by now() do not wait.
    * Failure: a full line refuses. When the range fails, loses its leadership or runs out of disk, waiting commands
    * fail.
@@ -51,7 +52,9 @@ public final class Proposals {
     this.refused = refused;
     this.settings = settings;
     this.perform = perform;
-    messages = new ProposalLine<>(new FencedProposer(range, refused), range::whenRoom, MESSAGES_WAITING_MAX);
+    messages =
+        new ProposalLine<>(
+            new FencedProposer(range, refused), range::whenRoom, command -> Objects.requireNonNullElse(SessionCommandCodec.tenantOf(command), ""), MESSAGES_WAITING_MAX);
     calls = new ProposalLine<>(range, CALLS_WAITING_MAX);
   }
 

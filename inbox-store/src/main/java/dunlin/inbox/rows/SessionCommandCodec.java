@@ -52,6 +52,7 @@ import dunlin.store.CommandKind;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Encodes session commands for the log: a kind byte, then the fields in the order in which the records declare them.
@@ -109,6 +110,43 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case Tick _, FrontendGone _, ConnectionGone _, Remove _, DrainGroup _, ForgetExchange _, ForgetPublishers _ -> CommandKind.RELEASE;
       case BeginTransfer _, EndTransfer _, ForgetTransfer _, EndGroup _ -> CommandKind.RELEASE;
       case Beside beside -> kind(beside.command());
+    };
+  }
+
+  @Override
+  public @Nullable String source(SessionCommand command) {
+    return tenantOf(command);
+  }
+
+  /** The tenant that a command is about; null for one about several, and empty for a Tick, which may come at any time. */
+  public static @Nullable String tenantOf(SessionCommand command) {
+    return switch (command) {
+      case Append append -> append.message().publisher().tenant();
+      case AppendOfExchange append -> append.append().message().publisher().tenant();
+      case AppendTo append -> append.session().tenant();
+      case AppendToGroup append -> append.message().publisher().tenant();
+      case Import session -> session.request().tenant();
+      case Connect connect -> connect.request().tenant();
+      case Subscribe subscribe -> subscribe.session().tenant();
+      case Unsubscribe unsubscribe -> unsubscribe.session().tenant();
+      case Disconnect disconnect -> disconnect.session().tenant();
+      case Acknowledge acknowledge -> acknowledge.session().tenant();
+      case Received received -> received.session().tenant();
+      case Released released -> released.session().tenant();
+      case Delivered delivered -> delivered.session().tenant();
+      case WillPublished will -> will.tenant();
+      case ConnectionGone gone -> gone.tenant();
+      case Remove remove -> remove.tenant();
+      case ForgetExchange forget -> forget.tenant();
+      case DrainGroup drain -> drain.group().tenant();
+      case BeginTransfer transfer -> transfer.group().tenant();
+      case AcceptTransfer transfer -> transfer.group().tenant();
+      case EndTransfer transfer -> transfer.group().tenant();
+      case ForgetTransfer transfer -> transfer.group().tenant();
+      case EndGroup end -> end.group().tenant();
+      case Beside beside -> tenantOf(beside.command());
+      case Tick _ -> "";
+      case Configure _, FrontendGone _, ForgetPublishers _ -> null;
     };
   }
 

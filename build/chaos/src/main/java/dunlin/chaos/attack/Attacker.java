@@ -41,6 +41,7 @@ final class Attacker implements AutoCloseable {
   private volatile Manner manner;
   private final BlockingQueue<Packet> answers = new ArrayBlockingQueue<>(ANSWERS_MAX);
   private final AtomicLong messages = new AtomicLong();
+  private final AtomicLong acknowledged = new AtomicLong();
   private volatile boolean ended;
   private volatile int reason = -1;
   private int packetIds;
@@ -102,6 +103,7 @@ final class Attacker implements AutoCloseable {
         var packet = Packet.read(LEVEL, in);
         if (packet.type() != Packet.PUBLISH) {
           if (packet.type() == Packet.DISCONNECT) reason = packet.reason();
+          if (packet.type() == Packet.PUBACK) acknowledged.incrementAndGet();
           var _ = answers.offer(packet);
           continue;
         }
@@ -147,6 +149,11 @@ final class Attacker implements AutoCloseable {
       if (ended) return answers.poll();
     }
     return null;
+  }
+
+  /** The number of its messages of QoS 1 that were acknowledged, whatever the code. */
+  long acknowledged() {
+    return acknowledged.get();
   }
 
   /** The number of received messages. */

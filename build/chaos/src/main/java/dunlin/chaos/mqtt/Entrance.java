@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** Chooses the broker for a client's next connection. */
-interface Entrance {
+public interface Entrance {
   /**
    * A broker's listener.
    *

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /** The common history of all clients. */
-final class Journal {
+public final class Journal {
   /*
    * Owner: any thread; the lock is its own.
    * Bounds: EVENTS_MAX. Full: the row is broken, since an incomplete history proves nothing.
@@ -27,7 +27,8 @@ final class Journal {
     if (event instanceof Event.Received it && !it.dup()) received++;
   }
 
-  void broker(Event.Deed deed, int node, String note) {
+  /** Records an event of a broker. */
+  public void broker(Event.Deed deed, int node, String note) {
     add(new Event.Broker(System.nanoTime(), deed, node, note));
   }
 
@@ -60,7 +61,8 @@ final class Journal {
     return events.subList(from, events.size()).stream().filter(which).count();
   }
 
-  synchronized List<Event> events() {
+  /** All events so far. */
+  public synchronized List<Event> events() {
     return List.copyOf(events);
   }
 }

@@ -20,6 +20,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -37,7 +38,7 @@ public final class MqttBroker implements Service, AutoCloseable {
   private static final Duration CONNECT_MAX = Duration.ofMinutes(1);
   /** Short, so that each row has many. */
   private static final String AUDIT_INTERVAL = "1s";
-  private static final Pattern LISTENS = Pattern.compile("Listener tcp: tcp on \\S+:(\\d+)");
+  private static final Pattern LISTENS = Pattern.compile("Listener (\\S+): tcp on \\S+:(\\d+)");
   private static final String STARTED = "Started Dunlin in ";
   private static final Pattern ADMIN_PORT = Pattern.compile("Admin port (\\d+) on loopback");
   /** Prints the lines of the answer at port $1 to a GET of $2 that match $3. */
@@ -71,6 +72,9 @@ public final class MqttBroker implements Service, AutoCloseable {
   private volatile int port = -1;
   private volatile int adminPort = -1;
 
+  /** Those of all listeners, by name, in the last run. */
+  private final Map<String, Integer> ports = new ConcurrentHashMap<>();
+
   /** Is notified of starts and ends, on the thread of the row. */
   public interface Lives {
     Lives UNTOLD =
@@ -97,6 +101,19 @@ public final class MqttBroker implements Service, AutoCloseable {
   /** The port of its listener; -1 while it does not run, and when it has none. */
   public int port() {
     return port;
+  }
+
+  /** The port of one of several listeners, which are on loopback; it has started. */
+  public int port(String listener) {
+    Integer found = ports.get(listener);
+    if (found == null) throw new TrialException("the broker has no listener " + listener);
+    return found;
+  }
+
+  /** A listener as the only way to it. */
+  public Entrance entrance(String listener) {
+    var entry = new Entrance.Entry(1, new InetSocketAddress(home.host, port(listener)), CONNECT_MAX);
+    return () -> Optional.of(entry);
   }
 
   @Override
@@ -140,6 +157,7 @@ public final class MqttBroker implements Service, AutoCloseable {
     if (fsync != null) builder.environment().putAll(fsync.environment());
     var listens = new CompletableFuture<Integer>();
     listening = listens;
+    ports.clear();
     try {
       var started = builder.start();
       process = started;
@@ -170,8 +188,9 @@ public final class MqttBroker implements Service, AutoCloseable {
         Matcher admin = ADMIN_PORT.matcher(line);
         if (admin.find()) adminPort = Integer.parseInt(admin.group(1));
         Matcher listener = LISTENS.matcher(line);
-        if (listener.find()) listens.complete(Integer.parseInt(listener.group(1)));
-        if (line.startsWith(STARTED)) listens.complete(-1); // a process without the role frontend
+        if (listener.find()) ports.put(listener.group(1), Integer.parseInt(listener.group(2)));
+        // Without the role frontend, a process has no listener.
+        if (line.startsWith(STARTED)) listens.complete(ports.getOrDefault("tcp", -1));
         out.write(line + "\n");
         out.flush();
       }

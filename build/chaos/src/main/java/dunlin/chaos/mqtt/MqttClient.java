@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * resent with DUP and the same packet identifier, in order, if the broker has kept the session, and forgotten
  * otherwise.
  */
-final class MqttClient implements AutoCloseable {
+public final class MqttClient implements AutoCloseable {
   /*
    * Owner: one thread calls the public methods; each connection has a virtual thread that reads and answers. The
    * monitor guards the state of the session, a connection's output has its own, and nothing is written while the state
@@ -54,7 +54,7 @@ final class MqttClient implements AutoCloseable {
   }
 
   /** @param expirySeconds 0 for a session that ends with its connection; with MQTT 3.1.1 any other value means Clean Session 0 */
-  record Profile(String id, int level, long expirySeconds, int receiveMaximum, int window) {}
+  public record Profile(String id, int level, long expirySeconds, int receiveMaximum, int window) {}
 
   private record Outgoing(MessageId id, Packet.Publish publish, boolean delete, boolean received) {}
 
@@ -75,7 +75,7 @@ final class MqttClient implements AutoCloseable {
   private long publishSince;
 
   /** @param entrance chooses a broker for each connection */
-  MqttClient(Journal journal, Entrance entrance, Profile profile) {
+  public MqttClient(Journal journal, Entrance entrance, Profile profile) {
     this.journal = journal;
     this.entrance = entrance;
     this.profile = profile;
@@ -99,7 +99,7 @@ final class MqttClient implements AutoCloseable {
     taking = how;
   }
 
-  synchronized boolean connected() {
+  public synchronized boolean connected() {
     return current != null;
   }
 
@@ -107,7 +107,8 @@ final class MqttClient implements AutoCloseable {
     return outgoing.size();
   }
 
-  boolean connect(boolean clean) {
+  /** Opens a connection; returns whether CONNACK says that it was successful. */
+  public boolean connect(boolean clean) {
     return connect(clean, Optional.empty(), 0);
   }
 
@@ -201,7 +202,7 @@ final class MqttClient implements AutoCloseable {
   // ------------------------------------------------------------------------------------------------------------ publishing
 
   /** A message to publish; {@code delete} sends an empty payload, and {@code expirySeconds} is -1 for none. */
-  record Draft(String topic, int qos, int bytes, boolean retain, boolean delete, long expirySeconds) {
+  public record Draft(String topic, int qos, int bytes, boolean retain, boolean delete, long expirySeconds) {
     static Draft of(String topic, int qos, int bytes) {
       return new Draft(topic, qos, bytes, false, false, -1);
     }
@@ -213,7 +214,7 @@ final class MqttClient implements AutoCloseable {
   }
 
   /** Sends the next message, once the window has room; returns its number, or -1 without a connection. */
-  long publish(Draft draft) {
+  public long publish(Draft draft) {
     if (draft.expirySeconds >= 0 && !canExpire()) throw new IllegalArgumentException(profile.id + " cannot send an expiry");
     Connection connection;
     Outgoing message;
@@ -252,7 +253,7 @@ final class MqttClient implements AutoCloseable {
   }
 
   /** Waits until everything is acknowledged; false when the connection ends or the time passes first. */
-  synchronized boolean awaitAcknowledged(Duration most) {
+  public synchronized boolean awaitAcknowledged(Duration most) {
     long deadline = System.nanoTime() + most.toNanos();
     while (current != null && !outgoing.isEmpty() && System.nanoTime() < deadline) waitQuietly();
     return outgoing.isEmpty();
@@ -271,7 +272,7 @@ final class MqttClient implements AutoCloseable {
   // ------------------------------------------------------------------------------------------------------------ subscribing
 
   /** Subscribes; returns whether SUBACK grants the QoS. */
-  boolean subscribe(String filter, int qos) {
+  public boolean subscribe(String filter, int qos) {
     var connection = connection();
     if (connection == null) return false;
     long asked = System.nanoTime();
@@ -287,7 +288,7 @@ final class MqttClient implements AutoCloseable {
         && add(new Event.Subscribed(System.nanoTime(), profile.id, connection.number, asked, filter, qos));
   }
 
-  boolean unsubscribe(String filter) {
+  public boolean unsubscribe(String filter) {
     var connection = connection();
     if (connection == null) return false;
     journal.add(new Event.UnsubscribeAsked(System.nanoTime(), profile.id, filter));
@@ -330,7 +331,7 @@ final class MqttClient implements AutoCloseable {
   // ------------------------------------------------------------------------------------------------------------ the end
 
   /** Sends DISCONNECT 0x00; returns when the broker has closed the connection. */
-  void disconnect() {
+  public void disconnect() {
     subscribeSince = 0; // it has given up
     Connection connection;
     synchronized (this) {

@@ -56,7 +56,7 @@ final class RangeProposer<C, R> {
    */
   private static final Logger log = LoggerFactory.getLogger(RangeProposer.class);
 
-  private record Proposal<C, R>(long epoch, C command, int bytes, long proposedNanos, Completion<R> completion)
+  private record Proposal<C, R>(long epoch, C command, @Nullable String source, int bytes, long proposedNanos, Completion<R> completion)
       implements CommandQueue.Waiting {}
 
   /** One log entry in flight. */
@@ -172,7 +172,7 @@ final class RangeProposer<C, R> {
       completion.failed(refused);
       return true;
     }
-    var proposal = new Proposal<>(epoch, command, bytes, System.nanoTime(), completion);
+    var proposal = new Proposal<>(epoch, command, codec.source(command), bytes, System.nanoTime(), completion);
     if (!queue.offer(proposal, kind)) {
       meters.commandRejected();
       return false;
@@ -238,11 +238,11 @@ final class RangeProposer<C, R> {
     return queue.commands();
   }
 
-  /** How long the oldest command in flight has waited; 0 without any. Queued commands are younger. */
+  /** How long the oldest command in flight has waited; 0 without any. Queued commands are younger, but for those of a source that has very many. */
   long oldestNanos(long nowNanos) {
     long oldest = 0;
     for (var entry : unanswered.values())
-      oldest = Math.max(oldest, nowNanos - entry.proposals.getFirst().proposedNanos());
+      for (var proposal : entry.proposals) oldest = Math.max(oldest, nowNanos - proposal.proposedNanos());
     return oldest;
   }
 

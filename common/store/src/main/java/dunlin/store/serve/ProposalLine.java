@@ -4,38 +4,42 @@ import dunlin.store.Completion;
 import dunlin.store.Range;
 import dunlin.store.StoreException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.function.Predicate;
 
 /**
  * A queue in front of a range, for callers that cannot push back themselves. Commands that the full range refuses wait
- * here, and later ones line up behind them. So a full range makes its callers wait, and never changes the order of one
- * thread's commands.
+ * here, and later ones of the same source line up behind them. So a full range makes its callers wait, and never changes the order of one
+ * thread's commands of one source.
  *
  * @param <C> a command
  * @param <R> the result of a command
  */
 public final class ProposalLine<C, R> {
   /*
-   * Owner: any thread proposes. Waiting commands are proposed by one thread at a time: the one on which the range
+   * Owner: any thread proposes. Waiting commands of a source are proposed by one thread at a time: the one on which the range
    * reports room.
    * Bounds: commandsMax wait, one more is refused. The callers bound their bytes, by credit that they hold until a
-   * command has ended. First come, first served, so that no thread starves.
+   * command has ended. There is a line for each source with commands that wait. First come, first served within it, so that no thread starves; a source that the
+   * range refuses (CommandQueue) does not hold up others.
    * Failure: a range that is closed, has failed or is led elsewhere fails waiting commands like new ones.
    *
-   * A command is counted from before it is queued until the range has accepted it. So a thread that finds the count at
-   * zero knows that none of its own commands waits, and may propose directly to the range.
+   * A line is there from before its first command is queued until the range has accepted its last. So a thread that finds none
+   * knows that none of its own commands waits, and may propose directly to the range.
    */
   private static final long AGAIN_MILLIS = 10;
 
   private final Proposer<C, R> proposer;
   private final Predicate<Runnable> room;
+  private final Function<C, String> sourceOf;
   private final int commandsMax;
-  private final ConcurrentLinkedQueue<Waiting<C, R>> line = new ConcurrentLinkedQueue<>();
+  private final ConcurrentHashMap<String, Line> lines = new ConcurrentHashMap<>();
   private final AtomicInteger waiting = new AtomicInteger();
-  private final Runnable turn = this::turn;
 
   private record Waiting<C, R>(C command, Completion<R> completion, long sinceNanos) {}
 
@@ -45,51 +49,78 @@ public final class ProposalLine<C, R> {
     boolean propose(C command, Completion<R> completion);
   }
 
+  /** All commands keep their order. */
   public ProposalLine(Range<C, R> range, int commandsMax) {
-    this(range::propose, range::whenRoom, commandsMax);
+    this(range::propose, range::whenRoom, _ -> "", commandsMax);
   }
 
   /**
    * In front of what stands before a range.
    *
    * @param room {@link Range#whenRoom}
+   * @param sourceOf whose command it is; those of one source keep their order
    */
-  public ProposalLine(Proposer<C, R> proposer, Predicate<Runnable> room, int commandsMax) {
+  public ProposalLine(Proposer<C, R> proposer, Predicate<Runnable> room, Function<C, String> sourceOf, int commandsMax) {
     this.proposer = proposer;
     this.room = room;
+    this.sourceOf = sourceOf;
     this.commandsMax = commandsMax;
   }
 
   /**
-   * Proposes a command, now or when there is room. Commands of one calling thread are applied in the order of its calls. Never blocks.
+   * Proposes a command, now or when there is room. Commands of one calling thread and one source are applied in the order of its calls. Never blocks.
    * The command must not change.
    *
    * @return false when commandsMax wait already: the completion will not be called
    */
   public boolean propose(C command, Completion<R> completion) {
-    int before = waiting.get();
-    if (before == 0 && proposer.propose(command, completion)) return true;
-    if (before >= commandsMax) return false;
-    boolean first = waiting.getAndIncrement() == 0;
-    line.add(new Waiting<>(command, completion, System.nanoTime()));
-    if (first) ask();
+    String source = sourceOf.apply(command);
+    if (!lines.containsKey(source) && proposer.propose(command, completion)) return true;
+    if (waiting.get() >= commandsMax) return false;
+    waiting.getAndIncrement();
+    var added = new Waiting<>(command, completion, System.nanoTime());
+    lines.compute(source, (_, present) -> (present == null ? new Line(source) : present).with(added)).begin();
     return true;
   }
 
-  private void ask() {
-    if (room.test(turn)) return;
-    CompletableFuture.delayedExecutor(AGAIN_MILLIS, TimeUnit.MILLISECONDS).execute(turn);
-  }
+  /** The commands of one source that wait. */
+  private final class Line {
+    private final String source;
+    private final ConcurrentLinkedQueue<Waiting<C, R>> queue = new ConcurrentLinkedQueue<>();
+    private final AtomicBoolean begun = new AtomicBoolean();
+    private final Runnable turn = this::turn;
 
-  private void turn() {
-    do {
-      var head = line.peek();
-      if (head == null || !proposed(head)) { // counted but not queued yet, or refused again
-        ask();
-        return;
-      }
-      line.remove();
-    } while (waiting.decrementAndGet() > 0);
+    Line(String source) {
+      this.source = source;
+    }
+
+    /** Only within a change of the map, so that a line which is taken out of it is empty. */
+    Line with(Waiting<C, R> last) {
+      queue.add(last);
+      return this;
+    }
+
+    void begin() {
+      if (begun.compareAndSet(false, true)) ask();
+    }
+
+    private void ask() {
+      if (room.test(turn)) return;
+      CompletableFuture.delayedExecutor(AGAIN_MILLIS, TimeUnit.MILLISECONDS).execute(turn);
+    }
+
+    private void turn() {
+      do {
+        for (Waiting<C, R> head; (head = queue.peek()) != null; ) {
+          if (!proposed(head)) {
+            ask();
+            return;
+          }
+          queue.remove();
+          waiting.decrementAndGet();
+        }
+      } while (lines.computeIfPresent(source, (_, line) -> line.queue.isEmpty() ? null : line) != null);
+    }
   }
 
   /** Whether the range has accepted the command. One whose proposal throws must not block the queue. */
@@ -107,9 +138,14 @@ public final class ProposalLine<C, R> {
     return waiting.get();
   }
 
-  /** How long the first in the line has waited; 0 without any. Any thread. */
+  /** How long the first in a line has waited, the longest of all lines; 0 without any. Any thread. */
   public double oldestSeconds() {
-    var head = line.peek();
-    return head == null ? 0 : (System.nanoTime() - head.sinceNanos()) / 1e9;
+    long now = System.nanoTime();
+    long oldest = 0;
+    for (var line : lines.values()) {
+      var head = line.queue.peek();
+      if (head != null) oldest = Math.max(oldest, now - head.sinceNanos());
+    }
+    return oldest / 1e9;
   }
 }

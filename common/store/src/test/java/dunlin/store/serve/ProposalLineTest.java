@@ -87,19 +87,21 @@ class ProposalLineTest {
   }
 
   private boolean propose(String command) {
-    return line.propose(
-        command,
-        new Completion<>() {
-          @Override
-          public void done(String result) {
-            ended.add(result);
-          }
+    return line.propose(command, completing(command));
+  }
 
-          @Override
-          public void failed(StoreException failure) {
-            ended.add(command + " failed");
-          }
-        });
+  private Completion<String> completing(String command) {
+    return new Completion<>() {
+      @Override
+      public void done(String result) {
+        ended.add(result);
+      }
+
+      @Override
+      public void failed(StoreException failure) {
+        ended.add(command + " failed");
+      }
+    };
   }
 
   @Test
@@ -127,6 +129,34 @@ class ProposalLineTest {
     assertThat(range.applied).isEqualTo(all);
     assertThat(ended).isEqualTo(all);
     assertThat(line.oldestSeconds()).isZero();
+  }
+
+  @Test
+  void aSourceThatIsRefusedDoesNotHoldUpOthers() {
+    var refused = new ProposalLine<String, String>(
+        (command, completion) -> !command.startsWith("flood") && range.propose(command, completion), range::whenRoom, command -> command.substring(0, 5), 1_000);
+    for (String each : List.of("flood 1", "flood 2", "quiet 1", "quiet 2")) assertThat(refused.propose(each, completing(each))).isTrue();
+
+    assertThat(refused.waiting()).isEqualTo(2);
+    assertThat(refused.oldestSeconds()).isPositive();
+    range.step(4);
+    assertThat(ended).containsExactly("quiet 1", "quiet 2");
+    assertThat(refused.waiting()).isEqualTo(2);
+  }
+
+  @Test
+  void sourcesKeepTheirOrderWhileTheyWait() {
+    var lines = new ProposalLine<String, String>(range::propose, range::whenRoom, command -> command.substring(0, 1), 1_000);
+    for (int i = 10; i < 40; i++) for (String source : List.of("a", "b", "c")) assertThat(lines.propose(source + i, completing(source + i))).isTrue();
+
+    while (ended.size() < 90) range.step(3);
+
+    for (String source : List.of("a", "b", "c")) assertThat(ended.stream().filter(each -> each.startsWith(source))).hasSize(30).isSorted();
+    assertThat(lines.waiting()).isZero();
+    assertThat(lines.oldestSeconds()).isZero();
+    assertThat(lines.propose("a99", completing("a99"))).isTrue();
+    range.step(1);
+    assertThat(ended).endsWith("a99");
   }
 
   @Test
