@@ -54,6 +54,15 @@ class AccessTest {
 
   /** Runs two clients that publish to each other, with a scenario's settings of the broker and of the pool. */
   private Bench twoClients(String listener, String access, String pool) throws Exception {
+    return twoClients(listener, access, pool, "30s");
+  }
+
+  /** The same with clients of which some are refused: their messages wait for as long as an acknowledgement may take. */
+  private Bench refusedClients(String listener, String access, String pool) throws Exception {
+    return twoClients(listener, access, pool, "1s");
+  }
+
+  private Bench twoClients(String listener, String access, String pool, String acknowledged) throws Exception {
     Path scenario =
         Files.writeString(
             directory.resolve(listener + ".yaml"),
@@ -61,14 +70,14 @@ class AccessTest {
             broker: {host: "127.0.0.1", port: "${port}", %s}
             pools:
               all: {clients: 2, version: 5, %s, subscribe: {filter: "%s/#", qos: 1}, publish: {topic: "%s/%%i", qos: 1, rate: 50/s, size: 20}}
-            acknowledge-timeout: 30s
+            acknowledge-timeout: %s
             phases:
               - connect: all
               - publish: {pool: all, messages: 20}
               - drain: 30s
             expect: {lost: 0, received: ">= 40", connected: ">= 2"}
             """
-                .formatted(access, pool, listener, listener));
+                .formatted(access, pool, listener, listener, acknowledged));
     return Bench.run("run", scenario.toString(), "-p", Integer.toString(broker.port(listener)), "--quiet");
   }
 
@@ -91,7 +100,7 @@ class AccessTest {
   void aClientWithTheCertificateOfAnotherIsRefused() throws Exception {
     String swapped = credentials("swapped.csv", "one,one-cert.pem,one-key.pem", "two,one-cert.pem,one-key.pem");
 
-    Bench outcome = twoClients("mutual", "tls: {ca: localhost-cert.pem}", swapped);
+    Bench outcome = refusedClients("mutual", "tls: {ca: localhost-cert.pem}", swapped);
 
     assertThat(outcome.status()).isEqualTo(1);
     assertThat(outcome.out()).contains("NOT MET  connected: >= 2 (was 1)", "connects refused by the broker: 1");
@@ -101,8 +110,8 @@ class AccessTest {
   void aClientWithoutATrustedCertificateIsRefused() throws Exception {
     String strange = credentials("strange.csv", "stranger,stranger-cert.pem,stranger-key.pem", "stranger2,stranger-cert.pem,stranger-key.pem");
 
-    Bench none = twoClients("mutual", "tls: {ca: localhost-cert.pem}", "client-id: c-%i");
-    Bench strangers = twoClients("mutual", "tls: {ca: localhost-cert.pem}", strange);
+    Bench none = refusedClients("mutual", "tls: {ca: localhost-cert.pem}", "client-id: c-%i");
+    Bench strangers = refusedClients("mutual", "tls: {ca: localhost-cert.pem}", strange);
 
     for (Bench outcome : new Bench[] {none, strangers}) {
       assertThat(outcome.status()).as(outcome.toString()).isEqualTo(1);
@@ -126,7 +135,7 @@ class AccessTest {
 
     assertThat(plain.status()).as(plain.toString()).isZero();
     assertThat(secure.status()).as(secure.toString()).isZero();
-    Bench without = twoClients("proxied", "proxy-protocol: false", "client-id: w-%i");
+    Bench without = refusedClients("proxied", "proxy-protocol: false", "client-id: w-%i");
     assertThat(without.status()).as(without.toString()).isEqualTo(1);
     assertThat(without.err()).contains("no client was connected");
   }

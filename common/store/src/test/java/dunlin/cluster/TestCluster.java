@@ -204,6 +204,11 @@ final class TestCluster implements AutoCloseable {
       }
       return rows;
     }
+
+    /** Waits until a range has these rows here. */
+    void awaitRows(UUID range, String expected) {
+      await().atMost(DEADLINE).until(() -> rows(range).toString(), expected::equals);
+    }
   }
 
   private TestCluster(Path directory, int expect, OperationSettings operations) {
