@@ -104,7 +104,7 @@ final class Check {
     find(() -> Authentication.check(authentication));
     find(() -> Authentication.checkProvider(authentication));
     boolean anywhere = Authentication.mayListenAnywhere(authentication, Authenticators.none());
-    if (readable("dunlin.listeners.") && readable("dunlin.io.")) {
+    if (readable("dunlin.listeners.") && readable("dunlin.io.") && readable("dunlin.tls.")) {
       find(() -> problems.addAll(Frontend.problems(FrontendSettings.from(settings, ListenerKeys.read(settings)), anywhere, ports)));
     }
   }

@@ -45,14 +45,14 @@ class ArchitectureTest {
   void allModulesAreChecked() {
     assertThat(CLASSES.stream().map(JavaClass::getPackageName))
         .contains(
-            "dunlin", "dunlin.model", "dunlin.runtime", "dunlin.runtime.metrics", "dunlin.transport", "dunlin.transport.link", "dunlin.transport.lane",
+            "dunlin", "dunlin.model", "dunlin.runtime", "dunlin.runtime.keys", "dunlin.runtime.metrics", "dunlin.transport", "dunlin.transport.link", "dunlin.transport.lane",
             "dunlin.transport.call", "dunlin.transport.trace",
             "dunlin.store", "dunlin.store.settings", "dunlin.store.backup", "dunlin.store.disk", "dunlin.store.snapshot", "dunlin.store.node", "dunlin.store.raft", "dunlin.store.serve",
             "dunlin.store.remote", "dunlin.store.grpc", "dunlin.store.ways", "dunlin.links", "dunlin.placement", "dunlin.placement.plan", "dunlin.cluster", "dunlin.cluster.call",
             "dunlin.dist", "dunlin.dist.route", "dunlin.dist.deliver", "dunlin.dist.remote", "dunlin.retain", "dunlin.retain.remote",
             "dunlin.inbox", "dunlin.inbox.announce", "dunlin.inbox.between", "dunlin.inbox.operate", "dunlin.inbox.propose", "dunlin.inbox.range", "dunlin.inbox.remote", "dunlin.inbox.repair",
             "dunlin.inbox.rows", "dunlin.inbox.server", "dunlin.inbox.state",
-            "dunlin.broker", "dunlin.broker.access", "dunlin.broker.client", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.guard", "dunlin.broker.http", "dunlin.broker.jwt", "dunlin.broker.keys", "dunlin.broker.limit", "dunlin.broker.listen", "dunlin.broker.meter", "dunlin.broker.password", "dunlin.broker.tenant", "dunlin.broker.users",
+            "dunlin.broker", "dunlin.broker.access", "dunlin.broker.client", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.guard", "dunlin.broker.http", "dunlin.broker.jwt", "dunlin.broker.limit", "dunlin.broker.listen", "dunlin.broker.meter", "dunlin.broker.password", "dunlin.broker.tenant", "dunlin.broker.tls", "dunlin.broker.users",
             "dunlin.broker.loop", "dunlin.broker.fanout", "dunlin.broker.session", "dunlin.broker.connect",
             "dunlin.node", "dunlin.tiers", "dunlin.admin", "dunlin.admin.api", "dunlin.admin.backup", "dunlin.admin.busy", "dunlin.admin.doctor", "dunlin.admin.events", "dunlin.admin.explain", "dunlin.admin.exports", "dunlin.admin.operate", "dunlin.admin.peers", "dunlin.admin.spans", "dunlin.ctl");
   }

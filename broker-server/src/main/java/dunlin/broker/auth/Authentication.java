@@ -459,10 +459,10 @@ public final class Authentication implements AutoCloseable {
     return tenants;
   }
 
-  /** The identity with the tenant that it belongs to, if authentication has named none; empty when its user name names one that cannot be. */
+  /** The identity with the tenant that it belongs to, if authentication has named none; empty when its user name or server name names none that can be. */
   public Optional<Identity> placed(Identity who, Peer peer) {
     if (!who.tenant().equals(Publisher.DEFAULT_TENANT)) return Optional.of(who);
-    return tenants.placeOf(who.user(), peer.listener(), who.tenant()).map(tenant -> tenant.equals(who.tenant()) ? who : who.in(tenant));
+    return tenants.placeOf(who.user(), peer.listener(), peer.serverName().orElse(null), who.tenant()).map(tenant -> tenant.equals(who.tenant()) ? who : who.in(tenant));
   }
 
   /** What blocks addresses and clients. */

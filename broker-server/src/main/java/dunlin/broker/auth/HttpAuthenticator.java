@@ -104,6 +104,7 @@ final class HttpAuthenticator implements Authenticator, AutoCloseable {
             address,
             peer.listener(),
             peer.encrypted(),
+            peer.serverName(),
             CertificateSubject.attributesOf(peer));
     return questions.ask(question).thenApply(answer -> decide(answer, credentials, fingerprint));
   }

@@ -11,6 +11,8 @@ import java.util.Optional;
  * @param address the client's address, also behind a proxy that transmits it
  * @param listener name of the listener that took the connection
  * @param encrypted whether the connection is TLS
+ * @param serverName the name by which the client has called the server in its TLS handshake (SNI), as it was sent, or empty text if that is no name; the
+ *     client may say any name there
  * @param certificates the certificate chain of the TLS handshake, the client's own certificate first; empty without one
  * @param userName the user in the certificate, if the listener is configured to use it
  * @param clientId the client identifier in the certificate, if the listener is configured to use it
@@ -19,6 +21,7 @@ public record Peer(
     SocketAddress address,
     String listener,
     boolean encrypted,
+    Optional<String> serverName,
     List<X509Certificate> certificates,
     Optional<String> userName,
     Optional<String> clientId) {
@@ -35,6 +38,6 @@ public record Peer(
 
   /** A client of which only the address is known. */
   public static Peer at(SocketAddress address, String listener) {
-    return new Peer(address, listener, false, List.of(), Optional.empty(), Optional.empty());
+    return new Peer(address, listener, false, Optional.empty(), List.of(), Optional.empty(), Optional.empty());
   }
 }

@@ -261,7 +261,7 @@ final class Admission {
   private void accepted(Identity known, Claims claims, byte[] data) {
     Optional<Identity> placed = authentication.placed(known, credentials.peer());
     if (placed.isEmpty()) {
-      countAndRefuse(ReasonCode.NOT_AUTHORIZED, "the user name names no tenant (dunlin.tenants.from-user-name)");
+      countAndRefuse(ReasonCode.NOT_AUTHORIZED, "neither the user name (dunlin.tenants.from-user-name) nor the server name (tenant-by-server-name) names a tenant");
       return;
     }
     Identity who = placed.get();

@@ -16,6 +16,7 @@ import java.util.Optional;
  * @param version 3, 4 or 5
  * @param clientId empty if the server has to choose one
  * @param address without port
+ * @param serverName the name by which the client has called the server in its TLS handshake; empty without one
  * @param certificate texts of the client's certificate by their names, such as {@code cert.cn}; empty without one
  */
 public record HttpQuestion(
@@ -27,6 +28,7 @@ public record HttpQuestion(
     String address,
     String listener,
     boolean encrypted,
+    Optional<String> serverName,
     Map<String, String> certificate) {
   public HttpQuestion {
     certificate = Map.copyOf(certificate);
@@ -42,6 +44,7 @@ public record HttpQuestion(
     members.put("address", address);
     members.put("listener", listener);
     members.put("encrypted", encrypted);
+    serverName.ifPresent(name -> members.put("serverName", name));
     if (!certificate.isEmpty()) members.put("certificate", certificate);
     return JSONObjectUtils.toJSONString(members).getBytes(StandardCharsets.UTF_8);
   }

@@ -17,6 +17,18 @@ public final class ServiceUrl {
    * @throws SettingException if it is anything else; the message has nothing of the URL, which may have a secret
    */
   public static URI read(String key, String text) {
+    URI uri = readSigned(key, text);
+    if (!"https".equalsIgnoreCase(uri.getScheme()) && !isLoopback(uri.getHost())) throw wrong(key, "must begin with https://; http is for loopback only");
+    return uri;
+  }
+
+  /**
+   * Reads the URL of a service that signs its answers: https or http, without user and fragment.
+   *
+   * @param key of the setting
+   * @throws SettingException if it is anything else; the message has nothing of the URL
+   */
+  public static URI readSigned(String key, String text) {
     URI uri;
     try {
       uri = new URI(text);
@@ -26,7 +38,6 @@ public final class ServiceUrl {
     String scheme = uri.getScheme() == null ? "" : uri.getScheme().toLowerCase(Locale.ROOT);
     if (uri.getHost() == null || (!scheme.equals("https") && !scheme.equals("http"))) throw wrong(key, "must begin with https:// and a host");
     if (uri.getRawUserInfo() != null || uri.getRawFragment() != null) throw wrong(key, "may have neither a user nor a fragment");
-    if (scheme.equals("http") && !isLoopback(uri.getHost())) throw wrong(key, "must begin with https://; http is for loopback only");
     return uri;
   }
 

@@ -148,7 +148,7 @@ public final class AdminFront implements AutoCloseable {
     connections.add(channel);
     channel.closeFuture().addListener(_ -> addresses.remove(client));
     HttpDecoderConfig heads = new HttpDecoderConfig().setMaxInitialLineLength(LINE_MAX).setMaxHeaderSize(HEADERS_MAX);
-    channel.pipeline().addLast(tls.newHandler(channel.alloc()), new HttpRequestDecoder(heads), new FrontedConnection(this));
+    channel.pipeline().addLast(tls.newHandler(channel.alloc(), Runnable::run), new HttpRequestDecoder(heads), new FrontedConnection(this));
   }
 
   InetSocketAddress served() {

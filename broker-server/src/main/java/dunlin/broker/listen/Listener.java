@@ -6,6 +6,10 @@ import dunlin.broker.codec.ProtocolVersion;
 import dunlin.broker.limit.AddressCounts;
 import dunlin.broker.limit.AddressRange;
 import dunlin.broker.limit.RateBucket;
+import dunlin.broker.tls.HandshakeGate;
+import dunlin.broker.tls.Handshakes;
+import dunlin.broker.tls.OcspVerdict;
+import dunlin.broker.tls.OcspWatch;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.EventLine;
 import dunlin.runtime.LineLimit;
@@ -22,6 +26,7 @@ import io.netty.handler.ssl.SslHandler;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.security.cert.X509Certificate;
 import java.util.Arrays;
 import java.util.Collections;
@@ -32,8 +37,12 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.ExtendedSSLSession;
 import javax.net.ssl.SSLPeerUnverifiedException;
+import javax.net.ssl.StandardConstants;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -196,9 +205,24 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
     if (settings.proxy().header()) {
       pipeline.addLast(new HAProxyMessageDecoder(ProxyFront.EXTENSIONS_MAX), new ProxyFront(this));
     }
-    if (tls != null) pipeline.addLast(tls.newHandler(accepted.alloc()), new TlsFront(this));
+    if (tls != null) {
+      Handshakes handshakes = all.handshakes();
+      HandshakeGate gate =
+          new HandshakeGate(
+              handshakes,
+              () -> addressOf(accepted),
+              () -> refused(ListenerRefusal.TLS_HANDSHAKES, accepted, "there are too many TLS handshakes (dunlin.tls.handshakes-max, handshakes-per-address-max)"));
+      Executor steps = step -> handshakes.run(sourceOf(accepted), step, accepted);
+      pipeline.addLast(gate, tls.newHandler(accepted.alloc(), steps), new TlsFront(this));
+    }
     if (settings.type().webSocket()) pipeline.addLast(WebSocketUpgrade.decoder(), new WebSocketUpgrade(this));
     pipeline.addLast(mqtt);
+  }
+
+  /** The number of a client's address, for turns. */
+  private static long sourceOf(Channel connection) {
+    InetAddress address = addressOf(addressOf(connection));
+    return address == null ? 0 : AddressCounts.keyOf(address);
   }
 
   /** The remote end of one of its connections. */
@@ -211,7 +235,7 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
     Optional<String> name = certificates.isEmpty() ? Optional.empty() : TlsIdentity.nameOf(certificates.getFirst(), identity);
     Optional<String> none = Optional.empty();
     return new Peer(
-        address, settings.name(), true, certificates, identity.userName() ? name : none, identity.userName() ? none : name);
+        address, settings.name(), true, serverNameOf(connection), certificates, identity.userName() ? name : none, identity.userName() ? none : name);
   }
 
   /** The client's address, also behind a proxy that transmits it; null for a Unix domain socket. */
@@ -224,6 +248,31 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
   boolean admitCertified(Channel connection) {
     RevocationWatch revocations = tls == null ? null : tls.revocations();
     return revocations == null || revocations.admit(connection, certificatesOf(connection));
+  }
+
+  /** What asks a responder about certificates of clients; null if there is none. */
+  @Nullable OcspWatch responder() {
+    return tls == null ? null : tls.responder();
+  }
+
+  /** The verdict of the responder on a connection after its handshake; at once if its client has shown no certificate. */
+  CompletableFuture<OcspVerdict> ask(OcspWatch responder, Channel connection) {
+    List<X509Certificate> chain = certificatesOf(connection);
+    return chain.isEmpty() ? CompletableFuture.completedFuture(OcspVerdict.GOOD) : responder.admit(connection, chain, sourceOf(connection));
+  }
+
+  /** The name by which the client has called the server; empty text if it is none that can be. */
+  private static Optional<String> serverNameOf(Channel connection) {
+    SslHandler handler = connection.pipeline().get(SslHandler.class);
+    if (handler == null || !(handler.engine().getSession() instanceof ExtendedSSLSession session)) return Optional.empty();
+    try {
+      return session.getRequestedServerNames().stream()
+          .filter(each -> each.getType() == StandardConstants.SNI_HOST_NAME)
+          .map(each -> new String(each.getEncoded(), StandardCharsets.US_ASCII))
+          .findFirst();
+    } catch (IllegalArgumentException _) { // such as a dot at the end, which the JDK refuses in the handshake
+      return Optional.of("");
+    }
   }
 
   private static List<X509Certificate> certificatesOf(Channel connection) {

@@ -1,10 +1,13 @@
 package dunlin.broker.listen;
 
 import dunlin.broker.codec.ProtocolVersion;
+import dunlin.broker.http.ServiceUrl;
 import dunlin.broker.listen.ListenerSettings.ClientAuth;
 import dunlin.broker.listen.ListenerSettings.Identity;
 import dunlin.broker.listen.ListenerSettings.TlsCurve;
 import dunlin.broker.listen.ListenerSettings.TlsVersion;
+import dunlin.broker.tls.HandshakeSettings;
+import dunlin.broker.tls.OcspSettings;
 import dunlin.runtime.Secret;
 import dunlin.runtime.Setting;
 import dunlin.runtime.Settings;
@@ -95,6 +98,23 @@ public final class ListenerKeys {
       Setting.path(ROOT + "tls.client-crl", NONE, "File with certificate revocation lists, in PEM format or a single one in DER, of authorities in"
           + " tls.client-ca. Clients with a revoked certificate are refused, and disconnected when the file changes.")
           .defaultMeans(ON_REQUEST);
+  private static final Setting<String> TLS_CLIENT_OCSP =
+      Setting.text(
+              ROOT + "tls.client-ocsp", "",
+              "URL of an OCSP responder, http or https, that is asked whether clients' certificates are revoked. Redirects, and URLs in certificates, are not followed.")
+          .defaultMeans(ON_REQUEST);
+  private static final Setting<Duration> TLS_CLIENT_OCSP_TIMEOUT =
+      Setting.duration(
+          ROOT + "tls.client-ocsp-timeout", Duration.ofSeconds(3), Duration.ofMillis(50), Duration.ofMinutes(1),
+          "Maximum time from a question to the responder to the end of its answer, and the longest that a question waits before.");
+  private static final Setting<Duration> TLS_CLIENT_OCSP_INTERVAL =
+      Setting.duration(
+          ROOT + "tls.client-ocsp-interval", Duration.ofMinutes(5), Duration.ofSeconds(1), Duration.ofDays(1),
+          "How long an answer of the responder is used. Then it is asked again, also about clients that are connected.");
+  private static final Setting<OcspSettings.Failure> TLS_CLIENT_OCSP_FAILURE =
+      Setting.choice(
+          ROOT + "tls.client-ocsp-failure", OcspSettings.Failure.REFUSE,
+          "What becomes of clients that connect while the responder does not say whether their certificates are good or revoked. Clients that are connected stay.");
   private static final Setting<ClientAuth> TLS_CLIENT_AUTH =
       Setting.choice(ROOT + "tls.client-auth", ClientAuth.NONE, "Whether clients are asked for a certificate: none asks for none, optional"
           + " asks and accepts clients without one, required refuses clients without one.");
@@ -126,6 +146,20 @@ public final class ListenerKeys {
       Setting.choice("dunlin.io.transport", IoTransport.AUTO, "I/O transport of the event loops. auto takes epoll where it is available, otherwise"
           + " nio.");
 
+  private static final Setting<Integer> HANDSHAKES_MAX =
+      Setting.integer(
+          "dunlin.tls.handshakes-max", HandshakeSettings.defaults().atOnceMax(), 1, 1_000_000,
+          "Maximum number of TLS handshakes of all listeners that have begun and not ended. Further connections are closed.");
+  private static final Setting<Integer> HANDSHAKES_PER_ADDRESS_MAX =
+      Setting.integer(
+          "dunlin.tls.handshakes-per-address-max", HandshakeSettings.defaults().perAddressMax(), 1, 1_000_000,
+          "Maximum number of these handshakes from one IPv4 address or IPv6 /64 network. Further connections from it are closed.");
+  private static final Setting<Integer> TLS_THREADS =
+      Setting.integer(
+              "dunlin.tls.threads", HandshakeSettings.THREADS, 1, 1_024,
+              "Number of threads that check certificates and sign for TLS handshakes of listeners. Addresses take turns.")
+          .defaultMeans("half of the cores, 1 at least");
+
   private static final Setting<Long> OUTBOUND_MAX =
       Setting.bytes(
           "dunlin.session.outbound-max", 1L << 20, 1L << 14, 1L << 30,
@@ -136,8 +170,9 @@ public final class ListenerKeys {
       List.of(
           IO_TRANSPORT, OUTBOUND_MAX, TYPE, ENABLED, HOST, PORT, PATH, VERSIONS, BACKLOG, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX,
           CONNECT_RATE, CONNECT_BURST, PACKET_MAX, PROXY_PROTOCOL, PROXY_PROTOCOL_FROM, ORIGINS, TLS_CERTIFICATE, TLS_KEY, TLS_KEY_PASSWORD,
-          TLS_KEY_STORE, TLS_KEY_STORE_PASSWORD, TLS_CLIENT_CA, TLS_CLIENT_CRL, TLS_CLIENT_AUTH, TLS_IDENTITY, TLS_PROTOCOLS, TLS_CIPHER_SUITES,
-          TLS_CURVES, TLS_HANDSHAKE_TIMEOUT);
+          TLS_KEY_STORE, TLS_KEY_STORE_PASSWORD, TLS_CLIENT_CA, TLS_CLIENT_CRL, TLS_CLIENT_OCSP, TLS_CLIENT_OCSP_TIMEOUT,
+          TLS_CLIENT_OCSP_INTERVAL, TLS_CLIENT_OCSP_FAILURE, TLS_CLIENT_AUTH, TLS_IDENTITY, TLS_PROTOCOLS, TLS_CIPHER_SUITES,
+          TLS_CURVES, TLS_HANDSHAKE_TIMEOUT, HANDSHAKES_MAX, HANDSHAKES_PER_ADDRESS_MAX, TLS_THREADS);
 
   /** Whether a connection begins with a PROXY header. */
   enum ProxyProtocol {
@@ -158,7 +193,11 @@ public final class ListenerKeys {
   }
 
   public static ListeningSettings read(Settings settings) {
-    return new ListeningSettings(listeners(settings), settings.get(IO_TRANSPORT), Math.toIntExact(settings.get(OUTBOUND_MAX)));
+    return new ListeningSettings(
+        listeners(settings),
+        settings.get(IO_TRANSPORT),
+        Math.toIntExact(settings.get(OUTBOUND_MAX)),
+        new HandshakeSettings(settings.get(HANDSHAKES_MAX), settings.get(HANDSHAKES_PER_ADDRESS_MAX), settings.get(TLS_THREADS)));
   }
 
   /** The enabled listeners, in the order of their names. */
@@ -190,10 +229,20 @@ public final class ListenerKeys {
                 file(settings, TLS_KEY_STORE, name), settings.get(TLS_KEY_STORE_PASSWORD, name)),
             new ListenerSettings.TlsClients(
                 settings.get(TLS_CLIENT_AUTH, name), settings.get(TLS_IDENTITY, name),
-                file(settings, TLS_CLIENT_CA, name), file(settings, TLS_CLIENT_CRL, name)),
+                file(settings, TLS_CLIENT_CA, name), file(settings, TLS_CLIENT_CRL, name), ocsp(settings, name)),
             new ListenerSettings.TlsProtocols(
                 settings.get(TLS_PROTOCOLS, name), settings.get(TLS_CIPHER_SUITES, name), settings.get(TLS_CURVES, name)),
             settings.get(TLS_HANDSHAKE_TIMEOUT, name)));
+  }
+
+  private static Optional<OcspSettings> ocsp(Settings settings, String name) {
+    if (!settings.isSet(TLS_CLIENT_OCSP, name)) return Optional.empty();
+    return Optional.of(
+        new OcspSettings(
+            ServiceUrl.readSigned(TLS_CLIENT_OCSP.key(name), settings.get(TLS_CLIENT_OCSP, name)),
+            settings.get(TLS_CLIENT_OCSP_TIMEOUT, name),
+            settings.get(TLS_CLIENT_OCSP_INTERVAL, name),
+            settings.get(TLS_CLIENT_OCSP_FAILURE, name)));
   }
 
   private static Optional<Path> file(Settings settings, Setting<Path> setting, String name) {

@@ -20,8 +20,12 @@ enum ListenerRefusal {
   PROXY_HEADER,
   /** The TLS handshake failed or took too long. */
   TLS_HANDSHAKE,
+  /** There are too many TLS handshakes at once, in all or from the client's address. */
+  TLS_HANDSHAKES,
   /** The client's certificate, or one that it depends on, is revoked. */
   CERTIFICATE_REVOKED,
+  /** The responder has not said whether the client's certificate is good. */
+  CERTIFICATE_UNCHECKED,
   /** The HTTP request does not open a WebSocket. */
   HTTP_REQUEST,
   /** A WebSocket frame violates the protocol or has text. */

@@ -1,6 +1,7 @@
 package dunlin.broker.listen;
 
 import dunlin.broker.codec.ProtocolVersion;
+import dunlin.broker.tls.OcspSettings;
 import dunlin.runtime.Secret;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -143,7 +144,7 @@ public record ListenerSettings(
     public static Tls none() {
       return new Tls(
           new TlsKeys(Optional.empty(), Optional.empty(), Secret.none(), Optional.empty(), Secret.none()),
-          new TlsClients(ClientAuth.NONE, Identity.NONE, Optional.empty(), Optional.empty()),
+          new TlsClients(ClientAuth.NONE, Identity.NONE, Optional.empty(), Optional.empty(), Optional.empty()),
           new TlsProtocols(Set.of(TlsVersion.values()), List.of(), Set.of(TlsCurve.values())),
           Duration.ofSeconds(10));
     }
@@ -165,8 +166,9 @@ public record ListenerSettings(
    *
    * @param authorities PEM file with the root certificates for client certificates
    * @param revoked file with certificate revocation lists
+   * @param ocsp the responder that is asked whether they are revoked
    */
-  public record TlsClients(ClientAuth auth, Identity identity, Optional<Path> authorities, Optional<Path> revoked) {}
+  public record TlsClients(ClientAuth auth, Identity identity, Optional<Path> authorities, Optional<Path> revoked, Optional<OcspSettings> ocsp) {}
 
   /**
    * What a listener accepts of TLS.

@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import com.sun.management.UnixOperatingSystemMXBean;
 import dunlin.broker.codec.DecoderLimits;
 import dunlin.broker.limit.AddressRange;
+import dunlin.broker.tls.Handshakes;
 import dunlin.runtime.metrics.NodeBeans;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -49,6 +50,7 @@ public final class Listeners implements AutoCloseable {
   private final List<Listener> all = new ArrayList<>();
   private final AtomicInteger connections = new AtomicInteger();
   private final int connectionsMax;
+  private final Handshakes handshakes;
 
   /** How listeners are bound; null before they are opened, and after the node has stopped listening. */
   @GuardedBy("this")
@@ -64,6 +66,7 @@ public final class Listeners implements AutoCloseable {
   Listeners(ListeningSettings settings, DecoderLimits limits, MeterRegistry meters, int connectionsMax) {
     this.settings = settings;
     this.connectionsMax = connectionsMax;
+    this.handshakes = new Handshakes(settings.handshakes(), meters);
     try {
       for (ListenerSettings one : settings.listeners()) all.add(new Listener(one, this, limits, meters));
     } catch (RuntimeException e) {
@@ -92,6 +95,11 @@ public final class Listeners implements AutoCloseable {
 
   void giveBack() {
     connections.decrementAndGet();
+  }
+
+  /** The TLS handshakes of all listeners. */
+  Handshakes handshakes() {
+    return handshakes;
   }
 
   SocketAddress unixAddress(String path) {
@@ -177,6 +185,9 @@ public final class Listeners implements AutoCloseable {
     if (clients.identity() != ListenerSettings.Identity.NONE) {
       throw new ListenerException(
           one.key("tls.identity") + " takes a name from clients' certificates, but " + one.key("tls.client-auth") + " asks for none");
+    }
+    if (clients.ocsp().isPresent()) {
+      throw new ListenerException(one.key("tls.client-ocsp") + " is about clients' certificates, but " + one.key("tls.client-auth") + " asks for none");
     }
     if (clients.revoked().isPresent()) {
       throw new ListenerException(one.key("tls.client-crl") + " is about clients' certificates, but " + one.key("tls.client-auth") + " asks for none");
@@ -364,5 +375,6 @@ public final class Listeners implements AutoCloseable {
       TlsContext tls = listener.tls();
       if (tls != null) tls.close();
     }
+    handshakes.close();
   }
 }

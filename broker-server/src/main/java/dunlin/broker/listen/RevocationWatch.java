@@ -15,6 +15,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,7 +39,7 @@ final class RevocationWatch implements ChannelFutureListener {
   private final Map<Channel, List<X509Certificate>> connected = new ConcurrentHashMap<>();
   private final Counter reloads;
   private final Counter failedReloads;
-  private final Counter ended;
+  private final Consumer<Channel> ending;
 
   private byte[] content;
   private List<X509Certificate> authorities;
@@ -57,15 +58,24 @@ final class RevocationWatch implements ChannelFutureListener {
     this.lists = lists(settings, path, content, authorities);
     this.reloads = counter(meters, "ok");
     this.failedReloads = counter(meters, "failed");
-    this.ended =
-        Counter.builder("dunlin.listener.tls.revoked")
-            .description("Connections that were ended because the client's certificate was revoked")
-            .tag("listener", settings.name())
-            .register(meters);
+    this.ending = ending(settings, meters);
     Gauge.builder("dunlin.listener.tls.crl-seconds", this, RevocationWatch::secondsToNextUpdate)
         .description("Seconds until a revocation list in use should have been replaced; NaN if none of them says when")
         .tag("listener", settings.name())
         .register(meters);
+  }
+
+  /** Ends connections whose client's certificate was revoked, and counts them. */
+  static Consumer<Channel> ending(ListenerSettings settings, MeterRegistry meters) {
+    Counter ended =
+        Counter.builder("dunlin.listener.tls.revoked")
+            .description("Connections that were ended because the client's certificate was revoked")
+            .tag("listener", settings.name())
+            .register(meters);
+    return connection -> {
+      ended.increment();
+      connection.pipeline().fireUserEventTriggered(REVOKED);
+    };
   }
 
   private Counter counter(MeterRegistry meters, String result) {
@@ -139,8 +149,7 @@ final class RevocationWatch implements ChannelFutureListener {
     List<Channel> revoked = connected.entrySet().stream().filter(each -> next.has(each.getValue())).map(Map.Entry::getKey).toList();
     for (Channel each : revoked) {
       connected.remove(each); // counted once
-      ended.increment();
-      each.pipeline().fireUserEventTriggered(REVOKED);
+      ending.accept(each);
     }
     return revoked.size();
   }

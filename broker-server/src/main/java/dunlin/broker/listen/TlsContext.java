@@ -1,17 +1,23 @@
 package dunlin.broker.listen;
 
 import dunlin.broker.auth.CertificateSubject;
+import dunlin.broker.tls.HandshakeSignatures;
+import dunlin.broker.tls.OcspWatch;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.OpenSsl;
+import io.netty.handler.ssl.OpenSslContextOption;
+import io.netty.handler.ssl.OpenSslX509KeyManagerFactory;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.IllegalReferenceCountException;
 import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
+import java.security.GeneralSecurityException;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
@@ -19,6 +25,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.concurrent.Executor;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -42,6 +49,7 @@ final class TlsContext implements AutoCloseable {
   private final Counter reloads;
   private final Counter failedReloads;
   private final @Nullable RevocationWatch revocations;
+  private final @Nullable OcspWatch responder;
 
   private TlsFiles files;
 
@@ -82,6 +90,10 @@ final class TlsContext implements AutoCloseable {
           .register(meters);
     }
     this.revocations = settings.tls().clients().revoked().map(path -> new RevocationWatch(settings, path, inUse.authorities(), meters)).orElse(null);
+    this.responder =
+        settings.tls().clients().ocsp()
+            .map(ocsp -> new OcspWatch(ocsp, settings.name(), () -> this.inUse.authorities(), RevocationWatch.ending(settings, meters), meters))
+            .orElse(null);
   }
 
   private Counter counter(MeterRegistry meters, String result) {
@@ -115,11 +127,15 @@ final class TlsContext implements AutoCloseable {
     settings.tls().clients().revoked().ifPresent(path -> RevocationWatch.check(settings, path, built.authorities()));
   }
 
-  /** The handler of a new connection. */
-  SslHandler newHandler(ByteBufAllocator allocator) {
+  /**
+   * The handler of a new connection.
+   *
+   * @param steps runs the costly steps of its handshake
+   */
+  SslHandler newHandler(ByteBufAllocator allocator, Executor steps) {
     SslContext context = retained();
     try {
-      SslHandler handler = context.newHandler(allocator);
+      SslHandler handler = context.newHandler(allocator, steps);
       profile.applyTo(handler.engine());
       handler.setHandshakeTimeoutMillis(settings.tls().handshakeTimeout().toMillis());
       return handler;
@@ -144,6 +160,11 @@ final class TlsContext implements AutoCloseable {
     return revocations;
   }
 
+  /** What asks a responder whether certificates are revoked; null if there is none. */
+  @Nullable OcspWatch responder() {
+    return responder;
+  }
+
   Instant expiry() {
     return inUse.expiry();
   }
@@ -157,6 +178,7 @@ final class TlsContext implements AutoCloseable {
   void reload() {
     reloadKeys();
     if (revocations != null) revocations.reload(inUse.authorities());
+    if (responder != null) responder.tick();
   }
 
   private void reloadKeys() {
@@ -182,13 +204,14 @@ final class TlsContext implements AutoCloseable {
 
   @Override
   public void close() {
+    if (responder != null) responder.close();
     ReferenceCountUtil.release(inUse.context());
   }
 
   private static InUse build(ListenerSettings settings, TlsProfile profile, TlsFiles files) {
     TlsFiles.Contents contents = files.contents(settings);
     try {
-      SslContextBuilder builder = SslContextBuilder.forServer(contents.key(), contents.chain());
+      SslContextBuilder builder = builder(contents);
       profile.applyTo(builder);
       builder.clientAuth(
           switch (settings.tls().clients().auth()) {
@@ -198,9 +221,15 @@ final class TlsContext implements AutoCloseable {
           });
       if (!contents.authorities().isEmpty()) builder.trustManager(contents.authorities());
       return new InUse(builder.build(), firstExpiry(contents.chain()), contents.authorities(), names(contents.chain().getFirst()));
-    } catch (IOException | IllegalArgumentException e) {
+    } catch (IOException | GeneralSecurityException | IllegalArgumentException e) {
       throw new ListenerException("listener " + settings.name() + " cannot use its TLS settings: " + e.getMessage(), e);
     }
+  }
+
+  private static SslContextBuilder builder(TlsFiles.Contents contents) throws IOException, GeneralSecurityException {
+    if (!OpenSsl.isAvailable()) return SslContextBuilder.forServer(contents.key(), contents.chain());
+    return SslContextBuilder.forServer(OpenSslX509KeyManagerFactory.newKeyless(contents.chain().toArray(X509Certificate[]::new)))
+        .option(OpenSslContextOption.PRIVATE_KEY_METHOD, new HandshakeSignatures(contents.key()));
   }
 
   private static Set<String> names(X509Certificate certificate) {

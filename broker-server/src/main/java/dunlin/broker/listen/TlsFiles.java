@@ -1,7 +1,7 @@
 package dunlin.broker.listen;
 
-import dunlin.broker.keys.KeyStoreFile;
-import dunlin.broker.keys.PemFiles;
+import dunlin.runtime.keys.KeyStoreFile;
+import dunlin.runtime.keys.PemFiles;
 import dunlin.runtime.Secret;
 import dunlin.runtime.SettingException;
 import java.io.IOException;

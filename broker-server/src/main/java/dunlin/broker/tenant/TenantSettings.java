@@ -20,10 +20,17 @@ import java.util.regex.Pattern;
  * @param unknown whether tenants without a record and without a setting may connect
  * @param fromUserName whether the part of a user name behind its last {@code @} is the tenant
  * @param ofListeners the tenants of clients whose authentication names none, by the names of listeners
+ * @param ofServerNames the tenants of names that clients call the server by, by the names of listeners
  * @param metrics the tenants that metrics name
  */
 public record TenantSettings(
-    TenantLimits limits, Map<String, TenantLimits> own, Unknown unknown, boolean fromUserName, Map<String, String> ofListeners, Set<String> metrics) {
+    TenantLimits limits,
+    Map<String, TenantLimits> own,
+    Unknown unknown,
+    boolean fromUserName,
+    Map<String, String> ofListeners,
+    Map<String, ServerNames> ofServerNames,
+    Set<String> metrics) {
   /** The label of all tenants that metrics do not name. */
   static final String OTHERS = "other";
 
@@ -58,21 +65,27 @@ public record TenantSettings(
   private static final Setting<String> OF_LISTENER =
       Setting.text(
           "dunlin.listeners.*.tenant", "", "Tenant of the clients of the listener for which neither their authentication nor their user name says one.");
+  private static final Setting<List<String>> OF_SERVER_NAMES =
+      Setting.textList(
+          "dunlin.listeners.*.tenant-by-server-name", List.of(),
+          "Tenants by the server names of TLS handshakes (SNI), such as mqtt.blue.example=blue, *.green.example=green or, for all other names, *=other. They come before"
+              + " the tenant of the listener. Clients with a name that is not among them are refused with 0x87; those without a name get the tenant of the listener.");
   private static final Setting<List<String>> METRICS =
       Setting.textList("dunlin.tenants.metrics", List.of(), "Tenants that metrics show by name, at most 100. All others are shown together.");
 
   /** The settings that this class reads. */
-  public static final List<Setting<?>> ALL = List.of(LIMITS, OWN, UNKNOWN, FROM_USER_NAME, OF_LISTENER, METRICS);
+  public static final List<Setting<?>> ALL = List.of(LIMITS, OWN, UNKNOWN, FROM_USER_NAME, OF_LISTENER, OF_SERVER_NAMES, METRICS);
 
   public TenantSettings {
     own = Map.copyOf(own);
     ofListeners = Map.copyOf(ofListeners);
+    ofServerNames = Map.copyOf(ofServerNames);
     metrics = Set.copyOf(metrics);
   }
 
   /** The default: no limits, and all tenants that authentication names. */
   public static TenantSettings none() {
-    return new TenantSettings(TenantLimits.none(), Map.of(), Unknown.ALLOW, false, Map.of(), Set.of());
+    return new TenantSettings(TenantLimits.none(), Map.of(), Unknown.ALLOW, false, Map.of(), Map.of(), Set.of());
   }
 
   /** Whether a text can be the name of a tenant: 1 to 64 letters, digits, dots, dashes and underscores. */
@@ -85,7 +98,8 @@ public record TenantSettings(
     Map<String, TenantLimits> own = new HashMap<>();
     for (String name : settings.names(OWN)) own.put(name, limits(OWN.key(name), settings.get(OWN, name)));
     return new TenantSettings(
-        limits(LIMITS.key(), settings.get(LIMITS)), own, settings.get(UNKNOWN), settings.get(FROM_USER_NAME), ofListeners(settings), metrics(settings));
+        limits(LIMITS.key(), settings.get(LIMITS)), own, settings.get(UNKNOWN), settings.get(FROM_USER_NAME), ofListeners(settings), ofServerNames(settings),
+        metrics(settings));
   }
 
   /** The problems of these settings, one sentence each. */
@@ -113,6 +127,19 @@ public record TenantSettings(
       if (settings.isSet(OF_LISTENER, listener)) tenants.put(listener, name(OF_LISTENER.key(listener), settings.get(OF_LISTENER, listener)));
     }
     return tenants;
+  }
+
+  private static Map<String, ServerNames> ofServerNames(Settings settings) {
+    Map<String, ServerNames> names = new HashMap<>();
+    for (String listener : settings.names(OF_SERVER_NAMES)) {
+      if (!settings.isSet(OF_SERVER_NAMES, listener)) continue;
+      try {
+        names.put(listener, ServerNames.parse(settings.get(OF_SERVER_NAMES, listener)));
+      } catch (IllegalArgumentException e) {
+        throw new SettingException("%s: %s".formatted(OF_SERVER_NAMES.key(listener), e.getMessage()), e);
+      }
+    }
+    return names;
   }
 
   private static Set<String> metrics(Settings settings) {

@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** The tenants of this node's clients. */
 public final class Tenants {
@@ -144,12 +145,15 @@ public final class Tenants {
    *
    * @param user its user name; empty for none
    * @param listener the name of its listener
-   * @param usual when neither of them says one
-   * @return empty when the user name has an @ and no name of a tenant behind it
+   * @param serverName the name by which it has called the server in its TLS handshake; null for none
+   * @param usual when none of them says one
+   * @return empty when the user name has an @ and no name of a tenant behind it, or else the server name is not among those of the listener
    */
-  public Optional<String> placeOf(String user, String listener, String usual) {
+  public Optional<String> placeOf(String user, String listener, @Nullable String serverName, String usual) {
     int at = settings.fromUserName() ? user.lastIndexOf('@') : -1;
     if (at >= 0) return Optional.of(user.substring(at + 1)).filter(TenantSettings::isName);
+    ServerNames names = settings.ofServerNames().get(listener);
+    if (names != null && serverName != null) return names.tenantOf(serverName);
     return Optional.of(settings.ofListeners().getOrDefault(listener, usual));
   }
 }

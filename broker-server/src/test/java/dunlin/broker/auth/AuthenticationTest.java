@@ -376,7 +376,7 @@ class AuthenticationTest {
 
   private static Peer certified(@Nullable String user, @Nullable String clientId) {
     return new Peer(
-        new InetSocketAddress("192.0.2.1", 1), "tls", true, List.of(), Optional.ofNullable(user), Optional.ofNullable(clientId));
+        new InetSocketAddress("192.0.2.1", 1), "tls", true, Optional.empty(), List.of(), Optional.ofNullable(user), Optional.ofNullable(clientId));
   }
 
   private static Packet.Connect connect(@Nullable String user, @Nullable String password) {

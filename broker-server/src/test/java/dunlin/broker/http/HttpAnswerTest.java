@@ -81,7 +81,7 @@ class HttpAnswerTest {
   @Test
   void aQuestionQuotesWhatClientsSay() throws ParseException {
     String name = "\",\"userName\":\"admin\",\"x\":\"\u2028\n";
-    var question = new HttpQuestion(1, 5, name, Optional.of(name), Optional.of(name.getBytes(StandardCharsets.UTF_8)), "127.0.0.1", "tcp", false, Map.of("cert.cn", name));
+    var question = new HttpQuestion(1, 5, name, Optional.of(name), Optional.of(name.getBytes(StandardCharsets.UTF_8)), "127.0.0.1", "tcp", false, Optional.empty(), Map.of("cert.cn", name));
     var members = JSONObjectUtils.parse(new String(question.body(), StandardCharsets.UTF_8));
     assertThat(members).containsEntry("clientId", name).containsEntry("userName", name).containsEntry("password", name).containsEntry("address", "127.0.0.1").containsEntry("listener", "tcp").containsEntry("encrypted", false);
     assertThat(members.get("certificate")).isEqualTo(Map.of("cert.cn", name));
@@ -90,7 +90,7 @@ class HttpAnswerTest {
 
   @Test
   void aPasswordThatIsNoTextIsSentAsBase64() throws ParseException {
-    var question = new HttpQuestion(1, 4, "", Optional.empty(), Optional.of(new byte[] {(byte) 0xff, 0}), "", "unix", false, Map.of());
+    var question = new HttpQuestion(1, 4, "", Optional.empty(), Optional.of(new byte[] {(byte) 0xff, 0}), "", "unix", false, Optional.empty(), Map.of());
     var members = JSONObjectUtils.parse(new String(question.body(), StandardCharsets.UTF_8));
     assertThat(members).containsEntry("passwordBase64", "/wA=").doesNotContainKeys("password", "userName", "certificate");
   }

@@ -94,7 +94,7 @@ class HttpQuestionsTest {
   }
 
   private static HttpQuestion of(long source) {
-    return new HttpQuestion(source, 5, "pump", Optional.of("alice"), Optional.of("secret".getBytes(StandardCharsets.UTF_8)), "127.0.0.1", "tcp", true, Map.of());
+    return new HttpQuestion(source, 5, "pump", Optional.of("alice"), Optional.of("secret".getBytes(StandardCharsets.UTF_8)), "127.0.0.1", "tcp", true, Optional.empty(), Map.of());
   }
 
   private static HttpAnswer ask(HttpQuestions questions, long source) {

@@ -42,7 +42,7 @@ class TenantsTest {
   }
 
   private static TenantSettings settings(String limits, Map<String, TenantLimits> own, TenantSettings.Unknown unknown) {
-    return new TenantSettings(parse(limits), own, unknown, false, Map.of(), Set.of("blue"));
+    return new TenantSettings(parse(limits), own, unknown, false, Map.of(), Map.of(), Set.of("blue"));
   }
 
   private static TenantLimits parse(String limits) {
@@ -243,17 +243,29 @@ class TenantsTest {
 
   @Test
   void aClientsTenantIsThatOfItsUserNameElseThatOfItsListener() {
-    Tenants byName = tenants(new TenantSettings(TenantLimits.none(), Map.of(), TenantSettings.Unknown.ALLOW, true, Map.of("tls", "blue"), Set.of()));
-    assertThat(byName.placeOf("alice@green", "tls", "default")).contains("green");
-    assertThat(byName.placeOf("a@b@green", "tcp", "default")).contains("green");
-    assertThat(byName.placeOf("alice", "tls", "default")).contains("blue");
-    assertThat(byName.placeOf("", "tcp", "default")).contains("default");
+    Tenants byName = tenants(new TenantSettings(TenantLimits.none(), Map.of(), TenantSettings.Unknown.ALLOW, true, Map.of("tls", "blue"), Map.of(), Set.of()));
+    assertThat(byName.placeOf("alice@green", "tls", null, "default")).contains("green");
+    assertThat(byName.placeOf("a@b@green", "tcp", null, "default")).contains("green");
+    assertThat(byName.placeOf("alice", "tls", null, "default")).contains("blue");
+    assertThat(byName.placeOf("", "tcp", null, "default")).contains("default");
     for (String wrong : List.of("alice@", "alice@a/b", "alice@\u0000", "@+", "a@" + "x".repeat(65)))
-      assertThat(byName.placeOf(wrong, "tls", "default")).as(wrong).isEmpty();
+      assertThat(byName.placeOf(wrong, "tls", null, "default")).as(wrong).isEmpty();
 
-    Tenants byListener = tenants(new TenantSettings(TenantLimits.none(), Map.of(), TenantSettings.Unknown.ALLOW, false, Map.of("tls", "blue"), Set.of()));
-    assertThat(byListener.placeOf("alice@green", "tls", "default")).contains("blue");
-    assertThat(byListener.placeOf("alice@green", "tcp", "default")).contains("default");
+    Tenants byListener = tenants(new TenantSettings(TenantLimits.none(), Map.of(), TenantSettings.Unknown.ALLOW, false, Map.of("tls", "blue"), Map.of(), Set.of()));
+    assertThat(byListener.placeOf("alice@green", "tls", null, "default")).contains("blue");
+    assertThat(byListener.placeOf("alice@green", "tcp", null, "default")).contains("default");
+  }
+
+  @Test
+  void aServerNameComesBehindTheUserNameAndBeforeTheListener() {
+    Map<String, ServerNames> names = Map.of("tls", ServerNames.parse(List.of("mqtt.red.example=red")));
+    Tenants both = tenants(new TenantSettings(TenantLimits.none(), Map.of(), TenantSettings.Unknown.ALLOW, true, Map.of("tls", "blue"), names, Set.of()));
+    assertThat(both.placeOf("alice@green", "tls", "mqtt.red.example", "default")).contains("green");
+    assertThat(both.placeOf("alice@green", "tls", "mqtt.black.example", "default")).contains("green");
+    assertThat(both.placeOf("alice", "tls", "mqtt.red.example", "default")).contains("red");
+    assertThat(both.placeOf("alice", "tls", "mqtt.black.example", "default")).as("a name that is not known").isEmpty();
+    assertThat(both.placeOf("alice", "tls", null, "default")).contains("blue");
+    assertThat(both.placeOf("alice", "other", "mqtt.red.example", "default")).as("each listener has its own").contains("default");
   }
 
   @Test

@@ -6,6 +6,7 @@ import dunlin.inbox.InboxSettings;
 import dunlin.placement.plan.OperationSettings;
 import dunlin.placement.plan.SplitSettings;
 import dunlin.runtime.LogText;
+import dunlin.runtime.Secret;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
@@ -52,9 +53,19 @@ public final class ClusterKeys {
                   + " and the name of a dns: seed if one is used. Other nodes accept the node under that host only. Reloaded when it changes.")
           .defaultMeans(ON_REQUEST);
   public static final Setting<Path> TLS_KEY =
-      Setting.path("dunlin.cluster.tls.key", NONE, "PEM file with the private key of the node's certificate, in PKCS#8 format without a password."
+      Setting.path("dunlin.cluster.tls.key", NONE, "PEM file with the private key of the node's certificate, in PKCS#8, PKCS#1 or SEC 1 format."
           + " Reloaded when it changes.")
           .defaultMeans(ON_REQUEST);
+  public static final Setting<Secret> TLS_KEY_PASSWORD =
+      Setting.secret("dunlin.cluster.tls.key-password", "Password of the private key, if it is encrypted (PKCS#8). As file:PATH, read again with the key.");
+  public static final Setting<Path> TLS_KEY_STORE =
+      Setting.path(
+              "dunlin.cluster.tls.key-store", NONE,
+              "File in PKCS#12 format with the node's certificate, its intermediate certificates and the private key, in place of dunlin.cluster.tls.certificate and"
+                  + " dunlin.cluster.tls.key. Reloaded when it changes.")
+          .defaultMeans(ON_REQUEST);
+  public static final Setting<Secret> TLS_KEY_STORE_PASSWORD =
+      Setting.secret("dunlin.cluster.tls.key-store-password", "Password of the key store and of its key. As file:PATH, read again with the key store.");
   public static final Setting<Path> TLS_CA =
       Setting.path("dunlin.cluster.tls.ca", NONE, "PEM file with the root certificates that all nodes' certificates are verified against. Reloaded"
           + " when it changes.")
@@ -143,7 +154,7 @@ public final class ClusterKeys {
           + " whole cluster. A broker splits ranges of retained messages and of routes only.");
 
   public static final List<Setting<?>> ALL =
-      List.of(PORT, HOST, BIND, TLS_CERTIFICATE, TLS_KEY, TLS_CA, PLAINTEXT, ELECTION_TIMEOUT, LOG_KEPT, SNAPSHOT_RATE, SNAPSHOT_TIME, SERVICE_PORT,
+      List.of(PORT, HOST, BIND, TLS_CERTIFICATE, TLS_KEY, TLS_KEY_PASSWORD, TLS_KEY_STORE, TLS_KEY_STORE_PASSWORD, TLS_CA, PLAINTEXT, ELECTION_TIMEOUT, LOG_KEPT, SNAPSHOT_RATE, SNAPSHOT_TIME, SERVICE_PORT,
           SEEDS, BOOTSTRAP_EXPECT, JOIN_TIMEOUT, REGION, ZONE, HEARTBEAT, LEASE, DOWN_AFTER,
           REPLACE_AFTER, REPLICAS, SPLIT_BYTES, SPLIT_RATE, SPLIT_BYTES_MIN, SPLITS_MAX);
 
@@ -264,12 +275,19 @@ public final class ClusterKeys {
   }
 
   private static PeerSecurity security(Settings settings) {
-    long files = Stream.of(TLS_CERTIFICATE, TLS_KEY, TLS_CA).filter(settings::isSet).count();
+    boolean store = settings.isSet(TLS_KEY_STORE);
+    if (store && (settings.isSet(TLS_CERTIFICATE) || settings.isSet(TLS_KEY)))
+      throw new SettingException("dunlin.cluster.tls.key-store: has certificate and key, so dunlin.cluster.tls.certificate and dunlin.cluster.tls.key must not be set");
+    long files = Stream.of(TLS_CERTIFICATE, TLS_KEY, TLS_KEY_STORE, TLS_CA).filter(settings::isSet).count();
     if (files == 0) return new PeerSecurity.Plaintext(settings.get(PLAINTEXT));
-    if (files < 3)
-      throw new SettingException("dunlin.cluster.tls: certificate, key and ca must be set together, " + files + " of them are set");
+    if (files < (store ? 2 : 3))
+      throw new SettingException("dunlin.cluster.tls: certificate, key and ca, or key-store and ca, must be set together, " + files + " of them " + (files == 1 ? "is" : "are") + " set");
     if (settings.get(PLAINTEXT))
       throw new SettingException("dunlin.cluster.plaintext: the port already has TLS by dunlin.cluster.tls; set only one of them");
-    return new PeerSecurity.MutualTls(settings.get(TLS_KEY), settings.get(TLS_CERTIFICATE), settings.get(TLS_CA));
+    PeerSecurity.Own own =
+        store
+            ? new PeerSecurity.Store(settings.get(TLS_KEY_STORE), settings.get(TLS_KEY_STORE_PASSWORD))
+            : new PeerSecurity.Pem(settings.get(TLS_KEY), settings.get(TLS_KEY_PASSWORD), settings.get(TLS_CERTIFICATE));
+    return new PeerSecurity.MutualTls(own, settings.get(TLS_CA));
   }
 }

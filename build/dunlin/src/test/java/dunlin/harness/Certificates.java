@@ -90,6 +90,43 @@ public final class Certificates {
     return pem("X509 CRL", signed(toSign));
   }
 
+  /** What a responder says of a certificate; RFC 6960, section 4.2.1. */
+  public enum Standing {
+    GOOD,
+    REVOKED,
+    UNKNOWN
+  }
+
+  /** The serial number of the certificate that a question for a responder is about. */
+  public static BigInteger asked(byte[] question) {
+    byte[] named = named(question);
+    int at = content(named, 0);
+    for (int i = 0; i < 3; i++) at = content(named, at) + length(named, at); // the algorithm and two digests
+    return new BigInteger(Arrays.copyOfRange(named, content(named, at), content(named, at) + length(named, at)));
+  }
+
+  /** The name of the certificate, in the list in what could be signed of a question. */
+  private static byte[] named(byte[] question) {
+    int at = 0;
+    for (int i = 0; i < 4; i++) at = content(question, at);
+    return Arrays.copyOfRange(question, at, content(question, at) + length(question, at));
+  }
+
+  /** A responder's answer to a question, of this authority, in force for an hour from a time before or after now. */
+  public byte[] answer(byte[] question, Standing standing, Duration begins) {
+    Instant from = Instant.now().plus(begins);
+    byte[] status =
+        switch (standing) {
+          case GOOD -> tagged(0x80, new byte[0]);
+          case REVOKED -> tagged(0xA1, time(from));
+          case UNKNOWN -> tagged(0x82, new byte[0]);
+        };
+    byte[] one = sequence(named(question), status, time(from), tagged(0xA0, time(from.plus(Duration.ofHours(1)))));
+    byte[] toSign = sequence(tagged(0xA1, new X500Principal("CN=root").getEncoded()), time(from), sequence(one));
+    byte[] basic = oid(0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x30, 0x01, 0x01);
+    return sequence(new byte[] {0x0A, 0x01, 0x00}, tagged(0xA0, sequence(basic, tagged(0x04, signed(toSign)))));
+  }
+
   /** A key store in PKCS#12. */
   public static byte[] keyStore(String password, Issued... issued) {
     try {

@@ -42,7 +42,7 @@ final class MetricsPage {
       Map.ofEntries(
           Map.entry("application", "The embedding application"), Map.entry("auth", "Authentication and access rules"), Map.entry("cluster", "The cluster"),
           Map.entry("dist", "Routes and matching"), Map.entry("frontend", "Connections and what they do wrong"), Map.entry("inbox", "Sessions and inboxes"),
-          Map.entry("links", "Links between nodes"), Map.entry("listener", "Listeners"), Map.entry("memory", "Bounds on memory"),
+          Map.entry("links", "Links between nodes"), Map.entry("listener", "Listeners"), Map.entry("tls", "Listeners"), Map.entry("memory", "Bounds on memory"),
           Map.entry("messages", "The books of messages"), Map.entry("retain", "Retained messages"), Map.entry("store", "Ranges, Raft and disk"),
           Map.entry("tenants", "Tenants"));
 

@@ -109,6 +109,7 @@ class MetricsPageIT {
             .set("dunlin.listeners.secure.tls.client-auth", "optional")
             .set("dunlin.listeners.secure.tls.client-ca", Files.writeString(directory.resolve("ca.pem"), authority.rootPem()).toString())
             .set("dunlin.listeners.secure.tls.client-crl", Files.writeString(directory.resolve("crl.pem"), authority.revocationList(Duration.ofHours(-1), false)).toString())
+            .set("dunlin.listeners.secure.tls.client-ocsp", "http://127.0.0.1:1/ocsp")
             .set("dunlin.admin.tls.port", "0")
             .set("dunlin.admin.tls.certificate", directory.resolve("server.pem").toString())
             .set("dunlin.admin.tls.key", directory.resolve("server.key").toString())

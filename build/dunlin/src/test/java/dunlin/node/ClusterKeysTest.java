@@ -50,12 +50,36 @@ class ClusterKeysTest {
     given.put("dunlin.cluster.snapshot-time", "1h");
 
     assertThat(read(given))
+        .usingRecursiveComparison() // secrets are equal to themselves only
         .isEqualTo(
             new ClusterSettings(
                 7_001, "node-1.example.com", "0.0.0.0",
                 new PeerSecurity.MutualTls(Path.of("/tls/node.key"), Path.of("/tls/node.pem"), Path.of("/tls/ca.pem")),
                 Duration.ofSeconds(3), 500, 1 << 20, Duration.ofHours(1)));
     assertThat(read(Map.of("dunlin.cluster.plaintext", "true")).security()).isEqualTo(new PeerSecurity.Plaintext(true));
+  }
+
+  @Test
+  void aKeyStoreStandsForCertificateAndKey() {
+    Map<String, String> store = Map.of("dunlin.cluster.tls.key-store", "/tls/node.p12", "dunlin.cluster.tls.key-store-password", "secret", "dunlin.cluster.tls.ca", "/tls/ca.pem");
+    assertThat(read(store).security())
+        .isInstanceOfSatisfying(
+            PeerSecurity.MutualTls.class,
+            tls -> {
+              assertThat(tls.authority()).isEqualTo(Path.of("/tls/ca.pem"));
+              assertThat(tls.own())
+                  .isInstanceOfSatisfying(
+                      PeerSecurity.Store.class,
+                      own -> {
+                        assertThat(own.file()).isEqualTo(Path.of("/tls/node.p12"));
+                        assertThat(own.password().value()).isEqualTo("secret");
+                      });
+              assertThat(tls.toString()).doesNotContain("secret");
+            });
+    var both = new HashMap<>(store);
+    both.put("dunlin.cluster.tls.key", "/tls/node.key");
+    assertThatThrownBy(() -> read(both)).isInstanceOf(SettingException.class).hasMessageContaining("dunlin.cluster.tls.key-store");
+    assertThatThrownBy(() -> read(Map.of("dunlin.cluster.tls.key-store", "/tls/node.p12"))).isInstanceOf(SettingException.class).hasMessageContaining("1 of them is set");
   }
 
   @Test

@@ -1,29 +1,25 @@
 package dunlin.store.node;
 
+import dunlin.runtime.Secret;
+import dunlin.runtime.SettingException;
+import dunlin.runtime.keys.KeyStoreFile;
+import dunlin.runtime.keys.PemFiles;
 import dunlin.store.StoreException;
 import dunlin.store.settings.PeerSecurity;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
-import java.security.InvalidKeyException;
-import java.security.KeyFactory;
 import java.security.KeyStore;
 import java.security.PrivateKey;
-import java.security.Signature;
 import java.security.cert.CertificateException;
-import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
-import java.security.spec.PKCS8EncodedKeySpec;
 import java.time.Instant;
-import java.util.Base64;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.net.ssl.KeyManager;
 import javax.net.ssl.KeyManagerFactory;
@@ -44,7 +40,8 @@ public final class PeerTls {
    * and the former ones stay in use.
    */
   private static final Logger log = LoggerFactory.getLogger(PeerTls.class);
-  private static final Pattern KEY = Pattern.compile("-----BEGIN PRIVATE KEY-----([^-]*)-----END PRIVATE KEY-----");
+  private static final int FILE_MAX = 1 << 20;
+  private static final byte[] NOTHING = new byte[0];
   private static final char[] NO_PASSWORD = new char[0];
 
   private final PeerSecurity.MutualTls files;
@@ -58,8 +55,21 @@ public final class PeerTls {
   private Content content; // used by the refreshing thread only
   private String refused = ""; // likewise
 
-  /** The contents of the three files, compared to detect a change: mounted files may change without a new modification time. */
-  private record Content(String key, String certificates, String authority) {}
+  /**
+   * The contents of the files, compared to detect a change: mounted files may change without a new modification time.
+   *
+   * @param key those of the key, or of the key store
+   * @param password that of the key or key store, also from a file or the environment; empty for none
+   * @param certificates empty with a key store
+   */
+  private record Content(byte[] key, String password, byte[] certificates, byte[] authority) {
+    boolean same(Content other) {
+      return password.equals(other.password)
+          && Arrays.equals(key, other.key)
+          && Arrays.equals(certificates, other.certificates)
+          && Arrays.equals(authority, other.authority);
+    }
+  }
 
   /** @param expiry that of the certificate that expires first */
   private record Managers(X509ExtendedKeyManager keys, X509ExtendedTrustManager trust, Instant expiry) {}
@@ -107,7 +117,7 @@ public final class PeerTls {
   public void refresh() {
     try {
       var next = content();
-      if (next.equals(content)) return;
+      if (next.same(content)) return;
       var managers = managers(next);
       keys.replace(managers.keys);
       trust.replace(managers.trust);
@@ -125,21 +135,44 @@ public final class PeerTls {
   }
 
   private Content content() {
-    return new Content(
-        text(files.key(), "key"), text(files.certificates(), "certificate"), text(files.authority(), "authority"));
+    byte[] authority = bytes(files.authority(), "authority");
+    return switch (files.own()) {
+      case PeerSecurity.Pem(Path key, Secret password, Path certificates) ->
+          new Content(bytes(key, "key"), password(password), bytes(certificates, "certificate"), authority);
+      case PeerSecurity.Store(Path file, Secret password) -> new Content(bytes(file, "key store"), password(password), NOTHING, authority);
+    };
   }
 
   private Managers managers(Content from) {
-    var chain = certificates(from.certificates, files.certificates(), "certificate");
-    var key = key(from.key, files.key(), chain.getFirst());
+    KeyStoreFile own = own(from);
     var authorities = certificates(from.authority, files.authority(), "authority");
     try {
       Instant first =
-          Stream.concat(chain.stream(), authorities.stream()).map(each -> each.getNotAfter().toInstant()).min(Comparator.naturalOrder()).orElseThrow();
-      return new Managers((X509ExtendedKeyManager) keyManager(key, chain), (X509ExtendedTrustManager) trustManager(authorities), first);
+          Stream.concat(own.chain().stream(), authorities.stream()).map(each -> each.getNotAfter().toInstant()).min(Comparator.naturalOrder()).orElseThrow();
+      return new Managers((X509ExtendedKeyManager) keyManager(own.key(), own.chain()), (X509ExtendedTrustManager) trustManager(authorities), first);
     } catch (GeneralSecurityException | IOException | ClassCastException e) {
       throw new StoreException("the TLS between nodes cannot be set up: " + e.getMessage(), e);
     }
+  }
+
+  private KeyStoreFile own(Content from) {
+    return switch (files.own()) {
+      case PeerSecurity.Pem(Path key, _, Path certificates) -> {
+        var chain = certificates(from.certificates, certificates, "certificate");
+        try {
+          yield new KeyStoreFile(PemFiles.key(from.key, from.password, chain.getFirst()), chain);
+        } catch (GeneralSecurityException | IOException e) {
+          throw refused("key", key, e);
+        }
+      }
+      case PeerSecurity.Store(Path file, _) -> {
+        try {
+          yield KeyStoreFile.read(from.key, from.password);
+        } catch (GeneralSecurityException | IOException e) {
+          throw refused("key store", file, e);
+        }
+      }
+    };
   }
 
   private static KeyManager keyManager(PrivateKey key, List<X509Certificate> chain) throws GeneralSecurityException, IOException {
@@ -160,50 +193,27 @@ public final class PeerTls {
     return factory.getTrustManagers()[0];
   }
 
-  private static List<X509Certificate> certificates(String pem, Path file, String what) {
+  private static List<X509Certificate> certificates(byte[] pem, Path file, String what) {
     try {
-      var read = CertificateFactory.getInstance("X.509").generateCertificates(new ByteArrayInputStream(pem.getBytes(StandardCharsets.ISO_8859_1)));
-      if (read.isEmpty()) throw new CertificateException("there is none in it");
-      return read.stream().map(X509Certificate.class::cast).toList();
+      return PemFiles.certificates(pem);
     } catch (CertificateException e) {
       throw refused(what, file, e);
     }
   }
 
-  private static PrivateKey key(String text, Path file, X509Certificate certificate) {
+  private static String password(Secret secret) {
     try {
-      Matcher pem = KEY.matcher(text);
-      if (!pem.find()) throw new InvalidKeyException("there is no PKCS#8 private key in it (BEGIN PRIVATE KEY)");
-      var spec = new PKCS8EncodedKeySpec(Base64.getMimeDecoder().decode(pem.group(1)));
-      var key = KeyFactory.getInstance(certificate.getPublicKey().getAlgorithm()).generatePrivate(spec);
-      requirePair(key, certificate);
-      return key;
-    } catch (GeneralSecurityException | IllegalArgumentException e) {
-      throw refused("key", file, e);
+      return secret.value();
+    } catch (SettingException e) {
+      throw new StoreException("the password of the key of the TLS between nodes cannot be read: " + e.getMessage(), e);
     }
   }
 
-  /** Checks that the key belongs to the certificate; otherwise only the first peer would notice. */
-  private static void requirePair(PrivateKey key, X509Certificate certificate) throws GeneralSecurityException {
-    String algorithm =
-        switch (key.getAlgorithm()) {
-          case "RSA" -> "SHA256withRSA";
-          case "EC" -> "SHA256withECDSA";
-          default -> key.getAlgorithm();
-        };
-    byte[] proof = "dunlin".getBytes(StandardCharsets.US_ASCII);
-    var signer = Signature.getInstance(algorithm);
-    signer.initSign(key);
-    signer.update(proof);
-    var verifier = Signature.getInstance(algorithm);
-    verifier.initVerify(certificate.getPublicKey());
-    verifier.update(proof);
-    if (!verifier.verify(signer.sign())) throw new InvalidKeyException("it is the key of another certificate");
-  }
-
-  private static String text(Path file, String what) {
-    try {
-      return Files.readString(file, StandardCharsets.ISO_8859_1);
+  private static byte[] bytes(Path file, String what) {
+    try (InputStream in = Files.newInputStream(file)) {
+      byte[] content = in.readNBytes(FILE_MAX + 1);
+      if (content.length > FILE_MAX) throw new IOException("larger than " + FILE_MAX + " bytes");
+      return content;
     } catch (IOException e) {
       throw new StoreException("the " + what + " of the TLS between nodes in " + file + " cannot be read: " + e, e);
     }

@@ -2,7 +2,6 @@ package dunlin.store.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dunlin.store.settings.PeerSecurity;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.cert.CertificateFactory;
@@ -54,7 +53,7 @@ class CertificateNamesTest {
     assertThat(names(authority.issue("other", "dns:frontend,uri:urn:dunlin:role:dist")).areOfFrontend()).isFalse();
   }
 
-  private static CertificateNames names(PeerSecurity.MutualTls issued) throws Exception {
+  private static CertificateNames names(TestAuthority.Issued issued) throws Exception {
     try (var in = Files.newInputStream(issued.certificates())) {
       return CertificateNames.of((X509Certificate) CertificateFactory.getInstance("X.509").generateCertificate(in));
     }

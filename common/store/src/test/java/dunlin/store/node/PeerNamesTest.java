@@ -22,13 +22,13 @@ class PeerNamesTest {
   @Test
   void aCertificateOfAnotherNodeIsRefused() throws Exception {
     var authority = new TestAuthority(directory, "ours");
-    var security = authority.issue("node", "ip:127.0.0.1");
+    var security = authority.issue("node", "ip:127.0.0.1").security();
     try (var trio = Trio.start(directory.resolve("trio"), cluster -> secured(cluster, security), UnaryOperator.identity())) {
       assertThat(trio.apply(new Put("a", "1"))).as("nodes whose certificates name their hosts replicate").isEqualTo("put");
       var leader = trio.leader();
       long term = leader.range().status().term();
       String peer = trio.followers().getFirst().id().toString();
-      var stranger = new PeerTls(authority.issue("stranger", "dns:elsewhere.example,ip:127.0.0.2"));
+      var stranger = new PeerTls(authority.issue("stranger", "dns:elsewhere.example,ip:127.0.0.2").security());
 
       assertThatThrownBy(() -> ForgedCalls.vote(leader, stranger, peer, term + 5))
           .hasMessageContaining("PERMISSION_DENIED: the caller's certificate names neither this node nor its host, 127.0.0.1");
@@ -38,7 +38,7 @@ class PeerNamesTest {
       assertThat(leader.range().status().term()).isEqualTo(term);
       // With an old term: the calls are accepted, and Raft refuses the votes.
       var byHost = new PeerTls(security);
-      var byId = new PeerTls(authority.issue("by-id", "dns:" + peer));
+      var byId = new PeerTls(authority.issue("by-id", "dns:" + peer).security());
       for (var shown : new PeerTls[] {byHost, byId}) assertThat(ForgedCalls.vote(leader, shown, peer, 0).getServerReply().getSuccess()).isFalse();
       assertThatThrownBy(() -> ForgedCalls.vote(leader, byId, trio.followers().getLast().id().toString(), 0)).hasMessageContaining("certificate");
       assertThat(refused(leader)).isEqualTo(2);
@@ -49,12 +49,12 @@ class PeerNamesTest {
   @Test
   void aFrontendsCertificateIsRefused() throws Exception {
     var authority = new TestAuthority(directory, "ours");
-    var security = authority.issue("node", "ip:127.0.0.1");
+    var security = authority.issue("node", "ip:127.0.0.1").security();
     try (var trio = Trio.start(directory.resolve("trio"), cluster -> secured(cluster, security), UnaryOperator.identity())) {
       assertThat(trio.apply(new Put("a", "1"))).isEqualTo("put");
       var leader = trio.leader();
       String peer = trio.followers().getFirst().id().toString();
-      var frontend = new PeerTls(authority.issue("frontend", "dns:" + peer + ",ip:127.0.0.1,uri:urn:dunlin:role:frontend"));
+      var frontend = new PeerTls(authority.issue("frontend", "dns:" + peer + ",ip:127.0.0.1,uri:urn:dunlin:role:frontend").security());
 
       assertThatThrownBy(() -> ForgedCalls.vote(leader, frontend, peer, leader.range().status().term() + 5))
           .hasMessageContaining("PERMISSION_DENIED: the caller's certificate is that of a frontend");
@@ -66,12 +66,12 @@ class PeerNamesTest {
   @Test
   void aCertificateMayNameTheHostThatTheClusterKnows() throws Exception {
     var authority = new TestAuthority(directory, "ours");
-    var security = authority.issue("node", "ip:127.0.0.1");
+    var security = authority.issue("node", "ip:127.0.0.1").security();
     try (var trio = Trio.start(directory.resolve("trio"), cluster -> secured(cluster, security), UnaryOperator.identity())) {
       var leader = trio.leader();
       UUID newcomer = UUID.randomUUID();
       leader.store().members(node -> node.equals(newcomer) ? Optional.of("node-4.example") : Optional.empty());
-      var own = new PeerTls(authority.issue("newcomer", "dns:node-4.example"));
+      var own = new PeerTls(authority.issue("newcomer", "dns:node-4.example").security());
 
       assertThat(ForgedCalls.vote(leader, own, newcomer.toString(), 0).getServerReply().getSuccess()).isFalse();
       assertThatThrownBy(() -> ForgedCalls.vote(leader, new PeerTls(security), newcomer.toString(), 0)).hasMessageContaining("node-4.example");

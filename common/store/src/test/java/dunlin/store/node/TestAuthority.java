@@ -27,11 +27,18 @@ final class TestAuthority {
     keytool("-genkeypair", "-alias", "authority", "-keyalg", "EC", "-dname", "CN=" + name, "-ext", "bc:c");
   }
 
+  /** The files of one certificate, in PEM. */
+  record Issued(Path key, Path certificates, Path authority) {
+    PeerSecurity.MutualTls security() {
+      return new PeerSecurity.MutualTls(key, certificates, authority);
+    }
+  }
+
   /** A node's key with a certificate, as files. */
-  PeerSecurity.MutualTls issue(String name, String alternatives) throws Exception {
+  Issued issue(String name, String alternatives) throws Exception {
     keytool("-genkeypair", "-alias", name, "-keyalg", "EC", "-dname", "CN=" + name, "-signer", "authority", "-ext", "san=" + alternatives);
     var issued = KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray());
-    return new PeerSecurity.MutualTls(
+    return new Issued(
         pem(name + ".key", "PRIVATE KEY", issued.getKey(name, PASSWORD.toCharArray()).getEncoded()),
         pem(name + ".pem", "CERTIFICATE", issued.getCertificate(name).getEncoded()),
         pem(name + "-authority.pem", "CERTIFICATE", issued.getCertificate("authority").getEncoded()));
@@ -49,6 +56,18 @@ final class TestAuthority {
     var own = emptyStore();
     own.setKeyEntry(name, from.getKey(name, PASSWORD.toCharArray()), PASSWORD.toCharArray(), from.getCertificateChain(name));
     return own;
+  }
+
+  /** The same as a file in PKCS#12. */
+  Path storeOf(String name, String password) throws GeneralSecurityException, IOException {
+    var from = keyOf(name);
+    var own = emptyStore();
+    own.setKeyEntry(name, from.getKey(name, PASSWORD.toCharArray()), password.toCharArray(), from.getCertificateChain(name));
+    Path file = directory.resolve(name + "-own.p12");
+    try (var out = Files.newOutputStream(file)) {
+      own.store(out, password.toCharArray());
+    }
+    return file;
   }
 
   KeyStore trusted() throws GeneralSecurityException, IOException {

@@ -1,4 +1,4 @@
-package dunlin.broker.keys;
+package dunlin.runtime.keys;
 
 import java.io.ByteArrayInputStream;
 import java.io.IOException;

@@ -1,7 +1,6 @@
-package dunlin.broker.keys;
+package dunlin.runtime.keys;
 
 import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.AlgorithmParameters;
@@ -34,8 +33,7 @@ public final class PemFiles {
   private static final Pattern KEY =
       Pattern.compile("-----BEGIN ((?:RSA |EC |ENCRYPTED )?)PRIVATE KEY-----([^-]*)-----END \\1PRIVATE KEY-----");
   private static final byte[] VERSION_0 = {0x02, 0x01, 0x00};
-  private static final int SEQUENCE = 0x30;
-  private static final int OCTET_STRING = 0x04;
+  private static final int KEY_MAX = 32 << 10;
 
   private PemFiles() {}
 
@@ -85,43 +83,12 @@ public final class PemFiles {
   }
 
   /** Converts to PKCS#8: a version, the algorithm, which is that of the public key, and the key in the older form. */
-  private static byte[] inPkcs8(byte[] der, PublicKey pair) {
+  private static byte[] inPkcs8(byte[] der, PublicKey pair) throws InvalidKeyException {
+    if (der.length > KEY_MAX) throw new InvalidKeyException("it has %d bytes, at most %d".formatted(der.length, KEY_MAX));
     byte[] publicKey = pair.getEncoded(); // a sequence of the algorithm, itself a sequence, and the key
-    int algorithm = contentOffset(publicKey, 0);
-    int algorithmEnd = contentOffset(publicKey, algorithm) + length(publicKey, algorithm);
-    return tagged(
-        SEQUENCE, concatenated(VERSION_0, Arrays.copyOfRange(publicKey, algorithm, algorithmEnd), tagged(OCTET_STRING, der)));
-  }
-
-  /** Where the content of the DER value at an index begins. */
-  private static int contentOffset(byte[] der, int index) {
-    int first = der[index + 1] & 0xFF;
-    return index + 2 + (first < 0x80 ? 0 : first & 0x7F);
-  }
-
-  private static int length(byte[] der, int index) {
-    int length = 0;
-    int end = contentOffset(der, index);
-    if (end == index + 2) return der[index + 1];
-    for (int i = index + 2; i < end; i++) length = length << 8 | (der[i] & 0xFF);
-    return length;
-  }
-
-  private static byte[] tagged(int tag, byte[] content) {
-    int n = content.length;
-    byte[] header;
-    // DER requires the shortest form.
-    if (n < 0x80) header = new byte[] {(byte) tag, (byte) n};
-    else if (n < 0x100) header = new byte[] {(byte) tag, (byte) 0x81, (byte) n};
-    else if (n < 0x1_0000) header = new byte[] {(byte) tag, (byte) 0x82, (byte) (n >> 8), (byte) n};
-    else throw new IllegalArgumentException("a key of " + n + " bytes");
-    return concatenated(header, content);
-  }
-
-  private static byte[] concatenated(byte[]... parts) {
-    var out = new ByteArrayOutputStream();
-    for (byte[] part : parts) out.writeBytes(part);
-    return out.toByteArray();
+    int algorithm = Der.content(publicKey, 0);
+    return Der.tagged(
+        Der.SEQUENCE, VERSION_0, Arrays.copyOfRange(publicKey, algorithm, Der.end(publicKey, algorithm)), Der.tagged(Der.OCTET_STRING, der));
   }
 
   /** Refuses a key that does not belong to a public key. */
