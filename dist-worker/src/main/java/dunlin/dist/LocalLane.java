@@ -9,6 +9,7 @@ import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
@@ -39,12 +40,15 @@ final class LocalLane implements Lane, MatchedLane {
    * A message of a recorded QoS 2 exchange goes to the publisher's home first, and to all others only once that has
    * recorded the exchange: see RecordedDelivery. Such messages keep their order, since answers come in the order of the
    * messages. In one process all inbox shards are one destination, whatever the number of their logs, so the home is the only destination
-   * that stores anything. In a cluster the shards of each log are one: those of other logs wait for the home as frontends do.
+   * that stores anything. In a cluster the shards of each log are one: those of other logs wait for the home as frontends do. A repetition for a group whose durable
+   * members are in another log goes where the record says.
    *
    * In a cluster, a frontend may have lost the last member of a group while a message for the group was on its way. It
    * returns a message of QoS 1 and 2 then, which goes to another frontend of the group. So that it is known which group
    * an answer is for, such a message goes to a frontend once for each group and once for all plain routes. The next frontend of
    * a message of a recorded exchange is added to the record before.
+   *
+   * It is long since matching, picking and delivering a message share its scratch and the destinations as they were taken over; AtFrontend goes on with these.
    *
    * Owner: the thread that opened it.
    * Bounds: the scratch grows to the widest match so far. No queue: a destination that cannot take more refuses the
@@ -56,6 +60,9 @@ final class LocalLane implements Lane, MatchedLane {
    */
   /** As traces name it. */
   private static final String HOP = "routes";
+
+  /** No tier has more shards. */
+  private static final int INBOX_SHARDS_MAX = 4_096;
 
   /** Stands for a detached destination, which no message is delivered to. */
   private static final Delivery DETACHED =
@@ -109,6 +116,9 @@ final class LocalLane implements Lane, MatchedLane {
   private Terms.@Nullable Origin origin;
   private boolean appending;
 
+  /** Whether the message belongs to a recorded exchange. */
+  private boolean exchanged;
+
   /** Messages until one's match is timed, that one included; the first is. */
   private int untilSample = 1;
 
@@ -147,6 +157,7 @@ final class LocalLane implements Lane, MatchedLane {
     publisher = message.publisher();
     acknowledging = message.qos() == QoS.AT_MOST_ONCE ? null : acknowledgement;
     origin = acknowledgement == null ? null : acknowledgement.terms().origin();
+    exchanged = message.exchange() != null;
     try {
       timedMatch(message);
       gather(elsewhere);
@@ -359,9 +370,15 @@ final class LocalLane implements Lane, MatchedLane {
       }
       boolean atFrontend = isAtFrontend(picked);
       boolean mayBeElsewhere = origin != null && origin.repeated();
-      if (returns && acknowledging != null && (atFrontend || mayBeElsewhere)) atFrontends.add(new AtFrontend(shards, group.ordered(), picked));
-      if (!returns || acknowledging == null || !atFrontend) add(picked);
+      boolean inOtherRange = mayBeElsewhere && exchanged && isInOtherRange(picked.shard());
+      if (returns && acknowledging != null && (atFrontend || mayBeElsewhere)) atFrontends.add(new AtFrontend(shards, group.ordered(), picked, inOtherRange));
+      if (!returns || acknowledging == null || !(atFrontend || inOtherRange)) add(picked);
     }
+  }
+
+  /** Whether a shard is an inbox in another range than the publisher's session, so that another log stores the message. */
+  private boolean isInOtherRange(ShardId shard) {
+    return shard.kind() == ShardId.Kind.INBOX && destinationOf(shard) != destinationOf(home.apply(publisher));
   }
 
   private void add(Route route) {
@@ -392,6 +409,18 @@ final class LocalLane implements Lane, MatchedLane {
     return all;
   }
 
+  /** The inbox shard with this number for a group, in another range than that of the publisher's session; null when it is in that one, or there is no other. */
+  private @Nullable ShardId otherInbox(Publisher by, TopicFilter group, long pick) {
+    int recorder = destinationOf(home.apply(by));
+    for (int i = 0; i < destinations.length; i++) {
+      if (i == recorder || !destinations[i].stores()) continue;
+      for (int shard = destinations[i].from(); shard < Math.min(destinations[i].to(), INBOX_SHARDS_MAX); shard++) {
+        if (Terms.Pick.of(group, ShardId.inbox(shard)) == pick) return ShardId.inbox(shard);
+      }
+    }
+    return null;
+  }
+
   private int destinationOf(ShardId shard) {
     for (int i = 0; i < destinations.length; i++) if (destinations[i].serves(shard)) return i;
     return -1;
@@ -414,6 +443,7 @@ final class LocalLane implements Lane, MatchedLane {
      * Owner: the lane's thread; answers come on any thread.
      */
     private final boolean ordered;
+    private final Publisher by = publisher;
 
     /** Those that have not returned it. */
     private Route[] shards;
@@ -423,25 +453,33 @@ final class LocalLane implements Lane, MatchedLane {
     /** What was picked for a message that has an origin, the last one last. */
     private final List<Long> tried = origin == null ? List.of() : new ArrayList<>(1);
 
-    /** Whether the durable members have it, as far as it is known. */
+    /** Whether the durable members have it, or are to have it, as far as it is known. */
     private boolean stored;
+
+    /** The shard of the durable members, if another range than the record's has to store it for them: it does that once. */
+    private @Nullable ShardId inOtherRange;
 
     /** Whether the record names a frontend that has ended, and not the shard that is picked now. */
     private boolean unrecorded;
 
-    AtFrontend(Route[] shards, boolean ordered, Route picked) {
+    AtFrontend(Route[] shards, boolean ordered, Route picked, boolean inOtherRange) {
       this.shards = shards;
       this.ordered = ordered;
       this.picked = picked;
       stored = picked.shard().kind() == ShardId.Kind.INBOX;
+      this.inOtherRange = inOtherRange ? picked.shard() : null;
       if (origin != null) tried.add(GroupPick.numberOf(picked));
     }
 
     @Override
     public void learn(List<Long> picks, Acknowledgement acknowledgement) {
       var own = picks.stream().filter(pick -> Terms.Pick.isOf(picked.filter(), pick)).toList();
-      stored |= own.stream().anyMatch(Terms.Pick::isStored);
-      if (own.isEmpty() || own.stream().anyMatch(Terms.Pick::isStored) || tried.contains(own.getLast())) return;
+      var durable = own.reversed().stream().filter(Terms.Pick::isStored).findFirst();
+      if (durable.isPresent()) {
+        stored = true;
+        inOtherRange = otherInbox(by, picked.filter(), durable.get());
+      }
+      if (own.isEmpty() || durable.isPresent() || tried.contains(own.getLast())) return;
       Route last = groups.before(shards, picked.filter(), own);
       if (last == null) {
         tried.clear();
@@ -464,7 +502,7 @@ final class LocalLane implements Lane, MatchedLane {
         return;
       }
       if (stored) {
-        acknowledgement.answer(ReasonCode.SUCCESS);
+        store(message, feedback, acknowledgement);
         return;
       }
       int destination = destinationOf(picked.shard());
@@ -475,6 +513,21 @@ final class LocalLane implements Lane, MatchedLane {
       var routes = new MatchedRoutes();
       routes.add(picked);
       deliveries[destination].deliver(message, routes, feedback, new Answer(message, feedback, acknowledgement));
+    }
+
+    private void store(Publication message, @Nullable Feedback feedback, Acknowledgement acknowledgement) {
+      if (inOtherRange == null) {
+        acknowledgement.answer(ReasonCode.SUCCESS); // the record and the message are of one entry
+        return;
+      }
+      int destination = destinationOf(inOtherRange);
+      if (destination < 0) {
+        acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
+        return;
+      }
+      var routes = new MatchedRoutes();
+      routes.add(new Route(picked.tenant(), picked.filter(), inOtherRange, 0, 0));
+      deliveries[destination].deliver(message, routes, feedback, RecordedDelivery.ofRecorded(new Answer(message, feedback, acknowledgement)));
     }
 
     private void goOn(Publication message, @Nullable Feedback feedback, Acknowledgement acknowledgement) {
@@ -516,7 +569,7 @@ final class LocalLane implements Lane, MatchedLane {
       var held = new RecordedDelivery(message, terms, feedback, acknowledgement, thread, threads);
       held.hold(this);
       var routes = new MatchedRoutes();
-      if (stored) routes.add(picked);
+      if (stored && inOtherRange == null) routes.add(picked);
       threads.copies(1);
       deliveries[recorder].deliver(message, routes, null, held);
     }

@@ -62,6 +62,10 @@ class RepeatedToGroupModelTest {
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final List<Frontend> frontends = new ArrayList<>();
   private final Sessions sessions = new Sessions();
+
+  /** Ranges with the durable members; none when those are in the record's range. */
+  private final List<Other> others = new ArrayList<>();
+
   private final List<Late> late = new ArrayList<>();
 
   /** The members that have a message and live, by its number. */
@@ -159,9 +163,11 @@ class RepeatedToGroupModelTest {
       if (!hasMember) return false;
       var picked = Objects.requireNonNull(records.get(number), "not recorded");
       if (picked.stream().noneMatch(Terms.Pick::isStored)) {
-        has(number, "durable");
-        picked.add(Terms.Pick.of(GROUP, HOME));
+        if (others.isEmpty()) has(number, "durable");
+        picked.add(Terms.Pick.of(GROUP, others.isEmpty() ? HOME : others.get(random.nextInt(others.size())).shard));
       }
+      // The call may be lost between the record and the range that it names; the frontend asks again.
+      for (Other other : others) if (picked.contains(Terms.Pick.of(GROUP, other.shard))) other.store(number);
       return true;
     }
 
@@ -180,6 +186,33 @@ class RepeatedToGroupModelTest {
     @Override
     public int groupCredit(Route route) {
       return hasMember ? 10 : 1;
+    }
+  }
+
+  /** Another range with durable members of the group. It stores a message once. */
+  private final class Other implements Delivery {
+    final ShardId shard;
+    final Set<Long> stored = new HashSet<>();
+
+    Other(ShardId shard) {
+      this.shard = shard;
+    }
+
+    void store(long number) {
+      if (stored.add(number)) has(number, "durable member in " + shard);
+    }
+
+    @Override
+    public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+      long number = numberOf(acknowledgement);
+      assertThat(sessions.records.get(number)).as("the record comes first, and names the range: %s", historyOf(number)).contains(Terms.Pick.of(GROUP, shard));
+      store(number);
+      answer(Objects.requireNonNull(acknowledgement), ReasonCode.SUCCESS);
+    }
+
+    @Override
+    public int groupCredit(Route route) {
+      return 10;
     }
   }
 
@@ -291,11 +324,32 @@ class RepeatedToGroupModelTest {
   @ParameterizedTest
   @MethodSource("seeds")
   void noTwoMembersHaveTheSameMessage(long seed) {
-    random.setSeed(seed);
-    lane = new LocalLane(worker, _ -> HOME, 0, tasks::add, true, new SplittableRandom(seed));
     worker.attachInboxShards(Deliveries.of(sessions));
     sessions.hasMember = seed % 4 != 0;
     if (sessions.hasMember) route(HOME, true);
+    run(seed);
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void noTwoMembersHaveTheSameMessageWhenTheDurableOnesAreInOtherRangesThanTheRecord(long seed) {
+    worker.attachInboxShards(0, 6, Deliveries.of(sessions));
+    worker.attachInboxShards(6, 11, Deliveries.of(other(7)));
+    worker.attachInboxShards(11, Integer.MAX_VALUE, Deliveries.of(other(12)));
+    sessions.hasMember = true;
+    for (Other other : others) route(other.shard, true);
+    run(seed);
+  }
+
+  private Other other(int shard) {
+    var other = new Other(ShardId.inbox(shard));
+    others.add(other);
+    return other;
+  }
+
+  private void run(long seed) {
+    random.setSeed(seed);
+    lane = new LocalLane(worker, _ -> HOME, 0, tasks::add, true, new SplittableRandom(seed));
     for (int i = 0; i < FRONTENDS; i++) {
       var frontend = new Frontend(i);
       frontends.add(frontend);

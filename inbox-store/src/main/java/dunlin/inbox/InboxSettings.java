@@ -90,6 +90,14 @@ public record InboxSettings(
     public int firstShard(int range) {
       return range * shards / ranges;
     }
+
+    /** The number of the range that has a shard. */
+    public int rangeOf(int shard) {
+      if (shard < 0 || shard >= shards) throw new IllegalArgumentException("shard %d of %d".formatted(shard, shards));
+      int range = ranges - 1;
+      while (firstShard(range) > shard) range--;
+      return range;
+    }
   }
 
   /**
@@ -129,6 +137,11 @@ public record InboxSettings(
     return List.of("dunlin.inbox.ranges is %d, but there are only %d shards (dunlin.inbox.shards)".formatted(ranges, shards));
   }
 
+  /** How sessions are divided by the settings, which have no {@link #problems}. */
+  public static Layout layout(Settings settings) {
+    return new Layout(settings.get(SHARDS), settings.get(RANGES));
+  }
+
   /**
    * @param subscriptionsMax maximum number of subscriptions of one session, a setting of the frontend
    * @param heapBytes the maximum heap size of this process
@@ -138,7 +151,7 @@ public record InboxSettings(
     long memory = settings.get(MEMORY_MAX);
     long messages = settings.get(TOTAL_BYTES_MAX);
     return new InboxSettings(
-        new Layout(settings.get(SHARDS), settings.get(RANGES)),
+        layout(settings),
         settings.get(MESSAGES_MAX),
         settings.get(BYTES_MAX),
         settings.get(OVERFLOW),

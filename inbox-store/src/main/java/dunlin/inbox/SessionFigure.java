@@ -1,6 +1,8 @@
 package dunlin.inbox;
 
+import dunlin.inbox.SessionsMXBean.SessionRow;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 
@@ -14,6 +16,20 @@ public enum SessionFigure {
 
   /** The names of all, as the admin API spells them. */
   public static final List<String> LABELS = Arrays.stream(values()).map(SessionFigure::label).toList();
+
+  /** How much a session has of it. */
+  public long of(SessionRow session) {
+    return switch (this) {
+      case MESSAGES -> session.messages();
+      case BYTES -> session.bytes();
+      case SUBSCRIPTIONS -> session.subscriptions();
+    };
+  }
+
+  /** The order of those with most of it. */
+  public Comparator<SessionRow> mostFirst() {
+    return Comparator.<SessionRow>comparingLong(this::of).reversed().thenComparing(SessionRow::clientId);
+  }
 
   /** As the admin API spells it: {@code messages}. */
   public String label() {

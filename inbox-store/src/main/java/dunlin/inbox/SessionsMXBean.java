@@ -11,6 +11,9 @@ import java.util.List;
  */
 @Description("The sessions of this node's clients: those of connected clients, and durable sessions without a connection")
 public interface SessionsMXBean {
+  /** In a cluster with several ranges of sessions, the bean of each has this key beside its node: the UUID of the range. */
+  String RANGE = "range";
+
   /**
    * @param tenant default, unless an authenticator assigns another one
    * @param user the user who created it; empty for a client without a user name
@@ -78,7 +81,13 @@ public interface SessionsMXBean {
    * @param bytes of these messages
    * @param dealt how often members were given a message, since this node has the sessions in memory
    */
-  record GroupOfSessions(String filter, int members, int connected, int messages, long bytes, long dealt) {}
+  record GroupOfSessions(String filter, int members, int connected, int messages, long bytes, long dealt) {
+    /** With the members of the same group in another range. */
+    public GroupOfSessions and(GroupOfSessions other) {
+      return new GroupOfSessions(
+          filter, members + other.members, connected + other.connected, messages + other.messages, bytes + other.bytes, dealt + other.dealt);
+    }
+  }
 
   /**
    * A subscription of a client or session to a topic filter.

@@ -13,8 +13,7 @@ import dunlin.admin.peers.PeerBeans;
 import dunlin.admin.peers.PeerCalls;
 import dunlin.dist.RoutesMXBean;
 import dunlin.dist.route.RouteReplica;
-import dunlin.inbox.SessionsMXBean;
-import dunlin.inbox.server.SessionReplica;
+import dunlin.inbox.InboxSettings.Layout;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainedMessagesMXBean;
 import dunlin.runtime.metrics.NodeBeans;
@@ -39,17 +38,18 @@ public final class AdminBeans {
    *
    * @param ownsProcess whether the process runs only this node, so that its log levels are this node's
    * @param diskFreeMin bytes below which the disk is too full
+   * @param sessions how they are divided
    * @param unhealthy why the process should be restarted; empty when it should not
    * @param unready why no clients should be sent to it; empty when they may be
    */
   public record Of(
-      String id, String version, boolean ownsProcess, Path dataDirectory, long diskFreeMin, Supplier<Optional<String>> unhealthy,
+      String id, String version, boolean ownsProcess, Path dataDirectory, long diskFreeMin, Layout sessions, Supplier<Optional<String>> unhealthy,
       Supplier<Optional<String>> unready) {}
 
   /** Registers them. */
   public AdminBeans(NodeBeans beans, Of node, Tracer tracer, MeterRegistry meters) {
     this.beans = beans;
-    peers = new PeerBeans(beans, node.id());
+    peers = new PeerBeans(beans, node.id(), node.sessions());
     beans.register("Node", new NodeBean(node.id(), node.version(), node.unhealthy(), node.unready()));
     if (node.ownsProcess()) LogbackLevels.find().ifPresent(levels -> beans.register("Logging", levels));
     doctor = new Doctor(beans, meters, node.dataDirectory(), node.diskFreeMin(), node.unready());
@@ -57,7 +57,7 @@ public final class AdminBeans {
     beans.register("Queues", new Queues(meters));
     beans.register("Samples", new Samples(tracer));
     beans.register("AllNodes", new AllNodes(peers));
-    beans.show("AllSessions", peers.whereverLed(SessionsMXBean.class, SessionReplica.KIND, AllNodes.SESSIONS));
+    beans.show("AllSessions", peers.sessionsWhereverLed());
     beans.show("AllRetainedMessages", peers.whereverLed(RetainedMessagesMXBean.class, RetainReplica.KIND, "The retained messages"));
     beans.show("AllRoutes", peers.whereverLed(RoutesMXBean.class, RouteReplica.KIND, "The routes"));
     beans.register("Explanation", new Explainer(beans, peers));

@@ -236,10 +236,12 @@ public final class ClusterKeys {
     }
   }
 
-  /** The settings that must be the same on all nodes, and that the founder writes down. */
+  /** The settings that must be the same on all nodes, and that the founder writes down. One range of sessions is what a cluster has that says nothing of ranges. */
   private static NavigableMap<String, String> agreed(Settings settings) {
     var agreed = new TreeMap<String, String>();
     agreed.put(InboxSettings.SHARDS.key(), String.valueOf(settings.get(InboxSettings.SHARDS)));
+    int ranges = settings.get(InboxSettings.RANGES);
+    if (ranges != 1) agreed.put(InboxSettings.RANGES.key(), String.valueOf(ranges));
     return agreed;
   }
 

@@ -19,6 +19,7 @@ import dunlin.admin.spans.SpanSettings;
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.listen.AdminFront;
 import dunlin.broker.listen.ListenerException;
+import dunlin.inbox.InboxSettings;
 import dunlin.runtime.AdminServer;
 import dunlin.runtime.Deadlines;
 import dunlin.runtime.LogText;
@@ -283,7 +284,7 @@ final class Foundation implements AutoCloseable {
 
   private void openAdmin(Probes probes) {
     NodeBeans beans = metrics().beans();
-    var node = new AdminBeans.Of(id(), Node.VERSION, ownsProcess, dataDirectory(), diskFreeMin(), probes::unhealthy, probes::unready);
+    var node = new AdminBeans.Of(id(), Node.VERSION, ownsProcess, dataDirectory(), diskFreeMin(), InboxSettings.layout(settings), probes::unhealthy, probes::unready);
     AdminBeans shown = new AdminBeans(beans, node, tracer, meters);
     operating = shown;
     everySeconds(1, tracer::endDue);

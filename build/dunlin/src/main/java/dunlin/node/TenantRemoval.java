@@ -1,6 +1,5 @@
 package dunlin.node;
 
-import dunlin.admin.peers.AllNodes;
 import dunlin.admin.peers.AllNodesMXBean;
 import dunlin.admin.peers.AllNodesMXBean.ClientPage;
 import dunlin.admin.peers.PeerBeans;
@@ -8,7 +7,6 @@ import dunlin.broker.tenant.TenantsBean;
 import dunlin.broker.users.AccessReplica;
 import dunlin.cluster.ClusterMXBean;
 import dunlin.inbox.SessionsMXBean;
-import dunlin.inbox.server.SessionReplica;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainedMessagesMXBean;
 import dunlin.runtime.metrics.NodeBeans;
@@ -106,7 +104,7 @@ final class TenantRemoval implements AutoCloseable {
   }
 
   private SessionsMXBean sessions() {
-    return led(SessionsMXBean.class, SessionReplica.KIND, AllNodes.SESSIONS);
+    return peers.sessions().orElseThrow(() -> new IllegalStateException("the sessions are not led here"));
   }
 
   private RetainedMessagesMXBean retained() {

@@ -18,6 +18,7 @@ import dunlin.dist.route.RouteReplica;
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.SessionExports;
+import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.WillPublisher;
 import dunlin.inbox.between.RangeQuestions;
 import dunlin.inbox.between.RemoteSessions;
@@ -350,16 +351,12 @@ final class LedTiers {
     accepted.acceptLanes(
         lane -> LinkNames.shards(range.uuid(), lane), lane -> threads.get(lane % lanes),
         (_, thread) -> link -> streams.open(link, thread, new RemoteDeliveries(delivery)));
-    boolean first = range.equals(RangeId.firstOf(SessionReplica.KIND));
-    if (first) {
-      beans.register(SESSIONS, server.operations());
-      beans.register(EXPORTS, exports.apply(server.exports()));
-    }
+    Map<String, String> key = between.isEmpty() ? Map.of() : Map.of(SessionsMXBean.RANGE, range.uuid().toString());
+    beans.register(SESSIONS, key, server.operations());
+    beans.register(EXPORTS, key, exports.apply(server.exports()));
     return () -> {
-      if (first) {
-        beans.unregister(EXPORTS, Map.of());
-        beans.unregister(SESSIONS, Map.of());
-      }
+      beans.unregister(EXPORTS, key);
+      beans.unregister(SESSIONS, key);
       comparing.cancel(false);
       accepted.acceptNoMore();
       streams.drain();

@@ -96,6 +96,13 @@ class ClusterKeysTest {
   }
 
   @Test
+  void severalRangesOfSessionsMustBeTheSameOnAllNodes() {
+    var given = new HashMap<>(PORTS);
+    given.put("dunlin.inbox.ranges", "3");
+    assertThat(ClusterKeys.member(settings(given)).agreed()).isEqualTo(Map.of("dunlin.inbox.shards", "16", "dunlin.inbox.ranges", "3"));
+  }
+
+  @Test
   void rolesSayWhatANodeFoundsAndWhatItIsPreferredFor() {
     assertThat(roles("store")).isEqualTo(new Roles(true, ClusterTiers.founded(), Set.of()));
     assertThat(roles("frontend")).isEqualTo(new Roles(false, Set.of(), Set.of("frontend")));

@@ -40,6 +40,7 @@ final class JoinCheck {
   private static final Duration OTHER_DEADLINE = Duration.ofSeconds(1);
 
   /** The roles in the row of a node that only accepts clients. */
+  private static final String NOT_SET = "not set";
   private static final Set<String> FRONTEND = Set.of("frontend");
 
   private final UUID self;
@@ -116,16 +117,20 @@ final class JoinCheck {
     return twin(of, cluster);
   }
 
-  /** A setting that both have and that differs comes before one that the node does not have, since the former explains the latter. */
+  /**
+   * A setting that both have and that differs comes before one that the node does not have, since the former explains the latter. One that only the node has comes last:
+   * the cluster was founded without it, and so was this node, as far as the map does not have them all yet.
+   */
   private @Nullable String otherSetting(Join of, UUID cluster) {
-    return known.map().settings().entrySet().stream()
-        .filter(agreed -> !agreed.getValue().equals(of.agreed().get(agreed.getKey())))
-        .min(Comparator.comparing(agreed -> !of.agreed().containsKey(agreed.getKey())))
+    var founded = known.map().settings();
+    return Stream.concat(founded.keySet().stream(), of.agreed().keySet().stream())
+        .distinct()
+        .filter(name -> founded.containsKey(name) ? !founded.get(name).equals(of.agreed().get(name)) : !settings.agreed().containsKey(name))
+        .min(Comparator.comparing((String name) -> !founded.containsKey(name)).thenComparing(name -> !of.agreed().containsKey(name)).thenComparing(name -> name))
         .map(
-            agreed ->
+            name ->
                 "%s is %s in cluster %s, and %s on node %s at %s; it must be the same on all nodes"
-                    .formatted(
-                        agreed.getKey(), agreed.getValue(), cluster, of.agreed().getOrDefault(agreed.getKey(), "not set"), of.node(), of.at()))
+                    .formatted(name, founded.getOrDefault(name, NOT_SET), cluster, of.agreed().getOrDefault(name, NOT_SET), of.node(), of.at()))
         .orElse(null);
   }
 

@@ -102,6 +102,16 @@ class JoinCheckTest {
     assertThat(reason(answer(member, process(B, 2, MemberSettings.of("", 1, "127.0.0.1", 2, Set.of()))))).contains("and not set on node " + B);
   }
 
+  @Test
+  void aSettingThatTheClusterWasFoundedWithoutIsNamed() {
+    var more = settings(2, "16").with(new TreeMap<>(Map.of(SHARDS, "16", "dunlin.inbox.ranges", "3")));
+    assertThat(reason(answer(process(A, 1), process(B, 2, more))))
+        .isEqualTo("dunlin.inbox.ranges is not set in cluster " + CLUSTER + ", and 3 on node " + B + " at 127.0.0.1:2; it must be the same on all nodes");
+
+    var founding = new JoinCheck(A, settings(1, "16").with(new TreeMap<>(Map.of(SHARDS, "16", "dunlin.inbox.ranges", "3"))), known(new TreeMap<>()), this::call, new RefusalLog());
+    assertThat(answer(founding, process(B, 2, more))).as("not all of its settings are in the map yet").isEqualTo(new Fit());
+  }
+
   /** A store node has no shards because of its role. */
   @Test
   void aSettingThatDiffersIsNamedRatherThanOneThatIsMissing() {

@@ -5,6 +5,7 @@ import dunlin.model.TopicFilter;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -98,7 +99,12 @@ public record Terms(boolean toldOfDrops, boolean storesFirst, boolean publishedO
 
     /** Whether an inbox shard was picked for a group. */
     public boolean isStoredFor(TopicFilter group) {
-      return picked.stream().anyMatch(pick -> Pick.isOf(group, pick) && Pick.isStored(pick));
+      return storedFor(group).isPresent();
+    }
+
+    /** The inbox shard that was picked for a group, the last one if there are several. */
+    public Optional<Long> storedFor(TopicFilter group) {
+      return picked.reversed().stream().filter(pick -> Pick.isOf(group, pick) && Pick.isStored(pick)).findFirst();
     }
 
     public Origin(long stream, long number, long settled, boolean repeated) {
@@ -139,7 +145,8 @@ public record Terms(boolean toldOfDrops, boolean storesFirst, boolean publishedO
       return (pick & STORED) != 0;
     }
 
-    private static long numberOf(TopicFilter group) {
+    /** The number of a group, which the picks for it have in common. */
+    public static long numberOf(TopicFilter group) {
       return spread(group.text().hashCode()) & GROUP;
     }
 

@@ -2,23 +2,28 @@ package dunlin.inbox.between;
 
 import dunlin.inbox.InboxSettings.Layout;
 import dunlin.inbox.between.OtherRange.Birth;
+import dunlin.inbox.between.OtherRange.GroupPart;
 import dunlin.inbox.between.OtherRange.Sums;
 import dunlin.inbox.rows.ForeignExchanges;
+import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.ShardInterval;
+import dunlin.store.StoreException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** What the leader of a range of sessions knows of the others: what they have, and which publishers have ended whose exchanges are remembered here. */
+/** What the leader of a range of sessions knows of the others: what they have, also of some tenants, and which publishers have ended whose exchanges are remembered here. */
 public final class OtherSessions {
   /*
    * Owner: the timer thread asks; answers come on other threads, and any thread reads.
    * Bounds: one question of each kind on its way to a range, of SESSIONS_MAX sessions. ENDED_MAX sessions are known to have ended until the range has forgotten
-   *   them; beyond that no more are asked about.
+   *   them; beyond that no more are asked about. Of the tenants that were named within TENANT_TURNS, NAMES_MAX are asked about; others seem to have nothing there.
    * Failure: while a range does not answer, what it has answered last stays. A range that has never answered has nothing, and a session of which nothing is known
    *   lives. A session has ended when that was answered TIMES times, some seconds apart: a replica that is just being opened may miss one for a moment.
    */
@@ -26,6 +31,7 @@ public final class OtherSessions {
   private static final int SUMS_TURNS = 5;
   private static final int ENDED_TURNS = 25;
   static final int ENDED_MAX = 65_536;
+  private static final int TENANT_TURNS = 300;
 
   /** By number. */
   private final Map<Integer, OtherRange> ranges;
@@ -35,12 +41,20 @@ public final class OtherSessions {
   private final Set<Integer> askedForSums = ConcurrentHashMap.newKeySet();
   private final Set<Integer> askedForEnded = ConcurrentHashMap.newKeySet();
 
+  private final Set<Integer> askedForTenants = ConcurrentHashMap.newKeySet();
+
+  /** By tenant, the turn in which it was named last. */
+  private final Map<String, Integer> named = new ConcurrentHashMap<>();
+
+  /** By range, how many sessions the tenants have there that it was asked about last. */
+  private final Map<Integer, Map<String, Long>> tenants = new ConcurrentHashMap<>();
+
   private final Map<SessionKey, Found> ended = new ConcurrentHashMap<>();
 
   /** How often it was answered that a session has ended. */
   private record Found(long birth, int times) {}
 
-  private int turns; // used by the timer thread only
+  private volatile int turns; // written by the timer thread only
 
   /** @param ranges all other ranges, by number */
   public OtherSessions(Layout layout, Map<Integer, ? extends OtherRange> ranges) {
@@ -54,9 +68,15 @@ public final class OtherSessions {
    * @param known of the own range
    */
   public void turn(ForeignExchanges known) {
-    turns++;
-    if (turns % SUMS_TURNS == 0) ranges.forEach(this::askForSums);
-    if (turns % ENDED_TURNS != 0) return;
+    int now = turns + 1;
+    turns = now;
+    if (now % SUMS_TURNS == 0) {
+      ranges.forEach(this::askForSums);
+      named.values().removeIf(last -> last + TENANT_TURNS < now);
+      var some = named.keySet().stream().limit(OtherRange.NAMES_MAX).toList();
+      if (!some.isEmpty()) ranges.forEach((number, range) -> askForTenants(number, range, some));
+    }
+    if (now % ENDED_TURNS != 0) return;
     ended.keySet().removeIf(session -> !known.knows(session));
     if (ended.size() < ENDED_MAX) askForEnded(known.next(OtherRange.SESSIONS_MAX));
   }
@@ -71,6 +91,54 @@ public final class OtherSessions {
                   if (failure == null) sums.put(number, answer);
                   askedForSums.remove(number);
                 });
+  }
+
+  private void askForTenants(int number, OtherRange range, List<String> some) {
+    if (!askedForTenants.add(number)) return;
+    var _ =
+        range
+            .sessionsOf(some)
+            .whenComplete(
+                (answer, failure) -> {
+                  if (failure == null && answer.size() == some.size()) {
+                    var counts = new HashMap<String, Long>();
+                    for (int i = 0; i < some.size(); i++) counts.put(some.get(i), answer.get(i));
+                    tenants.put(number, Map.copyOf(counts));
+                  }
+                  askedForTenants.remove(number);
+                });
+  }
+
+  /** How many durable sessions a tenant has in all other ranges, as these have answered last; 0 when it was not named lately. It is asked about from now on. */
+  public long sessionsOf(String tenant) {
+    if (named.containsKey(tenant) || named.size() < OtherRange.NAMES_MAX) named.put(tenant, turns);
+    long all = 0;
+    for (var each : tenants.values()) all += each.getOrDefault(tenant, 0L);
+    return all;
+  }
+
+  /**
+   * Finds the range whose members of a group can take most; the own one rather than one with as much.
+   *
+   * @return empty when none has members; fails when that is not known
+   */
+  public CompletableFuture<Optional<OtherRange>> withMembers(GroupKey group, OtherRange own) {
+    var all = new ArrayList<OtherRange>(List.of(own));
+    all.addAll(ranges.values());
+    var asked = all.stream().map(range -> range.parts(List.of(group))).toList();
+    return CompletableFuture.allOf(asked.toArray(CompletableFuture<?>[]::new))
+        .handle((_, failure) -> {
+          int best = -1;
+          int most = 0;
+          for (int i = 0; i < asked.size(); i++) {
+            int credit = asked.get(i).isCompletedExceptionally() ? 0 : asked.get(i).join().stream().mapToInt(GroupPart::credit).sum();
+            if (credit <= most) continue;
+            most = credit;
+            best = i;
+          }
+          if (best < 0 && failure != null) throw new StoreException("not all ranges of sessions have answered whether they have members of " + group.filter().text(), failure);
+          return best < 0 ? Optional.empty() : Optional.of(all.get(best));
+        });
   }
 
   /** What all other ranges have, as they have answered last. */

@@ -1,5 +1,7 @@
 package dunlin.inbox.between;
 
+import dunlin.inbox.rows.GroupKey;
+import dunlin.inbox.rows.SessionCommand;
 import java.util.List;
 
 /** A call of {@link OtherRange} between processes. */
@@ -7,4 +9,14 @@ sealed interface RangeQuestion {
   record AskSums() implements RangeQuestion {}
 
   record AskEnded(List<OtherRange.Birth> sessions) implements RangeQuestion {}
+
+  record AskSessionsOf(List<String> tenants) implements RangeQuestion {}
+
+  record AskParts(List<GroupKey> groups) implements RangeQuestion {}
+
+  record AskOver(List<OtherRange.SetAside> numbers) implements RangeQuestion {}
+
+  record Store(SessionCommand messages) implements RangeQuestion {}
+
+  record Pick(SessionCommand.PickForGroup pick) implements RangeQuestion {}
 }

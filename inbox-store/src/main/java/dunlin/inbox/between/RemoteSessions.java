@@ -1,5 +1,8 @@
 package dunlin.inbox.between;
 
+import dunlin.inbox.rows.GroupKey;
+import dunlin.inbox.rows.SessionCommand;
+import dunlin.store.StoreException;
 import dunlin.transport.call.CallBounds;
 import dunlin.transport.call.CallLinks;
 import java.util.List;
@@ -10,8 +13,8 @@ import java.util.concurrent.Executor;
 public final class RemoteSessions implements OtherRange, AutoCloseable {
   /*
    * Owner: any thread calls it (CallLinks).
-   * Bounds: CallBounds; OtherSessions has one question of each kind on its way.
-   * Failure: a question that was on its way over a lost link fails. Later ones wait for the next link.
+   * Bounds: CallBounds; OtherSessions has one question of each kind on its way, HandOvers bounds the messages.
+   * Failure: a call that was on its way over a lost link fails. Later questions wait for the next link, and messages do not.
    */
   private final CallLinks links;
 
@@ -39,6 +42,33 @@ public final class RemoteSessions implements OtherRange, AutoCloseable {
   @Override
   public CompletableFuture<List<Boolean>> ended(List<Birth> sessions) {
     return links.call(RangeQuestionCodec.encode(new RangeQuestion.AskEnded(sessions)), 0, RangeQuestionCodec::decodeFlags);
+  }
+
+  @Override
+  public CompletableFuture<List<Long>> sessionsOf(List<String> tenants) {
+    return links.call(RangeQuestionCodec.encode(new RangeQuestion.AskSessionsOf(tenants)), 0, RangeQuestionCodec::decodeCounts);
+  }
+
+  @Override
+  public CompletableFuture<List<GroupPart>> parts(List<GroupKey> groups) {
+    return links.call(RangeQuestionCodec.encode(new RangeQuestion.AskParts(groups)), 0, RangeQuestionCodec::decodeParts);
+  }
+
+  @Override
+  public CompletableFuture<List<Boolean>> over(List<SetAside> numbers) {
+    return links.call(RangeQuestionCodec.encode(new RangeQuestion.AskOver(numbers)), 0, RangeQuestionCodec::decodeFlags);
+  }
+
+  /** Fails without a link: messages that waited for the next one could come after the range has forgotten their number. */
+  @Override
+  public CompletableFuture<Taken> store(SessionCommand messages) {
+    if (!links.isReached()) return CompletableFuture.failedFuture(new StoreException("the leader of the other range is not reached"));
+    return links.call(RangeQuestionCodec.encode(new RangeQuestion.Store(messages)), 0, RangeQuestionCodec::decodeTaken);
+  }
+
+  @Override
+  public CompletableFuture<Picked> pick(SessionCommand.PickForGroup pick) {
+    return links.call(RangeQuestionCodec.encode(new RangeQuestion.Pick(pick)), 0, RangeQuestionCodec::decodePicked);
   }
 
   @Override

@@ -28,7 +28,7 @@ import java.util.List;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** Reads one page of an export: durable sessions in the order of their rows, and what waits in groups behind them. */
+/** Reads one page of an export: durable sessions in the order of their rows, and what waits in groups behind those of all ranges. */
 final class ExportReading {
   /*
    * Owner: one export, which waits while reader threads of the ranges read for it.
@@ -58,10 +58,21 @@ final class ExportReading {
     this.now = now;
   }
 
+  /** Ends before a range that is not here, whose leader reads the next page. */
   Page read(byte @Nullable [] from) {
-    ExportPosition at = from == null ? ExportPosition.sessions(intervalOf(ranges.getFirst()).from()) : ExportPosition.decode(from);
-    while (at != null && !full()) at = inRange(at);
+    ExportPosition at = from == null ? ExportPosition.sessions(0) : ExportPosition.decode(from);
+    SessionPart range = rangeOf(at);
+    if (range == null) throw ExportPosition.none(null);
+    while (at != null && range != null && !full()) {
+      at = inRange(at, range);
+      range = at == null ? null : rangeOf(at);
+    }
     return new Page(parts, at == null ? null : at.encode());
+  }
+
+  private @Nullable SessionPart rangeOf(ExportPosition at) {
+    for (SessionPart range : ranges) if (intervalOf(range).contains(at.shard())) return range;
+    return null;
   }
 
   private static ShardInterval intervalOf(SessionPart range) {
@@ -78,16 +89,11 @@ final class ExportReading {
   }
 
   /** Reads in one range. Answers where to go on, or null at the end of all. */
-  private @Nullable ExportPosition inRange(ExportPosition at) {
-    for (int i = 0; i < ranges.size(); i++) {
-      SessionPart range = ranges.get(i);
-      if (!intervalOf(range).contains(at.shard())) continue;
-      ExportPosition next = range.read(rows -> inRange(rows, range, at));
-      if (next.shard() < intervalOf(range).to()) return next;
-      if (i + 1 < ranges.size()) return begin(next.ofGroups(), intervalOf(ranges.get(i + 1)).from());
-      return next.ofGroups() || !prefix.isEmpty() ? null : begin(true, intervalOf(ranges.getFirst()).from());
-    }
-    throw ExportPosition.none(null);
+  private @Nullable ExportPosition inRange(ExportPosition at, SessionPart range) {
+    ExportPosition next = range.read(rows -> inRange(rows, range, at));
+    if (next.shard() < intervalOf(range).to()) return next;
+    if (next.shard() < intervalOf(range).shards()) return begin(next.ofGroups(), next.shard());
+    return next.ofGroups() || !prefix.isEmpty() ? null : begin(true, 0);
   }
 
   private static ExportPosition begin(boolean groups, int shard) {

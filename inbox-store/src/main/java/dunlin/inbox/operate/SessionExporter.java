@@ -18,6 +18,17 @@ public final class SessionExporter implements SessionExports {
     this.clock = clock;
   }
 
+  /**
+   * The shard at which a page begins.
+   *
+   * @throws IllegalArgumentException when no page has given this position
+   */
+  public static int shardOf(byte[] position, int shards) {
+    int shard = ExportPosition.decode(position).shard();
+    if (shard >= shards) throw ExportPosition.none(null);
+    return shard;
+  }
+
   @Override
   public long now() {
     return clock.millis();

@@ -13,6 +13,8 @@ import dunlin.inbox.SessionExports.Subscribed;
 import dunlin.inbox.SessionExports.Waiting;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.StaleSessionException;
+import dunlin.inbox.between.OtherRange;
+import dunlin.inbox.between.OtherRange.Taken;
 import dunlin.inbox.propose.TenantSessions;
 import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.rows.GroupKey;
@@ -41,6 +43,7 @@ import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -91,14 +94,16 @@ public final class SessionImporter implements Connections {
   /**
    * What it needs of the ranges.
    *
+   * @param has whether a session is in one of them; others are imported where they are
    * @param present answers the session that is there, or null
    * @param propose to the range of a session
-   * @param proposeToGroup to a range with members of a group, if there is one
+   * @param hasGroups whether messages of groups are imported here, wherever their members are
+   * @param toGroup finds a range with members of a group, led here or elsewhere
    * @param lost has a connection count as lost if it still has its session
    */
   public record Ranges(
-      Function<SessionKey, @Nullable SessionState> present, BiFunction<SessionKey, SessionCommand, CompletableFuture<Outcome>> propose,
-      BiFunction<GroupKey, SessionCommand, CompletableFuture<Outcome>> proposeToGroup, BiConsumer<SessionKey, ConnectionId> lost) {}
+      Predicate<SessionKey> has, Function<SessionKey, @Nullable SessionState> present, BiFunction<SessionKey, SessionCommand, CompletableFuture<Outcome>> propose,
+      boolean hasGroups, Function<GroupKey, CompletableFuture<Optional<OtherRange>>> toGroup, BiConsumer<SessionKey, ConnectionId> lost) {}
 
   /** Has connections served as those of a frontend in one of its lives. */
   @FunctionalInterface
@@ -205,12 +210,12 @@ public final class SessionImporter implements Connections {
       while (to < parts.size() && isSame(parts.get(from), parts.get(to))) to++;
       List<Part> some = parts.subList(from, to);
       if (some.getFirst() instanceof OfGroup) some.forEach(part -> ofGroups.add((OfGroup) part));
-      else runs.add(run(tenant, some, to == parts.size()));
+      else if (ranges.has().test(new SessionKey(tenant, some.getFirst().clientId()))) runs.add(run(tenant, some, to == parts.size()));
       from = to;
     }
     Tally all = new Tally();
     for (Tally each : importRuns(runs)) all.add(each);
-    importOfGroups(tenant, ofGroups, all);
+    if (ranges.hasGroups()) importOfGroups(tenant, ofGroups, all);
     return new Imported(all.sessions, all.existing, all.unfinished, all.messages, all.expired, all.refused);
   }
 
@@ -334,7 +339,7 @@ public final class SessionImporter implements Connections {
         case Outcome.Stale _ -> {
           return session == null && run.begins != null ? EXISTING : TAKEN_OVER;
         }
-        case Outcome.Done _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Existed _, Outcome.OtherUser _, Outcome.Connected _, Outcome.Appended _ ->
+        case Outcome.Done _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Existed _, Outcome.OtherUser _, Outcome.Connected _, Outcome.Appended _, Outcome.Picked _ ->
             throw unexpected(outcome);
       }
     }
@@ -382,21 +387,23 @@ public final class SessionImporter implements Connections {
     return commands;
   }
 
-  /** The messages of one call keep their order. */
+  /** The messages of one call for a group go to one range, and keep their order. */
   private void importOfGroups(String tenant, List<OfGroup> messages, Tally tally) {
     long now = clock.millis();
+    Map<GroupKey, Optional<OtherRange>> ranged = new HashMap<>();
     for (int from = 0; from < messages.size(); from += GROUP_MESSAGES_AT_ONCE) {
-      List<CompletableFuture<Outcome>> answers = new ArrayList<>();
+      List<CompletableFuture<Taken>> answers = new ArrayList<>();
       for (OfGroup each : messages.subList(from, Math.min(messages.size(), from + GROUP_MESSAGES_AT_ONCE))) {
+        var range = ranged.computeIfAbsent(new GroupKey(tenant, each.group()), group -> await(ranges.toGroup().apply(group)));
         if (each.message().expired(now)) tally.expired++;
-        else answers.add(ranges.proposeToGroup().apply(new GroupKey(tenant, each.group()), new SessionCommand.AppendToGroup(now, each.group(), each.message(), null)));
+        else if (range.isEmpty()) tally.refuse(NO_MEMBERS, 1);
+        else answers.add(range.get().store(new SessionCommand.AppendToGroup(now, each.group(), each.message(), null)));
       }
-      for (CompletableFuture<Outcome> answer : answers) {
+      for (CompletableFuture<Taken> answer : answers) {
         switch (await(answer)) {
-          case Outcome.Existed(var taken) when taken.getFirst() -> tally.messages++;
-          case Outcome.Existed _ -> tally.refuse(NO_MEMBERS, 1);
-          case Outcome.Full _ -> tally.refuse(INBOX_FULL, 1);
-          case Outcome other -> throw unexpected(other);
+          case YES -> tally.messages++;
+          case NO -> tally.refuse(NO_MEMBERS, 1);
+          case FULL -> tally.refuse(INBOX_FULL, 1);
         }
       }
     }

@@ -21,7 +21,6 @@ import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiFunction;
-import java.util.function.ToLongFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -88,17 +87,11 @@ public final class SessionOperations implements SessionsMXBean {
   @Override
   public List<SessionRow> top(SessionFigure by, int max) {
     NodeBeans.requireMax(max, TOP_MAX);
-    ToLongFunction<SessionRow> figure =
-        switch (by) {
-          case MESSAGES -> SessionRow::messages;
-          case BYTES -> SessionRow::bytes;
-          case SUBSCRIPTIONS -> SessionRow::subscriptions;
-        };
-    var most = new FirstRows<SessionRow>(Comparator.comparingLong(figure).reversed().thenComparing(SessionRow::clientId), max);
+    var most = new FirstRows<>(by.mostFirst(), max);
     for (var part : parts) {
       for (var session : part.sessions().values()) {
         SessionRow row = row(session);
-        if (figure.applyAsLong(row) > 0) most.offer(row);
+        if (by.of(row) > 0) most.offer(row);
       }
     }
     return most.inOrder();
@@ -179,7 +172,7 @@ public final class SessionOperations implements SessionsMXBean {
       for (GroupState group : part.groups().values()) {
         if (group.key.tenant().equals(tenant) && group.key.filter().text().compareTo(after) > 0) here.offer(group);
       }
-      for (GroupState group : here.inOrder()) first.merge(group.key.filter().text(), row(group), SessionOperations::together);
+      for (GroupState group : here.inOrder()) first.merge(group.key.filter().text(), row(group), GroupOfSessions::and);
     }
     return first.values().stream().limit(max).toList();
   }
@@ -187,12 +180,6 @@ public final class SessionOperations implements SessionsMXBean {
   private static GroupOfSessions row(GroupState group) {
     return new GroupOfSessions(
         group.key.filter().text(), group.size(), group.connected().size(), group.waiting(), group.waitingBytes(), group.dealtSoFar());
-  }
-
-  private static GroupOfSessions together(GroupOfSessions one, GroupOfSessions other) {
-    return new GroupOfSessions(
-        one.filter(), one.members() + other.members(), one.connected() + other.connected(), one.messages() + other.messages(), one.bytes() + other.bytes(),
-        one.dealt() + other.dealt());
   }
 
   @Override

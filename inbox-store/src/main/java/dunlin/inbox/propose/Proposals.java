@@ -132,7 +132,7 @@ public final class Proposals {
                     new QuotaExceededException(
                         QuotaExceededException.Kind.MEMORY, "bytes of sessions", settings.sums().memory()));
             case Outcome.Done _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Connected _, Outcome.Existed _, Outcome.OtherUser _,
-                Outcome.Appended _, Outcome.Imported _ ->
+                Outcome.Appended _, Outcome.Imported _, Outcome.Picked _ ->
                 done.accept(outcome, effects);
           }
         });

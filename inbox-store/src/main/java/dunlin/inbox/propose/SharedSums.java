@@ -125,7 +125,7 @@ public final class SharedSums {
 
   private static boolean storesMessages(SessionCommand command) {
     return switch (command) {
-      case SessionCommand.Append _, SessionCommand.AppendOfExchange _, SessionCommand.AppendTo _, SessionCommand.AppendToGroup _,
+      case SessionCommand.Append _, SessionCommand.AppendOfExchange _, SessionCommand.AppendTo _, SessionCommand.AppendToGroup _, SessionCommand.AppendToGroupOfExchange _,
           SessionCommand.AcceptTransfer _, SessionCommand.DrainGroup _, SessionCommand.Import _ ->
           true;
       default -> false;

@@ -11,8 +11,9 @@ import dunlin.inbox.rows.SessionCommand.Append;
 import dunlin.inbox.rows.SessionCommand.AppendOfExchange;
 import dunlin.inbox.rows.SessionCommand.AppendTo;
 import dunlin.inbox.rows.SessionCommand.AppendToGroup;
+import dunlin.inbox.rows.SessionCommand.AppendToGroupOfExchange;
+import dunlin.inbox.rows.SessionCommand.PickForGroup;
 import dunlin.inbox.rows.SessionKey;
-import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.StoredMessage;
 import dunlin.inbox.state.Backlog;
 import dunlin.inbox.state.GroupState.GroupMember;
@@ -32,6 +33,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** Appends messages to the inboxes of the sessions and groups that they match. */
@@ -76,6 +78,11 @@ final class Appender {
   }
 
   Outcome append(Change change, Append command) {
+    return append(change, command, true);
+  }
+
+  /** @param plain whether plain subscribers get it */
+  private Outcome append(Change change, Append command, boolean plain) {
     var message = command.message();
     var exchange = command.exchange();
     SessionState publisher = null;
@@ -91,16 +98,14 @@ final class Appender {
     byte[] encoded = StoredMessage.bytes(message);
     var stored = new ArrayList<Target>();
     var passing = new ArrayList<Target>();
-    for (Matcher.Match match : Matcher.match(state.index, message)) {
+    if (plain) for (Matcher.Match match : Matcher.match(state.index, message)) {
       var list = match.qos() == QoS.AT_MOST_ONCE ? passing : stored;
       list.add(
           new Target(match.session().backlog(), null, null, match.qos(), match.retain(), match.identifiers()));
     }
     for (TopicFilter filter : command.groups()) {
-      var key = new GroupKey(message.tenant(), filter);
-      var group = state.groups.get(key);
-      if (group == null && state.interval.isWhole()) continue;
-      if (group == null) group = groups.begin(change, key);
+      var group = groupOrNew(change, new GroupKey(message.tenant(), filter));
+      if (group == null) continue;
       var target = target(change, group, message, encoded.length);
       (target.qos() == QoS.AT_MOST_ONCE ? passing : stored).add(target);
     }
@@ -118,6 +123,12 @@ final class Appender {
     return rejects && !everywhere ? new Outcome.Full() : new Outcome.Done();
   }
 
+  /** A group for a message that was sent here; if it has no member here any more, those in other ranges get the message. Null when there are no others. */
+  private @Nullable GroupState groupOrNew(Change change, GroupKey key) {
+    var group = state.groups.get(key);
+    return group != null || state.interval.isWhole() ? group : groups.begin(change, key);
+  }
+
   /**
    * The message of a recorded exchange comes again: it is stored for groups that were not sent here when it came first, because a frontend was picked for them
    * that has ended since. A repetition that does not know the last pick learns it, and may come again. The record keeps what was picked for groups.
@@ -128,8 +139,9 @@ final class Appender {
     var origin = Objects.requireNonNull(command.origin());
     var known = open.origin().picked();
     for (TopicFilter filter : command.groups()) {
-      var group = state.groups.get(new GroupKey(command.message().tenant(), filter));
-      if (group == null || open.origin().isStoredFor(filter) || !open.origin().isKnownTo(origin, filter)) continue;
+      if (open.origin().isStoredFor(filter) || !open.origin().isKnownTo(origin, filter)) continue;
+      var group = groupOrNew(change, new GroupKey(command.message().tenant(), filter));
+      if (group == null) continue;
       if (storeInGroup(change, group, command.message()) instanceof Outcome.Full full) {
         state.fences.add(change.out(), command.fence());
         return full;
@@ -164,12 +176,47 @@ final class Appender {
     var publisher = new SessionKey(message.tenant(), message.publisher().clientId());
     if (state.foreignExchanges.isLate(publisher, command.epoch())) return new Outcome.Stale();
     state.foreignExchanges.hear(change.out(), state.interval, publisher, command.birth(), command.epoch());
-    if (state.foreignExchanges.has(publisher, command.birth(), command.packetId())) return new Outcome.Done();
-    var outcome = append(change, command.append());
+    var stored = state.foreignExchanges.stored(publisher, command.birth(), command.packetId());
+    var groups = command.append().groups().stream().filter(group -> !stored.groups().contains(Terms.Pick.numberOf(group))).toList();
+    if (stored.plain() && groups.isEmpty()) return new Outcome.Done();
+    var outcome = append(change, command.append().withGroups(groups), !stored.plain());
     if (outcome instanceof Outcome.Done) {
-      state.foreignExchanges.add(change.out(), state.interval, publisher, command.birth(), command.packetId());
+      state.foreignExchanges.add(change.out(), state.interval, publisher, command.birth(), command.packetId(), stored.with(true, groups));
     }
     return outcome;
+  }
+
+  /** The same for one group: a frontend offers it the message, and plain subscribers get it from the publisher's lane, in its order. */
+  Outcome appendToGroupOfExchange(Change change, AppendToGroupOfExchange command) {
+    var append = command.append();
+    var message = append.message();
+    var exchange = Objects.requireNonNull(append.exchange());
+    var publisher = new SessionKey(message.tenant(), message.publisher().clientId());
+    if (state.foreignExchanges.isLate(publisher, exchange.epoch())) return new Outcome.Stale();
+    state.foreignExchanges.hear(change.out(), state.interval, publisher, command.birth(), exchange.epoch());
+    var stored = state.foreignExchanges.stored(publisher, command.birth(), exchange.packetId());
+    if (stored.groups().contains(Terms.Pick.numberOf(append.group()))) return new Outcome.Existed(List.of(true));
+    var group = groupOrNew(change, new GroupKey(message.tenant(), append.group()));
+    if (group == null) return new Outcome.Existed(List.of(false));
+    var outcome = storeInGroup(change, group, message);
+    if (outcome instanceof Outcome.Existed) {
+      state.foreignExchanges.add(
+          change.out(), state.interval, publisher, command.birth(), exchange.packetId(), stored.with(stored.plain(), List.of(append.group())));
+    }
+    return outcome;
+  }
+
+  /** Adds to the record of an exchange of this range that its message goes to the members of a group in another range, unless it names some. */
+  Outcome pickForGroup(Change change, PickForGroup command) {
+    var publisher = state.sessions.get(new SessionKey(command.tenant(), command.clientId()));
+    var exchange = command.exchange();
+    if (publisher == null || publisher.birth > exchange.epoch() || !publisher.hasReceived(exchange.packetId())) return new Outcome.Picked(0, 0);
+    var open = openOf(publisher, exchange.packetId(), exchange.origin());
+    if (open == null) return publisher.openExchange(exchange.packetId()) == null ? new Outcome.Picked(Terms.Pick.DELIVERED, publisher.birth) : new Outcome.Picked(0, 0);
+    var before = open.origin().storedFor(command.group());
+    if (before.isPresent()) return new Outcome.Picked(before.get(), publisher.birth);
+    picked(change, publisher, open, open.origin().withPicked(List.of(command.pick())));
+    return new Outcome.Picked(command.pick(), publisher.birth);
   }
 
   private Target target(Change change, GroupState group, Publication message, int size) {
@@ -348,12 +395,20 @@ final class Appender {
     var exchange = command.exchange();
     var publisher = exchange == null ? null : state.sessions.get(new SessionKey(message.tenant(), message.publisher().clientId()));
     var open = exchange == null ? null : openOf(publisher, exchange.packetId(), exchange.origin());
-    if (open != null && open.origin().isStoredFor(command.group())) return new Outcome.Existed(List.of(true));
+    if (open != null && publisher != null) {
+      var stored = open.origin().storedFor(command.group());
+      if (stored.isPresent()) return isHere(command.group(), stored.get()) ? new Outcome.Existed(List.of(true)) : new Outcome.Picked(stored.get(), publisher.birth);
+    }
     var group = state.groups.get(new GroupKey(message.tenant(), command.group()));
     if (group == null) return new Outcome.Existed(List.of(false));
     var outcome = storeInGroup(change, group, message);
     if (open != null && publisher != null && outcome instanceof Outcome.Existed) picked(change, publisher, open, open.origin().withPicked(storedIn(group)));
     return outcome;
+  }
+
+  /** Whether a pick is the group's shard in this range. */
+  private boolean isHere(TopicFilter group, long pick) {
+    return IntStream.range(state.interval.from(), state.interval.to()).anyMatch(shard -> Terms.Pick.of(group, ShardId.inbox(shard)) == pick);
   }
 
   private Outcome storeInGroup(Change change, GroupState group, Publication message) {

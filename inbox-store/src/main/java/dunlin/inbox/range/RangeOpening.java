@@ -107,14 +107,14 @@ final class RangeOpening {
       case SessionKeys.SESSION -> takeSession(Parsed.of(key), value);
       case SessionKeys.ACCEPTED_TRANSFER -> {
         var parsed = Parsed.of(key);
-        state.acceptedTransfers.restore(new GroupKey(parsed.tenant(), filter(parsed.name())), parsed.rest().getLong());
+        state.acceptedTransfers.restore(new GroupKey(parsed.tenant(), filter(parsed.name())), parsed.rest().getLong(), value);
       }
       case SessionKeys.FOREIGN_EXCHANGE -> {
         var parsed = Parsed.of(key);
         long birth = parsed.rest().getLong();
         int packetId = Short.toUnsignedInt(parsed.rest().getShort());
         if (packetId == 0) state.foreignExchanges.restoreEpoch(sessionKey(parsed), birth, value);
-        else state.foreignExchanges.restore(sessionKey(parsed), birth, packetId);
+        else state.foreignExchanges.restore(sessionKey(parsed), birth, packetId, value);
       }
       default -> throw new IllegalStateException("row in unknown space " + space);
     }

@@ -11,6 +11,7 @@ import dunlin.inbox.rows.SessionCommand.Append;
 import dunlin.inbox.rows.SessionCommand.AppendOfExchange;
 import dunlin.inbox.rows.SessionCommand.AppendTo;
 import dunlin.inbox.rows.SessionCommand.AppendToGroup;
+import dunlin.inbox.rows.SessionCommand.AppendToGroupOfExchange;
 import dunlin.inbox.rows.SessionCommand.BeginTransfer;
 import dunlin.inbox.rows.SessionCommand.Beside;
 import dunlin.inbox.rows.SessionCommand.Configure;
@@ -26,6 +27,7 @@ import dunlin.inbox.rows.SessionCommand.ForgetPublishers;
 import dunlin.inbox.rows.SessionCommand.ForgetTransfer;
 import dunlin.inbox.rows.SessionCommand.FrontendGone;
 import dunlin.inbox.rows.SessionCommand.Import;
+import dunlin.inbox.rows.SessionCommand.PickForGroup;
 import dunlin.inbox.rows.SessionCommand.Received;
 import dunlin.inbox.rows.SessionCommand.Released;
 import dunlin.inbox.rows.SessionCommand.Remove;
@@ -155,6 +157,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
       case AppendOfExchange append -> append.append().now();
       case AppendTo(var now, _, _, _, _) -> now;
       case AppendToGroup(var now, _, _, _) -> now;
+      case AppendToGroupOfExchange(_, var append) -> append.now();
       case Tick(var now, _, _) -> now;
       case FrontendGone(var now, _, _, _) -> now;
       case ConnectionGone(var now, _, _, _) -> now;
@@ -166,7 +169,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
       case Import(var now, _, _, _) -> now;
       case Beside beside -> now(beside.command());
       case Configure _, Subscribe _, Unsubscribe _, Acknowledge _, Received _, Released _, Delivered _, WillPublished _ -> 0;
-      case ForgetExchange _, ForgetPublishers _, ForgetTransfer _, EndGroup _ -> 0;
+      case ForgetExchange _, ForgetPublishers _, ForgetTransfer _, EndGroup _, PickForGroup _ -> 0;
     };
   }
 
@@ -198,6 +201,8 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
       }
       case AppendTo append -> owned(append.session(), session -> appender.appendTo(change, session, append));
       case AppendToGroup append -> appender.appendToGroup(change, append);
+      case AppendToGroupOfExchange append -> appender.appendToGroupOfExchange(change, append);
+      case PickForGroup pick -> appender.pickForGroup(change, pick);
       case Acknowledge(var ref, var sequences, var expired) ->
           owned(
               ref,

@@ -33,6 +33,14 @@ public record SessionResult(Outcome outcome, Effects effects) {
      */
     record Repeated(List<Long> picked) implements Outcome {}
 
+    /**
+     * Where the message of a recorded exchange goes for a group.
+     *
+     * @param pick the number of a shard with durable members; {@linkplain dunlin.transport.Terms.Pick#DELIVERED delivered}, when the message is; 0 without an open record
+     * @param birth of the publisher's session; 0 without an open record
+     */
+    record Picked(long pick, long birth) implements Outcome {}
+
     record Connected(InboxClient.Connected connected) implements Outcome {}
 
     /** @param existed for each topic filter, whether there was a subscription, or a group with members */

@@ -20,7 +20,7 @@ public final class Transfers {
   /*
    * Owner: the applying thread.
    *
-   * The source sets messages aside under a unique number. The target accepts them and remembers the number, in one
+   * The source sets messages aside under a unique number. The target accepts or refuses them and remembers the number, in one
    * step; if they arrive again, it gives the same answer and changes nothing. Then the source deletes the messages, and
    * then the target forgets the number. After a crash between two steps, the rows suffice to repeat the previous step.
    * Messages that the target refuses return to the front of the source's group.
@@ -82,17 +82,16 @@ public final class Transfers {
     inboxes.write(change, to, stored, stored.toBytes(), null);
   }
 
-  /** Accepts messages of another range. Answers whether they are stored here. */
+  /** Accepts messages of another range. Answers whether they are stored here, each time the same. */
   Outcome accept(Change change, AcceptTransfer command) {
-    if (state.acceptedTransfers.has(command.group(), command.number())) return new Outcome.Existed(List.of(true));
+    var before = state.acceptedTransfers.answerTo(command.group(), command.number());
+    if (before.isPresent()) return new Outcome.Existed(List.of(before.get()));
     var group = state.groups.get(command.group());
     long bytes = command.messages().stream().mapToLong(Publication::encodedLength).sum();
-    if (group == null || group.size() == 0 || !inboxes.fitAll(group.backlog, command.messages().size(), bytes)) {
-      return new Outcome.Existed(List.of(false));
-    }
-    for (var message : command.messages()) appender.acceptInGroup(change, group, message);
-    state.acceptedTransfers.add(change.out(), state.interval, command.group(), command.number());
-    return new Outcome.Existed(List.of(true));
+    boolean takes = group != null && group.size() > 0 && inboxes.fitAll(group.backlog, command.messages().size(), bytes);
+    if (group != null && takes) for (var message : command.messages()) appender.acceptInGroup(change, group, message);
+    state.acceptedTransfers.add(change.out(), state.interval, command.group(), command.number(), takes);
+    return new Outcome.Existed(List.of(takes));
   }
 
   Outcome end(Change change, EndTransfer command) {

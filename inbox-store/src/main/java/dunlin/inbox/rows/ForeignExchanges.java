@@ -1,9 +1,12 @@
 package dunlin.inbox.rows;
 
+import dunlin.model.TopicFilter;
 import dunlin.store.RangeWriter;
+import dunlin.transport.Terms;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -21,12 +24,10 @@ public final class ForeignExchanges {
   /*
    * Owner: the applying thread; any thread may read. lookForOver() and next() belong to the timer thread of the range's leader.
    * Bounds: one entry for each publisher of another range that has sent something for this range lately. Its open exchanges are at most one for each
-   *   packet identifier. An entry is removed when a later session of the client sends its first message, when its session has ended, and when it has no
+   *   packet identifier, with a number for each group that its message is stored for. An entry is removed when a later session of the client sends its first message, when its session has ended, and when it has no
    *   open exchange and its epoch is old enough that nothing of an earlier one can be on its way.
    * Failure: exchanges and epochs are rows, so all replicas know the same.
    */
-  private static final byte[] ROW = {1};
-
   private final Map<SessionKey, Held> sessions = new ConcurrentHashMap<>();
 
   /** Number of sessions with an exchange. */
@@ -37,7 +38,7 @@ public final class ForeignExchanges {
 
   private static final class Held {
     private final long birth;
-    private final Set<Integer> packetIds = ConcurrentHashMap.newKeySet(4);
+    private final Map<Integer, Stored> packetIds = new ConcurrentHashMap<>(4);
     private volatile long epoch; // written by the applying thread
 
     // How lookForOver() has found it so far; used by the timer thread only.
@@ -61,6 +62,42 @@ public final class ForeignExchanges {
     }
   }
 
+  /**
+   * What is stored here of the message of an exchange.
+   *
+   * @param plain for plain subscribers
+   * @param groups the {@linkplain Terms.Pick#numberOf numbers} of the groups for which it is stored
+   */
+  public record Stored(boolean plain, Set<Long> groups) {
+    private static final Stored NOTHING = new Stored(false, Set.of());
+
+    public Stored {
+      groups = Set.copyOf(groups);
+    }
+
+    /** The same with more groups. */
+    public Stored with(boolean plainToo, List<TopicFilter> more) {
+      var all = new HashSet<>(groups);
+      for (TopicFilter each : more) all.add(Terms.Pick.numberOf(each));
+      return new Stored(plainToo, all);
+    }
+
+    private byte[] toBytes() {
+      var bytes = ByteBuffer.allocate(1 + groups.size() * Long.BYTES).put((byte) (plain ? 1 : 0));
+      groups.stream().sorted().forEach(bytes::putLong); // the same bytes in all replicas
+      return bytes.array();
+    }
+
+    private static Stored of(byte[] value) {
+      var bytes = ByteBuffer.wrap(value);
+      if (value.length % Long.BYTES != 1 || value[0] < 0 || value[0] > 1) throw new IllegalStateException("an exchange of another range in " + value.length + " bytes");
+      boolean plain = bytes.get() == 1;
+      var groups = new HashSet<Long>();
+      while (bytes.hasRemaining()) groups.add(bytes.getLong());
+      return new Stored(plain, groups);
+    }
+  }
+
   /** A session of another range of which something is known here. */
   public record Publisher(SessionKey session, long birth) {}
 
@@ -72,10 +109,16 @@ public final class ForeignExchanges {
    */
   public record Over(SessionKey session, long birth, long epoch, boolean ended) {}
 
-  /** Whether the message of an exchange is stored here. */
+  /** Whether something of the message of an exchange is stored here. */
   public boolean has(SessionKey session, long birth, int packetId) {
     var held = sessions.get(session);
-    return held != null && held.birth == birth && held.packetIds.contains(packetId);
+    return held != null && held.birth == birth && held.packetIds.containsKey(packetId);
+  }
+
+  /** What is stored here of the message of an exchange. */
+  public Stored stored(SessionKey session, long birth, int packetId) {
+    var held = sessions.get(session);
+    return held == null || held.birth != birth ? Stored.NOTHING : held.packetIds.getOrDefault(packetId, Stored.NOTHING);
   }
 
   /** Whether something has come from a later connection of the same client, so that what comes with this epoch comes late. */
@@ -99,17 +142,21 @@ public final class ForeignExchanges {
     out.put(SessionKeys.foreignEpoch(interval.homeOf(session), session, birth), ByteBuffer.allocate(Long.BYTES).putLong(epoch).array());
   }
 
-  /** Adds an exchange of a connection that was {@linkplain #hear heard} of. */
-  public void add(RangeWriter out, ShardInterval interval, SessionKey session, long birth, int packetId) {
-    restore(session, birth, packetId);
-    out.put(SessionKeys.foreignExchange(interval.homeOf(session), session, birth, packetId), ROW);
+  /** Adds what is stored now of an exchange of a connection that was {@linkplain #hear heard} of. */
+  public void add(RangeWriter out, ShardInterval interval, SessionKey session, long birth, int packetId, Stored stored) {
+    put(session, birth, packetId, stored);
+    out.put(SessionKeys.foreignExchange(interval.homeOf(session), session, birth, packetId), stored.toBytes());
   }
 
   /** Restores an exchange from its row. */
-  public void restore(SessionKey session, long birth, int packetId) {
+  public void restore(SessionKey session, long birth, int packetId, byte[] value) {
+    put(session, birth, packetId, Stored.of(value));
+  }
+
+  private void put(SessionKey session, long birth, int packetId, Stored stored) {
     var held = held(session, birth);
     if (held.packetIds.isEmpty()) open.incrementAndGet();
-    held.packetIds.add(packetId);
+    held.packetIds.put(packetId, stored);
   }
 
   /** Restores the latest epoch of a session from its row. */
@@ -127,7 +174,7 @@ public final class ForeignExchanges {
   /** Removes an exchange that its publisher has released. */
   public void remove(RangeWriter out, ShardInterval interval, SessionKey session, long birth, int packetId) {
     var held = sessions.get(session);
-    if (held == null || held.birth != birth || !held.packetIds.remove(packetId)) return;
+    if (held == null || held.birth != birth || held.packetIds.remove(packetId) == null) return;
     if (held.packetIds.isEmpty()) open.decrementAndGet();
     out.delete(SessionKeys.foreignExchange(interval.homeOf(session), session, birth, packetId));
   }
@@ -143,7 +190,7 @@ public final class ForeignExchanges {
     int shard = interval.homeOf(session);
     sessions.remove(session);
     if (!held.packetIds.isEmpty()) open.decrementAndGet();
-    for (int packetId : held.packetIds) out.delete(SessionKeys.foreignExchange(shard, session, held.birth, packetId));
+    for (int packetId : held.packetIds.keySet()) out.delete(SessionKeys.foreignExchange(shard, session, held.birth, packetId));
     out.delete(SessionKeys.foreignEpoch(shard, session, held.birth));
   }
 

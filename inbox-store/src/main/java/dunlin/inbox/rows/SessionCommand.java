@@ -55,6 +55,11 @@ public sealed interface SessionCommand {
       if (exchange != null) checkPacketId(exchange.packetId());
       return new Append(now, message, exchange, exchange == null ? null : origin, List.copyOf(groups), once, fence);
     }
+
+    /** The same for other groups. */
+    public Append withGroups(List<TopicFilter> others) {
+      return new Append(now, message, exchange, origin, others, once, fence);
+    }
   }
 
   /**
@@ -105,6 +110,25 @@ public sealed interface SessionCommand {
    * @param exchange the recorded exchange of the message, which is appended once then; null for none
    */
   record AppendToGroup(long now, TopicFilter group, Publication message, @Nullable OpenExchange exchange) implements SessionCommand {}
+
+  /**
+   * Appends a message of an exchange of another range's session to one group. It is stored once until that exchange is forgotten, and only after its record says so.
+   *
+   * @param birth of the publisher's session
+   * @param append with the exchange
+   */
+  record AppendToGroupOfExchange(long birth, AppendToGroup append) implements SessionCommand {
+    public AppendToGroupOfExchange {
+      if (append.exchange() == null) throw new IllegalArgumentException("a message without an exchange");
+    }
+  }
+
+  /**
+   * Adds to the record of an exchange that its message goes to the durable members of a group in another range, unless it names some already.
+   *
+   * @param pick the number of the group's shard in that range
+   */
+  record PickForGroup(String tenant, String clientId, OpenExchange exchange, TopicFilter group, long pick) implements SessionCommand {}
 
   /**
    * @param expired whether the messages are removed because their Message Expiry Interval has passed, rather than

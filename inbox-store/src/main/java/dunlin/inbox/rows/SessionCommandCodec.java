@@ -23,6 +23,7 @@ import dunlin.inbox.rows.SessionCommand.Append;
 import dunlin.inbox.rows.SessionCommand.AppendOfExchange;
 import dunlin.inbox.rows.SessionCommand.AppendTo;
 import dunlin.inbox.rows.SessionCommand.AppendToGroup;
+import dunlin.inbox.rows.SessionCommand.AppendToGroupOfExchange;
 import dunlin.inbox.rows.SessionCommand.BeginTransfer;
 import dunlin.inbox.rows.SessionCommand.Beside;
 import dunlin.inbox.rows.SessionCommand.Configure;
@@ -38,6 +39,7 @@ import dunlin.inbox.rows.SessionCommand.ForgetPublishers;
 import dunlin.inbox.rows.SessionCommand.ForgetTransfer;
 import dunlin.inbox.rows.SessionCommand.FrontendGone;
 import dunlin.inbox.rows.SessionCommand.Import;
+import dunlin.inbox.rows.SessionCommand.PickForGroup;
 import dunlin.inbox.rows.SessionCommand.Received;
 import dunlin.inbox.rows.SessionCommand.Released;
 import dunlin.inbox.rows.SessionCommand.Remove;
@@ -89,6 +91,8 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int DELIVERED = 29;
   private static final int APPEND_TO_GROUP_ONCE = 33;
   private static final int IMPORT = 34;
+  private static final int APPEND_TO_GROUP_OF_EXCHANGE = 35;
+  private static final int PICK_FOR_GROUP = 36;
 
   // Marks of a message that is appended.
   private static final int WITH_EXCHANGE = 1;
@@ -103,7 +107,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   @Override
   public CommandKind kind(SessionCommand command) {
     return switch (command) {
-      case Append _, AppendOfExchange _, AppendTo _, AppendToGroup _, AcceptTransfer _, Import _ -> CommandKind.FLOW;
+      case Append _, AppendOfExchange _, AppendTo _, AppendToGroup _, AppendToGroupOfExchange _, PickForGroup _, AcceptTransfer _, Import _ -> CommandKind.FLOW;
       case Configure _, Subscribe _ -> CommandKind.CALL;
       case Connect _, Disconnect _, Unsubscribe _ -> CommandKind.RELEASE;
       case Acknowledge _, Received _, Released _, Delivered _, WillPublished _ -> CommandKind.RELEASE;
@@ -153,7 +157,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   /** Whether a command carries messages. */
   public static boolean isMessage(SessionCommand command) {
     return switch (command) {
-      case Append _, AppendOfExchange _, AppendTo _, AppendToGroup _, AcceptTransfer _, Import _ -> true;
+      case Append _, AppendOfExchange _, AppendTo _, AppendToGroup _, AppendToGroupOfExchange _, AcceptTransfer _, Import _ -> true;
       default -> false;
     };
   }
@@ -239,6 +243,19 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         writeFilter(out, group);
         writePublication(out, message);
         if (exchange != null) SessionFields.writeOpenExchange(out, exchange);
+      }
+      case AppendToGroupOfExchange(var birth, var append) -> {
+        out.octet(APPEND_TO_GROUP_OF_EXCHANGE);
+        out.number(birth);
+        write(append, out);
+      }
+      case PickForGroup(var tenant, var clientId, var exchange, var group, var pick) -> {
+        out.octet(PICK_FOR_GROUP);
+        out.text(tenant);
+        out.text(clientId);
+        SessionFields.writeOpenExchange(out, exchange);
+        writeFilter(out, group);
+        out.number(pick);
       }
       case Acknowledge(var session, var sequences, var expired) -> {
         out.octet(ACKNOWLEDGE);
@@ -424,7 +441,9 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case APPEND_TO ->
           new AppendTo(in.number(), readSession(in), readOptions(in), in.number(), in.list(SessionFields::readPublication));
       case APPEND_TO_GROUP -> new AppendToGroup(in.number(), readFilter(in), readPublication(in), null);
-      case APPEND_TO_GROUP_ONCE -> new AppendToGroup(in.number(), readFilter(in), readPublication(in), SessionFields.readOpenExchange(in));
+      case APPEND_TO_GROUP_ONCE -> readAppendToGroupOnce(in);
+      case APPEND_TO_GROUP_OF_EXCHANGE -> readAppendToGroupOfExchange(in);
+      case PICK_FOR_GROUP -> new PickForGroup(in.text(), in.text(), SessionFields.readOpenExchange(in), readFilter(in), in.number());
       case ACKNOWLEDGE -> new Acknowledge(readSession(in), in.numbers(), in.flag());
       case RECEIVED -> new Received(readSession(in), in.number());
       case RELEASED -> new Released(readSession(in), readPacketId(in));
@@ -467,6 +486,17 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
     var append = readAppend(in, kind);
     if (append.exchange() != null) throw new IllegalStateException("an exchange that is recorded in two ranges");
     return append;
+  }
+
+  private static AppendToGroup readAppendToGroupOnce(FieldReader in) {
+    return new AppendToGroup(in.number(), readFilter(in), readPublication(in), SessionFields.readOpenExchange(in));
+  }
+
+  private static AppendToGroupOfExchange readAppendToGroupOfExchange(FieldReader in) {
+    long birth = in.number();
+    int kind = in.octet();
+    if (kind != APPEND_TO_GROUP_ONCE) throw new IllegalStateException("no message of an exchange in a command of kind " + kind);
+    return new AppendToGroupOfExchange(birth, readAppendToGroupOnce(in));
   }
 
   private static Publication.Exchange readExchange(FieldReader in) {

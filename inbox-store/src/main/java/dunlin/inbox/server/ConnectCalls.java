@@ -78,7 +78,7 @@ final class ConnectCalls {
                 connected.completeExceptionally(
                     new QuotaExceededException(QuotaExceededException.Kind.MEMORY, "bytes of sessions", sums.memory()));
             case Outcome.OtherUser _ -> connected.completeExceptionally(new OtherUserException(request.clientId()));
-            case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Existed _, Outcome.Appended _, Outcome.Imported _ ->
+            case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Existed _, Outcome.Appended _, Outcome.Imported _, Outcome.Picked _ ->
                 connected.completeExceptionally(Proposals.unexpected(outcome));
           }
         });

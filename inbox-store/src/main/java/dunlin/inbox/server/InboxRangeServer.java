@@ -8,6 +8,7 @@ import dunlin.inbox.InboxClient.Page;
 import dunlin.inbox.InboxClient.Subscription;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxRoutes;
+import dunlin.inbox.InboxSettings.Layout;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.OpenExchange;
 import dunlin.inbox.QuotaExceededException;
@@ -15,6 +16,9 @@ import dunlin.inbox.SessionRef;
 import dunlin.inbox.StaleSessionException;
 import dunlin.inbox.announce.RouteAnnouncer;
 import dunlin.inbox.announce.StrayRoutes;
+import dunlin.inbox.between.AskedRange;
+import dunlin.inbox.between.OtherRange;
+import dunlin.inbox.between.RecordedAppends;
 import dunlin.inbox.operate.SessionPart;
 import dunlin.inbox.propose.BoundedRange;
 import dunlin.inbox.propose.DueWork;
@@ -41,6 +45,7 @@ import dunlin.store.StoreException;
 import dunlin.transport.Acknowledgement;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -173,6 +178,16 @@ final class InboxRangeServer {
   /** Sessions and groups as applied so far. Any thread, as {@link RangeState} says. */
   RangeState applied() {
     return logic.state();
+  }
+
+  /** Answers the leaders of other ranges. */
+  AskedRange asked() {
+    return new AskedRange(logic.state(), proposals::outcome, clock);
+  }
+
+  /** Stores messages for groups with members in ranges of other servers. */
+  RecordedAppends recorded(Layout layout, Map<Integer, ? extends OtherRange> others) {
+    return new RecordedAppends(layout, asked(), logic.state(), others, proposals::outcome, clock);
   }
 
   /** What operators look at. */
@@ -416,7 +431,7 @@ final class InboxRangeServer {
             case Outcome.Existed(var existed) -> taken.complete(existed.getFirst());
             case Outcome.Full _ -> taken.completeExceptionally(new StoreException("the inbox of " + group.text() + " is full"));
             case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Connected _, Outcome.OtherUser _,
-                Outcome.Appended _, Outcome.Imported _, Outcome.AllFull _ ->
+                Outcome.Appended _, Outcome.Imported _, Outcome.AllFull _, Outcome.Picked _ ->
                 taken.completeExceptionally(Proposals.unexpected(outcome));
           }
         });

@@ -11,7 +11,6 @@ import dunlin.inbox.SessionExports;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.WillPublisher;
-import dunlin.inbox.between.AskedRange;
 import dunlin.inbox.between.OtherRange;
 import dunlin.inbox.between.OtherSessions;
 import dunlin.inbox.operate.SessionExporter;
@@ -50,6 +49,7 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -58,6 +58,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -184,7 +185,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon, this::stuck, this::lives, hasAll ? 0 : LOOKS);
     this.others = hasAll ? null : new OtherSessions(settings.layout(), others);
     var states = replicas.stream().map(replica -> replica.sessions().state()).toList();
-    tenants = new TenantSessions(states);
+    tenants = new TenantSessions(states, this.others == null ? _ -> 0 : this.others::sessionsOf);
     var sums = sums(settings.sums(), states, this.others);
     ranges = replicas.stream().map(replica -> new InboxRangeServer(replica, sums, tier)).toList();
     rangeOfShard = ShardInterval.rangeOfShard(ranges.stream().map(range -> range.applied().interval).toList());
@@ -193,14 +194,21 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             .map(range -> range.applied().interval)
             .flatMap(interval -> IntStream.range(interval.from(), interval.to()).mapToObj(ShardId::inbox))
             .toList();
-    deliveries = new RangeDeliveries(ranges, hasAll, session -> indexOf(session.tenant(), session.clientId()));
-    handOvers = new HandOvers(this.ranges, shard -> this.ranges.get(rangeOfShard[shard]), clock);
+    deliveries = new RangeDeliveries(ranges, hasAll ? null : ranges.getFirst().recorded(settings.layout(), others), session -> indexOf(session.tenant(), session.clientId()));
+    Map<Integer, ? extends OtherRange> all = hasAll ? IntStream.range(0, count).boxed().collect(Collectors.toMap(i -> i, i -> ranges.get(i).asked())) : others;
+    handOvers = new HandOvers(ranges, settings.layout(), all, hasAll ? 0 : LOOKS, clock);
     importer =
         new SessionImporter(
             new SessionImporter.Ranges(
-                session -> of(session).applied().sessions.get(session), (session, command) -> of(session).proposals().outcome(command),
-                (group, command) -> deliveries.ofGroup(group.tenant(), group.filter()).proposals().outcome(command), this::endMissing),
+                session -> hasAll || ranges.getFirst().has(session), session -> of(session).applied().sessions.get(session),
+                (session, command) -> of(session).proposals().outcome(command), shards.getLast().equals(ShardId.inbox(settings.layout().shards() - 1)), this::withMembers,
+                this::endMissing),
             this, tenants, frontends::attach, message -> meters.offline(message, ""), clock);
+  }
+
+  private CompletableFuture<Optional<OtherRange>> withMembers(GroupKey group) {
+    if (others != null) return others.withMembers(group, ranges.getFirst().asked());
+    return CompletableFuture.completedFuture(Optional.of(deliveries.ofGroup(group.tenant(), group.filter()).asked()));
   }
 
   private static @Nullable SharedSums sums(InboxSettings.Sums most, List<RangeState> states, @Nullable OtherSessions others) {
@@ -367,6 +375,16 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return shardOf(settings.layout().shards(), tenant, clientId);
   }
 
+  /**
+   * The shard at which a page of an export begins.
+   *
+   * @param next of the page before
+   * @throws IllegalArgumentException when no page has given it
+   */
+  public static int shardOfPage(int shards, byte[] next) {
+    return SessionExporter.shardOf(next, shards);
+  }
+
   /** The shard of a client's durable session, given the number of shards. */
   public static ShardId shardOf(int shards, String tenant, String clientId) {
     return ShardId.inbox(new SessionKey(tenant, clientId).shard(shards));
@@ -441,7 +459,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   /** Answers the leaders of other ranges, for a server of one range. */
   public OtherRange asked() {
-    return new AskedRange(ranges.getFirst().applied());
+    return ranges.getFirst().asked();
   }
 
   /** The operators' interface to sessions. */
@@ -523,7 +541,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   private void stuck(InboxRangeServer range, List<GroupKey> groups) {
-    if (hasAll) handOvers.note(range, groups);
+    handOvers.note(range, groups);
   }
 
   private boolean lives(SessionKey session, long birth) {
@@ -558,7 +576,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       long now = clock.millis();
       for (InboxRangeServer range : ranges) range.tick(now);
       if (others != null) others.turn(ranges.getFirst().applied().foreignExchanges);
-      if (hasAll) handOvers.turn();
+      handOvers.turn();
     } catch (RuntimeException e) {
       LOG.error("A turn of the session tier's timer failed; the timer continues", e);
     }

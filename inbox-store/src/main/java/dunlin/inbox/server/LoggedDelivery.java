@@ -109,7 +109,7 @@ final class LoggedDelivery {
       case Outcome.Full _, Outcome.AllFull _ -> ReasonCode.QUOTA_EXCEEDED;
       case Outcome.OtherUser _ -> ReasonCode.NOT_AUTHORIZED;
       case Outcome.Stale _ -> ReasonCode.SESSION_TAKEN_OVER;
-      case Outcome.Fenced _ -> ReasonCode.UNSPECIFIED_ERROR;
+      case Outcome.Fenced _, Outcome.Picked _ -> ReasonCode.UNSPECIFIED_ERROR;
       // Frontends know the recorded exchanges and answer repeated PUBLISH packets themselves, so this is not certain to
       // be the same message.
       case Outcome.Repeated _ -> ReasonCode.PACKET_IDENTIFIER_IN_USE;

@@ -2,6 +2,7 @@ package dunlin.inbox.server;
 
 import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
+import dunlin.inbox.between.RecordedAppends;
 import dunlin.inbox.propose.Proposals;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.model.Publication;
@@ -24,16 +25,18 @@ final class RangeDeliveries {
    */
   private final List<InboxRangeServer> ranges;
   private final boolean hasAll;
+  private final @Nullable RecordedAppends recorded;
   private final ToIntFunction<SessionKey> home;
   private final Exchanges exchanges = new Exchanges();
 
   /**
-   * @param hasAll whether there is no other range; else these are one range
+   * @param recorded stores messages of groups that a record knows of, if there are ranges of other servers: these are one range then
    * @param home the number of the range that has a session
    */
-  RangeDeliveries(List<InboxRangeServer> ranges, boolean hasAll, ToIntFunction<SessionKey> home) {
+  RangeDeliveries(List<InboxRangeServer> ranges, @Nullable RecordedAppends recorded, ToIntFunction<SessionKey> home) {
     this.ranges = ranges;
-    this.hasAll = hasAll;
+    this.recorded = recorded;
+    hasAll = recorded == null;
     this.home = home;
   }
 
@@ -88,6 +91,7 @@ final class RangeDeliveries {
 
   /** Stores a message for a durable member of a group, or in its inbox; {@link InboxServer#appendToGroup}. */
   CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message, @Nullable OpenExchange exchange) {
+    if (recorded != null && exchange != null) return recorded.append(group, message, exchange);
     return ofGroup(message.tenant(), group).appendToGroup(group, message, exchange);
   }
 

@@ -4,10 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.inbox.InboxSettings.Layout;
 import dunlin.inbox.between.OtherRange.Birth;
+import dunlin.inbox.between.OtherRange.GroupPart;
 import dunlin.inbox.between.OtherRange.Sums;
 import dunlin.inbox.rows.ForeignExchanges;
+import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.ShardInterval;
+import dunlin.model.TopicFilter;
 import dunlin.store.StoreException;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,14 +20,20 @@ import org.junit.jupiter.api.Test;
 
 /** The leader of range 0 of three. */
 final class OtherSessionsTest {
+  /** The row of an exchange whose message plain subscribers have. */
+  private static final byte[] STORED = {1};
+
   private static final Layout LAYOUT = new Layout(16, 3);
   private static final List<ShardInterval> INTERVALS = ShardInterval.divide(LAYOUT.shards(), LAYOUT.ranges());
 
   /** A range that answers when the test says so. */
-  private static final class Asked implements OtherRange {
+  private static final class Asked extends QuietRange {
     final List<CompletableFuture<Sums>> sums = new ArrayList<>();
     final List<List<Birth>> sessions = new ArrayList<>();
     final List<CompletableFuture<List<Boolean>>> answers = new ArrayList<>();
+    final List<List<String>> tenants = new ArrayList<>();
+    long ofEachTenant;
+    CompletableFuture<List<GroupPart>> parts = CompletableFuture.completedFuture(List.of(GroupPart.NONE));
 
     @Override
     public CompletableFuture<Sums> sums() {
@@ -37,6 +46,17 @@ final class OtherSessionsTest {
       sessions.add(of);
       answers.add(new CompletableFuture<>());
       return answers.getLast();
+    }
+
+    @Override
+    public CompletableFuture<List<Long>> sessionsOf(List<String> of) {
+      tenants.add(of);
+      return CompletableFuture.completedFuture(of.stream().map(_ -> ofEachTenant).toList());
+    }
+
+    @Override
+    public CompletableFuture<List<GroupPart>> parts(List<GroupKey> groups) {
+      return parts;
     }
   }
 
@@ -76,7 +96,7 @@ final class OtherSessionsTest {
 
   @Test
   void aRangeHasOneQuestionOfEachKindOnItsWay() {
-    known.restore(session(1, "p"), 7, 1);
+    known.restore(session(1, "p"), 7, 1, STORED);
     turns(100);
     assertThat(first.sums).hasSize(1);
     assertThat(first.answers).hasSize(1);
@@ -92,8 +112,8 @@ final class OtherSessionsTest {
   void eachPublisherIsAskedAboutInItsRange() {
     var one = session(1, "p");
     var other = session(2, "p");
-    known.restore(one, 7, 1);
-    known.restore(other, 8, 1);
+    known.restore(one, 7, 1, STORED);
+    known.restore(other, 8, 1, STORED);
     turns(25);
 
     assertThat(first.sessions).containsExactly(List.of(birth(one, 7)));
@@ -104,7 +124,7 @@ final class OtherSessionsTest {
   @Test
   void aSessionHasEndedWhenThatWasAnsweredTwice() {
     var session = session(1, "p");
-    known.restore(session, 7, 1);
+    known.restore(session, 7, 1, STORED);
     turns(25);
     first.answers.getLast().complete(List.of(true));
     assertThat(others.lives(session, 7)).as("once").isTrue();
@@ -120,7 +140,7 @@ final class OtherSessionsTest {
   @Test
   void anAnswerThatItLivesTakesBackThatItHadEnded() {
     var session = session(1, "p");
-    known.restore(session, 7, 1);
+    known.restore(session, 7, 1, STORED);
     for (boolean ended : new boolean[] {true, false, true}) {
       turns(25);
       first.answers.getLast().complete(List.of(ended));
@@ -131,7 +151,7 @@ final class OtherSessionsTest {
   @Test
   void anAnswerOfAnotherLengthSaysNothing() {
     var session = session(1, "p");
-    known.restore(session, 7, 1);
+    known.restore(session, 7, 1, STORED);
     for (int i = 0; i < 3; i++) {
       turns(25);
       first.answers.getLast().complete(List.of(true, true));
@@ -142,7 +162,7 @@ final class OtherSessionsTest {
   @Test
   void whatTheRangeHasForgottenIsForgotten() {
     var session = session(1, "p");
-    known.restore(session, 7, 1);
+    known.restore(session, 7, 1, STORED);
     turns(25);
     first.answers.getLast().complete(List.of(true));
     assertThat(others.ended()).isEqualTo(1);
@@ -154,9 +174,54 @@ final class OtherSessionsTest {
   }
 
   @Test
+  void aTenantThatIsNamedIsAskedAboutUntilItIsNamedNoMore() {
+    turns(100);
+    assertThat(first.tenants).isEmpty();
+    first.ofEachTenant = 3;
+    second.ofEachTenant = 4;
+
+    assertThat(others.sessionsOf("t")).as("nothing is known yet").isZero();
+    turns(5);
+    assertThat(others.sessionsOf("t")).isEqualTo(7);
+    assertThat(first.tenants).containsOnly(List.of("t"));
+
+    turns(400);
+    int asked = first.tenants.size();
+    turns(100);
+    assertThat(first.tenants).hasSize(asked);
+  }
+
+  @Test
+  void noMoreTenantsAreAskedAboutThanAQuestionHas() {
+    for (int i = 0; i < 2 * OtherRange.NAMES_MAX; i++) assertThat(others.sessionsOf("t" + i)).isZero();
+    turns(5);
+
+    assertThat(first.tenants.getLast()).hasSize(OtherRange.NAMES_MAX);
+  }
+
+  @Test
+  void messagesForAGroupGoToTheRangeWhoseMembersTakeMost() {
+    var group = new GroupKey("t", TopicFilter.parse("$share/g/a").orElseThrow());
+    var own = new Asked();
+    assertThat(others.withMembers(group, own).join()).isEmpty();
+
+    own.parts = CompletableFuture.completedFuture(List.of(new GroupPart(2, true)));
+    second.parts = CompletableFuture.completedFuture(List.of(new GroupPart(2, true)));
+    assertThat(others.withMembers(group, own).join()).containsSame(own);
+
+    first.parts = CompletableFuture.failedFuture(new StoreException("no leader"));
+    second.parts = CompletableFuture.completedFuture(List.of(new GroupPart(3, true)));
+    assertThat(others.withMembers(group, own).join()).containsSame(second);
+
+    own.parts = CompletableFuture.completedFuture(List.of(GroupPart.NONE));
+    second.parts = own.parts;
+    assertThat(others.withMembers(group, own)).as("the first may have members").isCompletedExceptionally();
+  }
+
+  @Test
   void allPublishersAreAskedAboutInTurn() {
     int count = 2 * OtherRange.SESSIONS_MAX + 10;
-    for (int i = 0; i < count; i++) known.restore(session(1, "p" + i + "-"), 7, 1);
+    for (int i = 0; i < count; i++) known.restore(session(1, "p" + i + "-"), 7, 1, STORED);
     var asked = new ArrayList<Birth>();
     for (int i = 0; i < 3; i++) {
       turns(25);

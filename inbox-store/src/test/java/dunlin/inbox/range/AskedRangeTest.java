@@ -9,7 +9,9 @@ import dunlin.inbox.between.OtherRange.Sums;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.ShardInterval;
 import dunlin.model.QoS;
+import java.time.Instant;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** What the leader of one range answers those of others. */
@@ -18,12 +20,16 @@ final class AskedRangeTest {
 
   private final RangeHarness h = new RangeHarness(INTERVAL);
 
+  private AskedRange asked() {
+    return new AskedRange(h.range.state(), command -> CompletableFuture.completedFuture(h.apply(command)), () -> Instant.ofEpochMilli(h.now));
+  }
+
   private static String client(boolean here) {
     for (int i = 0; ; i++) if (INTERVAL.contains(new SessionKey(RangeHarness.TENANT, "c" + i).shard(RangeHarness.SHARDS)) == here) return "c" + i;
   }
 
   private boolean hasEnded(String client, long birth) {
-    return new AskedRange(h.range.state()).ended(List.of(new Birth(RangeHarness.TENANT, client, birth))).join().getFirst();
+    return asked().ended(List.of(new Birth(RangeHarness.TENANT, client, birth))).join().getFirst();
   }
 
   private boolean hasEnded(Connected of) {
@@ -74,7 +80,7 @@ final class AskedRangeTest {
 
   @Test
   void itSaysWhatItsSessionsHave() {
-    var asked = new AskedRange(h.range.state());
+    var asked = asked();
     assertThat(asked.sums().join()).isEqualTo(Sums.NONE);
     h.subscribe(h.connect(client(true)).session(), "a", QoS.AT_LEAST_ONCE);
     h.publish("a", "m");

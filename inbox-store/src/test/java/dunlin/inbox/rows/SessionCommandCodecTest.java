@@ -71,6 +71,9 @@ final class SessionCommandCodecTest {
         new SessionCommand.DrainGroup(1, new GroupKey("t", RangeHarness.filter("$share/g/a")), 4),
         new SessionCommand.AppendOfExchange(
             1L << 40, Long.MAX_VALUE, 65_535, new SessionCommand.Append(5, message, null, null, List.of(RangeHarness.filter("$share/g/a")), false, 7)),
+        new SessionCommand.AppendToGroupOfExchange(
+            1L << 40, new SessionCommand.AppendToGroup(5, RangeHarness.filter("$share/g/a"), message, new OpenExchange(65_535, 9, Terms.Origin.fromRecord(-1, 7, List.of(-3L))))),
+        new SessionCommand.PickForGroup("t", "c", new OpenExchange(1, Long.MAX_VALUE, Terms.Origin.fromRecord(1, 7, List.of())), RangeHarness.filter("$oshare/g/a"), -1),
         new SessionCommand.ForgetExchange("t", "c", 9, Long.MAX_VALUE, 65_535),
         new SessionCommand.ForgetPublishers(
             List.of(new ForeignExchanges.Over(new SessionKey("t", "c"), 9, 10, true), new ForeignExchanges.Over(new SessionKey("t", ""), 0, Long.MAX_VALUE, false))),

@@ -9,6 +9,7 @@ import dunlin.inbox.InboxSettings;
 import dunlin.inbox.InboxSettings.Layout;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.between.OtherRange;
+import dunlin.inbox.between.QuietRange;
 import dunlin.inbox.range.MemoryRows;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.ShardInterval;
@@ -109,15 +110,22 @@ final class SessionTierTest {
   private int clients;
 
   /** What another leader would answer. */
-  private record Says(OtherRange.Sums has) implements OtherRange {
+  private static final class Says extends QuietRange {
+    private final Sums has;
+
+    Says(Sums has) {
+      this.has = has;
+    }
+
     @Override
     public CompletableFuture<Sums> sums() {
       return CompletableFuture.completedFuture(has);
     }
 
+    /** Of each tenant that is asked about. */
     @Override
-    public CompletableFuture<List<Boolean>> ended(List<Birth> sessions) {
-      return CompletableFuture.completedFuture(sessions.stream().map(_ -> true).toList());
+    public CompletableFuture<List<Long>> sessionsOf(List<String> tenants) {
+      return CompletableFuture.completedFuture(tenants.stream().map(_ -> has.durable()).toList());
     }
   }
 
@@ -137,6 +145,17 @@ final class SessionTierTest {
     var bounded = new SessionTier(ofSessions(10_000), InstantSource.system(), new SimpleMeterRegistry(), Tracer.idle());
     var beside = new Says(new OtherRange.Sums(10_000, 0, 0));
     var server = lead(bounded, 0, Map.of(1, beside));
+
+    await().atMost(Duration.ofMinutes(2)).untilAsserted(() -> assertThat(isRefused(server)).isTrue());
+
+    server.close();
+  }
+
+  @Test
+  void theBoundOfATenantIsForTheRangesOfAllNodes() throws Exception {
+    var bounded = new SessionTier(over(InboxSettings.defaults()), InstantSource.system(), new SimpleMeterRegistry(), Tracer.idle());
+    var server = lead(bounded, 0, Map.of(1, new Says(new OtherRange.Sums(10_000, 0, 0))));
+    server.limitTenants(_ -> 10_000);
 
     await().atMost(Duration.ofMinutes(2)).untilAsserted(() -> assertThat(isRefused(server)).isTrue());
 

@@ -10,7 +10,6 @@ import dunlin.dist.RoutesMXBean;
 import dunlin.dist.route.RouteReplica;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.SessionsMXBean.SessionOutlook;
-import dunlin.inbox.server.SessionReplica;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainedMessagesMXBean;
 import dunlin.runtime.metrics.NodeBeans;
@@ -58,7 +57,7 @@ public final class Explainer implements ExplanationMXBean {
     if (expirySeconds < -1 || expirySeconds > EXPIRY_MAX) {
       throw new IllegalArgumentException("a message expires after 0 to %d s, or never (-1), not after %d".formatted(EXPIRY_MAX, expirySeconds));
     }
-    Optional<SessionsMXBean> sessions = peers.led(SessionsMXBean.class, SessionReplica.KIND, "The sessions");
+    Optional<SessionsMXBean> sessions = peers.sessions();
     if (sessions.isEmpty() && beans.find(ClientsMXBean.class).isEmpty()) throw new IllegalStateException("the node is starting, or it serves no clients");
     Tried<List<SessionOutlook>> stored =
         sessions.map(bean -> Tried.of(() -> bean.outlook(tenant, clientId, topic))).orElseGet(() -> Tried.failed("the sessions are not served yet, since the node is starting"));

@@ -30,7 +30,6 @@ import dunlin.admin.exports.ExportsMXBean;
 import dunlin.admin.exports.SessionExportsMXBean;
 import dunlin.admin.ledger.LedgerMXBean;
 import dunlin.admin.ledger.LedgerMXBean.HopRow;
-import dunlin.admin.peers.AllNodes;
 import dunlin.admin.peers.AllNodesMXBean;
 import dunlin.admin.peers.AllNodesMXBean.LedgerOfNodes;
 import dunlin.admin.peers.AllNodesMXBean.NodeFinding;
@@ -61,7 +60,6 @@ import dunlin.inbox.SessionFigure;
 import dunlin.inbox.SessionsMXBean.MessagePage;
 import dunlin.inbox.SessionsMXBean.SessionRow;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
-import dunlin.inbox.server.SessionReplica;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainedMessagesMXBean;
 import dunlin.runtime.metrics.NodeBeans;
@@ -123,7 +121,7 @@ public final class AdminOperations {
     AccessOperations.addTenants(() -> bean(TenantsMXBean.class), this::on);
     BlockOperations.add(() -> bean(BlocksMXBean.class), this::on);
     RetainedActions.add(this::retainedMessages, this::on);
-    ExportActions.add(() -> bean(ExportsMXBean.class), () -> led(SessionExportsMXBean.class, SessionReplica.KIND, AllNodes.SESSIONS), this::on);
+    ExportActions.add(() -> bean(ExportsMXBean.class), () -> peers.sessionExports().orElseThrow(() -> missing(SessionExportsMXBean.class)), this::on);
     cluster();
     events();
     if (!actions.keySet().equals(Set.copyOf(Endpoints.ALL))) {
@@ -224,9 +222,14 @@ public final class AdminOperations {
     return new Status(
         node.getId(), node.getVersion(), role.label(), node.getUptimeSeconds(), unhealthy.isEmpty(), unhealthy.isEmpty() ? "alive" : unhealthy,
         unready.isEmpty(), unready.isEmpty() ? "ready" : unready, frontend.map(FrontendMXBean::getConnections).orElse(0),
-        frontend.map(FrontendMXBean::isDraining).orElse(false), beans.find(SessionsMXBean.class).map(SessionsMXBean::getSessions).orElse(-1),
+        frontend.map(FrontendMXBean::isDraining).orElse(false), sessionsLedHere(),
         beans.find(RetainedMessagesMXBean.class).map(RetainedMessagesMXBean::getTopics).orElse(-1L), runtime.totalMemory() - runtime.freeMemory(),
         runtime.maxMemory());
+  }
+
+  /** Of all ranges that this node leads; -1 when it leads none. */
+  private int sessionsLedHere() {
+    return beans.all(SessionsMXBean.class, SessionsMXBean.RANGE).values().stream().map(SessionsMXBean::getSessions).reduce(Integer::sum).orElse(-1);
   }
 
   private List<NodeFinding> examine() {
@@ -485,7 +488,7 @@ public final class AdminOperations {
   }
 
   private SessionsMXBean allSessions() {
-    return led(SessionsMXBean.class, SessionReplica.KIND, AllNodes.SESSIONS);
+    return peers.sessions().orElseThrow(() -> missing(SessionsMXBean.class));
   }
 
   private RetainedMessagesMXBean retainedMessages() {

@@ -13,10 +13,8 @@ import dunlin.broker.client.ClientsMXBean.GroupOfClients;
 import dunlin.broker.client.ClientsMXBean.InFlightRow;
 import dunlin.broker.client.ClientsMXBean.QueuedRow;
 import dunlin.cluster.ClusterMXBean.NodeRow;
-import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.SessionsMXBean.GroupOfSessions;
 import dunlin.inbox.SessionsMXBean.SubscriptionRow;
-import dunlin.inbox.server.SessionReplica;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -135,7 +133,7 @@ public final class AllNodes implements AllNodesMXBean {
   /** Empty when the leader of the sessions does not answer, and before there is one. */
   private Optional<List<GroupOfSessions>> durable(String tenant, String after, int max, List<String> unanswered) {
     try {
-      return peers.led(SessionsMXBean.class, SessionReplica.KIND, SESSIONS).map(bean -> bean.groups(tenant, after, max));
+      return peers.sessions().map(bean -> bean.groups(tenant, after, max));
     } catch (UncheckedIOException silent) {
       unanswered.add(String.valueOf(silent.getMessage()));
       return Optional.empty();

@@ -33,9 +33,11 @@ final class BeanQuestion {
     record WrongState(String sentence) implements Answer {}
   }
 
-  static byte[] question(Class<?> shape, Method method, Object[] arguments) {
+  /** @param range the UUID of the range whose bean is asked; empty for the only bean of its type */
+  static byte[] question(Class<?> shape, String range, Method method, Object[] arguments) {
     JsonObject question = new JsonObject();
     question.addProperty("bean", shape.getSimpleName());
+    if (!range.isEmpty()) question.addProperty("range", range);
     question.addProperty("operation", method.getName());
     JsonArray values = new JsonArray();
     Type[] types = method.getGenericParameterTypes();
@@ -45,12 +47,13 @@ final class BeanQuestion {
   }
 
   /** What another node has asked; the bean is named and not looked up yet. */
-  record Asked(String bean, String operation, JsonArray arguments) {
+  record Asked(String bean, String range, String operation, JsonArray arguments) {
     /** @throws IllegalArgumentException when it is no question */
     static Asked of(byte[] bytes) {
       try {
         JsonObject question = object(bytes);
-        return new Asked(question.get("bean").getAsString(), question.get("operation").getAsString(), question.getAsJsonArray("arguments"));
+        String range = question.has("range") ? question.get("range").getAsString() : "";
+        return new Asked(question.get("bean").getAsString(), range, question.get("operation").getAsString(), question.getAsJsonArray("arguments"));
       } catch (JsonParseException | IllegalStateException | NullPointerException | ClassCastException | UnsupportedOperationException wrong) {
         throw new IllegalArgumentException("not a question to a bean", wrong);
       }

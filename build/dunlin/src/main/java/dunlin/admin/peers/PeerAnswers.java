@@ -38,7 +38,7 @@ public final class PeerAnswers {
             .filter(each -> each.getSimpleName().equals(asked.bean()))
             .findFirst()
             .orElseThrow(() -> new IllegalArgumentException("other nodes may not ask the bean " + asked.bean()));
-    Optional<?> bean = beans.find(shape);
+    Optional<?> bean = PeerBeans.find(beans, shape, asked.range());
     return BeanQuestion.bytes(bean.isEmpty() ? new BeanQuestion.Answer.Absent() : asked.by(shape, bean.get()));
   }
 }

@@ -1,8 +1,13 @@
 package dunlin.admin.peers;
 
+import dunlin.admin.exports.SessionExportsMXBean;
+import dunlin.admin.exports.SessionExportsOfRanges;
 import dunlin.cluster.ClusterMXBean;
 import dunlin.cluster.ClusterMXBean.NodeRow;
 import dunlin.cluster.ClusterMXBean.RangeRow;
+import dunlin.inbox.InboxSettings.Layout;
+import dunlin.inbox.SessionsMXBean;
+import dunlin.inbox.server.SessionReplica;
 import dunlin.runtime.metrics.NodeBeans;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -27,7 +32,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,18 +56,24 @@ public final class PeerBeans {
   private static final Set<String> CHANGES = Set.of("delete", "import");
   private static final int AT_A_TIME = 8;
   private static final int ALL_SECONDS = 10;
+  private static final String SESSIONS_OF_RANGE = "The sessions of one range";
   private static final String FRONTEND = "frontend";
   private static final Set<String> GONE = Set.of("DOWN", "LEFT");
 
   private final NodeBeans beans;
   private final String node;
+  private final Layout sessions;
 
   private volatile @Nullable PeerCalls calls; // set once the node belongs to a cluster
 
-  /** @param node the id of this node */
-  public PeerBeans(NodeBeans beans, String node) {
+  /**
+   * @param node the id of this node
+   * @param sessions how they are divided
+   */
+  public PeerBeans(NodeBeans beans, String node, Layout sessions) {
     this.beans = beans;
     this.node = node;
+    this.sessions = sessions;
   }
 
   /** Sets what carries questions to other nodes. */
@@ -100,7 +113,39 @@ public final class PeerBeans {
   public <T> Optional<T> led(Class<T> shape, String kind, String what) {
     Optional<T> own = beans.find(shape);
     if (own.isPresent() || beans.find(ClusterMXBean.class).isEmpty()) return own;
-    return Optional.of(proxy(shape, (method, arguments) -> askLeader(shape, kind, what, method, arguments)));
+    return Optional.of(proxy(shape, (method, arguments) -> askLeader(shape, "", range -> range.kind().equals(kind), what, method, arguments)));
+  }
+
+  /** The sessions, whichever nodes lead their ranges; empty when this node leads none, and belongs to no cluster. */
+  public Optional<SessionsMXBean> sessions() {
+    return ofSessions(SessionsMXBean.class, ranges -> new SessionsOfRanges(sessions, ranges));
+  }
+
+  /** What exports and imports sessions, whichever nodes lead their ranges; empty when this node leads none, and belongs to no cluster. */
+  public Optional<SessionExportsMXBean> sessionExports() {
+    return ofSessions(SessionExportsMXBean.class, ranges -> new SessionExportsOfRanges(sessions, ranges));
+  }
+
+  /** @param together makes one bean of those of all ranges, by number */
+  private <T> Optional<T> ofSessions(Class<T> shape, Function<IntFunction<T>, T> together) {
+    if (sessions.ranges() == 1 || beans.find(ClusterMXBean.class).isEmpty()) return led(shape, SessionReplica.KIND, AllNodes.SESSIONS);
+    List<String> ids = sessions.rangeIds().stream().map(range -> range.uuid().toString()).toList();
+    return Optional.of(
+        together.apply(
+            number ->
+                proxy(
+                    shape,
+                    (method, arguments) -> {
+                      Optional<T> own = find(beans, shape, ids.get(number));
+                      return own.isPresent()
+                          ? invoke(own.get(), method, arguments)
+                          : askLeader(shape, ids.get(number), range -> range.id().equals(ids.get(number)), SESSIONS_OF_RANGE, method, arguments);
+                    })));
+  }
+
+  /** A bean of a node: the only one of its type, or that of a range. */
+  static <T> Optional<T> find(NodeBeans beans, Class<T> shape, String range) {
+    return range.isEmpty() ? beans.find(shape) : Optional.ofNullable(beans.all(shape, SessionsMXBean.RANGE).get(range));
   }
 
   /**
@@ -109,18 +154,26 @@ public final class PeerBeans {
    * @param what they hold, as the beginning of a sentence in the plural
    */
   public <T> T whereverLed(Class<T> shape, String kind, String what) {
-    return proxy(
-        shape,
-        (method, arguments) ->
-            invoke(led(shape, kind, what).orElseThrow(() -> new IllegalStateException(what + " are not served, since the node is starting")), method, arguments));
+    return whereverLed(shape, () -> led(shape, kind, what), what);
   }
 
-  private Object askLeader(Class<?> shape, String kind, String what, Method method, Object[] arguments) {
-    for (String candidate : candidates(kind)) {
+  /** The same for {@link #sessions}. */
+  public SessionsMXBean sessionsWhereverLed() {
+    return whereverLed(SessionsMXBean.class, this::sessions, AllNodes.SESSIONS);
+  }
+
+  private static <T> T whereverLed(Class<T> shape, Supplier<Optional<T>> led, String what) {
+    return proxy(
+        shape,
+        (method, arguments) -> invoke(led.get().orElseThrow(() -> new IllegalStateException(what + " are not served, since the node is starting")), method, arguments));
+  }
+
+  private Object askLeader(Class<?> shape, String range, Predicate<RangeRow> of, String what, Method method, Object[] arguments) {
+    for (String candidate : candidates(of)) {
       try {
-        return ask(candidate, shape, method, arguments);
+        return ask(candidate, shape, range, method, arguments);
       } catch (AbsentException elsewhere) {
-        log.debug("Node {} does not lead {} any more, or not yet", candidate, kind, elsewhere); // and has done nothing
+        log.debug("{} are not led by node {} any more, or not yet", what, candidate, elsewhere); // which has done nothing
       }
     }
     throw unanswered(what + " have no leader that this node knows; ask again soon");
@@ -132,9 +185,9 @@ public final class PeerBeans {
   }
 
   /** The node that leads by the last heartbeat, and behind it those that could since. */
-  private Set<String> candidates(String kind) {
+  private Set<String> candidates(Predicate<RangeRow> of) {
     Set<String> candidates = new LinkedHashSet<>();
-    List<RangeRow> ranges = beans.find(ClusterMXBean.class).map(ClusterMXBean::getRanges).orElseGet(List::of).stream().filter(range -> range.kind().equals(kind)).toList();
+    List<RangeRow> ranges = beans.find(ClusterMXBean.class).map(ClusterMXBean::getRanges).orElseGet(List::of).stream().filter(of).toList();
     for (RangeRow range : ranges) if (!range.leader().isEmpty()) candidates.add(range.leader());
     for (RangeRow range : ranges) candidates.addAll(range.voters());
     return candidates;
@@ -148,7 +201,7 @@ public final class PeerBeans {
             shape,
             (method, arguments) -> {
               try {
-                return ask(of, shape, method, arguments);
+                return ask(of, shape, "", method, arguments);
               } catch (AbsentException starting) {
                 throw unanswered(named(of) + " serves no clients, or not yet");
               }
@@ -204,7 +257,7 @@ public final class PeerBeans {
     SequencedMap<String, String> silent = new LinkedHashMap<>();
     List<NodeRow> others = nodes().stream().filter(which.and(row -> !row.id().equals(node))).toList();
     List<Callable<R>> questions = new ArrayList<>();
-    for (NodeRow other : others) questions.add(() -> question.apply(proxy(shape, (method, arguments) -> ask(other.id(), shape, method, arguments))));
+    for (NodeRow other : others) questions.add(() -> question.apply(proxy(shape, (method, arguments) -> ask(other.id(), shape, "", method, arguments))));
     try (var asking = Executors.newFixedThreadPool(AT_A_TIME, Thread.ofVirtual().name("dunlin-admin-peers").factory())) {
       List<Future<R>> asked = asking.invokeAll(questions, ALL_SECONDS, TimeUnit.SECONDS);
       for (int i = 0; i < asked.size(); i++) note(others.get(i).id(), asked.get(i), answers, silent);
@@ -241,13 +294,13 @@ public final class PeerBeans {
     return new UncheckedIOException(sentence, new IOException(sentence));
   }
 
-  private Object ask(String of, Class<?> shape, Method method, Object[] arguments) {
-    if (of.equals(node)) return askHere(shape, method, arguments);
+  private Object ask(String of, Class<?> shape, String range, Method method, Object[] arguments) {
+    if (of.equals(node)) return askHere(shape, range, method, arguments);
     PeerCalls carrier = calls;
     if (carrier == null) throw unanswered(named(of) + " was not asked, since this node is starting");
     BeanQuestion.Answer answer;
     try {
-      byte[] question = BeanQuestion.question(shape, method, arguments);
+      byte[] question = BeanQuestion.question(shape, range, method, arguments);
       boolean changes = CHANGES.stream().anyMatch(method.getName()::startsWith);
       answer = BeanQuestion.answer(carrier.ask(UUID.fromString(of), question, changes ? CHANGE : DEADLINE));
     } catch (IOException failure) {
@@ -261,8 +314,8 @@ public final class PeerBeans {
     };
   }
 
-  private Object askHere(Class<?> shape, Method method, Object[] arguments) {
-    Object own = beans.find(shape).orElse(null);
+  private Object askHere(Class<?> shape, String range, Method method, Object[] arguments) {
+    Object own = find(beans, shape, range).orElse(null);
     if (own == null) throw new AbsentException();
     return invoke(own, method, arguments);
   }

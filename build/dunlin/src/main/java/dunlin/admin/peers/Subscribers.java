@@ -7,9 +7,7 @@ import dunlin.cluster.ClusterMXBean.NodeRow;
 import dunlin.dist.RoutesMXBean;
 import dunlin.dist.RoutesMXBean.RouteRow;
 import dunlin.dist.route.RouteReplica;
-import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.SessionsMXBean.SubscriberRow;
-import dunlin.inbox.server.SessionReplica;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -118,9 +116,7 @@ final class Subscribers {
     gathered.answers().values().forEach(all::addAll);
     if (sessions && !silent.containsKey(AllNodes.SESSIONS)) {
       try {
-        peers
-            .led(SessionsMXBean.class, SessionReplica.KIND, AllNodes.SESSIONS)
-            .ifPresent(bean -> all.addAll(bean.subscribers(tenant, filter, after, max)));
+        peers.sessions().ifPresent(bean -> all.addAll(bean.subscribers(tenant, filter, after, max)));
       } catch (UncheckedIOException unanswered) {
         silent.put(AllNodes.SESSIONS, String.valueOf(unanswered.getMessage()));
       }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dunlin.inbox.InboxSettings.Layout;
 import dunlin.runtime.metrics.NodeBeans;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -22,7 +23,7 @@ class PeerBeansTest {
 
   private final NodeBeans here = new NodeBeans("here");
   private final NodeBeans there = new NodeBeans("there");
-  private final PeerBeans peers = new PeerBeans(here, UUID.randomUUID().toString());
+  private final PeerBeans peers = new PeerBeans(here, UUID.randomUUID().toString(), new Layout(16, 1));
   private final PeerAnswers answers = new PeerAnswers(there);
 
   @AfterEach
