@@ -88,15 +88,15 @@ public final class Tenant {
   /** Counts a connection, unless a limit is reached. */
   Entrance enter() {
     long max = rule.max(TenantLimit.CONNECTIONS);
-    if (connections.get() >= max) {
+    if (connections.getAndUpdate(count -> count < max ? count + 1 : count) >= max) {
       return limited(TenantLimit.CONNECTIONS, ReasonCode.QUOTA_EXCEEDED, "too many connections of the tenant, limit %d at this node".formatted(max));
     }
     long rate = rule.max(TenantLimit.CONNECT_RATE);
     if (rate != TenantLimits.NONE && !takesWithin(TenantLimit.CONNECT_RATE, rate)) {
+      leave();
       String explanation = "too many connects of the tenant, limit %d a second at this node".formatted(rate);
       return limited(TenantLimit.CONNECT_RATE, ReasonCode.CONNECTION_RATE_EXCEEDED, explanation);
     }
-    connections.incrementAndGet();
     return new Entrance.Entered(this);
   }
 
@@ -200,13 +200,12 @@ public final class Tenant {
   public void hit(TenantLimit limit) {
     int at = limit.index();
     hits.incrementAndGet(at);
+    meters.hit(limit);
     long now = nanoTime.getAsLong();
     long from = eventFrom.get(at);
     if (now - from < 0 || !meters.admitsEvent() || !eventFrom.compareAndSet(at, from, now + EVENT_NANOS)) {
       untold.incrementAndGet(at);
-      meters.hit(limit);
     } else {
-      meters.hit(limit);
       meters.tell(name, limit, rule.max(limit), untold.getAndSet(at, 0));
     }
   }

@@ -65,7 +65,7 @@ class AccessMutantsIT {
     USERS_THAT_ARE_DELETED("auth/Authentication.java", "since != 0 && directory.since(user) != since", "false", Matter.USERS),
     TENANT_THAT_IS_AWAY("tenant/Tenants.java", "away.isPresent()", "false", Matter.TENANTS),
     TENANT_OF_CONNECTED_CLIENTS("tenant/Tenant.java", "return rule.away();", "return Optional.empty();", Matter.TENANTS),
-    CONNECTIONS_OF_A_TENANT("tenant/Tenant.java", "connections.get() >= max", "false", Matter.TENANTS);
+    CONNECTIONS_OF_A_TENANT("tenant/Tenant.java", "connections.getAndUpdate(count -> count < max ? count + 1 : count) >= max", "false", Matter.TENANTS);
 
     private final String file;
     private final String check;
