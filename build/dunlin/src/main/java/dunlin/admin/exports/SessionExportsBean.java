@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
 public final class SessionExportsBean implements SessionExportsMXBean {
   /*
    * Owner: any thread that may block; keeps nothing. A cursor names the row behind which a page begins, so it stays valid.
-   * Bounds: a page has at most LINES lines and BYTES_MAX bytes, and one line more. Of an import, the lines of LINES_MAX characters are in memory.
+   * Bounds: a page has at most LINES_AT_ONCE lines and BYTES_MAX bytes, and one line more. Of an import, the lines of ExportsMXBean.LINES_MAX characters are in memory.
    * Failure: a line that is wrong ends its import before anything is done. When a range fails, what was imported stays, and all lines can be imported again.
    * Mixed versions: an import adds commands to the log of the sessions that nodes of earlier versions cannot read. So it is refused unless each node of the cluster that
    * may be up has said that it can.
@@ -100,7 +100,6 @@ public final class SessionExportsBean implements SessionExportsMXBean {
   @Override
   public ImportedSessions importSessions(String tenant, String lines, long firstLine) {
     Identity checked = new Identity(tenant, "");
-    if (lines.length() > LINES_MAX) throw new IllegalArgumentException("the lines have %d characters, the limit is %d".formatted(lines.length(), LINES_MAX));
     List<Part> parts = parts(checked.tenant(), ExportedLines.sessions(lines, firstLine), sessions.now());
     List<String> not = unready.get();
     if (!not.isEmpty()) throw new IllegalStateException("sessions are imported when all nodes of the cluster say that they can apply that: " + String.join("; ", not));
