@@ -98,10 +98,12 @@ public interface SessionExportsMXBean {
    * @param messages those that are in inboxes now
    * @param expired messages whose Message Expiry Interval has passed
    * @param refused how many sessions and messages were refused, by reason
+   * @param sentences why lines were refused that no client could have here, for the first ones; none of a node of an earlier version
    */
-  record ImportedSessions(int sessions, int existing, int unfinished, int messages, int expired, Map<String, Integer> refused) {
+  record ImportedSessions(int sessions, int existing, int unfinished, int messages, int expired, Map<String, Integer> refused, @Nullable List<String> sentences) {
     public ImportedSessions {
       refused = Map.copyOf(refused);
+      sentences = sentences == null ? List.of() : List.copyOf(sentences);
     }
   }
 
