@@ -46,8 +46,8 @@ class SessionImportClusterIT {
       String payload = Base64.getEncoder().encodeToString(text(number, i).getBytes(StandardCharsets.UTF_8));
       lines.add("{\"message\":{\"clientId\":\"%s\",\"sequence\":%d,\"topic\":\"to/%s\",\"payload\":\"%s\"}}".formatted(client, sequence(number, i), client, payload));
     }
-    lines.add("{\"subscription\":{\"clientId\":\"%s\",\"filter\":\"to/%s\"}}".formatted(client, client));
-    lines.add("{\"subscription\":{\"clientId\":\"%s\",\"filter\":\"all\"}}".formatted(client));
+    lines.add("{\"subscription\":{\"clientId\":\"%s\",\"filter\":\"to/%s\",\"qos\":1}}".formatted(client, client));
+    lines.add("{\"subscription\":{\"clientId\":\"%s\",\"filter\":\"all\",\"qos\":1}}".formatted(client));
     lines.add("{\"end\":{\"clientId\":\"%s\",\"expirySeconds\":4294967295}}".formatted(client));
     return lines;
   }

@@ -333,7 +333,7 @@ class SessionExportsIT {
     Path ruled = Files.createDirectory(toData.resolve("ruled"));
     String waiting = "{\"message\":{\"clientId\":\"c\",\"sequence\":%d,\"topic\":\"%s\",\"payload\":\"eA==\"}}";
     List<String> lines = file("{\"session\":{\"clientId\":\"c\",\"user\":\"reader\"}}", waiting.formatted(1, "denied/1"), waiting.formatted(2, "allowed/2"));
-    lines.addAll(List.of(subscription("c", "denied/#", ""), subscription("c", "allowed/#", ""), "{\"end\":{\"clientId\":\"c\",\"expirySeconds\":60}}"));
+    lines.addAll(List.of(subscription("c", "denied/#", ",\"qos\":1"), subscription("c", "allowed/#", ",\"qos\":1"), "{\"end\":{\"clientId\":\"c\",\"expirySeconds\":60}}"));
     try (var rules = new RuledBroker(ruled, "allow user reader subscribe allowed/#", "allow user reader receive #");
         var api = ApiCalls.of(ruled.resolve("data"))) {
       counts(imported(api, lines), 1, 0, 2);
