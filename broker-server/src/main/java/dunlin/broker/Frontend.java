@@ -20,6 +20,7 @@ import dunlin.broker.loop.Loops;
 import dunlin.broker.loop.Tiers;
 import dunlin.broker.meter.FrontendMeters;
 import dunlin.broker.session.SubscribeRules;
+import dunlin.broker.tenant.Tenant;
 import dunlin.broker.tenant.TenantLimit;
 import dunlin.dist.Delivery;
 import dunlin.inbox.Connections;
@@ -282,6 +283,16 @@ public final class Frontend implements AutoCloseable {
   /** The most durable sessions that a tenant may have. Any thread. */
   public long durableSessionsOf(String tenant) {
     return authentication.tenants().max(tenant, TenantLimit.SESSIONS);
+  }
+
+  /** A tenant with what is in force for it now. Any thread. */
+  public Tenant tenant(String name) {
+    return authentication.tenants().now(name);
+  }
+
+  /** What clients may subscribe to, before the limits of their tenants. */
+  public SubscribeRules subscribeRules() {
+    return subscribeRules;
   }
 
   public FrontendIdentity identity() {

@@ -54,6 +54,21 @@ public interface SessionExports {
   }
 
   /**
+   * What the broker lets sessions have that are imported, beside the bounds of the session tier.
+   *
+   * @param subscriptionsMax the most subscriptions of a session
+   * @param refused why sessions are refused that have something which no client may have here; by client identifier
+   */
+  record Allowed(int subscriptionsMax, Map<String, String> refused) {
+    /** All that the tier takes. */
+    public static final Allowed ALL = new Allowed(Integer.MAX_VALUE, Map.of());
+
+    public Allowed {
+      refused = Map.copyOf(refused);
+    }
+  }
+
+  /**
    * What became of the parts of one call.
    *
    * @param sessions those whose import has ended, and which are there now
@@ -85,9 +100,10 @@ public interface SessionExports {
   Page page(String tenant, String prefix, byte @Nullable [] from, int partsMax, int bytesMax);
 
   /**
-   * Imports parts in their order; calls may be repeated, and then change nothing but for messages of groups.
+   * Imports parts in their order; calls may be repeated, and then change nothing but for messages of groups. A session is refused as a whole, so that none is there which
+   * lacks a part without its client knowing.
    *
    * @throws IllegalStateException when a range could not be asked; what was done before stays
    */
-  Imported importAll(String tenant, List<Part> parts);
+  Imported importAll(String tenant, List<Part> parts, Allowed allowed);
 }

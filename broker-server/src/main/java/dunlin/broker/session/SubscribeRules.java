@@ -57,8 +57,17 @@ public final class SubscribeRules {
     return features;
   }
 
-  int subscriptionsMax() {
+  /** How many subscriptions a session may have. */
+  public int subscriptionsMax() {
     return subscriptionsMax;
+  }
+
+  /** Why a client may not have the subscription; null if it may. In SUBSCRIBE packets, identifiers that are switched off are refused as they are read. */
+  public @Nullable Refusal refusal(TopicFilter filter, SubscriptionOptions options) {
+    if (options.subscriptionIdentifier() == 0 || features.subscriptionIdentifiers()) return refusal(Optional.of(filter));
+    return new Refusal(
+        ReasonCode.SUBSCRIPTION_IDENTIFIERS_NOT_SUPPORTED, null,
+        "subscription identifiers are switched off (dunlin.mqtt.subscription-identifiers-available)");
   }
 
   /** Why the filter may not be subscribed to; null if it may. */
@@ -130,7 +139,7 @@ public final class SubscribeRules {
   }
 
   /** The granted options; the QoS may be lower than requested [MQTT-3.2.2-10]. */
-  SubscriptionOptions granted(SubscriptionOptions asked) {
+  public SubscriptionOptions granted(SubscriptionOptions asked) {
     return withQoS(asked, asked.maximumQoS().min(features.maximumQoS()));
   }
 

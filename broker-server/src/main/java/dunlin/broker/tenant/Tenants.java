@@ -93,13 +93,23 @@ public final class Tenants {
         tenants.compute(
             name,
             (_, before) -> {
-              Tenant now = before == null ? new Tenant(name, present.rule(name), named.getOrDefault(name, others), nanoTime) : before;
+              Tenant now = before == null ? made(name, present) : before;
               entrance[0] = now.enter();
               return now;
             });
     apply(Objects.requireNonNull(tenant)); // replace() may have passed by before it was in the map
     if (entrance[0] instanceof Entrance.Entered) connections.incrementAndGet();
     return entrance[0];
+  }
+
+  /** A tenant with what is in force for it now, also without connections; for a question that is not about one of these. */
+  public Tenant now(String name) {
+    Tenant present = tenants.get(name);
+    return present != null ? present : made(name, directory);
+  }
+
+  private Tenant made(String name, TenantDirectory by) {
+    return new Tenant(name, by.rule(name), named.getOrDefault(name, others), nanoTime);
   }
 
   /** A connection that has entered has ended. */

@@ -43,7 +43,8 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
   /*
    * Owner: the admin port's handler threads call handle(), which starts a virtual thread for each request; event loops never come here.
    * Bounds: REQUESTS_MAX requests at a time from loopback and as many by TLS, PER_CLIENT of an address, of BODY_MAX bytes each, and one at a time of LARGE_BODY_MAX,
-   * which is an import; beyond it, 503 with Retry-After, to REFUSALS_MAX at a time; what comes beyond these is closed. A request must be read in BODY_SECONDS and
+   * which is an import; beyond it, 503 with Retry-After, to REFUSALS_MAX at a time; what comes beyond these is closed and counted. So the bytes of answers are bounded, too:
+   * a page has the rows of its endpoint at most, and is written piece by piece, as its client reads it. A request must be read in BODY_SECONDS and
    * answered in DEADLINE_SECONDS (RequestPlaces). A deletion that takes longer than that is cut off; what was deleted stays deleted. A stream of events leaves its
    * place and has bounds of its own (EventStreams).
    * Failure: whatever goes wrong inside is logged and answered 500 without its stack trace.
@@ -78,6 +79,7 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
   private final Counter refused;
   private final Counter failed;
   private final Counter busy;
+  private final Counter closed;
 
   /**
    * @param operators who signs in by a password; null without operators
@@ -95,6 +97,7 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
     this.refused = counter(registry, "refused");
     this.failed = counter(registry, "failed");
     this.busy = counter(registry, "busy");
+    this.closed = counter(registry, "closed");
     this.places = new RequestPlaces(REQUESTS_MAX, BODY_SECONDS, deadlines, failed::increment);
     this.refusals = new RequestPlaces(REFUSALS_MAX, BODY_SECONDS, deadlines, failed::increment);
     this.placesByTls = new RequestPlaces(REQUESTS_MAX, PER_CLIENT, BODY_SECONDS, deadlines, failed::increment);
@@ -103,7 +106,10 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
   }
 
   private static Counter counter(MeterRegistry registry, String outcome) {
-    return Counter.builder("dunlin.admin.requests").description("Requests to the admin API").tag("outcome", outcome).register(registry);
+    return Counter.builder("dunlin.admin.requests")
+        .description("Requests to the admin API; those whose outcome is closed were not even refused, since too many waited")
+        .tag("outcome", outcome)
+        .register(registry);
   }
 
   /** Lets operators watch messages, from now on. */
@@ -118,8 +124,17 @@ public final class AdminApi implements HttpHandler, AutoCloseable {
 
   void handle(HttpExchange exchange, Door door) {
     if ((door.remote() ? placesByTls : places).start(exchange, door, (each, deadline) -> answer(each, door, deadline))) return;
-    busy.increment();
-    if (!(door.remote() ? refusalsByTls : refusals).start(exchange, door, (each, _) -> refuseBusy(each))) exchange.close(); // ends the connection at once, since nothing of an answer was sent
+    if ((door.remote() ? refusalsByTls : refusals).start(exchange, door, (each, _) -> refuseBusy(each))) {
+      busy.increment();
+    } else {
+      countClosed();
+      exchange.close(); // ends the connection at once, since nothing of an answer was sent
+    }
+  }
+
+  /** Counts a connection that is closed unanswered, since there is not even a place to refuse it. */
+  public void countClosed() {
+    closed.increment();
   }
 
   private Optional<Runnable> refuseBusy(HttpExchange exchange) throws IOException {

@@ -251,7 +251,7 @@ public final class Ctl {
         given,
         (client, output) -> {
           if (ExportFile.isOf(endpoint)) {
-            new ExportFile(endpoint, client, output, out).run(endpoint, values, given);
+            new ExportFile(endpoint, client, output, out, err).run(endpoint, values, given);
             return CommandLine.ExitCode.OK;
           }
           if (endpoint.stream()) {

@@ -38,6 +38,7 @@ final class ExportFile {
   private static final String FILE = "--file";
   private static final String LINES = "lines";
   private static final String REFUSED = "refused";
+  private static final String SENTENCES = "sentences";
   private static final int PART_CHARS = 262_144;
 
   /**
@@ -58,13 +59,18 @@ final class ExportFile {
   private final ApiClient client;
   private final Output output;
   private final PrintStream out;
+  private final PrintStream err;
 
-  /** @param endpoint one for which {@link #isOf} is true */
-  ExportFile(Endpoint endpoint, ApiClient client, Output output, PrintStream out) {
+  /**
+   * @param endpoint one for which {@link #isOf} is true
+   * @param err gets the sentences about what was refused
+   */
+  ExportFile(Endpoint endpoint, ApiClient client, Output output, PrintStream out, PrintStream err) {
     kind = KINDS.stream().filter(each -> isOf(each, endpoint)).findFirst().orElseThrow();
     this.client = client;
     this.output = output;
     this.out = out;
+    this.err = err;
   }
 
   /** The file cannot be read or written, or is none. */
@@ -195,6 +201,7 @@ final class ExportFile {
 
   private void add(JsonObject part, JsonObject sums) throws IOException {
     for (String sum : kind.sums()) add(part, sum, sums);
+    if (part.has(SENTENCES)) for (JsonElement why : part.getAsJsonArray(SENTENCES)) err.println("dunlinctl: " + why.getAsString());
     JsonElement refused = part.get(REFUSED);
     if (refused == null) return;
     JsonObject all = sums.has(REFUSED) ? sums.getAsJsonObject(REFUSED) : new JsonObject();

@@ -224,7 +224,8 @@ final class BrokerParts {
 
   /** What operators export and import the sessions of this node's ranges by. */
   SessionExportsBean sessionExports(SessionExports sessions) {
-    return new SessionExportsBean(frontend().application(), sessions, node.peers()::unreadyForSessionImports);
+    return new SessionExportsBean(
+        frontend().application(), sessions, frontend().subscribeRules(), frontend()::tenant, node.peers()::unreadyForSessionImports);
   }
 
   /** Why clients cannot be judged yet; empty when they can. */

@@ -298,6 +298,7 @@ final class Foundation implements AutoCloseable {
     Deadlines deadlines = opening(new Deadlines("dunlin-admin-deadlines"));
     AdminApi made = opening(new AdminApi(shown, tokens, operators, metrics()::scrape, Node.VERSION, meters, deadlines));
     AdminServer opened = openAdminPort(probes);
+    opened.whenClosing(made::countClosed);
     opened.serve(Endpoints.PREFIX, made);
     opened.serveOthers(new PageFiles(deadlines));
     api = made;
@@ -319,6 +320,7 @@ final class Foundation implements AutoCloseable {
       throw new SettingException(String.valueOf(e.getMessage()), e);
     }
     Set<String> names = AdminKeys.names(settings);
+    behind.whenClosing(made::countClosed);
     behind.serveAll(
         new RemoteRequests(
             made, name -> names.contains(name) || front.names().contains(name), front::clientAt, probes::unhealthy, probes::unready, deadlines));

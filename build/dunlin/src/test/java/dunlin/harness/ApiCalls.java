@@ -130,6 +130,22 @@ public final class ApiCalls implements AutoCloseable {
     }
   }
 
+  /** The value of a metric with a tag. */
+  public static int metric(int port, String name, String tag) {
+    var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/metrics")).build();
+    try (HttpClient http = HttpClient.newHttpClient()) {
+      return http.send(request, HttpResponse.BodyHandlers.ofString()).body().lines()
+          .filter(line -> line.startsWith(name + "{") && line.contains(tag))
+          .mapToInt(line -> (int) Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+          .sum();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AssertionError(e);
+    }
+  }
+
   /** Ends streams that are open, too. */
   @Override
   public void close() {

@@ -8,10 +8,6 @@ import dunlin.broker.auth.PasswordFile;
 import dunlin.runtime.DropReason;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -125,18 +121,7 @@ public final class RuledBroker implements AutoCloseable {
 
   /** The value of a metric with a tag, of a broker with an admin port. */
   public static int metric(TestBroker broker, String name, String tag) {
-    var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + broker.node().adminPort() + "/metrics")).build();
-    try (HttpClient http = HttpClient.newHttpClient()) {
-      return http.send(request, HttpResponse.BodyHandlers.ofString()).body().lines()
-          .filter(line -> line.startsWith(name + "{") && line.contains(tag))
-          .mapToInt(line -> (int) Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
-          .sum();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new AssertionError(e);
-    }
+    return ApiCalls.metric(broker.node().adminPort(), name, tag);
   }
 
   /** Messages for clients that were withheld. */

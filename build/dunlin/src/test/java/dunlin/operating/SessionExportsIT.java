@@ -7,6 +7,7 @@ import static dunlin.harness.RawClient.PUBREC;
 import static dunlin.harness.RawClient.PUBREL;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
@@ -21,7 +22,9 @@ import dunlin.harness.PacketBytes;
 import dunlin.harness.RawClient;
 import dunlin.harness.RawClient.Connect;
 import dunlin.harness.RawClient.Message;
+import dunlin.harness.RuledBroker;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -246,6 +249,108 @@ class SessionExportsIT {
     assertThat(toApi.get("/sessions/c").member("messages")).as("the oldest were dropped").isEqualTo("50");
   }
 
+  private static String subscription(String clientId, String filter, String more) {
+    return "{\"subscription\":{\"clientId\":\"%s\",\"filter\":\"%s\"%s}}".formatted(clientId, filter, more);
+  }
+
+  private static List<String> session(String clientId, String... lines) {
+    List<String> all = new ArrayList<>(List.of("{\"session\":{\"clientId\":\"%s\"}}".formatted(clientId)));
+    all.addAll(List.of(lines));
+    all.add("{\"end\":{\"clientId\":\"%s\",\"expirySeconds\":60}}".formatted(clientId));
+    return all;
+  }
+
+  /** A client would be refused these in SUBACK; a session that lacked them would be resumed by a client that counts on them. */
+  @Test
+  void aSessionThatNoClientCouldHaveHereIsRefusedAsAWhole() throws Exception {
+    Path data = Files.createDirectory(toData.resolve("other"));
+    Map<String, String> off =
+        Map.of(
+            "dunlin.store.fsync", "false", "dunlin.admin.port", "0", "dunlin.mqtt.maximum-qos", "1", "dunlin.mqtt.retain-available", "false",
+            "dunlin.mqtt.wildcard-subscription-available", "false", "dunlin.mqtt.shared-subscription-available", "false", "dunlin.mqtt.subscription-identifiers-available",
+            "false", "dunlin.mqtt.topic-levels-max", "4");
+    String waiting = "{\"message\":{\"clientId\":\"%s\",\"sequence\":1,\"topic\":\"a\",\"qos\":%d,\"retain\":true,\"payload\":\"eA==\"}}";
+    List<String> lines = file();
+    lines.addAll(session("wildcard", waiting.formatted("wildcard", 1), subscription("wildcard", "b", ""), subscription("wildcard", "a/#", "")));
+    lines.addAll(session("shared", subscription("shared", "$share/g/a", "")));
+    lines.addAll(session("identifier", subscription("identifier", "a", ",\"identifier\":7")));
+    lines.addAll(session("levels", subscription("levels", "1/2/3/4/5", "")));
+    lines.addAll(session("twice", waiting.formatted("twice", 2)));
+    lines.addAll(session("good", waiting.formatted("good", 1), subscription("good", "a", ",\"qos\":2")));
+    lines.add("{\"groupMessage\":{\"filter\":\"$share/g/a\",\"topic\":\"a\",\"qos\":2,\"payload\":\"eA==\"}}");
+    try (var strict = TestBroker.on(data, off);
+        var api = ApiCalls.of(data)) {
+      Answer answer = imported(api, lines);
+
+      counts(answer, 1, 0, 1);
+      JsonObject refused = answer.json().getAsJsonObject("refused");
+      assertThat(refused.asMap().entrySet().stream().map(each -> each.getKey() + " " + each.getValue()))
+          .containsExactlyInAnyOrder(
+              "wildcard-subscriptions-not-supported 1", "shared-subscriptions-not-supported 1", "subscription-identifiers-not-supported 1", "topic-filter-invalid 1",
+              "qos-not-supported 2");
+      List<String> sentences = answer.json().getAsJsonArray("sentences").asList().stream().map(JsonElement::getAsString).toList();
+      assertThat(sentences).hasSize(6).contains("line 5: the topic filter: wildcards are switched off (dunlin.mqtt.wildcard-subscription-available)");
+      assertThat(sentences.getLast()).startsWith("line 23: a message has QoS 2, the maximum is 1");
+      assertThat(api.get("/sessions").members("clientId")).containsExactly("good");
+      assertThat(api.get("/sessions/good/subscriptions").members("qos")).as("as SUBACK would grant").containsExactly("1");
+      try (var good = RawClient.connected(strict.port(), Connect.of("good").expiry(60))) {
+        assertThat(good.take().retain()).as("nothing is retained here").isFalse();
+      }
+    }
+  }
+
+  @Test
+  void theLimitsOfATenantHoldForItsSessions() throws Exception {
+    Path data = Files.createDirectory(toData.resolve("other"));
+    Map<String, String> limited =
+        Map.of(
+            "dunlin.store.fsync", "false", "dunlin.admin.port", "0", "dunlin.tenants.small.limits", "subscriptions=1,wildcards=no,qos=1", "dunlin.tenants.unknown", "refuse");
+    List<String> lines = file();
+    lines.addAll(session("one", subscription("one", "a", ",\"qos\":2")));
+    lines.addAll(session("two", subscription("two", "a", ""), subscription("two", "b", "")));
+    lines.addAll(session("wildcard", subscription("wildcard", "+", "")));
+    JsonObject body = new JsonObject();
+    body.addProperty("lines", String.join("\n", lines));
+    try (var _ = TestBroker.on(data, limited);
+        var api = ApiCalls.of(data)) {
+      body.addProperty("tenant", "small");
+      Answer answer = api.post("/import/sessions", body.toString());
+      counts(answer, 1, 0, 0);
+      assertThat(answer.json().getAsJsonObject("refused").asMap().keySet()).containsExactlyInAnyOrder("subscriptions", "wildcard-subscriptions-not-supported");
+      assertThat(answer.text()).contains("wildcards are not allowed to this tenant");
+      assertThat(api.get("/sessions/one/subscriptions?tenant=small").members("qos")).containsExactly("1");
+
+      body.addProperty("tenant", "none-such");
+      Answer unknown = api.post("/import/sessions", body.toString());
+      assertThat(unknown.status()).isEqualTo(409);
+      assertThat(unknown.member("detail")).isEqualTo("Sessions are not imported: the tenant is not known here (dunlin.tenants.unknown).");
+    }
+  }
+
+  /** Which rules apply follows from how the client authenticates, so an import cannot know it. */
+  @Test
+  void accessRulesAreInForceOnceTheClientOfAnImportedSessionConnects() throws Exception {
+    Path ruled = Files.createDirectory(toData.resolve("ruled"));
+    String waiting = "{\"message\":{\"clientId\":\"c\",\"sequence\":%d,\"topic\":\"%s\",\"payload\":\"eA==\"}}";
+    List<String> lines = file("{\"session\":{\"clientId\":\"c\",\"user\":\"reader\"}}", waiting.formatted(1, "denied/1"), waiting.formatted(2, "allowed/2"));
+    lines.addAll(List.of(subscription("c", "denied/#", ",\"qos\":1"), subscription("c", "allowed/#", ",\"qos\":1"), "{\"end\":{\"clientId\":\"c\",\"expirySeconds\":60}}"));
+    try (var rules = new RuledBroker(ruled, "allow user reader subscribe allowed/#", "allow user reader receive #");
+        var api = ApiCalls.of(ruled.resolve("data"))) {
+      counts(imported(api, lines), 1, 0, 2);
+      try (var admin = rules.connected("admin", "admin")) {
+        assertThat(admin.publishAndWait("denied/3", "later")).isLessThan(0x80);
+        assertThat(admin.publishAndWait("allowed/4", "later")).isLessThan(0x80);
+      }
+
+      try (var client = rules.durable("reader", "c")) {
+        assertThat(client.sessionPresent()).isTrue();
+        assertThat(client.take().topic()).isEqualTo("allowed/2");
+        assertThat(client.take().topic()).isEqualTo("allowed/4");
+        await().atMost(TestBroker.SOON).untilAsserted(() -> assertThat(api.get("/sessions/c/subscriptions").members("filter")).containsExactly("allowed/#"));
+      }
+    }
+  }
+
   @Test
   void largeMessagesGoOverSeveralRequests() {
     try (var meter = RawClient.connected(from.port(), Connect.of("meter").expiry(60)); var publisher = RawClient.connected(from.port(), Connect.of("van-7").expiry(0))) {
@@ -277,7 +382,7 @@ class SessionExportsIT {
     assertThatThrownBy(() -> bean.exportSessions("default", "", "", 501)).hasMessageContaining("from 1 to 500");
     SessionExportsMXBean other = to.bean("SessionExports", SessionExportsMXBean.class);
     ImportedSessions imported = other.importSessions("default", String.join("\n", exported(fromApi, "", 500)), 2);
-    assertThat(imported).isEqualTo(new ImportedSessions(1, 0, 0, 7, 0, Map.of()));
+    assertThat(imported).isEqualTo(new ImportedSessions(1, 0, 0, 7, 0, Map.of(), List.of()));
     assertThatThrownBy(() -> other.importSessions("default", "", 2)).hasMessageContaining("there is no line");
   }
 }

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -24,8 +25,8 @@ import org.slf4j.LoggerFactory;
 public final class AdminServer implements AutoCloseable {
   /*
    * Owner: the JDK server's dispatcher thread and THREADS_MAX handlers, which share nothing with the path of messages.
-   * Bounds: THREADS_MAX requests at a time and QUEUE_MAX waiting ones; more connections are closed. A client that sends
-   * an incomplete request occupies a handler until sun.net.httpserver.maxReqTime, which bin/dunlin sets, and one that does
+   * Bounds: THREADS_MAX requests at a time and QUEUE_MAX waiting ones; what comes beyond these is closed and reported. So are, without a report, connections beyond
+   * jdk.httpserver.maxConnections, which bin/dunlin sets. A client that sends an incomplete request occupies a handler until sun.net.httpserver.maxReqTime, which bin/dunlin sets, and one that does
    * not read its answer for ANSWER_SECONDS.
    * Failure: a failed answer is logged, and the connection is closed.
    */
@@ -46,6 +47,7 @@ public final class AdminServer implements AutoCloseable {
   private final @Nullable Supplier<String> metrics;
 
   private volatile @Nullable HttpHandler others; // set by the thread that opens the port
+  private volatile Runnable closing = () -> {}; // the same
 
   private AdminServer(
       HttpServer server, Supplier<Optional<String>> unhealthy, Supplier<Optional<String>> unready, @Nullable Supplier<String> metrics) {
@@ -60,7 +62,11 @@ public final class AdminServer implements AutoCloseable {
             30,
             TimeUnit.SECONDS,
             new ArrayBlockingQueue<>(QUEUE_MAX),
-            Thread.ofPlatform().name("dunlin-admin-", 0).daemon().factory());
+            Thread.ofPlatform().name("dunlin-admin-", 0).daemon().factory(),
+            (_, _) -> {
+              closing.run();
+              throw new RejectedExecutionException("too many requests wait"); // upon which the server closes the connection
+            });
     handlers.allowCoreThreadTimeOut(true);
     server.setExecutor(handlers);
     server.createContext("/", this::answer);
@@ -124,6 +130,11 @@ public final class AdminServer implements AutoCloseable {
    */
   public void serveOthers(HttpHandler handler) {
     others = handler;
+  }
+
+  /** Has each connection reported that is closed unanswered, since too many requests wait; on the dispatcher's thread. */
+  public void whenClosing(Runnable report) {
+    closing = report;
   }
 
   /**

@@ -8,16 +8,23 @@ import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse;
+import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -118,6 +125,65 @@ class AdminServerTest {
     assertThat(responses).allSatisfy(response -> assertThat(response.join().statusCode()).isEqualTo(200));
     assertThat(Thread.getAllStackTraces().keySet().stream().filter(t -> t.getName().startsWith("dunlin-admin-")))
         .hasSizeLessThanOrEqualTo(2);
+  }
+
+  @Test
+  void whatComesBeyondThoseThatWaitIsClosedAndReported() throws Exception {
+    int taken = 2 + 64;
+    int beyond = 20;
+    CountDownLatch held = new CountDownLatch(1);
+    AtomicInteger closed = new AtomicInteger();
+    CountDownLatch allClosed = new CountDownLatch(beyond);
+    server.whenClosing(
+        () -> {
+          closed.incrementAndGet();
+          allClosed.countDown();
+        });
+    server.serveOthers(
+        exchange -> {
+          hold(held);
+          exchange.sendResponseHeaders(204, -1);
+          exchange.close();
+        });
+    List<Socket> sockets = new ArrayList<>();
+    try {
+      for (int i = 0; i < taken + beyond; i++) {
+        Socket socket = new Socket(ANY_PORT.getAddress(), server.port());
+        sockets.add(socket);
+        socket.getOutputStream().write("GET /held HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+      }
+      assertThat(allClosed.await(1, TimeUnit.MINUTES)).isTrue();
+      held.countDown();
+
+      int answered = 0;
+      for (Socket socket : sockets) if (answer(socket).startsWith("HTTP/1.1 204 ")) answered++;
+      assertThat(answered).isEqualTo(taken);
+      assertThat(closed).hasValue(beyond);
+      assertThat(send("GET", "/health").statusCode()).isEqualTo(200);
+    } finally {
+      held.countDown();
+      for (Socket socket : sockets) socket.close();
+    }
+  }
+
+  private static void hold(CountDownLatch held) {
+    try {
+      held.await();
+    } catch (InterruptedException stopped) {
+      throw new AssertionError(stopped);
+    }
+  }
+
+  /** Empty when the connection was closed unanswered. */
+  private static String answer(Socket socket) throws IOException {
+    socket.setSoTimeout(60_000);
+    try {
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+    } catch (SocketTimeoutException stuck) {
+      throw stuck;
+    } catch (SocketException reset) {
+      return "";
+    }
   }
 
   @Test

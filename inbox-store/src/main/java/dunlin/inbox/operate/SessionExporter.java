@@ -40,7 +40,7 @@ public final class SessionExporter implements SessionExports {
   }
 
   @Override
-  public Imported importAll(String tenant, List<Part> parts) {
-    return importer.importAll(tenant, parts);
+  public Imported importAll(String tenant, List<Part> parts, Allowed allowed) {
+    return importer.importAll(tenant, parts, allowed);
   }
 }

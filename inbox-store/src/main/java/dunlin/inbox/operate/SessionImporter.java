@@ -4,6 +4,7 @@ import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.QuotaExceededException;
+import dunlin.inbox.SessionExports.Allowed;
 import dunlin.inbox.SessionExports.Begun;
 import dunlin.inbox.SessionExports.Ended;
 import dunlin.inbox.SessionExports.Imported;
@@ -28,7 +29,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -201,7 +201,7 @@ public final class SessionImporter implements Connections {
     }
   }
 
-  Imported importAll(String tenant, List<Part> parts) {
+  Imported importAll(String tenant, List<Part> parts, Allowed allowed) {
     await(attach());
     List<Run> runs = new ArrayList<>();
     List<OfGroup> ofGroups = new ArrayList<>();
@@ -214,7 +214,7 @@ public final class SessionImporter implements Connections {
       from = to;
     }
     Tally all = new Tally();
-    for (Tally each : importRuns(runs)) all.add(each);
+    for (Tally each : importRuns(runs, allowed)) all.add(each);
     if (ranges.hasGroups()) importOfGroups(tenant, ofGroups, all);
     return new Imported(all.sessions, all.existing, all.unfinished, all.messages, all.expired, all.refused);
   }
@@ -248,8 +248,8 @@ public final class SessionImporter implements Connections {
     }
   }
 
-  private List<Tally> importRuns(List<Run> runs) {
-    List<Callable<Tally>> tasks = runs.stream().<Callable<Tally>>map(run -> () -> importRun(run)).toList();
+  private List<Tally> importRuns(List<Run> runs, Allowed allowed) {
+    List<Callable<Tally>> tasks = runs.stream().<Callable<Tally>>map(run -> () -> importRun(run, allowed)).toList();
     List<Tally> tallies = new ArrayList<>();
     try (var importing = Executors.newFixedThreadPool(AT_A_TIME, Thread.ofVirtual().name("dunlin-import-", 0).factory())) {
       for (Future<Tally> each : importing.invokeAll(tasks)) tallies.add(each.get());
@@ -262,7 +262,7 @@ public final class SessionImporter implements Connections {
     return tallies;
   }
 
-  private Tally importRun(Run run) {
+  private Tally importRun(Run run, Allowed allowed) {
     Tally tally = new Tally();
     SessionState present = ranges.present().apply(run.session);
     ConnectionId owner = present == null ? null : present.owner();
@@ -285,8 +285,8 @@ public final class SessionImporter implements Connections {
     String user = present != null ? present.user : run.begins == null ? "" : run.begins.user();
     var request =
         new InboxClient.Connect(run.session.tenant(), run.session.clientId(), user, lease.connection, false, true, LEFT_SECONDS, null);
-    Optional<QuotaExceededException> beyond = tenants.refusal(request);
-    String refusal = beyond.isPresent() ? label(beyond.get()) : importParts(run, request, lease, tally);
+    String refusal = refusal(run, present, request, allowed);
+    if (refusal.isEmpty()) refusal = importParts(run, request, lease, tally);
     if (!refusal.isEmpty()) {
       tally.messages = 0;
       if (refusal.equals(EXISTING)) tally.existing++;
@@ -301,6 +301,17 @@ public final class SessionImporter implements Connections {
     if (run.ends == null || !refusal.isEmpty()) giveUp(run.session, lease);
     else begun.remove(run.session, lease);
     return tally;
+  }
+
+  /** Why the session is refused before anything of it is done; empty when it is not. */
+  private String refusal(Run run, @Nullable SessionState present, InboxClient.Connect request, Allowed allowed) {
+    String refused = allowed.refused().get(run.session.clientId());
+    if (refused != null) return refused;
+    // An import from the beginning repeats those that are there.
+    int before = present == null || run.begins != null ? 0 : present.subscriptionCount();
+    long filters = run.subscriptions.stream().map(InboxClient.Subscription::filter).distinct().count();
+    if (before + filters > allowed.subscriptionsMax()) return label(QuotaExceededException.Kind.SUBSCRIPTIONS);
+    return tenants.refusal(request).map(SessionImporter::label).orElse("");
   }
 
   /** Null when there are too many. */

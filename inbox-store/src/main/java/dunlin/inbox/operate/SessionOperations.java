@@ -21,14 +21,17 @@ import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Shows sessions, deletes them and disconnects clients, for an operator. */
 public final class SessionOperations implements SessionsMXBean {
   /*
-   * Sessions in memory have no order, so each page scans all of them and keeps the first ones; this takes some tens of
-   * nanoseconds for each session, on the operator's thread.
+   * Sessions in memory have no order: an order of a million would cost each of them memory for the sake of an operator. So each page looks at all of them, whatever its
+   * filter, and keeps the first ones; this takes some tens of nanoseconds for each session. It is done on the operator's thread, without a lock, so neither the applying
+   * thread nor the readers of a range wait for it, and after each LOOKED_AT_ONCE sessions others have their turn: operators' threads are virtual, and one that never waits
+   * would keep its carrier. As many pages are looked for at a time as requests are answered. A session whose whole client identifier is asked for is not looked for.
    *
    * Owner: any thread that may block.
    * Bounds: PAGE_MAX sessions at a time, listed or being deleted; what is read of rows is bounded by InboxLook.
@@ -36,6 +39,7 @@ public final class SessionOperations implements SessionsMXBean {
    * stay deleted.
    */
   private static final Logger log = LoggerFactory.getLogger(SessionOperations.class);
+  private static final int LOOKED_AT_ONCE = 16_384;
   private static final int PAGE_MAX = 1_000;
   private static final int DELETIONS_MAX = 1_000_000;
   private static final int TOP_MAX = 100;
@@ -45,6 +49,7 @@ public final class SessionOperations implements SessionsMXBean {
   private final Removal removal;
   private final Connections connections;
   private final InstantSource clock;
+  private final Runnable turnOfOthers;
 
   /** Ends one session; answers whether there was such a session. */
   @FunctionalInterface
@@ -52,12 +57,16 @@ public final class SessionOperations implements SessionsMXBean {
     CompletableFuture<Boolean> remove(String tenant, String clientId);
   }
 
-  /** @param parts one for each range */
-  public SessionOperations(List<SessionPart> parts, Removal removal, Connections connections, InstantSource clock) {
+  /**
+   * @param parts one for each range
+   * @param turnOfOthers lets other threads have the processor, such as {@link Thread#yield}
+   */
+  public SessionOperations(List<SessionPart> parts, Removal removal, Connections connections, InstantSource clock, Runnable turnOfOthers) {
     this.parts = List.copyOf(parts);
     this.removal = removal;
     this.connections = connections;
     this.clock = clock;
+    this.turnOfOthers = turnOfOthers;
   }
 
   @Override
@@ -88,12 +97,11 @@ public final class SessionOperations implements SessionsMXBean {
   public List<SessionRow> top(SessionFigure by, int max) {
     NodeBeans.requireMax(max, TOP_MAX);
     var most = new FirstRows<>(by.mostFirst(), max);
-    for (var part : parts) {
-      for (var session : part.sessions().values()) {
-        SessionRow row = row(session);
-        if (by.of(row) > 0) most.offer(row);
-      }
-    }
+    lookAtAll(
+        session -> {
+          SessionRow row = row(session);
+          if (by.of(row) > 0) most.offer(row);
+        });
     return most.inOrder();
   }
 
@@ -150,16 +158,32 @@ public final class SessionOperations implements SessionsMXBean {
 
   /** The first sessions whose client identifiers follow another one, in the order of their client identifiers. */
   private List<SessionState> page(String tenant, String prefix, String after, int max) {
-    Comparator<SessionState> order = Comparator.comparing(session -> session.key.clientId());
-    var first = new FirstRows<>(order, max);
-    for (var part : parts) {
-      for (var session : part.sessions().values()) {
-        String clientId = session.key.clientId();
-        if (!session.key.tenant().equals(tenant) || !clientId.startsWith(prefix) || clientId.compareTo(after) <= 0) continue;
-        first.offer(session);
+    if (max == 1 && after.isEmpty()) {
+      // The session whose client identifier is the prefix comes before all others that begin with it.
+      var key = new SessionKey(tenant, prefix);
+      for (var part : parts) {
+        var named = part.sessions().get(key);
+        if (named != null) return List.of(named);
       }
     }
+    Comparator<SessionState> order = Comparator.comparing(session -> session.key.clientId());
+    var first = new FirstRows<>(order, max);
+    lookAtAll(
+        session -> {
+          String clientId = session.key.clientId();
+          if (session.key.tenant().equals(tenant) && clientId.startsWith(prefix) && clientId.compareTo(after) > 0) first.offer(session);
+        });
     return first.inOrder();
+  }
+
+  private void lookAtAll(Consumer<SessionState> look) {
+    int looked = 0;
+    for (var part : parts) {
+      for (var session : part.sessions().values()) {
+        look.accept(session);
+        if (++looked % LOOKED_AT_ONCE == 0) turnOfOthers.run();
+      }
+    }
   }
 
   @Override

@@ -129,6 +129,8 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case AppendOfExchange append -> append.append().message().publisher().tenant();
       case AppendTo append -> append.session().tenant();
       case AppendToGroup append -> append.message().publisher().tenant();
+      case AppendToGroupOfExchange of -> of.append().message().publisher().tenant();
+      case PickForGroup pick -> pick.tenant();
       case Import session -> session.request().tenant();
       case Connect connect -> connect.request().tenant();
       case Subscribe subscribe -> subscribe.session().tenant();

@@ -463,8 +463,9 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   /** The operators' interface to sessions. */
+  @SuppressWarnings("ThreadPriorityCheck") // nothing relies on it: a virtual thread that looks at a million sessions lets go of its carrier in between
   public SessionsMXBean operations() {
-    return new SessionOperations(ranges.stream().map(InboxRangeServer::part).toList(), this::remove, frontends, clock);
+    return new SessionOperations(ranges.stream().map(InboxRangeServer::part).toList(), this::remove, frontends, clock, Thread::yield);
   }
 
   /** Exports and imports sessions of these ranges. */

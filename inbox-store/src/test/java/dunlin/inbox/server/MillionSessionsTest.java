@@ -20,10 +20,14 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** A listing of many sessions by pages: beside the sessions themselves, a page takes as much memory for a million as for a few. */
+/**
+ * A listing of many sessions by pages: beside the sessions themselves, a page takes as much memory for a million as for a few, and others have their turn while it is
+ * looked for.
+ */
 class MillionSessionsTest {
   private static final String TENANT = "default";
   private static final int MANY = 1_000_000;
@@ -34,6 +38,9 @@ class MillionSessionsTest {
   private static final long PAGE_BYTES_MAX = 1 << 20;
 
   private static final int PAGES = 5;
+
+  /** How often others have their turn while a million sessions are looked at, at least. */
+  private static final int TURNS_MIN = 50;
 
   /** A listing reads no rows and proposes nothing. */
   private record Unused() implements Range<Object, Object> {
@@ -62,14 +69,17 @@ class MillionSessionsTest {
     return "meter-%07d".formatted(number);
   }
 
-  private static SessionOperations with(int sessions, Connections unused) {
+  private final AtomicInteger turns = new AtomicInteger();
+
+  private SessionOperations with(int sessions, Connections unused) {
     var state = new RangeState(RangeHarness.INTERVAL);
     for (int i = 0; i < sessions; i++) {
       var key = new SessionKey(TENANT, clientId(i));
       state.sessions.put(key, new SessionState(key, "", i + 1L));
     }
     return new SessionOperations(
-        List.of(new SessionPart(state, new Unused())), (_, _) -> CompletableFuture.completedFuture(false), unused, InstantSource.system());
+        List.of(new SessionPart(state, new Unused())), (_, _) -> CompletableFuture.completedFuture(false), unused, InstantSource.system(),
+        turns::incrementAndGet);
   }
 
   /** Reads pages that are spread over all sessions; answers the most bytes that one of them has allocated. */
@@ -97,6 +107,27 @@ class MillionSessionsTest {
       assertThat(readsPages(few, FEW)).isPositive().isLessThan(PAGE_BYTES_MAX);
       assertThat(readsPages(many, MANY)).isLessThan(PAGE_BYTES_MAX);
       assertThat(many.getSessions()).isEqualTo(MANY);
+    }
+  }
+
+  @Test
+  void aFilterThatFewMeetKeepsOthersFromNothing() throws Exception {
+    try (var node = new InboxNode(null, InboxSettings.defaults())) {
+      SessionOperations many = with(MANY, node);
+      var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+      long before = threads.getCurrentThreadAllocatedBytes();
+
+      assertThat(many.list(TENANT, clientId(MANY - 1), "", PAGE)).extracting(SessionRow::clientId).containsExactly(clientId(MANY - 1));
+      assertThat(turns.getAndSet(0)).as("turns of others").isGreaterThan(TURNS_MIN);
+      assertThat(many.list("other", "", "", PAGE)).isEmpty();
+      assertThat(turns.getAndSet(0)).as("turns of others").isGreaterThan(TURNS_MIN);
+      assertThat(many.list(TENANT, "", clientId(MANY - 2), PAGE)).hasSize(1);
+      assertThat(threads.getCurrentThreadAllocatedBytes() - before).isLessThan(PAGE_BYTES_MAX);
+
+      turns.set(0);
+      assertThat(many.list(TENANT, clientId(MANY / 2), "", 1)).hasSize(1);
+      assertThat(turns).as("one that is named is not looked for").hasValue(0);
+      assertThat(many.list(TENANT, "meter-000", "", 1)).extracting(SessionRow::clientId).as("a prefix that names none").containsExactly(clientId(0));
     }
   }
 }

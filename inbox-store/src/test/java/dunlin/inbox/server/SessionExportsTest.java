@@ -8,6 +8,7 @@ import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.InboxClient.Connected;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.SessionExports;
+import dunlin.inbox.SessionExports.Allowed;
 import dunlin.inbox.SessionExports.Begun;
 import dunlin.inbox.SessionExports.Ended;
 import dunlin.inbox.SessionExports.Imported;
@@ -49,7 +50,7 @@ class SessionExportsTest {
   }
 
   private static Imported imported(InboxNode to, List<Part> parts) {
-    return to.server.exports().importAll(InboxNode.TENANT, parts);
+    return to.server.exports().importAll(InboxNode.TENANT, parts, Allowed.ALL);
   }
 
   private static String text(Part part) {
@@ -213,11 +214,37 @@ class SessionExportsTest {
           List.of(
               new Begun("many", "", List.of()), new Subscribed("many", TopicFilter.plain("a"), plain), new Subscribed("many", TopicFilter.plain("b"), plain), new Ended("many", 60));
       assertThat(imported(to, many).refused()).containsOnly(Map.entry("subscriptions", 1));
-      assertThat(to.server.exports().importAll("small", whole("s1")).sessions()).isEqualTo(1);
-      assertThat(to.server.exports().importAll("small", whole("s2")).refused()).containsOnly(Map.entry("tenant-sessions", 1));
+      assertThat(to.server.exports().importAll("small", whole("s1"), Allowed.ALL).sessions()).isEqualTo(1);
+      assertThat(to.server.exports().importAll("small", whole("s2"), Allowed.ALL).refused()).containsOnly(Map.entry("tenant-sessions", 1));
       awaitEnd(to, "many");
       assertThat(imported(to, whole("c1")).sessions() + imported(to, whole("c2")).sessions()).isEqualTo(2);
       assertThat(imported(to, whole("c3"))).isEqualTo(new Imported(0, 0, 0, 0, 0, Map.of("sessions", 1)));
+    }
+  }
+
+  @Test
+  void whatTheBrokerRefusesIsRefusedAsAWhole() throws Exception {
+    try (var to = new InboxNode(null, InboxSettings.defaults())) {
+      SessionExports exports = to.server.exports();
+      var plain = SubscriptionOptions.of(QoS.AT_LEAST_ONCE);
+      var a = new Subscribed("c", TopicFilter.plain("a"), plain);
+      var b = new Subscribed("c", TopicFilter.plain("b"), plain);
+      var begin = new Begun("c", "", List.of());
+      var end = new Ended("c", 60);
+      var one = new Allowed(1, Map.of());
+      assertThat(exports.importAll(InboxNode.TENANT, List.of(begin, a, b, end), one)).isEqualTo(new Imported(0, 0, 0, 0, 0, Map.of("subscriptions", 1)));
+      assertThat(exports.importAll(InboxNode.TENANT, List.of(begin, waiting(to, "c", 1), a), one).refused()).as("it goes on in the next call").isEmpty();
+      assertThat(exports.importAll(InboxNode.TENANT, List.of(begin, waiting(to, "c", 1), a), one).refused()).as("again").isEmpty();
+      assertThat(exports.importAll(InboxNode.TENANT, List.of(b, end), one)).isEqualTo(new Imported(0, 0, 0, 0, 0, Map.of("subscriptions", 1)));
+      awaitEnd(to, "c");
+
+      var denied = new Allowed(2, Map.of("c", "not-here"));
+      assertThat(exports.importAll(InboxNode.TENANT, List.of(begin, a, b), new Allowed(2, Map.of("d", "not-here"))).refused()).isEmpty();
+      assertThat(exports.importAll(InboxNode.TENANT, List.of(end), denied)).isEqualTo(new Imported(0, 0, 0, 0, 0, Map.of("not-here", 1)));
+      awaitEnd(to, "c");
+      assertThat(exports.importAll(InboxNode.TENANT, List.of(begin, a, b, end), denied)).isEqualTo(new Imported(0, 0, 0, 0, 0, Map.of("not-here", 1)));
+      assertThat(exports.importAll(InboxNode.TENANT, List.of(begin, a, b, end), Allowed.ALL).sessions()).isEqualTo(1);
+      assertThat(exports.importAll(InboxNode.TENANT, List.of(begin, a, b, end), denied)).as("it is there").isEqualTo(new Imported(0, 1, 0, 0, 0, Map.of()));
     }
   }
 

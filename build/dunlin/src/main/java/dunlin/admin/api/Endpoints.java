@@ -247,7 +247,7 @@ public final class Endpoints {
       one(
           "sessions import", Method.POST, "/import/sessions", Role.ADMIN,
           "Imports sessions that are not there from lines of JSON; when a line is wrong, nothing of the request is done", ImportedSessions.class,
-          Parameter.lines("lines", SessionExportsMXBean.LINES_MAX, "The line that names the format, and lines of sessions, which may go on in the next request"),
+          Parameter.lines("lines", ExportsMXBean.LINES_MAX, "The line that names the format, and lines of sessions, which may go on in the next request"),
           FIRST_LINE_OF_IMPORT, Parameter.preset(Place.BODY, "tenant", "default", "Tenant of the clients"));
 
   public static final Endpoint RETAINED =

@@ -1,5 +1,7 @@
 package dunlin.admin.exports;
 
+import static dunlin.admin.exports.ExportsMXBean.LINES_MAX;
+
 import com.google.gson.JsonParseException;
 import com.google.gson.Strictness;
 import com.google.gson.stream.JsonReader;
@@ -21,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 final class ExportedLines<T> {
   /*
    * Owner: one import, on its thread.
-   * Bounds: those of the text; each line is read when it is asked for.
+   * Bounds: LINES_MAX characters; each line is read when it is asked for.
    * Failure: IllegalArgumentException with the number of the line.
    */
   private static final int NINE_DIGITS = 999_999_999;
@@ -31,6 +33,7 @@ final class ExportedLines<T> {
   private long number;
 
   private ExportedLines(String text, long second, String format, int version, Function<LineObject, T> form) {
+    if (text.length() > LINES_MAX) throw new IllegalArgumentException("the lines have %d characters, the limit is %d".formatted(text.length(), LINES_MAX));
     lines = text.lines().iterator();
     this.form = form;
     number = second - 1;
@@ -44,7 +47,7 @@ final class ExportedLines<T> {
    * Reads the first line of retained messages.
    *
    * @param second the number of the second line in its file
-   * @throws IllegalArgumentException when it is not that of a format that is known here
+   * @throws IllegalArgumentException when the text is too long, or its first line is not that of a format that is known here
    */
   static ExportedLines<RetainedExport> retained(String text, long second) {
     return new ExportedLines<>(text, second, ExportsMXBean.FORMAT, ExportsMXBean.VERSION, ExportedLines::message);

@@ -13,7 +13,7 @@ public interface ExportsMXBean {
   /** Its version. Lines with a member that is not known are refused, so a change of the lines gets another number. */
   int VERSION = 1;
 
-  /** The most characters of the lines of one import: a message of the largest packet has room. */
+  /** The most characters of the lines of one import, of sessions too: a message of the largest packet has room. */
   int LINES_MAX = 3 * 1_024 * 1_024;
 
   /** What an import does with the messages that topics have. */

@@ -19,9 +19,6 @@ public interface SessionExportsMXBean {
   /** Its version. Lines with a member that is not known are refused, so a change of the lines gets another number. */
   int VERSION = 1;
 
-  /** The most characters of the lines of one import: a message of the largest packet has room. */
-  int LINES_MAX = 3 * 1_024 * 1_024;
-
   /**
    * The first line of a session.
    *
@@ -101,10 +98,12 @@ public interface SessionExportsMXBean {
    * @param messages those that are in inboxes now
    * @param expired messages whose Message Expiry Interval has passed
    * @param refused how many sessions and messages were refused, by reason
+   * @param sentences why lines were refused that no client could have here, for the first ones; none of a node of an earlier version
    */
-  record ImportedSessions(int sessions, int existing, int unfinished, int messages, int expired, Map<String, Integer> refused) {
+  record ImportedSessions(int sessions, int existing, int unfinished, int messages, int expired, Map<String, Integer> refused, @Nullable List<String> sentences) {
     public ImportedSessions {
       refused = Map.copyOf(refused);
+      sentences = sentences == null ? List.of() : List.copyOf(sentences);
     }
   }
 

@@ -26,6 +26,9 @@ final class BeanQuestion {
     /** The node has no such bean now, and nothing was done. */
     record Absent() implements Answer {}
 
+    /** The node's version knows no such operation, and nothing was done. */
+    record Unknown() implements Answer {}
+
     /** The bean has refused the arguments. */
     record WrongArgument(String sentence) implements Answer {}
 
@@ -61,11 +64,10 @@ final class BeanQuestion {
 
     /** Does it by a bean. */
     Answer by(Class<?> shape, Object bean) {
-      Method method =
-          Arrays.stream(shape.getMethods())
-              .filter(each -> each.getName().equals(operation) && each.getParameterCount() == arguments.size())
-              .findFirst()
-              .orElseThrow(() -> new IllegalArgumentException("no operation " + operation + " of " + this.bean + " with so many arguments"));
+      Optional<Method> known =
+          Arrays.stream(shape.getMethods()).filter(each -> each.getName().equals(operation) && each.getParameterCount() == arguments.size()).findFirst();
+      if (known.isEmpty()) return new Answer.Unknown();
+      Method method = known.get();
       Type[] types = method.getGenericParameterTypes();
       Object[] values = new Object[types.length];
       for (int i = 0; i < types.length; i++) values[i] = GSON.fromJson(arguments.get(i), types[i]);
@@ -89,6 +91,7 @@ final class BeanQuestion {
     switch (answer) {
       case Answer.Value(var value) -> text.add("value", value);
       case Answer.Absent() -> text.addProperty("absent", true);
+      case Answer.Unknown() -> text.addProperty("unknown", true);
       case Answer.WrongArgument(var sentence) -> text.addProperty("wrongArgument", sentence);
       case Answer.WrongState(var sentence) -> text.addProperty("wrongState", sentence);
     }
@@ -100,6 +103,7 @@ final class BeanQuestion {
     try {
       JsonObject text = object(bytes);
       if (text.has("absent")) return new Answer.Absent();
+      if (text.has("unknown")) return new Answer.Unknown();
       Optional<String> argument = sentence(text, "wrongArgument");
       if (argument.isPresent()) return new Answer.WrongArgument(argument.get());
       Optional<String> state = sentence(text, "wrongState");

@@ -18,6 +18,7 @@ public final class PeerAnswers {
    * Bounds: the beans have a bound for each answer, and QuestionService for its bytes.
    * A node that is admitted to the cluster may ask: it may change all of the cluster's data anyway. Only the beans of ASKED are reached. The role of an operator's
    * token is checked where the operator asks.
+   * Mixed versions: to a question for which this version has no operation, it says so.
    */
   private static final List<Class<?>> ASKED =
       List.of(
@@ -30,15 +31,12 @@ public final class PeerAnswers {
     this.beans = beans;
   }
 
-  /** @throws IllegalArgumentException when it is no question to one of these beans */
+  /** @throws IllegalArgumentException when it is no question to a bean */
   public byte[] answer(byte[] question) {
     BeanQuestion.Asked asked = BeanQuestion.Asked.of(question);
-    Class<?> shape =
-        ASKED.stream()
-            .filter(each -> each.getSimpleName().equals(asked.bean()))
-            .findFirst()
-            .orElseThrow(() -> new IllegalArgumentException("other nodes may not ask the bean " + asked.bean()));
-    Optional<?> bean = PeerBeans.find(beans, shape, asked.range());
-    return BeanQuestion.bytes(bean.isEmpty() ? new BeanQuestion.Answer.Absent() : asked.by(shape, bean.get()));
+    Optional<Class<?>> shape = ASKED.stream().filter(each -> each.getSimpleName().equals(asked.bean())).findFirst();
+    if (shape.isEmpty()) return BeanQuestion.bytes(new BeanQuestion.Answer.Unknown());
+    Optional<?> bean = PeerBeans.find(beans, shape.get(), asked.range());
+    return BeanQuestion.bytes(bean.isEmpty() ? new BeanQuestion.Answer.Absent() : asked.by(shape.get(), bean.get()));
   }
 }

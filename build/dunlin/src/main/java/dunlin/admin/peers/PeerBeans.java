@@ -225,7 +225,13 @@ public final class PeerBeans {
 
   /** A sentence for each other node that may be up, and has not said that its replicas can apply what an import of sessions adds to the log. */
   public List<String> unreadyForSessionImports() {
-    return ofPresentOthers(NodeMXBean.class, NodeMXBean::isReadyForSessionImports).unanswered();
+    Gathered<Boolean> said = ofPresentOthers(NodeMXBean.class, NodeMXBean::isReadyForSessionImports);
+    List<String> unready = new ArrayList<>();
+    for (NodeRow row : nodes()) {
+      if (row.id().equals(node) || isGone(row) || said.answers().getOrDefault(row.id(), false)) continue;
+      unready.add("%s has not said so, as a node of an earlier version cannot (%s)".formatted(named(row.id()), said.silent().getOrDefault(row.id(), "it is starting")));
+    }
+    return unready;
   }
 
   /** Whether a node is down, or has left. */
@@ -309,6 +315,8 @@ public final class PeerBeans {
     return switch (answer) {
       case BeanQuestion.Answer.Value(var value) -> BeanQuestion.value(method, value);
       case BeanQuestion.Answer.Absent() -> throw new AbsentException();
+      case BeanQuestion.Answer.Unknown() ->
+          throw unanswered("%s does not know the operation %s of %s, since its version is another one".formatted(named(of), method.getName(), shape.getSimpleName()));
       case BeanQuestion.Answer.WrongArgument(var sentence) -> throw new IllegalArgumentException(sentence);
       case BeanQuestion.Answer.WrongState(var sentence) -> throw new IllegalStateException(sentence);
     };

@@ -24,7 +24,8 @@ final class Subscribers {
    * The routes say which filters match a topic, and at which nodes each has subscribers. So no node looks through its filters, and only nodes with subscribers are asked.
    *
    * Owner: the thread that asks, which may block.
-   * Bounds: a page has FILTERS_MAX filters at most; each costs as many rows of a node as the page may still have. The routes of a topic are read ROUTES at a time.
+   * Bounds: a page has FILTERS_MAX filters at most; each costs as many rows of a node as the page may still have. The routes of a topic are read ROUTES at a time, from
+   * the filter on with which the page begins, until there are enough filters.
    * Failure: a node that does not answer is named, and not asked again for this page.
    */
   private static final int FILTERS_MAX = 100;
@@ -34,6 +35,9 @@ final class Subscribers {
 
   /** Stands in a cursor between topic filter and client identifier, neither of which can have it. */
   private static final char BETWEEN = '\0';
+
+  /** A filter with this sorts behind all its places. */
+  private static final String BEHIND_PLACES = " \uFFFF";
 
   private final PeerBeans peers;
   private final String tenant;
@@ -94,7 +98,7 @@ final class Subscribers {
             .orElseThrow(() -> new IllegalStateException("the node is starting, or it serves no clients"));
     NavigableMap<String, Places> first = new TreeMap<>();
     List<RouteRow> page;
-    String after = "";
+    String after = from; // sorts before the places of this filter and of all behind it
     do {
       page = routes.match(tenant, topic, after, ROUTES);
       for (RouteRow route : page) {
@@ -103,8 +107,18 @@ final class Subscribers {
         if (first.size() > FILTERS_MAX + 1) first.pollLastEntry();
       }
       if (!page.isEmpty()) after = page.getLast().place();
-    } while (page.size() == ROUTES);
+    } while (page.size() == ROUTES && !isEnough(first, after));
     return first;
+  }
+
+  /**
+   * Whether no route behind a place has one of the first filters. Places, as the routes are read, begin with their filters; they have another order than the filters where
+   * one filter is another one with a blank behind it, or a character before the blank.
+   */
+  private static boolean isEnough(NavigableMap<String, Places> first, String place) {
+    if (first.size() <= FILTERS_MAX) return false;
+    String last = first.lastKey();
+    return last.chars().allMatch(each -> each > ' ') && place.compareTo(last + BEHIND_PLACES) > 0;
   }
 
   private List<SubscriberRow> rows(String filter, Predicate<NodeRow> where, boolean sessions, String after, int max) {

@@ -61,6 +61,15 @@ class ExportedLinesTest {
     assertThatThrownBy(() -> ExportedLines.retained(text, 2)).isInstanceOf(IllegalArgumentException.class).hasMessageStartingWith(why);
   }
 
+  @Test
+  void aTextThatIsTooLongIsNotRead() {
+    String most = HEADER + " ".repeat(ExportsMXBean.LINES_MAX - HEADER.length());
+
+    assertThat(ExportedLines.retained(most, 2).hasNext()).isTrue();
+    assertThatThrownBy(() -> ExportedLines.retained(most + " ", 2)).isInstanceOf(IllegalArgumentException.class).hasMessage("the lines have 3145729 characters, the limit is 3145728");
+    assertThatThrownBy(() -> ExportedLines.sessions(most + " ", 2)).hasMessage("the lines have 3145729 characters, the limit is 3145728");
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',

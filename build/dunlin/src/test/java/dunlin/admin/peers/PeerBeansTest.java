@@ -5,13 +5,19 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dunlin.cluster.ClusterMXBean;
+import dunlin.cluster.ClusterMXBean.NodeRow;
 import dunlin.inbox.InboxSettings.Layout;
 import dunlin.runtime.metrics.NodeBeans;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -103,14 +109,79 @@ class PeerBeansTest {
   @ParameterizedTest
   @ValueSource(strings = {
     "", "no json", "[]", "{}", "{\"bean\":\"NodeMXBean\"}", "{\"bean\":{},\"operation\":\"getId\",\"arguments\":[]}",
-    "{\"bean\":\"NodeMXBean\",\"operation\":\"getId\",\"arguments\":{}}", "{\"bean\":\"NodeMXBean\",\"operation\":\"getId\",\"arguments\":[1]}",
-    "{\"bean\":\"NodeMXBean\",\"operation\":\"exit\",\"arguments\":[]}", "{\"bean\":\"ClusterMXBean\",\"operation\":\"getNode\",\"arguments\":[]}",
-    "{\"bean\":\"SettingsMXBean\",\"operation\":\"getEffective\",\"arguments\":[]}"
+    "{\"bean\":\"NodeMXBean\",\"operation\":\"getId\",\"arguments\":{}}"
   })
-  void whatIsNoQuestionToABeanThatMayBeAskedIsRefused(String question) {
+  void whatIsNoQuestionIsRefused(String question) {
     there.register("Node", new NodeBean("id", "1", Optional::empty, Optional::empty));
 
     assertThatIllegalArgumentException().isThrownBy(() -> answers.answer(question.getBytes(StandardCharsets.UTF_8)));
+  }
+
+  /** Such as one of a later version, or to a bean that other nodes may not ask. */
+  @ParameterizedTest
+  @ValueSource(strings = {
+    "{\"bean\":\"NodeMXBean\",\"operation\":\"getId\",\"arguments\":[1]}", "{\"bean\":\"NodeMXBean\",\"operation\":\"exit\",\"arguments\":[]}",
+    "{\"bean\":\"ClusterMXBean\",\"operation\":\"getNode\",\"arguments\":[]}", "{\"bean\":\"SettingsMXBean\",\"operation\":\"getEffective\",\"arguments\":[]}"
+  })
+  void aQuestionForWhichThereIsNoOperationIsAnsweredSo(String question) {
+    there.register("Node", new NodeBean("id", "1", Optional::empty, Optional::empty));
+
+    assertThat(BeanQuestion.answer(answers.answer(question.getBytes(StandardCharsets.UTF_8)))).isEqualTo(new BeanQuestion.Answer.Unknown());
+  }
+
+  /** The other node is of a version whose bean has nothing but this. */
+  public interface EarlierNode {
+    String getVersion();
+  }
+
+  private void earlierNodeIsReached() {
+    NodeBean bean = new NodeBean("id", "0", Optional::empty, Optional::empty);
+    EarlierNode earlier = bean::getVersion;
+    peers.askBy((_, question, _) -> BeanQuestion.bytes(BeanQuestion.Asked.of(question).by(EarlierNode.class, earlier)));
+  }
+
+  @Test
+  void anOperationThatTheOtherNodeDoesNotKnowIsRefusedWithItsName() {
+    earlierNodeIsReached();
+
+    assertThat(other().getVersion()).isEqualTo("0");
+    assertThatThrownBy(() -> other().isReadyForSessionImports())
+        .isInstanceOf(UncheckedIOException.class)
+        .hasMessage("node " + OTHER + " does not know the operation isReadyForSessionImports of NodeMXBean, since its version is another one");
+  }
+
+  /** A cluster of which this and the other node are members, and one that is down. */
+  private void clusterIsKnown() {
+    List<NodeRow> rows =
+        Stream.of(peers.node() + " JOINED", OTHER + " JOINED", UUID.randomUUID() + " DOWN")
+            .map(each -> new NodeRow(each.substring(0, 36), "h", "", "", each.substring(37), 0, List.of()))
+            .toList();
+    InvocationHandler nodes =
+        (_, method, _) -> {
+          if (method.getName().equals("getNodes")) return rows;
+          throw new UnsupportedOperationException(method.getName());
+        };
+    here.register("Cluster", Proxy.newProxyInstance(ClusterMXBean.class.getClassLoader(), new Class<?>[] {ClusterMXBean.class}, nodes));
+  }
+
+  @Test
+  void sessionsAreImportedOnceEachNodeThatMayBeUpHasSaidThatItCanApplyThat() {
+    assertThat(peers.unreadyForSessionImports()).as("alone").isEmpty();
+    clusterIsKnown();
+
+    peers.askBy(
+        (_, _, _) -> {
+          throw new IOException("could not answer; its log says why");
+        });
+    assertThat(peers.unreadyForSessionImports())
+        .containsExactly(
+            "node %s at h has not said so, as a node of an earlier version cannot (node %s at h could not answer; its log says why)".formatted(OTHER, OTHER));
+    earlierNodeIsReached();
+    assertThat(peers.unreadyForSessionImports()).singleElement().asString().contains("does not know the operation isReadyForSessionImports");
+    reached();
+    assertThat(peers.unreadyForSessionImports()).singleElement().asString().endsWith("(it is starting)");
+    there.register("Node", new NodeBean("id", "1", Optional::empty, Optional::empty));
+    assertThat(peers.unreadyForSessionImports()).isEmpty();
   }
 
   @ParameterizedTest
