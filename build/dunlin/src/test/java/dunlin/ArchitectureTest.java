@@ -252,7 +252,7 @@ class ArchitectureTest {
     only(
         "dunlin.broker",
         List.of("dunlin.broker.loop", "dunlin.broker.fanout", "dunlin.broker.session", "dunlin.broker.connect"),
-        List.of("FrontendSettings", "Tiers"));
+        List.of("FrontendSettings", "SubscribeRules", "Tiers"));
   }
 
   private static void only(String tier, List<String> packages, List<String> shown) {
