@@ -255,6 +255,11 @@ public final class Frontend implements AutoCloseable {
   }
 
   /** Its connected clients, as operators see and disconnect them. */
+  /** The lanes of its event loops, as operators see them. */
+  public LanesMXBean laneFigures() {
+    return new Lanes(identity.nodeId(), reception);
+  }
+
   public ClientsMXBean clients() {
     return clients;
   }

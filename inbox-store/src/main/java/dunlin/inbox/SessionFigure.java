@@ -10,7 +10,9 @@ public enum SessionFigure {
   MESSAGES,
   /** Bytes of these messages. */
   BYTES,
-  SUBSCRIPTIONS;
+  SUBSCRIPTIONS,
+  /** Time since the first message in the inbox was accepted. */
+  OLDEST;
 
   /** The names of all, as the admin API spells them. */
   public static final List<String> LABELS = Arrays.stream(values()).map(SessionFigure::label).toList();

@@ -7,7 +7,6 @@ import dunlin.broker.fanout.FilterHandle;
 import dunlin.broker.fanout.RouteTable;
 import dunlin.broker.fanout.ShareGroup;
 import dunlin.broker.fanout.Subscriber;
-import dunlin.broker.loop.Loop;
 import dunlin.broker.session.Hold;
 import dunlin.broker.session.LiveSession;
 import dunlin.broker.session.MessageLook;
@@ -322,7 +321,8 @@ public final class ConnectedClients implements ClientsMXBean {
     SessionFigures figures = session.figures();
     return List.of(
         new SubscriberRow(
-            filter.text(), filter.group(), session.clientId(), reception.nodeId(), false, options.maximumQoS().code(), figures.inFlight(), figures.queued()));
+            filter.text(), filter.group(), session.clientId(), reception.nodeId(), false, options.maximumQoS().code(),
+            Math.max(0, figures.receiveMaximum() - figures.inFlight()), figures.inFlight(), figures.queued(), filter.shared() ? session.takenOf(filter) : -1));
   }
 
   private ClientRow row(Connection connection) {
@@ -365,15 +365,6 @@ public final class ConnectedClients implements ClientsMXBean {
     if (!(address instanceof InetSocketAddress internet)) return address.toString();
     String host = internet.getHostString();
     return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + internet.getPort();
-  }
-
-  /** Visits the numbers from one up to another on a loop, some in each of its rounds, as long as the question waits for it. */
-  private static void visit(Loop loop, int from, int count, int slice, IntConsumer each, CompletableFuture<Void> done) {
-    if (done.isDone()) return;
-    int end = Math.min(count, from + slice);
-    for (int i = from; i < end; i++) each.accept(i);
-    if (end == count) done.complete(null);
-    else loop.afterSockets(() -> visit(loop, end, count, slice, each, done));
   }
 
   /** One question of an operator, which has its turn until it is closed. */
@@ -513,7 +504,7 @@ public final class ConnectedClients implements ClientsMXBean {
         part.loop().post(
             () -> {
               Visiting visiting = begin.apply(part, here);
-              visit(part.loop(), 0, visiting.count(), SLICE, visiting.each(), done);
+              part.loop().visit(visiting.count(), SLICE, visiting.each(), done);
             });
       }
       await(answers);
@@ -533,8 +524,8 @@ public final class ConnectedClients implements ClientsMXBean {
             answers.add(done);
             part.loop().post(
                 () ->
-                    visit(
-                        part.loop(), 0, its.size(), ROWS_SLICE,
+                    part.loop().visit(
+                        its.size(), ROWS_SLICE,
                         i -> {
                           Connection each = part.table().get(its.get(i).connection());
                           if (each != null && isClient(each)) views.put(its.get(i), view.apply(each));

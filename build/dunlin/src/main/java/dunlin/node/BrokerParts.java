@@ -287,6 +287,7 @@ final class BrokerParts {
     opened.showListeners(node.metrics().beans());
     node.metrics().beans().register("Publishing", opened.publishing());
     node.metrics().beans().register("Clients", opened.clients());
+    node.metrics().beans().register("Lanes", opened.laneFigures());
     node.everySeconds(1, opened::reloadCertificates);
   }
 }
