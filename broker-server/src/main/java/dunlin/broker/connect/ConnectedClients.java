@@ -241,8 +241,7 @@ public final class ConnectedClients implements ClientsMXBean {
 
   @Override
   public List<ClientOutlook> outlook(String tenant, String clientId, String publisher, String topic, int qos, boolean retain, int bytes) {
-    if (bytes < 0 || bytes > PAYLOAD_MAX) throw new IllegalArgumentException("a payload has 0 to %d bytes, not %d".formatted(PAYLOAD_MAX, bytes));
-    Publication message = Publication.of(new Publisher(tenant, publisher), topic, qos(qos), retain, 0, new byte[bytes]);
+    Publication message = message(tenant, publisher, topic, qos, retain, bytes);
     try (Question question = new Question()) {
       return question.read(
           named(tenant, clientId),
@@ -251,11 +250,16 @@ public final class ConnectedClients implements ClientsMXBean {
   }
 
   @Override
-  public List<Permission> mayPublish(String tenant, String clientId, String topic, int qos, boolean retain) {
-    QoS asked = qos(qos);
+  public List<PublisherOutlook> publisherOutlook(String tenant, String clientId, String topic, int qos, boolean retain, int bytes) {
+    Publication message = message(tenant, clientId, topic, qos, retain, bytes);
     try (Question question = new Question()) {
-      return question.read(named(tenant, clientId), connection -> Outlook.publishes(sessionOf(connection), topic, asked, retain));
+      return question.read(named(tenant, clientId), connection -> Outlook.ofPublisher(sessionOf(connection), message, connection.packetLimits()));
     }
+  }
+
+  private static Publication message(String tenant, String publisher, String topic, int qos, boolean retain, int bytes) {
+    if (bytes < 0 || bytes > PAYLOAD_MAX) throw new IllegalArgumentException("a payload has 0 to %d bytes, not %d".formatted(PAYLOAD_MAX, bytes));
+    return Publication.of(new Publisher(tenant, publisher), topic, qos(qos), retain, 0, new byte[bytes]);
   }
 
   private static QoS qos(int code) {

@@ -285,7 +285,7 @@ final class LedTiers {
     retainedCalls.add(receiver);
     var opening = new AfterBarrier(replica, timer, () -> accepted.accept(LinkNames.retained(range), calls, receiver));
     boolean first = range.equals(RangeId.firstOf(RetainReplica.KIND).uuid());
-    if (first) beans.register(RETAINED, router.operations(bounds.retain().bounds())); // one node answers for all ranges
+    if (first) beans.register(RETAINED, router.operations(bounds.retain().bounds(), retained::isDiskLow)); // one node answers for all ranges
     return () -> {
       if (first) beans.unregister(RETAINED, Map.of());
       opening.close();
