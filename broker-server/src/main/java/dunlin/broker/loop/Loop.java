@@ -178,11 +178,13 @@ public final class Loop implements AskingLoop {
    * @param answer called once, on any thread, with the reason code, or {@link TierAnswers#RETAINED_FULL}
    */
   public void retain(Publication message, @Nullable Party publisher, Consumer<ReasonCode> answer) {
+    meters().retained().asked();
     tiers()
         .retain()
         .set(
             message,
             reason -> {
+              meters().retained().answered(reason);
               if (reason.isError()) counts.publishes().noteElsewhere(Step.NOT_RETAINED, reason.label(), message, publisher);
               else counts.publishes().noteElsewhere(Step.RETAINED, "", message, publisher);
               answer.accept(reason == ReasonCode.QUOTA_EXCEEDED ? TierAnswers.RETAINED_FULL : reason);
@@ -338,8 +340,6 @@ public final class Loop implements AskingLoop {
     }
   }
 
-  private void tick() {
-    readClock();
   /**
    * Visits the numbers from 0 up to another one on this loop, some in each of its rounds, so that it serves its sockets in between. On this loop.
    *
@@ -358,6 +358,8 @@ public final class Loop implements AskingLoop {
     else afterSockets(() -> visit(end, count, slice, each, done));
   }
 
+  private void tick() {
+    readClock();
     resident().tick();
   }
 }

@@ -195,7 +195,7 @@ final class LedTiers {
     int shards = bounds.inbox().layout().shards();
     var worker =
         DistWorker.leading(
-            led, matches, drops.lanes()::countUnreachable, publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters, tracer,
+            led, matches, drops.lanes()::giveUp, publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters, tracer,
             DeliverExecutor.start(bounds.deliver(), meters));
     byte[] opening = LaneLinks.opening(replica.status().term());
     attachSessions(worker, opening);

@@ -335,7 +335,7 @@ public final class Endpoints {
   public static final Endpoint LEDGER =
       listing(
           "ledger", "/ledger", ROWS_MAX,
-          "Shows what has become of messages at each hop since the node started: received = delivered + returned + dropped + in flight; -1 for what a hop does not count",
+          "Shows what has become of messages at each hop since the node started: received = delivered + unmatched + returned + dropped + in flight; -1 for what a hop does not count",
           HopRow.class, Parameter.flag(Place.QUERY, "all", "Whether the hops of all nodes of the cluster are shown"));
 
   public static final Endpoint TOP_MESSAGES =
