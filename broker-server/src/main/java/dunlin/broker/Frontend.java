@@ -19,6 +19,7 @@ import dunlin.broker.loop.LoopThread;
 import dunlin.broker.loop.Loops;
 import dunlin.broker.loop.Tiers;
 import dunlin.broker.meter.FrontendMeters;
+import dunlin.broker.meter.RetainAccount;
 import dunlin.broker.session.SubscribeRules;
 import dunlin.broker.tenant.Tenant;
 import dunlin.broker.tenant.TenantLimit;
@@ -255,6 +256,11 @@ public final class Frontend implements AutoCloseable {
     return bean;
   }
 
+  /** The lanes of its event loops, as operators see them. */
+  public LanesMXBean laneFigures() {
+    return new Lanes(identity.nodeId(), reception);
+  }
+
   /** Its connected clients, as operators see and disconnect them. */
   public ClientsMXBean clients() {
     return clients;
@@ -320,6 +326,11 @@ public final class Frontend implements AutoCloseable {
    */
   public List<HopLedger.Reading> accounts() {
     return new LoopAccounts(reception).read();
+  }
+
+  /** What has become of the messages that it wanted retained. */
+  public RetainAccount.Reading retained() {
+    return meters.retained().reading();
   }
 
   /** How long publishes wait for their acknowledgement, and how long for their subscribers. */

@@ -1,15 +1,9 @@
 package dunlin.broker;
 
-import dunlin.broker.connect.LoopConnections;
 import dunlin.broker.connect.Reception;
 import dunlin.broker.meter.LoopCounts;
 import dunlin.runtime.HopLedger;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 
 /** Reads the ledgers of a frontend so that each reading balances. */
@@ -20,11 +14,8 @@ final class LoopAccounts {
    * thread adds up while loops count do not balance.
    *
    * Owner: a thread that may block.
-   * Bounds: one short task for each loop.
-   * Failure: all loops together have PATIENCE_SECONDS; then the reading fails.
+   * Bounds and failure: as of LoopAnswers.
    */
-  private static final int PATIENCE_SECONDS = 10;
-
   private final Reception reception;
 
   LoopAccounts(Reception reception) {
@@ -39,33 +30,11 @@ final class LoopAccounts {
   }
 
   List<HopLedger.Reading> read() {
-    List<CompletableFuture<OfLoop>> asked = new ArrayList<>();
-    for (LoopConnections part : reception.parts()) {
-      CompletableFuture<OfLoop> answer = new CompletableFuture<>();
-      asked.add(answer);
-      part.loop().post(() -> answer.complete(OfLoop.of(part.loop().counts())));
-    }
-    List<OfLoop> loops = await(asked);
+    List<OfLoop> loops = LoopAnswers.of(reception, (part, answer) -> answer.complete(OfLoop.of(part.loop().counts())));
     return loops.isEmpty() ? List.of() : List.of(sum(loops, OfLoop::publishes), sum(loops, OfLoop::copies));
   }
 
   private static HopLedger.Reading sum(List<OfLoop> loops, Function<OfLoop, HopLedger.Reading> hop) {
     return loops.stream().map(hop).reduce(HopLedger.Reading::plus).orElseThrow();
-  }
-
-  private static List<OfLoop> await(List<CompletableFuture<OfLoop>> asked) {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
-    List<OfLoop> answers = new ArrayList<>();
-    try {
-      for (CompletableFuture<OfLoop> each : asked) answers.add(each.get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS));
-      return answers;
-    } catch (TimeoutException late) {
-      throw new IllegalStateException("the event loops have not answered within %d s".formatted(PATIENCE_SECONDS), late);
-    } catch (ExecutionException impossible) {
-      throw new IllegalStateException(impossible);
-    } catch (InterruptedException stopped) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted", stopped);
-    }
   }
 }

@@ -324,7 +324,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
 
   /** What operators see of the routes. */
   public RoutesMXBean operations() {
-    return cluster == null ? new RouteOperations(List.of(servers)) : new RouteOperations(List.of(servers), cluster::view, cluster.others::routes);
+    return cluster == null ? new RouteOperations(List.of(servers), lanes) : new RouteOperations(List.of(servers), cluster::view, cluster.others::routes, lanes);
   }
 
   DistMeters meters() {

@@ -1,6 +1,7 @@
 package dunlin.dist;
 
 import dunlin.dist.DistWorker.Destination;
+import dunlin.dist.RoutesMXBean.RouteAccount;
 import dunlin.dist.route.FilterRanges;
 import dunlin.dist.route.FilterRoutes;
 import dunlin.dist.route.Route;
@@ -10,6 +11,7 @@ import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
+import dunlin.runtime.Failures;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
@@ -20,6 +22,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
@@ -97,6 +100,7 @@ final class LocalLane implements Lane, MatchedLane {
   private final AtomicLong visited = new AtomicLong();
   private final AtomicLong matchedMessages = new AtomicLong();
   private final AtomicLong unattached = new AtomicLong();
+  private final AtomicLong returned = new AtomicLong();
 
   private Destination[] destinations = {};
   private Delivery[] deliveries = {};
@@ -252,6 +256,7 @@ final class LocalLane implements Lane, MatchedLane {
     count(published, 1);
     if (worker.tracer().runs() && traces.follows(message, null)) noteRoutes(message);
     if (unknown && returns && acknowledging != null) {
+      count(returned, 1);
       acknowledging.expect();
       acknowledging.answer(ReasonCode.USE_ANOTHER_SERVER);
       return;
@@ -604,6 +609,16 @@ final class LocalLane implements Lane, MatchedLane {
 
   private static void count(AtomicLong counter, long more) {
     counter.setOpaque(counter.getPlain() + more);
+  }
+
+  /** What has become of the messages appended so far, read between two of them. Any thread; the answer comes from the lane's thread. */
+  CompletableFuture<RouteAccount> account() {
+    return Failures.inFuture(() -> CompletableFuture.supplyAsync(this::ownAccount, thread));
+  }
+
+  private RouteAccount ownAccount() {
+    long forwarded = matched();
+    return new RouteAccount(published(), forwarded, published() - forwarded - returned.getOpaque(), returned.getOpaque());
   }
 
   /** Messages appended. Any thread. */

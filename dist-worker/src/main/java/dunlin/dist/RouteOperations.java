@@ -38,10 +38,14 @@ final class RouteOperations implements RoutesMXBean {
   private final @Nullable Supplier<RouteView> views;
 
   private final LongSupplier elsewhere;
+  private final List<LocalLane> lanes;
 
-  /** @param servers one for each range */
-  RouteOperations(List<RouteServer> servers) {
-    this(servers, null, () -> 0);
+  /**
+   * @param servers one for each range
+   * @param lanes grows as lanes are opened
+   */
+  RouteOperations(List<RouteServer> servers, List<LocalLane> lanes) {
+    this(servers, null, () -> 0, lanes);
   }
 
   /**
@@ -49,11 +53,22 @@ final class RouteOperations implements RoutesMXBean {
    *
    * @param servers that of the first range
    * @param elsewhere how many routes other ranges have
+   * @param lanes as above
    */
-  RouteOperations(List<RouteServer> servers, @Nullable Supplier<RouteView> views, LongSupplier elsewhere) {
+  RouteOperations(List<RouteServer> servers, @Nullable Supplier<RouteView> views, LongSupplier elsewhere, List<LocalLane> lanes) {
     this.servers = List.copyOf(servers);
     this.views = views;
     this.elsewhere = elsewhere;
+    this.lanes = lanes;
+  }
+
+  /** Each lane reads its own counts between two messages, so that the sum of what they say is right. */
+  @Override
+  public RouteAccount getAccount() {
+    var asked = lanes.stream().map(LocalLane::account).toList();
+    var sum = new RouteAccount(0, 0, 0, 0);
+    for (var answer : asked) sum = sum.plus(join(answer, "a lane to the routes has not said what it has counted"));
+    return sum;
   }
 
   @Override
@@ -85,15 +100,15 @@ final class RouteOperations implements RoutesMXBean {
       asked.add(view.part(part).orElseThrow(() -> new StoreException("a range of routes was just split; ask again")).match(tenant, topic, MatchSignature.NONE));
     }
     var found = new ArrayList<FilterRoutes>();
-    for (var answer : asked) if (join(answer) instanceof RouteMatch.Found(_, var routes, _)) found.addAll(FilterRoutes.of(routes));
+    for (var answer : asked) if (join(answer, "the leader of a range of routes does not answer") instanceof RouteMatch.Found(_, var routes, _)) found.addAll(FilterRoutes.of(routes));
     return found;
   }
 
-  private static RouteMatch join(CompletableFuture<RouteMatch> answer) {
+  private static <T> T join(CompletableFuture<T> answer, String failed) {
     try {
       return answer.orTimeout(ANSWER_MILLIS, TimeUnit.MILLISECONDS).join();
     } catch (CompletionException e) {
-      throw new StoreException("the leader of a range of routes does not answer: " + Failures.unwrapped(e).getMessage(), e);
+      throw new StoreException(failed + ": " + Failures.unwrapped(e).getMessage(), e);
     }
   }
 

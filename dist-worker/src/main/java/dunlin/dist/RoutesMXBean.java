@@ -27,6 +27,22 @@ public interface RoutesMXBean {
     }
   }
 
+  /**
+   * What has become of messages that were matched: {@code received = forwarded + unmatched + returned}.
+   *
+   * @param forwarded handed to at least one destination
+   * @param unmatched without a route, or only with routes to nodes that are gone; they have no subscriber
+   * @param returned to their senders, since a node with subscribers was not known yet; they are sent again
+   */
+  record RouteAccount(long received, long forwarded, long unmatched, long returned) {
+    RouteAccount plus(RouteAccount other) {
+      return new RouteAccount(received + other.received, forwarded + other.forwarded, unmatched + other.unmatched, returned + other.returned);
+    }
+  }
+
+  @Description("What has become of the messages that were matched on this node, since it has led the routes. In each answer all of them are accounted for")
+  RouteAccount getAccount();
+
   @Description("Number of routes of all tenants")
   @Unit("routes")
   long getRoutes();

@@ -12,7 +12,9 @@ public enum SessionFigure {
   MESSAGES,
   /** Bytes of these messages. */
   BYTES,
-  SUBSCRIPTIONS;
+  SUBSCRIPTIONS,
+  /** Time since the first message in the inbox was accepted. */
+  OLDEST;
 
   /** The names of all, as the admin API spells them. */
   public static final List<String> LABELS = Arrays.stream(values()).map(SessionFigure::label).toList();
@@ -23,6 +25,7 @@ public enum SessionFigure {
       case MESSAGES -> session.messages();
       case BYTES -> session.bytes();
       case SUBSCRIPTIONS -> session.subscriptions();
+      case OLDEST -> session.oldestMillis();
     };
   }
 

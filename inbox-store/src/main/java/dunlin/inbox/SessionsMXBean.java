@@ -21,9 +21,15 @@ public interface SessionsMXBean {
    *     expires
    * @param messages messages in its inbox that wait or are not acknowledged
    * @param bytes of these messages
+   * @param oldestMillis time since the first of these messages was accepted; -1 unless sessions are compared by that
    */
   record SessionRow(
-      String tenant, String clientId, String user, boolean connected, long expirySeconds, int subscriptions, int messages, long bytes) {}
+      String tenant, String clientId, String user, boolean connected, long expirySeconds, int subscriptions, int messages, long bytes, long oldestMillis) {
+    /** The session with the age of the first message in its inbox. */
+    public SessionRow withOldest(long millis) {
+      return new SessionRow(tenant, clientId, user, connected, expirySeconds, subscriptions, messages, bytes, millis);
+    }
+  }
 
   /**
    * A subscription of a client or session.
@@ -97,11 +103,16 @@ public interface SessionsMXBean {
    * @param node the one that its client is connected to; empty without a connection
    * @param durable whether its session outlives the connection
    * @param qos at most with which it gets messages
+   * @param credit how many more messages of QoS 1 and 2 it may be given before it acknowledges some: of a durable member of a group those of the group, 0 while it is away, of
+   *     a client whose session ends with its connection all; -1 of a durable session without a group
    * @param unacknowledged messages of QoS 1 and 2 that it was given and has not acknowledged: of a durable member of a group those of the group, of a client whose session
    *     ends with its connection all; -1 of a durable session without a group, where they are among those that wait
    * @param waiting messages of QoS 1 and 2 that wait for it: in the inbox of a durable session, or on its node
+   * @param dealt how many messages of the group it was given: a client whose session ends with its connection since it has subscribed, a durable member since the node that
+   *     leads the sessions has them in memory; -1 without a group
    */
-  record SubscriberRow(String filter, String group, String clientId, String node, boolean durable, int qos, int unacknowledged, int waiting) {}
+  record SubscriberRow(
+      String filter, String group, String clientId, String node, boolean durable, int qos, int credit, int unacknowledged, int waiting, long dealt) {}
 
   /**
    * What a message would meet at a session.
@@ -153,7 +164,9 @@ public interface SessionsMXBean {
       @Description("The last client identifier of the previous page; empty for the first page") String after,
       @Description("Maximum number of sessions in the answer: 1 to 1000") @Unit("sessions") int max);
 
-  @Description("Lists the sessions of all tenants with the most of something, those with most first; sessions with none of it are left out")
+  @Description(
+      "Lists the sessions of all tenants with the most of something, those with most first; sessions with none of it are left out. For the age of the oldest message it"
+          + " reads the first message of each inbox, of at most 10000 inboxes of a range, those with most messages")
   List<SessionRow> top(
       @Description("What they are compared by") SessionFigure by, @Description("Maximum number of sessions in the answer: 1 to 100") @Unit("sessions") int max);
 

@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,6 +46,7 @@ public final class RetainOperations implements RetainedMessagesMXBean {
   private final Lister lister;
   private final Supplier<Sums> sums;
   private final RetainBounds bounds;
+  private final BooleanSupplier diskLow;
 
   /** Lists the keys that begin with a prefix, from a key on, a part at a time. */
   @FunctionalInterface
@@ -52,11 +54,12 @@ public final class RetainOperations implements RetainedMessagesMXBean {
     CompletableFuture<Listing> list(byte[] prefix, byte[] from, int max);
   }
 
-  private RetainOperations(RetainClient client, Lister lister, Supplier<Sums> sums, RetainBounds bounds) {
+  private RetainOperations(RetainClient client, Lister lister, Supplier<Sums> sums, RetainBounds bounds, BooleanSupplier diskLow) {
     this.client = client;
     this.lister = lister;
     this.sums = sums;
     this.bounds = bounds;
+    this.diskLow = diskLow;
   }
 
   /**
@@ -65,9 +68,10 @@ public final class RetainOperations implements RetainedMessagesMXBean {
    * @param client reads and deletes messages
    * @param sums what it has; answers at once
    * @param bounds of what it may have
+   * @param diskLow whether the disk of this node is nearly full for what it leads
    */
-  public static RetainedMessagesMXBean over(RetainClient client, Lister lister, Supplier<Sums> sums, RetainBounds bounds) {
-    return new RetainOperations(client, lister, sums, bounds);
+  public static RetainedMessagesMXBean over(RetainClient client, Lister lister, Supplier<Sums> sums, RetainBounds bounds, BooleanSupplier diskLow) {
+    return new RetainOperations(client, lister, sums, bounds, diskLow);
   }
 
   @Override
@@ -80,7 +84,8 @@ public final class RetainOperations implements RetainedMessagesMXBean {
     requireName(topic);
     Sums now = sums.get();
     return new RetainedOutlook(
-        isPresent(tenant, topic), now.messages(), bounds.messagesMax(), now.topicBytes(), bounds.topicBytesMax(), now.bytes(), bounds.bytesMax());
+        isPresent(tenant, topic), now.messages(), bounds.messagesMax(), now.topicBytes(), bounds.topicBytesMax(), now.bytes(), bounds.bytesMax(),
+        diskLow.getAsBoolean());
   }
 
   /** Whether a topic has a message, expired or not. */

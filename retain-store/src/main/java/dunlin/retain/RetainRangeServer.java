@@ -84,6 +84,11 @@ final class RetainRangeServer {
     return logic;
   }
 
+  /** Whether the disk has room for new messages. Any thread. */
+  boolean hasDiskRoom() {
+    return range.hasDiskRoom();
+  }
+
   /** Messages that wait for room in the range's queue. */
   int waiting() {
     return line.waiting();

@@ -190,7 +190,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
 
   /** The operations on retained messages for operators. */
   public RetainedMessagesMXBean operations() {
-    return RetainOperations.over(this, this::list, this::sums, settings.bounds());
+    return RetainOperations.over(this, this::list, this::sums, settings.bounds(), () -> !servers.getFirst().hasDiskRoom());
   }
 
   /** Sweeps the next range for expired messages; scheduled by {@link #start}. */

@@ -81,6 +81,11 @@ public final class RetainTier {
     if (ticks != null) ticks.cancel(false);
   }
 
+  /** Whether a range that this node leads stores nothing new, because the disk is nearly full. Any thread. */
+  public boolean isDiskLow() {
+    return servers.stream().anyMatch(server -> !server.hasDiskRoom());
+  }
+
   private void tick() {
     var all = List.copyOf(servers);
     if (all.isEmpty()) return;

@@ -24,8 +24,10 @@ public interface RetainedMessagesMXBean {
    * @param topics with a retained message, of all tenants
    * @param topicBytes of their names
    * @param bytes of topics and messages on disk
+   * @param diskLow whether the disk of this node is nearly full, so that ranges which it leads store nothing new; of others that is not known here
    */
-  record RetainedOutlook(boolean present, long topics, long topicsMax, long topicBytes, long topicBytesMax, long bytes, long bytesMax) {}
+  record RetainedOutlook(
+      boolean present, long topics, long topicsMax, long topicBytes, long topicBytesMax, long bytes, long bytesMax, boolean diskLow) {}
 
   @Description("Topics with a retained message, of all tenants")
   @Unit("topics")

@@ -117,6 +117,16 @@ public interface ClientsMXBean {
   }
 
   /**
+   * What a message would meet at its publisher.
+   *
+   * @param packetBytes of the PUBLISH from it, without properties
+   * @param packetBytesMax the largest packet that the client may send, by its listener and tenant
+   * @param aliases whether its topic may have an alias, which makes the packet shorter
+   * @param qosMax with which it may publish at most
+   */
+  record PublisherOutlook(Permission publishing, long packetBytes, long packetBytesMax, boolean aliases, int qosMax) {}
+
+  /**
    * What a message would meet at a connected client.
    *
    * @param subscriptions number of all that it has
@@ -161,13 +171,16 @@ public interface ClientsMXBean {
       @Description("Whether the message has the flag RETAIN") boolean retain,
       @Description("Bytes of its payload: 0 to 2097152") @Unit("bytes") int bytes);
 
-  @Description("Whether access rules allow a connected client to publish a message; empty when it is not connected to this node. Nothing is published")
-  List<Permission> mayPublish(
+  @Description(
+      "What a message would meet at a connected client that publishes it: access rules and limits on packets; empty when it is not connected to this node. Nothing is"
+          + " published")
+  List<PublisherOutlook> publisherOutlook(
       @Description("Tenant of the client") String tenant,
       @Description("Its client identifier") String clientId,
       @Description("Topic name") String topic,
       @Description("QoS of the message: 0 to 2") int qos,
-      @Description("Whether the message has the flag RETAIN") boolean retain);
+      @Description("Whether the message has the flag RETAIN") boolean retain,
+      @Description("Bytes of its payload: 0 to 2097152") @Unit("bytes") int bytes);
 
   @Description(
       "What a message would meet at the members of a shared subscription that are connected to this node and whose sessions end with their connections."

@@ -7,7 +7,6 @@ import dunlin.broker.fanout.FilterHandle;
 import dunlin.broker.fanout.RouteTable;
 import dunlin.broker.fanout.ShareGroup;
 import dunlin.broker.fanout.Subscriber;
-import dunlin.broker.loop.Loop;
 import dunlin.broker.session.Hold;
 import dunlin.broker.session.LiveSession;
 import dunlin.broker.session.MessageLook;
@@ -242,8 +241,7 @@ public final class ConnectedClients implements ClientsMXBean {
 
   @Override
   public List<ClientOutlook> outlook(String tenant, String clientId, String publisher, String topic, int qos, boolean retain, int bytes) {
-    if (bytes < 0 || bytes > PAYLOAD_MAX) throw new IllegalArgumentException("a payload has 0 to %d bytes, not %d".formatted(PAYLOAD_MAX, bytes));
-    Publication message = Publication.of(new Publisher(tenant, publisher), topic, qos(qos), retain, 0, new byte[bytes]);
+    Publication message = message(tenant, publisher, topic, qos, retain, bytes);
     try (Question question = new Question()) {
       return question.read(
           named(tenant, clientId),
@@ -252,11 +250,16 @@ public final class ConnectedClients implements ClientsMXBean {
   }
 
   @Override
-  public List<Permission> mayPublish(String tenant, String clientId, String topic, int qos, boolean retain) {
-    QoS asked = qos(qos);
+  public List<PublisherOutlook> publisherOutlook(String tenant, String clientId, String topic, int qos, boolean retain, int bytes) {
+    Publication message = message(tenant, clientId, topic, qos, retain, bytes);
     try (Question question = new Question()) {
-      return question.read(named(tenant, clientId), connection -> Outlook.publishes(sessionOf(connection), topic, asked, retain));
+      return question.read(named(tenant, clientId), connection -> Outlook.ofPublisher(sessionOf(connection), message, connection.packetLimits()));
     }
+  }
+
+  private static Publication message(String tenant, String publisher, String topic, int qos, boolean retain, int bytes) {
+    if (bytes < 0 || bytes > PAYLOAD_MAX) throw new IllegalArgumentException("a payload has 0 to %d bytes, not %d".formatted(PAYLOAD_MAX, bytes));
+    return Publication.of(new Publisher(tenant, publisher), topic, qos(qos), retain, 0, new byte[bytes]);
   }
 
   private static QoS qos(int code) {
@@ -322,7 +325,8 @@ public final class ConnectedClients implements ClientsMXBean {
     SessionFigures figures = session.figures();
     return List.of(
         new SubscriberRow(
-            filter.text(), filter.group(), session.clientId(), reception.nodeId(), false, options.maximumQoS().code(), figures.inFlight(), figures.queued()));
+            filter.text(), filter.group(), session.clientId(), reception.nodeId(), false, options.maximumQoS().code(),
+            Math.max(0, figures.receiveMaximum() - figures.inFlight()), figures.inFlight(), figures.queued(), filter.shared() ? session.takenOf(filter) : -1));
   }
 
   private ClientRow row(Connection connection) {
@@ -365,15 +369,6 @@ public final class ConnectedClients implements ClientsMXBean {
     if (!(address instanceof InetSocketAddress internet)) return address.toString();
     String host = internet.getHostString();
     return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + internet.getPort();
-  }
-
-  /** Visits the numbers from one up to another on a loop, some in each of its rounds, as long as the question waits for it. */
-  private static void visit(Loop loop, int from, int count, int slice, IntConsumer each, CompletableFuture<Void> done) {
-    if (done.isDone()) return;
-    int end = Math.min(count, from + slice);
-    for (int i = from; i < end; i++) each.accept(i);
-    if (end == count) done.complete(null);
-    else loop.afterSockets(() -> visit(loop, end, count, slice, each, done));
   }
 
   /** One question of an operator, which has its turn until it is closed. */
@@ -513,7 +508,7 @@ public final class ConnectedClients implements ClientsMXBean {
         part.loop().post(
             () -> {
               Visiting visiting = begin.apply(part, here);
-              visit(part.loop(), 0, visiting.count(), SLICE, visiting.each(), done);
+              part.loop().visit(visiting.count(), SLICE, visiting.each(), done);
             });
       }
       await(answers);
@@ -533,8 +528,8 @@ public final class ConnectedClients implements ClientsMXBean {
             answers.add(done);
             part.loop().post(
                 () ->
-                    visit(
-                        part.loop(), 0, its.size(), ROWS_SLICE,
+                    part.loop().visit(
+                        its.size(), ROWS_SLICE,
                         i -> {
                           Connection each = part.table().get(its.get(i).connection());
                           if (each != null && isClient(each)) views.put(its.get(i), view.apply(each));

@@ -2,6 +2,7 @@ package dunlin.broker.connect;
 
 import dunlin.broker.auth.Peer;
 import dunlin.broker.auth.Refusal;
+import dunlin.broker.codec.DecoderLimits;
 import dunlin.broker.codec.InboundPublish;
 import dunlin.broker.codec.Limit;
 import dunlin.broker.codec.MalformedPacketException;
@@ -191,7 +192,12 @@ final class Connection extends KeepAliveWheel.Watched
 
   /** The largest packet that the client may send. */
   int packetMax() {
-    return input.limits().packets().packetMax();
+    return packetLimits().packets().packetMax();
+  }
+
+  /** The limits on the client's packets, by its listener and tenant. */
+  DecoderLimits packetLimits() {
+    return input.limits();
   }
 
   /**

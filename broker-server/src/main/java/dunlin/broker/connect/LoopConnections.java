@@ -12,6 +12,7 @@ import dunlin.runtime.DropReason;
 import dunlin.transport.Acknowledgement;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -24,6 +25,8 @@ public final class LoopConnections implements Loop.Resident {
    * that any message may wait plus RecordedPublishes.FOLLOW_MILLIS.
    */
   private static final int ACCESS_CHECKS_A_ROUND = 256;
+
+  private static final int LOOKS_A_ROUND = 256;
 
   private final Reception reception;
   private final LoopSessions sessions;
@@ -106,6 +109,22 @@ public final class LoopConnections implements Loop.Resident {
 
   ConnectionTable table() {
     return connections;
+  }
+
+  /** Answers how long the oldest publish of its clients has waited to be acknowledged, in milliseconds; 0 without any. Looks at some clients in each round of the loop. */
+  public void oldestPublish(CompletableFuture<Long> answer) {
+    @Nullable Connection[] all = connections.copy();
+    long[] oldest = {0};
+    CompletableFuture<Void> done = new CompletableFuture<>();
+    var _ = done.thenRun(() -> answer.complete(oldest[0]));
+    loop.visit(
+        all.length, LOOKS_A_ROUND,
+        i -> {
+          Connection each = all[i];
+          LiveSession session = each == null ? null : each.session();
+          if (session != null) oldest[0] = Math.max(oldest[0], session.oldestPublishMillis());
+        },
+        done);
   }
 
   @Override

@@ -148,6 +148,7 @@ public final class GroupDelivery {
 
   private boolean offerTo(Subscriber member, Publication message) {
     if (!member.session.offerShared(message, member)) return false;
+    member.takes();
     groupOf(member.filter).takes(loop.index());
     return true;
   }

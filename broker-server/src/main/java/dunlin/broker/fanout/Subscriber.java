@@ -13,6 +13,9 @@ public final class Subscriber implements Roster.Placed {
   private SubscriptionOptions options;
   private int[] identifiers;
 
+  /** Messages of its group that it has taken; belongs to the event loop of its session. */
+  private long taken;
+
   /** Its index in its list or group, which sets it. */
   private int place = -1;
 
@@ -36,6 +39,16 @@ public final class Subscriber implements Roster.Placed {
   /** The client identifier of its session; any thread. */
   public String clientId() {
     return session.clientId();
+  }
+
+  /** Notes that it has taken a message of its group. On the loop of its session. */
+  void takes() {
+    taken++;
+  }
+
+  /** Messages of its group that it has taken since it has subscribed. On the loop of its session. */
+  public long taken() {
+    return taken;
   }
 
   public SubscriptionOptions options() {

@@ -18,10 +18,12 @@ import io.netty.channel.SingleThreadEventLoop;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.IntConsumer;
 import org.jctools.queues.MpscUnboundedArrayQueue;
 import org.jspecify.annotations.Nullable;
 
@@ -181,11 +183,13 @@ public final class Loop implements AskingLoop {
    * @param answer called once, on any thread, with the reason code, or {@link TierAnswers#RETAINED_FULL}
    */
   public void retain(Publication message, @Nullable Party publisher, Consumer<ReasonCode> answer) {
+    meters().retained().asked();
     tiers()
         .retain()
         .set(
             message,
             reason -> {
+              meters().retained().answered(reason);
               if (reason.isError()) counts.publishes().noteElsewhere(Step.NOT_RETAINED, reason.label(), message, publisher);
               else counts.publishes().noteElsewhere(Step.RETAINED, "", message, publisher);
               answer.accept(reason == ReasonCode.QUOTA_EXCEEDED ? TierAnswers.RETAINED_FULL : reason);
@@ -339,6 +343,24 @@ public final class Loop implements AskingLoop {
     } else {
       executor.execute(task);
     }
+  }
+
+  /**
+   * Visits the numbers from 0 up to another one on this loop, some in each of its rounds, so that it serves its sockets in between. On this loop.
+   *
+   * @param slice how many it visits in a round
+   * @param done completed at the end; nothing more is visited once it is done for another reason
+   */
+  public void visit(int count, int slice, IntConsumer each, CompletableFuture<Void> done) {
+    visit(0, count, slice, each, done);
+  }
+
+  private void visit(int from, int count, int slice, IntConsumer each, CompletableFuture<Void> done) {
+    if (done.isDone()) return;
+    int end = Math.min(count, from + slice);
+    for (int i = from; i < end; i++) each.accept(i);
+    if (end == count) done.complete(null);
+    else afterSockets(() -> visit(end, count, slice, each, done));
   }
 
   private void tick() {

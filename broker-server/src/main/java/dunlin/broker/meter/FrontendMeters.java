@@ -38,6 +38,7 @@ public final class FrontendMeters implements AutoCloseable {
   private final Traffic traffic;
   private final Violations violations;
   private final Denials denials;
+  private final RetainAccount retained = new RetainAccount();
   private final AtomicInteger connections = new AtomicInteger();
   private final AtomicInteger behindRetained = new AtomicInteger();
   private final Counter connectionsOpened;
@@ -104,6 +105,11 @@ public final class FrontendMeters implements AutoCloseable {
 
   public Violations violations() {
     return violations;
+  }
+
+  /** Messages from this frontend to the retain tier. */
+  public RetainAccount retained() {
+    return retained;
   }
 
   /** What access rules have denied. */

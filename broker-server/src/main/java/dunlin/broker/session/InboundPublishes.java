@@ -21,6 +21,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -404,6 +405,12 @@ public final class InboundPublishes implements Feedback {
   /** How many publishes came that were handed on; only differences mean something. */
   int published() {
     return published;
+  }
+
+  /** When the first of those was received for which no acknowledgement was sent. */
+  OptionalLong oldestAcceptedAt() {
+    PendingPublish first = pending.peek();
+    return first == null ? OptionalLong.empty() : OptionalLong.of(first.acceptedAtMillis());
   }
 
   /** Visits the publishes for which no acknowledgement was sent, in their order. */

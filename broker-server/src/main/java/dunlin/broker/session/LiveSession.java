@@ -257,9 +257,17 @@ public final class LiveSession implements Recipient, Party {
         oldestMillis(), in == null ? 0 : in.published(), out == null ? 0 : out.sent());
   }
 
-  /** Any message counts for at least a millisecond, so that 0 means none. */
   private long oldestMillis() {
-    OptionalLong acceptedAt = outbound == null ? OptionalLong.empty() : outbound.oldestAcceptedAt();
+    return outbound == null ? 0 : millisSince(outbound.oldestAcceptedAt());
+  }
+
+  /** How long its oldest publish of QoS 1 or 2 has waited to be acknowledged; 0 without any. */
+  public long oldestPublishMillis() {
+    return inbound == null ? 0 : millisSince(inbound.oldestAcceptedAt());
+  }
+
+  /** Any message counts for at least a millisecond, so that 0 means none. */
+  private long millisSince(OptionalLong acceptedAt) {
     return acceptedAt.isEmpty() ? 0 : Math.max(1, loop().nowMillis() - acceptedAt.getAsLong());
   }
 
@@ -271,6 +279,11 @@ public final class LiveSession implements Recipient, Party {
   /** The options of its subscription to a filter; null without one. */
   public @Nullable SubscriptionOptions optionsOf(TopicFilter filter) {
     return subscriptions == null ? null : subscriptions.optionsOf(filter);
+  }
+
+  /** Messages that it has taken as a member of a group since it has subscribed. */
+  public long takenOf(TopicFilter filter) {
+    return subscriptions == null ? 0 : subscriptions.takenOf(filter);
   }
 
   /** Visits the subscriptions, in no order. */

@@ -4,6 +4,9 @@ import dunlin.broker.access.AccessRule;
 import dunlin.broker.access.Decision;
 import dunlin.broker.client.ClientsMXBean.ClientOutlook;
 import dunlin.broker.client.ClientsMXBean.Permission;
+import dunlin.broker.client.ClientsMXBean.PublisherOutlook;
+import dunlin.broker.codec.DecoderLimits;
+import dunlin.broker.codec.PacketEncoder;
 import dunlin.inbox.MatchingFilters;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
@@ -18,6 +21,8 @@ public final class Outlook {
    * Owner: the connection's event loop, to which each call belongs.
    * Bounds: looks at all subscriptions of one session; MatchingFilters bounds what is kept of them.
    */
+  private static final int[] NO_IDENTIFIERS = {};
+
   private Outlook() {}
 
   /** @param waitingBytes that wait for the client's socket */
@@ -63,10 +68,13 @@ public final class Outlook {
     return access == null ? Permission.WITHOUT_RULES : permission(access.receives(topic, qos, retain));
   }
 
-  /** Whether the session's client may publish such a message. */
-  public static Permission publishes(LiveSession session, String topic, QoS qos, boolean retain) {
+  /** What the message would meet if the session's client published it. */
+  public static PublisherOutlook ofPublisher(LiveSession session, Publication message, DecoderLimits limits) {
     SessionAccess access = session.access();
-    return access == null ? Permission.WITHOUT_RULES : permission(access.publishes(topic, qos, retain));
+    return new PublisherOutlook(
+        access == null ? Permission.WITHOUT_RULES : permission(access.publishes(message.topic(), message.qos(), message.retain())),
+        PacketEncoder.publishLength(session.version(), message, message.qos(), NO_IDENTIFIERS, 0), limits.packets().packetMax(),
+        session.version().hasProperties() && limits.topicAliasMaximum() > 0, limits.features().maximumQoS().code());
   }
 
   private static Permission permission(Decision decision) {

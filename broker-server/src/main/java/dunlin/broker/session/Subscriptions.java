@@ -244,6 +244,12 @@ public final class Subscriptions {
     return entry == null ? null : entry.options;
   }
 
+  /** Messages that it has taken as a member of a group; 0 as long as it is none. */
+  long takenOf(TopicFilter filter) {
+    Entry entry = entries.get(filter);
+    return entry == null || entry.subscriber == null ? 0 : entry.subscriber.taken();
+  }
+
   public void subscribe(Packet.Subscribe packet) {
     List<RequestedSubscription> asked = packet.subscriptions();
     if (identifierInUse(packet.packetId())) {

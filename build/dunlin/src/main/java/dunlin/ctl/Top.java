@@ -21,7 +21,7 @@ import picocli.CommandLine.ParseResult;
 /** {@code dunlinctl top}: shows what keeps a node busy, again after each interval. */
 final class Top {
   /*
-   * Bounds: at most LIMIT_MAX rows in each table; five requests for a picture, and two for a sample, one after the other. Of replicas a page of REPLICAS_MAX is compared.
+   * Bounds: at most LIMIT_MAX rows in each table; six requests for a picture, and two for a sample, one after the other. Of replicas a page of REPLICAS_MAX is compared.
    * Failure: a part that the node refuses, such as the sessions that another node leads, has the reason in its place. A node that does not
    * answer ends it.
    */
@@ -29,6 +29,7 @@ final class Top {
 
   private static final String BY = "--by";
   private static final String SESSIONS_BY = "--sessions-by";
+  private static final String LANES_BY = "--lanes-by";
   private static final String INTERVAL = "--interval";
   private static final String COUNT = "--count";
   private static final String LIMIT = "--limit";
@@ -43,7 +44,8 @@ final class Top {
   private static final List<String> PUBLISHED_BY = Endpoints.TOP_MESSAGES.parameters().getFirst().choices();
   private static final List<String> CLIENT_COLUMNS =
       List.of("clientId", "user", "address", "queued", "queuedBytes", "inFlight", "socketBytes", "subscriptions", "oldestMillis", "perSecond");
-  private static final List<String> SESSION_COLUMNS = List.of("clientId", "connected", "messages", "bytes", "subscriptions");
+  private static final List<String> SESSION_COLUMNS = List.of("clientId", "connected", "messages", "bytes", "subscriptions", "oldestMillis");
+  private static final List<String> LANE_COLUMNS = List.of("lane", "perSecond", "oldestMillis", "messages", "bytes", "heldConnections");
   private static final List<String> QUEUE_COLUMNS = List.of("name", "waiting", "bytes", "oldestMillis");
   private static final List<String> SAMPLE_COLUMNS = List.of("name", "perSecond", "sharePercent", "sampled", "payloadBytes");
   private static final List<String> REPLICA_COLUMNS = List.of("name", "role", RATE, "oldestMillis", "queued", "applyLag", "logBytes");
@@ -71,11 +73,12 @@ final class Top {
     command
         .usageMessage()
         .description(
-            "Shows what keeps the node busy: the clients that have most of something, the sessions that most waits for, the queues in which something has waited"
-                + " longest, the replicas that commit most, and on request the topics and clients that publish most."
+            "Shows what keeps the node busy: the clients that have most of something, the sessions that most waits for, the lanes that are busiest, the queues in"
+                + " which something has waited longest, the replicas that commit most, and on request the topics and clients that publish most."
                 + " Needs a token of the role viewer, and with --sample of the role operator.");
     command.addOption(choice(BY, Endpoints.TOP_CLIENTS, "What clients are compared by"));
     command.addOption(choice(SESSIONS_BY, Endpoints.TOP_SESSIONS, "What sessions are compared by"));
+    command.addOption(choice(LANES_BY, Endpoints.TOP_LANES, "What lanes are compared by"));
     command.addOption(number(INTERVAL, "SECONDS", "2", "Time between two pictures"));
     command.addOption(number(COUNT, "PICTURES", "0", "How many pictures are shown; 0 for any number, until it is interrupted"));
     command.addOption(number(LIMIT, "ROWS", "10", "The most rows of a table"));
@@ -105,7 +108,7 @@ final class Top {
 
   /** Why the options cannot be meant so; empty when they can. */
   static String problem(ParseResult given) {
-    for (var each : Map.of(BY, Endpoints.TOP_CLIENTS, SESSIONS_BY, Endpoints.TOP_SESSIONS).entrySet()) {
+    for (var each : Map.of(BY, Endpoints.TOP_CLIENTS, SESSIONS_BY, Endpoints.TOP_SESSIONS, LANES_BY, Endpoints.TOP_LANES).entrySet()) {
       List<String> choices = each.getValue().parameters().getFirst().choices();
       if (!choices.contains(text(given, each.getKey()))) return "%s is one of %s".formatted(each.getKey(), String.join(", ", choices));
     }
@@ -137,6 +140,7 @@ final class Top {
       picture.add("status", client.call(Endpoints.STATUS, Map.of()));
       picture.add("clients", part(Endpoints.TOP_CLIENTS, Map.of("by", text(given, BY), Endpoints.LIMIT, limit)));
       picture.add("sessions", part(Endpoints.TOP_SESSIONS, Map.of("by", text(given, SESSIONS_BY), Endpoints.LIMIT, limit)));
+      picture.add("lanes", part(Endpoints.TOP_LANES, Map.of("by", text(given, LANES_BY), Endpoints.LIMIT, limit)));
       picture.add("queues", longest(part(Endpoints.QUEUES, Map.of()), integer(given, LIMIT)));
       picture.add("replicas", busiest(rated(replicas()), integer(given, LIMIT)));
       if (given.hasMatchedOption(SAMPLE)) {
@@ -236,6 +240,7 @@ final class Top {
         status.getAsJsonPrimitive("heapUsedBytes").getAsLong() >> 20, status.getAsJsonPrimitive("heapMaxBytes").getAsLong() >> 20);
     table("Clients", picture.get("clients"), CLIENT_COLUMNS);
     table("Sessions", picture.get("sessions"), SESSION_COLUMNS);
+    table("Lanes", picture.get("lanes"), LANE_COLUMNS);
     table("Queues", picture.get("queues"), QUEUE_COLUMNS);
     table("Replicas", picture.get("replicas"), REPLICA_COLUMNS);
     for (String by : PUBLISHED_BY) {

@@ -148,7 +148,7 @@ final class BrokerParts {
       node.metrics().beans().register("Frontend", opened.bean());
       node.metrics().beans().register("Blocks", new BlocksBean(authentication.guard(), node.name()));
     }
-    node.metrics().beans().register("Ledger", new Ledger(node.id(), opened::accounts, node.meters()));
+    node.metrics().beans().register("Ledger", new Ledger(node.id(), opened::accounts, opened::retained, node.metrics().beans(), node.meters()));
     opened.latencies().forEach(node.metrics()::show);
     return opened;
   }
@@ -288,6 +288,7 @@ final class BrokerParts {
     opened.showListeners(node.metrics().beans());
     node.metrics().beans().register("Publishing", opened.publishing());
     node.metrics().beans().register("Clients", opened.clients());
+    node.metrics().beans().register("Lanes", opened.laneFigures());
     node.everySeconds(1, opened::reloadCertificates);
   }
 }

@@ -196,7 +196,7 @@ final class LedTiers {
     int shards = bounds.inbox().layout().shards();
     var worker =
         DistWorker.leading(
-            led, matches, drops.lanes()::countUnreachable, publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters, tracer,
+            led, matches, drops.lanes()::giveUp, publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters, tracer,
             DeliverExecutor.start(bounds.deliver(), meters));
     byte[] opening = LaneLinks.opening(replica.status().term());
     attachSessions(worker, opening);
@@ -286,7 +286,7 @@ final class LedTiers {
     retainedCalls.add(receiver);
     var opening = new AfterBarrier(replica, timer, () -> accepted.accept(LinkNames.retained(range), calls, receiver));
     boolean first = range.equals(RangeId.firstOf(RetainReplica.KIND).uuid());
-    if (first) beans.register(RETAINED, router.operations(bounds.retain().bounds())); // one node answers for all ranges
+    if (first) beans.register(RETAINED, router.operations(bounds.retain().bounds(), retained::isDiskLow)); // one node answers for all ranges
     return () -> {
       if (first) beans.unregister(RETAINED, Map.of());
       opening.close();

@@ -69,6 +69,7 @@ class CtlTest {
     assertThat(run("top", "--by", "name")).isEqualTo(Ctl.USAGE);
     assertThat(err()).contains("--by is one of queued, queued-bytes");
     assertThat(run("top", "--sessions-by", "name")).isEqualTo(Ctl.USAGE);
+    assertThat(run("top", "--lanes-by", "name")).isEqualTo(Ctl.USAGE);
     assertThat(run("top", "--interval", "0")).isEqualTo(Ctl.USAGE);
     assertThat(run("top", "--limit", "101")).isEqualTo(Ctl.USAGE);
     assertThat(run("top", "--count", "-1")).isEqualTo(Ctl.USAGE);

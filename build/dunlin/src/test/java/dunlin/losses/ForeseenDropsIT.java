@@ -34,6 +34,9 @@ import org.junit.jupiter.api.io.TempDir;
 class ForeseenDropsIT {
   private static final int QUOTA_EXCEEDED = 0x97;
   private static final int UNSPECIFIED_ERROR = 0x80;
+  private static final int NO_MATCHING_SUBSCRIBERS = 0x10;
+  private static final int PACKET_TOO_LARGE = 0x95;
+  private static final int QOS_NOT_SUPPORTED = 0x9B;
   private static final String WAITS = "waits until the client takes it";
   private static final String STORED = "stored until the client is back";
   private static final String DROPPED = "dropped";
@@ -242,9 +245,12 @@ class ForeseenDropsIT {
 
   // ----------------------------------------------------------------------------------------------------------- disk and tenants
 
-  @Test
-  @Tag("explain:publish:not-durable")
-  void aDiskThatIsNearlyFull() throws Exception {
+  private interface AskingWithDisk {
+    /** @param low makes the disk nearly full */
+    void ask(Dunlin node, ApiCalls api, AtomicBoolean low) throws Exception;
+  }
+
+  private void withDisk(AskingWithDisk asking) throws Exception {
     Path data = directory.resolve("data");
     AtomicBoolean low = new AtomicBoolean();
     var around =
@@ -255,21 +261,130 @@ class ForeseenDropsIT {
         .forEach(builder::set);
     try (Dunlin node = builder.build();
         ApiCalls api = ApiCalls.of(data)) {
-      RawClient.connected(node.tcpPort(), Connect.of("stored").packet()).disconnectAfter(client -> client.subscribe("stored", 1));
-      await().atMost(TestBroker.SOON).until(() -> api.get("/sessions/stored").member("connected").equals("false"));
-      String message = "{\"topic\":\"stored\",\"payload\":\"x\",\"qos\":1}";
-      assertThat(Explained.of(api, "client=stored&topic=stored").conclusion()).isEqualTo(STORED);
-      assertThat(api.post("/publish", message).member("code")).isEqualTo("0");
-
-      low.set(true);
-
-      await().atMost(TestBroker.SOON).untilAsserted(() -> Explained.of(api, "client=stored&topic=stored").dropsAt("inbox"));
-      assertThat(Explained.of(api, "client=stored&topic=stored").reason()).contains("The disk of the node that leads the sessions is nearly full", "0x80");
-      assertThat(api.post("/publish", message).json().get("code").getAsInt()).isEqualTo(UNSPECIFIED_ERROR);
-      assertThat(TestBroker.frontend(node).publishes().dropped(DropReason.NOT_DURABLE)).isEqualTo(1);
-      assertThat(api.get("/sessions/stored").member("messages")).isEqualTo("1");
+      asking.ask(node, api, low);
     }
     Restarts.awaitReleased(data);
+  }
+
+  @Test
+  @Tag("explain:publish:not-durable")
+  void aDiskThatIsNearlyFull() throws Exception {
+    withDisk(
+        (node, api, low) -> {
+          RawClient.connected(node.tcpPort(), Connect.of("stored").packet()).disconnectAfter(client -> client.subscribe("stored", 1));
+          await().atMost(TestBroker.SOON).until(() -> api.get("/sessions/stored").member("connected").equals("false"));
+          String message = "{\"topic\":\"stored\",\"payload\":\"x\",\"qos\":1}";
+          assertThat(Explained.of(api, "client=stored&topic=stored").conclusion()).isEqualTo(STORED);
+          assertThat(api.post("/publish", message).member("code")).isEqualTo("0");
+
+          low.set(true);
+
+          await().atMost(TestBroker.SOON).untilAsserted(() -> Explained.of(api, "client=stored&topic=stored").dropsAt("inbox"));
+          assertThat(Explained.of(api, "client=stored&topic=stored").reason()).contains("The disk of the node that leads the sessions is nearly full", "0x80");
+          assertThat(api.post("/publish", message).json().get("code").getAsInt()).isEqualTo(UNSPECIFIED_ERROR);
+          assertThat(TestBroker.frontend(node).publishes().dropped(DropReason.NOT_DURABLE)).isEqualTo(1);
+          assertThat(api.get("/sessions/stored").member("messages")).isEqualTo("1");
+        });
+  }
+
+  @Test
+  @Tag("explain:publish:not-durable")
+  void aMessageToBeRetainedOnADiskThatIsNearlyFull() throws Exception {
+    withDisk(
+        (node, api, low) -> {
+          try (RawClient client = RawClient.connected(node.tcpPort(), Connect.of("reader").expiry(0));
+              RawClient publisher = RawClient.connected(node.tcpPort(), Connect.of("publisher").expiry(0))) {
+            client.subscribe("kept/#", 1);
+            assertThat(publisher.publishAndWait("kept/1", "first", true)).isZero();
+            assertThat(client.take().text()).isEqualTo("first");
+            assertThat(Explained.of(api, "client=reader&topic=kept/1&retain=true").finding("retained")).isEqualTo("It replaces the retained message that kept/1 has.");
+
+            low.set(true);
+
+            String refused =
+                "The disk of the node that leads the retained messages is nearly full (dunlin.store.disk-free-min), so it is not retained, and its publisher gets 0x80; it goes"
+                    + " to the subscribers all the same.";
+            for (String topic : List.of("kept/1", "kept/2")) {
+              await().atMost(TestBroker.SOON).untilAsserted(
+                  () -> assertThat(Explained.of(api, "client=reader&topic=" + topic + "&retain=true").finding("retained")).isEqualTo(refused));
+              assertThat(Explained.of(api, "client=reader&retain=true&topic=" + topic).conclusion()).isEqualTo("delivered now");
+              assertThat(publisher.publishAndWait(topic, "second", true)).isEqualTo(UNSPECIFIED_ERROR);
+              assertThat(client.take().text()).isEqualTo("second");
+            }
+            assertThat(TestBroker.frontend(node).publishes().dropped(DropReason.NOT_DURABLE)).isEqualTo(2);
+            assertThat(api.get("/retained").members("topic")).containsExactly("kept/1");
+          }
+        });
+  }
+
+  // ------------------------------------------------------------------------------------------------- what a publisher may send
+
+  @Test
+  void aPacketThatIsLargerThanItsPublisherMaySendToTheByte() throws Exception {
+    with(
+        Map.of("dunlin.mqtt.packet-max", "1KiB", "dunlin.mqtt.topic-alias-maximum", "0"),
+        (broker, api) -> {
+          try (RawClient client = online(broker, "reader");
+              RawClient publisher = online(broker, "publisher")) {
+            client.subscribe("large", 1);
+            String query = "client=reader&topic=large&publisher=publisher&bytes=";
+            String half = Explained.of(api, query + 500).finding("publisher-limits");
+            assertThat(half).matches("The packet has [0-9]+ bytes without its properties, and the client publisher may send at most 1,024\\.");
+            int most = 1_024 - Integer.parseInt(half.replaceAll(".*has ([0-9]+) bytes.*", "$1")) + 500;
+
+            assertThat(Explained.of(api, query + most).conclusion()).isEqualTo("delivered now");
+            Explained larger = Explained.of(api, query + (most + 1));
+            assertThat(larger.conclusion()).isEqualTo("not delivered");
+            assertThat(larger.reason())
+                .isEqualTo("The packet has 1,025 bytes without its properties, and the client publisher may send at most 1,024: its connection is closed with 0x95.");
+            assertThat(Explained.of(api, "client=reader&topic=large&bytes=" + (most + 1)).conclusion()).as("the application may").isEqualTo("delivered now");
+
+            assertThat(publisher.publishAndWait("large", "x".repeat(most))).isZero();
+            assertThat(client.take().text()).isEqualTo("x".repeat(most));
+            publisher.publish("large", 1, 7, "x".repeat(most + 1));
+            assertThat(publisher.expect(RawClient.DISCONNECT).reason()).isEqualTo(PACKET_TOO_LARGE);
+          }
+        });
+  }
+
+  @Test
+  void anAliasMayMakeAPacketSmallEnough() throws Exception {
+    with(
+        Map.of("dunlin.mqtt.packet-max", "1KiB"),
+        (broker, api) -> {
+          try (RawClient client = online(broker, "reader");
+              RawClient publisher = online(broker, "publisher")) {
+            String topic = "t".repeat(500);
+            client.subscribe(topic, 1);
+            Explained said = Explained.of(api, "client=reader&publisher=publisher&bytes=800&topic=" + topic);
+            assertThat(said.conclusion()).isEqualTo("delivered now");
+            assertThat(said.finding("publisher-limits")).endsWith("; with an alias for its topic it may fit.");
+            assertThat(publisher.publishAndWait("elsewhere", "")).isEqualTo(NO_MATCHING_SUBSCRIBERS);
+          }
+        });
+  }
+
+  @Test
+  void whatAPublisherMayNotSendByItsTopicAndQoS() throws Exception {
+    with(
+        Map.of("dunlin.mqtt.topic-length-max", "10", "dunlin.listeners.tcp.tenant", "blue", "dunlin.tenants.blue.limits", "qos=1"),
+        (broker, api) -> {
+          try (RawClient client = online(broker, "reader");
+              RawClient publisher = online(broker, "publisher")) {
+            client.subscribe("#", 1);
+            String query = "tenant=blue&client=reader&publisher=publisher&topic=";
+            Explained longer = Explained.of(api, query + "12345678901");
+            assertThat(longer.conclusion()).isEqualTo("not delivered");
+            assertThat(longer.reason()).isEqualTo("The topic name has 11 bytes, more than the 10 of dunlin.mqtt.topic-length-max.");
+            assertThat(Explained.of(api, query + "1234567890&qos=1").conclusion()).isEqualTo("delivered now");
+            Explained higher = Explained.of(api, query + "a&qos=2");
+            assertThat(higher.conclusion()).isEqualTo("not delivered");
+            assertThat(higher.reason()).isEqualTo("The client publisher may publish with QoS 1 at most; its connection is closed with 0x9B.");
+
+            publisher.publish("a", 2, 7, "x");
+            assertThat(publisher.expect(RawClient.DISCONNECT).reason()).isEqualTo(QOS_NOT_SUPPORTED);
+          }
+        });
   }
 
   @Test

@@ -13,6 +13,7 @@ import dunlin.harness.Followed.Line;
 import dunlin.harness.RawClient;
 import dunlin.harness.RawClient.Connect;
 import dunlin.runtime.DropReason;
+import dunlin.transport.lane.LinkAccount;
 import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.trace.Trace;
 import dunlin.transport.trace.Trace.Event;
@@ -86,6 +87,7 @@ class LinkLossIT {
                 assertThat(lost).allMatch(event -> event.step().equals("dropped") && event.reason().equals(DropReason.UNREACHABLE.tag()), "dropped unreachable");
                 assertThat(lost).extracting(Event::topic).containsOnly("lossy");
                 assertThat(lost).extracting(Event::publisher).containsOnly("publisher");
+                if (!hop.equals("push")) assertThat(drops.account()).matches(LinkAccount::balanced).matches(account -> account.dropped() > 0 && account.delivered() > 0);
               });
     } catch (AssertionError e) {
       throw new AssertionError("-Ddunlin.test.seed=" + seed, e);

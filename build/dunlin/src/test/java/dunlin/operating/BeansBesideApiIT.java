@@ -28,6 +28,8 @@ import dunlin.admin.peers.AllNodesMXBean;
 import dunlin.admin.peers.NodeMXBean;
 import dunlin.admin.peers.TracesMXBean;
 import dunlin.broker.FrontendMXBean;
+import dunlin.broker.LaneFigure;
+import dunlin.broker.LanesMXBean;
 import dunlin.broker.PublishingMXBean;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.guard.BlockKind;
@@ -130,6 +132,7 @@ class BeansBesideApiIT {
     all.put(Endpoints.CLIENT_QUEUE, "AllNodes queue");
     all.put(Endpoints.DISCONNECT_CLIENT, "AllNodes disconnect");
     all.put(Endpoints.TOP_CLIENTS, "AllNodes top");
+    all.put(Endpoints.TOP_LANES, "Lanes top");
     all.put(Endpoints.SESSIONS, "AllSessions list");
     all.put(Endpoints.SESSION, "AllSessions list");
     all.put(Endpoints.SESSION_SUBSCRIPTIONS, "AllSessions subscriptions");
@@ -295,6 +298,7 @@ class BeansBesideApiIT {
     all.add(new Reading(Endpoints.CLIENT_IN_FLIGHT, "/clients/online/inflight", () -> nodes().inFlight("default", "online", 0, 100)));
     all.add(new Reading(Endpoints.CLIENT_QUEUE, "/clients/online/queue", () -> nodes().queue("default", "online", 0, 100)));
     all.add(new Reading(Endpoints.TOP_CLIENTS, "/top/clients?by=subscriptions", () -> nodes().top(ClientFigure.SUBSCRIPTIONS, 10).clients()));
+    all.add(new Reading(Endpoints.TOP_LANES, "/top/lanes?by=messages", () -> bean("Lanes", LanesMXBean.class).top(LaneFigure.MESSAGES, 10)));
     all.add(new Reading(Endpoints.SESSIONS, "/sessions", () -> sessions().list("default", "", "", 100)));
     all.add(new Reading(Endpoints.SESSION, "/sessions/absent", () -> sessions().list("default", "absent", "", 1).getFirst()));
     all.add(new Reading(Endpoints.SESSION_SUBSCRIPTIONS, "/sessions/absent/subscriptions", () -> sessions().subscriptions("default", "absent", "", 100)));

@@ -30,6 +30,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -187,9 +188,24 @@ class InboxApiIT {
     assertThat(api.get("/top/sessions").members("clientId")).containsExactly("many", "few");
     assertThat(api.get("/top/sessions?by=bytes&limit=1").members("clientId")).containsExactly("many");
     assertThat(api.get("/top/sessions?by=subscriptions").members("clientId")).containsExactly("few", "many");
+    assertThat(api.get("/top/sessions").members("oldestMillis")).as("not read").containsExactly("-1", "-1");
     assertThat(broker.bean("Sessions", SessionsMXBean.class).top(SessionFigure.MESSAGES, 10)).extracting(SessionRow::messages).containsExactly(4, 1);
     assertThat(api.get("/top/sessions?limit=0").status()).isEqualTo(400);
     assertThat(api.get("/top/sessions?by=age").status()).isEqualTo(400);
+  }
+
+  @Test
+  void sessionsAreComparedByTheAgeOfTheFirstMessageInTheirInboxes() throws Exception {
+    absent("first", "first");
+    absent("second", "second");
+    absent("without", "elsewhere");
+    for (String topic : List.of("first", "second", "first")) publish(topic, 1, "x");
+
+    Answer oldest = api.get("/top/sessions?by=oldest");
+    assertThat(oldest.members("clientId")).as("the last message of each does not count").containsExactly("first", "second");
+    assertThat(oldest.members("oldestMillis").stream().map(Long::valueOf).toList()).isSortedAccordingTo(Comparator.reverseOrder()).allMatch(age -> age >= 0);
+    assertThat(api.get("/top/sessions?by=oldest&limit=1").members("clientId")).containsExactly("first");
+    assertThat(broker.bean("Sessions", SessionsMXBean.class).top(SessionFigure.OLDEST, 10)).extracting(SessionRow::clientId).containsExactly("first", "second");
   }
 
   @Test
@@ -247,8 +263,19 @@ class InboxApiIT {
       Answer member = api.get("/subscribers?filter=$share/online/t");
       assertThat(member.members("clientId")).containsExactly("one");
       assertThat(member.members("unacknowledged")).containsExactly("1");
+      assertThat(member.members("credit")).as("a Receive Maximum of 1").containsExactly("0");
+      assertThat(member.members("dealt")).containsExactly("3");
       assertThat(member.members("waiting")).containsExactly("2");
-      assertThat(api.get("/subscribers?filter=$share/durable/u").members("unacknowledged")).containsExactly("4");
+      Answer durable = api.get("/subscribers?filter=$share/durable/u");
+      assertThat(durable.members("unacknowledged")).containsExactly("4");
+      assertThat(durable.members("dealt")).containsExactly("4");
+      int window = Integer.parseInt(durable.members("credit").getFirst()) + 4;
+      Answer ordered = api.get("/subscribers?filter=$oshare/ordered/v");
+      assertThat(ordered.members("clientId")).containsExactly("durable-1", "slow");
+      assertThat(ordered.members("credit").getFirst()).as("it is away").isEqualTo("0");
+      assertThat(ordered.members("unacknowledged").stream().mapToInt(Integer::valueOf).sum()).isEqualTo(dealt.getFirst());
+      assertThat(ordered.members("dealt").stream().mapToInt(Integer::valueOf).sum()).isEqualTo(dealt.getFirst());
+      assertThat(Integer.parseInt(ordered.members("unacknowledged").getLast()) + Integer.parseInt(ordered.members("credit").getLast())).isEqualTo(window);
     }
   }
 
@@ -270,6 +297,9 @@ class InboxApiIT {
       assertThat(filter.members("durable")).containsExactly("true", "true", "false");
       assertThat(filter.members("qos")).containsExactly("1", "1", "0");
       assertThat(filter.members("unacknowledged")).containsExactly("-1", "-1", "0");
+      assertThat(filter.members("credit").subList(0, 2)).containsOnly("-1");
+      assertThat(Integer.parseInt(filter.members("credit").getLast())).as("its Receive Maximum").isPositive();
+      assertThat(filter.members("dealt")).as("no group").containsOnly("-1");
       assertThat(pages("/subscribers?filter=plant/%2B", "clientId")).isEqualTo(filter.members("clientId"));
       assertThat(api.get("/subscribers?filter=$share/group/plant/7").members("clientId")).containsExactly("durable-1", "two");
       assertThat(api.get("/subscribers?filter=$share/group/plant/7").members("group")).containsOnly("group");

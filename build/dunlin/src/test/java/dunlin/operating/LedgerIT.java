@@ -28,7 +28,13 @@ import org.junit.jupiter.api.io.TempDir;
 /** The loss ledger as operators read it: each reading balances, also while messages are on their way, and all faces show the same. */
 class LedgerIT {
   private static final int READINGS = 300;
-  private static final List<String> ACCOUNTS = List.of("publish", "session");
+  private static final int QUOTA_EXCEEDED = 0x97;
+
+  /** Those of which each reading balances. */
+  private static final List<String> ACCOUNTS = List.of("publish", "session", "routes");
+
+  /** Those that balance once nothing is on its way, besides. */
+  private static final List<String> RESTING = List.of("inbox", "retained", "will");
 
   @TempDir Path directory;
 
@@ -50,7 +56,7 @@ class LedgerIT {
   }
 
   private static void assertBalanced(HopRow row) {
-    assertThat(row.received()).as("%s", row).isEqualTo(row.delivered() + row.returned() + row.dropped() + row.inFlight());
+    assertThat(row.received()).as("%s", row).isEqualTo(row.delivered() + row.unmatched() + row.returned() + row.dropped() + row.inFlight());
     assertDropsAddUp(row);
   }
 
@@ -95,6 +101,8 @@ class LedgerIT {
       try (RawClient last = RawClient.connected(broker.port(), Connect.of("last").expiry(0))) {
         clients.checkAtMostOnce(last);
       }
+      awaitBalance(broker);
+      assertThat(byHop(bean.getHops()).get("inbox").delivered()).as("acknowledged by the durable client").isPositive();
       await("all faces").atMost(TestBroker.SOON).untilAsserted(() -> allFacesShowTheSame(broker, api));
     }
   }
@@ -109,30 +117,88 @@ class LedgerIT {
   }
 
   private static void assertAsCounted(HopRow row, HopLedger counted) {
+    assertThat(row.unmatched()).isZero();
     assertThat(List.of(row.received(), row.delivered(), row.returned(), row.dropped(), row.inFlight()))
         .containsExactly(counted.received(), counted.delivered(), counted.returned(), counted.dropped(), counted.inFlight());
   }
 
+  private static Map<String, HopRow> awaitBalance(TestBroker broker) {
+    LedgerMXBean bean = broker.bean("Ledger", LedgerMXBean.class);
+    await("nothing is on its way").atMost(TestBroker.SOON).untilAsserted(
+        () -> {
+          Map<String, HopRow> rows = byHop(bean.getHops());
+          assertThat(rows.keySet()).containsAll(ACCOUNTS).containsAll(RESTING);
+          for (HopRow row : rows.values()) {
+            if (row.received() == LedgerMXBean.NOT_COUNTED) assertDropsAddUp(row);
+            else assertBalanced(row);
+          }
+        });
+    return byHop(bean.getHops());
+  }
+
+  private static void absent(TestBroker broker, ApiCalls api) {
+    RawClient.connected(broker.port(), Connect.of("absent")).disconnectAfter(client -> client.subscribe("kept", 1));
+    await().atMost(TestBroker.SOON).until(() -> api.get("/sessions/absent").member("connected").equals("false"));
+  }
+
+  private static void dieWithWill(TestBroker broker) {
+    RawClient.connected(broker.port(), Connect.of("leaving").will("kept", "will", 1, 0)).reset();
+  }
+
   @Test
-  void whatOtherHopsDropIsThereByTheReasonsOfTheirTraces() {
-    try (TestBroker broker = broker(Map.of("dunlin.inbox.messages-max", "1"));
+  void whatEachHopDropsIsInAnAccountThatBalances() {
+    Map<String, String> small = Map.of("dunlin.inbox.messages-max", "1", "dunlin.retain.messages-max", "1");
+    try (TestBroker broker = broker(small);
         ApiCalls api = ApiCalls.of(directory.resolve("data"));
         RawClient publisher = RawClient.connected(broker.port(), Connect.of("publisher").expiry(0))) {
-      RawClient.connected(broker.port(), Connect.of("absent")).disconnectAfter(client -> client.subscribe("kept", 1));
-      await().atMost(TestBroker.SOON).until(() -> api.get("/sessions/absent").member("connected").equals("false"));
-      assertThat(byHop(byHttp(api, "")).get("inbox").reasons()).isEmpty();
+      absent(broker, api);
+      assertThat(awaitBalance(broker).get("inbox").reasons()).isEmpty();
 
       publisher.publishAndWait("kept", "1");
       publisher.publishAndWait("kept", "2");
       publisher.publish("kept", 0, 0, "3");
+      publisher.publishAndWait("unwanted", "4");
+      assertThat(publisher.publishAndWait("retained/1", "5", true)).isLessThan(0x80);
+      assertThat(publisher.publishAndWait("retained/2", "6", true)).isEqualTo(QUOTA_EXCEEDED);
+      dieWithWill(broker);
 
-      await().atMost(TestBroker.SOON).until(() -> byHop(byHttp(api, "")).get("inbox").dropped() == 2);
-      HopRow inbox = byHop(broker.bean("Ledger", LedgerMXBean.class).getHops()).get("inbox");
-      assertThat(inbox.reasons()).isEqualTo(Map.of("oldest", 1L, "offline", 1L));
-      assertDropsAddUp(inbox);
-      assertThat(List.of(inbox.received(), inbox.delivered(), inbox.returned(), inbox.inFlight())).containsOnly(LedgerMXBean.NOT_COUNTED);
+      await().atMost(TestBroker.SOON).until(() -> byHop(byHttp(api, "")).get("inbox").dropped() == 3);
+      Map<String, HopRow> rows = awaitBalance(broker);
+      HopRow inbox = rows.get("inbox");
+      assertThat(inbox.reasons()).isEqualTo(Map.of("oldest", 2L, "offline", 1L));
+      assertThat(List.of(inbox.received(), inbox.delivered(), inbox.returned(), inbox.inFlight())).containsExactly(4L, 0L, 0L, 1L);
+      assertThat(rows.get("routes").unmatched()).as("unwanted, and what is retained").isGreaterThanOrEqualTo(3);
+      assertThat(rows.get("retained").reasons()).isEqualTo(Map.of("quota-exceeded", 1L));
+      assertThat(List.of(rows.get("retained").received(), rows.get("retained").delivered())).containsExactly(2L, 1L);
+      assertThat(List.of(rows.get("will").received(), rows.get("will").delivered())).containsExactly(1L, 1L);
       assertThat(byHttp(api, "?limit=1")).hasSize(1);
       assertThat(api.get("/ledger?all=perhaps").status()).isEqualTo(400);
+    }
+    try (TestBroker again = broker(small);
+        ApiCalls api = ApiCalls.of(directory.resolve("data"))) {
+      HopRow found = awaitBalance(again).get("inbox");
+      assertThat(List.of(found.received(), found.inFlight())).as("what was there at the start").containsExactly(1L, 1L);
+      assertThat(api.delete("/sessions/absent").status()).isEqualTo(200);
+      await().atMost(TestBroker.SOON).until(() -> byHop(byHttp(api, "")).get("inbox").inFlight() == 0);
+      assertThat(awaitBalance(again).get("inbox").reasons()).isEqualTo(Map.of("session-ended", 1L));
+    }
+  }
+
+  @Test
+  void whatAFullInboxRejectsIsInTheAccountsOfPublishesAndWills() {
+    try (TestBroker broker = broker(Map.of("dunlin.inbox.messages-max", "1", "dunlin.inbox.overflow", "reject"));
+        ApiCalls api = ApiCalls.of(directory.resolve("data"));
+        RawClient publisher = RawClient.connected(broker.port(), Connect.of("publisher").expiry(0))) {
+      absent(broker, api);
+      publisher.publishAndWait("kept", "1");
+      assertThat(publisher.publishAndWait("kept", "2")).isEqualTo(QUOTA_EXCEEDED);
+      dieWithWill(broker);
+
+      await().atMost(TestBroker.SOON).until(() -> byHop(byHttp(api, "")).get("will").dropped() == 1);
+      Map<String, HopRow> rows = awaitBalance(broker);
+      assertThat(rows.get("will").reasons()).isEqualTo(Map.of("quota-exceeded", 1L));
+      assertThat(rows.get("publish").reasons()).as("the publish and the will").containsEntry("queue-full", 2L);
+      assertThat(rows.get("inbox").reasons()).isEqualTo(Map.of("rejected", 2L));
     }
   }
 }

@@ -46,6 +46,8 @@ class BusyPageIT extends PageOfBroker {
 
       await("the client with its queue", () -> browser().text("top-clients").matches("(?s).*\\Q" + HOSTILE + "\\E\\s+6, [0-9]+ B\\s+1.*"));
       await("the session with its inbox", () -> browser().text("top-sessions").matches("(?s).*archive\\s+no\\s+7\\s+.*"));
+      await("lanes", () -> Integer.parseInt(js("document.querySelectorAll('#top-lanes tbody tr').length")) > 0);
+      choose("lanes-by", "held");
       await("queues", () -> browser().text("queues").contains("oldest") && Integer.parseInt(js("document.querySelectorAll('#queues tbody tr').length")) > 0);
       nothingBecameMarkup();
       absent("packrat", "busy/#", "others/#");

@@ -71,7 +71,7 @@ class TracesPageIT extends PageOfBroker {
       publish("large", "x".repeat(200), 1);
       signIn(Role.VIEWER);
       view("traces", "Traces");
-      await("the drop", () -> browser().text("ledger").matches("(?s).*session\\s+[0-9a-f]{8}\\s+1\\s+0\\s+0\\s+1\\s+0\\s+packet-too-large 1.*"));
+      await("the drop", () -> browser().text("ledger").matches("(?s).*session\\s+[0-9a-f]{8}\\s+1\\s+0\\s+0\\s+0\\s+1\\s+0\\s+packet-too-large 1.*"));
 
       js("document.getElementById('ledger-of-all').click()");
       await("of all nodes, which is this one", () -> browser().text("ledger").contains("packet-too-large 1"));

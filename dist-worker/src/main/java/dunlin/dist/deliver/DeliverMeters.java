@@ -25,7 +25,7 @@ final class DeliverMeters implements AutoCloseable {
             gauge("dunlin.dist.deliver.size", bytes, "bytes", "Size of the copies that wait for a worker; copies of a message are one object, but count each"),
             counter("dunlin.dist.deliver.handed", handed, "Copies that were passed to a worker, not served on the lane's thread"),
             counter("dunlin.dist.deliver.refused", refused, "Copies that were refused because too many waited for their destination"),
-            counter("dunlin.dist.deliver.lost", lost, "Copies of QoS 0, or without an acknowledgement, that a destination has failed to take, or that waited when it was closed"));
+            counter("dunlin.dist.deliver.lost", lost, "Copies of QoS 0, or without an acknowledgement, that were refused, that a destination has failed to take, or that waited when it was closed"));
   }
 
   private Meter gauge(String name, LongAdder of, String unit, String description) {

@@ -55,7 +55,7 @@ final class DestinationDelivery implements Delivery {
   public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     var answer = CopyAnswer.of(lane.answers(), feedback, acknowledgement);
     if (closed) {
-      lose(message, answer);
+      refuse(message, answer, ReasonCode.SERVER_UNAVAILABLE);
       return;
     }
     if (!lane.isWide() && serving.isLane()) {
@@ -65,7 +65,7 @@ final class DestinationDelivery implements Delivery {
     var copy = new MessageCopy(this, message, routes.copy(), answer);
     if (!hasRoom(copy.size())) {
       meters.refused();
-      if (answer != null) answer.give(message, ReasonCode.SERVER_BUSY);
+      refuse(message, answer, ReasonCode.SERVER_BUSY);
       return;
     }
     serving.handOver();
@@ -88,14 +88,14 @@ final class DestinationDelivery implements Delivery {
     if (served++ == 0) serving.begin();
     servedBytes += copy.size();
     if (closed) {
-      lose(copy.message(), copy.answer());
+      refuse(copy.message(), copy.answer(), ReasonCode.SERVER_UNAVAILABLE);
       return;
     }
     try {
       deliver(copy.message(), copy.routes(), copy.answer());
     } catch (RuntimeException | Error e) {
       LOG.error("A message could not be delivered", e);
-      lose(copy.message(), copy.answer());
+      refuse(copy.message(), copy.answer(), ReasonCode.SERVER_UNAVAILABLE);
     }
   }
 
@@ -112,8 +112,8 @@ final class DestinationDelivery implements Delivery {
   }
 
   /** Answers for a copy that is not delivered. */
-  private void lose(Publication message, @Nullable CopyAnswer answer) {
-    boolean told = answer != null && answer.give(message, ReasonCode.SERVER_UNAVAILABLE);
+  private void refuse(Publication message, @Nullable CopyAnswer answer, ReasonCode reason) {
+    boolean told = answer != null && answer.give(message, reason);
     if (!told || message.qos() == QoS.AT_MOST_ONCE) meters.lost();
   }
 

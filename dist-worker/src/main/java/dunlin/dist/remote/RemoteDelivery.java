@@ -96,7 +96,7 @@ public final class RemoteDelivery implements Delivery {
   public void deliver(
       Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     if (message.qos() == QoS.AT_MOST_ONCE && !stream.hasRoom()) {
-      drops.countOverloaded(message);
+      drops.refuseOverloaded(message);
       if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS); // QoS 0: nobody could be told of an error
       return;
     }

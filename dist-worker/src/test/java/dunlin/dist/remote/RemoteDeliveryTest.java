@@ -14,6 +14,7 @@ import dunlin.model.TopicFilter;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Terms;
+import dunlin.transport.lane.LinkAccount;
 import dunlin.transport.lane.ReceivingStream;
 import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
@@ -468,8 +469,12 @@ class RemoteDeliveryTest {
     assertThat(drops.overloaded()).isEqualTo(1);
     assertThat(traced()).containsExactly("delivery dropped overloaded");
     assertThat(first.reason).isNull();
+    assertThat(drops.account()).isEqualTo(new LinkAccount(2, 0, 0, 1, 1));
     delivery.close();
     assertThat(drops.unreachable()).isZero();
+    assertThat(drops.account()).as("the publisher of the other one has an error").isEqualTo(new LinkAccount(2, 0, 1, 1, 0));
+    deliver(QoS.AT_LEAST_ONCE, 3, route("#", 1));
+    assertThat(drops.account()).as("after its end").isEqualTo(new LinkAccount(3, 0, 2, 1, 0));
   }
 
   @Test
@@ -485,6 +490,7 @@ class RemoteDeliveryTest {
     assertThat(drops.unreachable()).isEqualTo(1);
     assertThat(drops.overloaded()).isZero();
     assertThat(traced()).containsExactly("delivery dropped unreachable");
+    assertThat(drops.account()).isEqualTo(new LinkAccount(1, 0, 0, 1, 0));
   }
 
   @Test

@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the subscriptions of a session and the messages of its inbox from their rows, and leaves them as they are. */
@@ -122,6 +123,23 @@ final class InboxLook {
       if (message != null) found.add(row(session, inbox, header, message, now));
     }
     return new MessagePage(found, full ? headers.getLast().sequence() : MessagePage.END);
+  }
+
+  /** When the first message in the inbox was accepted, milliseconds since 1970; empty without any. */
+  static OptionalLong firstAcceptedAt(RangeReader rows, SessionState session) {
+    Backlog inbox = session.backlogIfAny();
+    if (inbox == null) return OptionalLong.empty();
+    @Nullable Header[] first = {null};
+    rows.scan(
+        inbox.key(inbox.first()),
+        inbox.key(-1),
+        (key, value) -> {
+          first[0] = new Header(SessionKeys.sequence(key), StoredMessage.read(value));
+          return false;
+        });
+    Header header = first[0];
+    Publication message = header == null ? null : message(rows, session, inbox, header.sequence(), header.stored());
+    return message == null ? OptionalLong.empty() : OptionalLong.of(message.acceptedAtMillis());
   }
 
   private static MessageRow row(SessionState session, Backlog inbox, Header header, Publication message, long now) {

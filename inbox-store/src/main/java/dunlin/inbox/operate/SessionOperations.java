@@ -8,6 +8,7 @@ import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.state.DurableSubscriber;
 import dunlin.inbox.state.FilterSubscribers;
 import dunlin.inbox.state.GroupState;
+import dunlin.inbox.state.GroupState.GroupMember;
 import dunlin.inbox.state.SessionState;
 import dunlin.model.TopicFilter;
 import dunlin.runtime.FirstRows;
@@ -18,10 +19,12 @@ import java.time.InstantSource;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,7 +37,8 @@ public final class SessionOperations implements SessionsMXBean {
    * would keep its carrier. As many pages are looked for at a time as requests are answered. A session whose whole client identifier is asked for is not looked for.
    *
    * Owner: any thread that may block.
-   * Bounds: PAGE_MAX sessions at a time, listed or being deleted; what is read of rows is bounded by InboxLook.
+   * Bounds: PAGE_MAX sessions at a time, listed or being deleted; what is read of rows is bounded by InboxLook. Ages are read of INBOXES_MAX inboxes of a range, which
+   * takes some microseconds for each.
    * Failure: if the range refuses a deletion, the operation ends with its reason; sessions that were deleted before
    * stay deleted.
    */
@@ -43,6 +47,7 @@ public final class SessionOperations implements SessionsMXBean {
   private static final int PAGE_MAX = 1_000;
   private static final int DELETIONS_MAX = 1_000_000;
   private static final int TOP_MAX = 100;
+  private static final int INBOXES_MAX = 10_000;
   private static final int MESSAGES_MAX = 100;
 
   private final List<SessionPart> parts;
@@ -90,12 +95,14 @@ public final class SessionOperations implements SessionsMXBean {
         session.expirySeconds(),
         session.subscriptionCount(),
         session.waiting(),
-        inbox == null ? 0 : inbox.bytes());
+        inbox == null ? 0 : inbox.bytes(),
+        -1);
   }
 
   @Override
   public List<SessionRow> top(SessionFigure by, int max) {
     NodeBeans.requireMax(max, TOP_MAX);
+    if (by == SessionFigure.OLDEST) return oldest(max);
     var most = new FirstRows<>(by.mostFirst(), max);
     lookAtAll(
         session -> {
@@ -103,6 +110,33 @@ public final class SessionOperations implements SessionsMXBean {
           if (by.of(row) > 0) most.offer(row);
         });
     return most.inOrder();
+  }
+
+  /** Ages are not in memory, so the first message of each inbox is read, some inboxes in one reading. */
+  private List<SessionRow> oldest(int max) {
+    long now = clock.millis();
+    var oldest = new FirstRows<>(SessionFigure.OLDEST.mostFirst(), max);
+    for (var part : parts) {
+      var fullest = new FirstRows<Filled>(Comparator.comparingInt(Filled::messages).reversed(), INBOXES_MAX);
+      for (var session : part.sessions().values()) {
+        int messages = session.waiting();
+        if (messages > 0) fullest.offer(new Filled(session, messages));
+      }
+      List<SessionState> inboxes = fullest.inOrder().stream().map(Filled::session).toList();
+      for (int from = 0; from < inboxes.size(); from += PAGE_MAX) {
+        List<SessionState> some = inboxes.subList(from, Math.min(from + PAGE_MAX, inboxes.size()));
+        oldest.offerAll(part.read(rows -> some.stream().flatMap(session -> aged(rows, session, now)).toList()));
+      }
+    }
+    return oldest.inOrder();
+  }
+
+  /** How many messages an inbox had when it was looked at; that changes all the time. */
+  private record Filled(SessionState session, int messages) {}
+
+  private static Stream<SessionRow> aged(RangeReader rows, SessionState session, long now) {
+    OptionalLong acceptedAt = InboxLook.firstAcceptedAt(rows, session);
+    return acceptedAt.isEmpty() ? Stream.empty() : Stream.of(row(session).withOldest(Math.max(0, now - acceptedAt.getAsLong())));
   }
 
   @Override
@@ -218,7 +252,7 @@ public final class SessionOperations implements SessionsMXBean {
   private static List<SubscriberRow> members(SessionPart part, GroupKey key, String after, int max) {
     GroupState group = part.groups().get(key);
     if (group == null) return List.of();
-    return group.membersBehind(after).stream().limit(max).map(member -> row(member.subscriber, member.outstanding.size())).toList();
+    return group.membersBehind(after).stream().limit(max).map(member -> member(group, member)).toList();
   }
 
   private static List<SubscriberRow> subscribers(SessionPart part, String tenant, String filter, String after, int max) {
@@ -229,15 +263,20 @@ public final class SessionOperations implements SessionsMXBean {
         each -> {
           if (each.session.key.clientId().compareTo(after) > 0) first.offer(each);
         });
-    return first.inOrder().stream().map(each -> row(each, -1)).toList();
+    return first.inOrder().stream().map(each -> row(each, -1, -1, -1)).toList();
   }
 
-  private static SubscriberRow row(DurableSubscriber subscriber, int unacknowledged) {
+  /** What is of the applying thread is of about this moment. */
+  private static SubscriberRow member(GroupState group, GroupMember member) {
+    return row(member.subscriber, group.room(member), member.outstanding.size(), member.dealtSoFar());
+  }
+
+  private static SubscriberRow row(DurableSubscriber subscriber, int credit, int unacknowledged, long dealt) {
     var session = subscriber.session;
     var owner = session.owner();
     return new SubscriberRow(
         subscriber.filter.text(), subscriber.filter.group(), session.key.clientId(), owner == null ? "" : owner.frontend(), true,
-        subscriber.options().maximumQoS().code(), unacknowledged, session.waiting());
+        subscriber.options().maximumQoS().code(), credit, unacknowledged, session.waiting(), dealt);
   }
 
   @Override

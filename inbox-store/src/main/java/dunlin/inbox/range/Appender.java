@@ -257,7 +257,9 @@ final class Appender {
       change.effects().drop(InboxDropReason.REPEATED, target.inbox(), message);
       return;
     }
-    if (target.group() != null) target.group().dealt();
+    GroupState group = target.group();
+    GroupMember member = target.member();
+    if (group != null && member != null) group.dealt(member);
     change
         .effects()
         .push(

@@ -289,7 +289,7 @@ final class Groups {
     if (qos == QoS.AT_MOST_ONCE) {
       inboxes.remove(change, waits, waiting.sequence(), stored);
       change.effects().acknowledge();
-      group.dealt();
+      group.dealt(member);
       change.effects().push(session, owner, new InboxMessage(0, qos, retain, false, false, identifiers, message));
       return;
     }

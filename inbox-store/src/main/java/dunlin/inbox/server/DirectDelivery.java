@@ -49,7 +49,7 @@ final class DirectDelivery {
     }
     var options = member.subscriber.options();
     boolean retain = message.retain() && options.retainAsPublished();
-    group.dealt();
+    group.dealt(member);
     push(member.session(), retain, Matcher.identifiers(options), message);
   }
 

@@ -28,8 +28,8 @@ import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 
 /**
- * The meters of the session tier. When no message is in flight, {@code appended = acknowledged + queued + overtaken} +
- * all of {@code dropped} except {@code offline}, counted from an empty store. Drops are also counted in the meter of
+ * The meters of the session tier. When no message is in flight, {@code found + appended = acknowledged + queued + overtaken + left} +
+ * all of {@code dropped} except {@code offline} and {@code repeated}. Drops are also counted in the meter of
  * all hops, {@code dunlin.messages.dropped}.
  */
 final class InboxMeters implements AutoCloseable {
@@ -45,10 +45,14 @@ final class InboxMeters implements AutoCloseable {
   private final Counter sessionsExpired;
   private final Counter appended;
   private final Counter acknowledged;
+  private final Counter found;
+  private final Counter left;
   private final Map<InboxDropReason, Counter> dropped = new EnumMap<>(InboxDropReason.class);
   private final Map<Refusal, Counter> refused = new EnumMap<>(Refusal.class);
   private final Counter willAttempts;
   private final Counter wills;
+  private final Counter willsDue;
+  private final Counter willsWithdrawn;
   private final Counter acknowledgementsRefused;
   private final Counter routesRepaired;
   private final Counter pushesUndeliverable;
@@ -84,6 +88,14 @@ final class InboxMeters implements AutoCloseable {
         Counter.builder("dunlin.inbox.acknowledged")
             .description("Messages that left an inbox because their client acknowledged them")
             .register(registry);
+    found =
+        Counter.builder("dunlin.inbox.found")
+            .description("Messages that were in inboxes when this node began to serve them: at its start, or when it was made the leader")
+            .register(registry);
+    left =
+        Counter.builder("dunlin.inbox.left")
+            .description("Messages that were in inboxes when this node ceased to serve them, which the next leader has")
+            .register(registry);
     for (InboxDropReason reason : InboxDropReason.values()) {
       dropped.put(
           reason,
@@ -112,6 +124,11 @@ final class InboxMeters implements AutoCloseable {
     wills =
         Counter.builder("dunlin.inbox.wills-published")
             .description("Wills that were published")
+            .register(registry);
+    willsDue = Counter.builder("dunlin.inbox.wills-due").description("Wills that became due").register(registry);
+    willsWithdrawn =
+        Counter.builder("dunlin.inbox.wills-withdrawn")
+            .description("Wills that were due and were not published after all, since their client had disconnected, or that were left to the next leader")
             .register(registry);
     willsRefused(ReasonCode.QUOTA_EXCEEDED.label()); // there before its first increase, which Prometheus would miss
     willAttempts =
@@ -162,6 +179,7 @@ final class InboxMeters implements AutoCloseable {
     waiting(
         "dunlin.inbox.wills-running", "Wills that are being published, and finished ones that the range has not recorded", servers,
         server -> server.wills().running());
+    waiting("dunlin.inbox.wills-publishing", "Wills that are due, and neither published nor refused yet", servers, server -> server.wills().publishing());
     sum(
         "dunlin.inbox.exchanges-foreign", "Publishers with open QoS 2 exchanges whose messages are stored in another range than their session", ranges,
         range -> range.applied().foreignExchanges.open());
@@ -257,6 +275,24 @@ final class InboxMeters implements AutoCloseable {
 
   void pushUndeliverable() {
     pushesUndeliverable.increment();
+  }
+
+  /** Counts messages that are in inboxes as a server begins to serve them. */
+  void found(long messages) {
+    found.increment((double) messages);
+  }
+
+  /** Counts messages that are in inboxes as a server ceases to serve them. */
+  void left(long messages) {
+    left.increment((double) messages);
+  }
+
+  void willDue() {
+    willsDue.increment();
+  }
+
+  void willsWithdrawn(int wills) {
+    willsWithdrawn.increment(wills);
   }
 
   void willPublished() {

@@ -113,6 +113,9 @@ final class InboxRangeServer {
   /** Set once a message of a foreign exchange may have been stored without being answered. */
   private volatile boolean mayHoldMore;
 
+  /** Whether it has begun to serve; written by the applying thread. */
+  private volatile boolean leads;
+
   /**
    * What the ranges of a node share.
    *
@@ -235,6 +238,8 @@ final class InboxRangeServer {
         configured,
         (_, _) -> {
           var routes = logic.lead();
+          leads = true;
+          meters.found(held());
           strays.expect(routes);
           stuck.accept(this, logic.stuckGroups());
           announcer.change(routes.stream().map(route -> new Effects.RouteChange(route, true)).toList());
@@ -593,5 +598,12 @@ final class InboxRangeServer {
   void close() {
     acks.flushAll();
     fetches.close();
+    if (leads) meters.left(held());
+  }
+
+  /** Messages in inboxes, those included that may still be delivered after they were dropped. */
+  private long held() {
+    RangeState state = applied();
+    return state.queued.get() + state.overtaken.get();
   }
 }

@@ -587,6 +587,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   @Override
   public void close() {
     for (InboxRangeServer range : ranges) range.close();
+    wills.close();
     lost.close();
     timer.shutdownNow();
     if (left == null) meters.close();

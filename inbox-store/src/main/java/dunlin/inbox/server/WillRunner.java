@@ -101,6 +101,14 @@ final class WillRunner {
       this.since = now;
       this.step = will.displaced() == null ? Step.PUBLISHING : Step.SETTLING;
     }
+
+    /** Whether it has no outcome yet. */
+    boolean isOpen() {
+      return switch (step) {
+        case SETTLING, PUBLISHING, WAITING -> true;
+        case RECORDING, PROPOSED -> false;
+      };
+    }
   }
 
   WillRunner(
@@ -118,6 +126,17 @@ final class WillRunner {
 
   synchronized int running() {
     return running.size();
+  }
+
+  /** Those that are neither published nor refused. */
+  synchronized int publishing() {
+    return (int) running.values().stream().filter(Running::isOpen).count();
+  }
+
+  /** Leaves what is not published to the next leader, as this node leads no more. */
+  synchronized void close() {
+    meters.willsWithdrawn(publishing());
+    running.clear();
   }
 
   /** How many more wills may be reported. */
@@ -173,6 +192,7 @@ final class WillRunner {
     if (running.containsKey(will.epoch())) return null;
     Running begun = new Running(will, publisher.prepare(will.message(), will.user()), nanoTime.getAsLong());
     running.put(will.epoch(), begun);
+    meters.willDue();
     bytes += begun.bytes;
     return begun;
   }
@@ -229,7 +249,9 @@ final class WillRunner {
   /** The range has recorded that the will is finished, or has discarded it. */
   synchronized void recorded(long epoch) {
     Running ended = running.remove(epoch);
-    if (ended != null) bytes -= ended.bytes;
+    if (ended == null) return;
+    bytes -= ended.bytes;
+    if (ended.isOpen()) meters.willsWithdrawn(1);
   }
 
   /** The range did not record that the will is finished. */

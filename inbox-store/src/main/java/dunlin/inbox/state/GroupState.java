@@ -99,6 +99,9 @@ public final class GroupState {
     /** Sequences, in the session's inbox, of the group's messages that it has not acknowledged. */
     public final SortedSet<Long> outstanding = new TreeSet<>();
 
+    /** How often it was given a message of the group; as that of the group. */
+    private final LongAdder dealt = new LongAdder();
+
     /** Whether {@link Summaries} has to write what is outstanding, and whether a row of that exists. */
     boolean touched;
 
@@ -128,6 +131,11 @@ public final class GroupState {
 
     public String clientId() {
       return subscriber.session.key.clientId();
+    }
+
+    /** How often it was given a message since this replica has the group in memory. Any thread. */
+    public long dealtSoFar() {
+      return dealt.sum();
     }
 
     public boolean online() {
@@ -169,8 +177,9 @@ public final class GroupState {
   }
 
   /** Notes that a member was given a message. Any thread. */
-  public void dealt() {
+  public void dealt(GroupMember member) {
     dealt.increment();
+    member.dealt.increment();
   }
 
   /** How often members were given a message since this replica has the group in memory. Any thread. */
@@ -292,7 +301,7 @@ public final class GroupState {
   /** Notes that a message was stored for an online member with room. */
   public void assigned(GroupMember member, long sequence) {
     member.outstanding.add(sequence);
-    dealt();
+    dealt(member);
     lastTurn = member.clientId();
     changed(member);
   }
@@ -380,7 +389,7 @@ public final class GroupState {
     return ring == null ? null : ring.find(publisher);
   }
 
-  /** How many messages a member's window has room for; 0 while it is offline. */
+  /** How many messages a member's window has room for; 0 while it is offline. Any thread, of about this moment. */
   public int room(GroupMember member) {
     return member.room;
   }

@@ -386,7 +386,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     for (var counter : meters.get("dunlin.inbox.dropped").counters()) {
       if (!"offline".equals(counter.getId().getTag("reason"))) dropped += counter.count();
     }
-    double gone = count("dunlin.inbox.acknowledged") + dropped;
-    assertThat(count("dunlin.inbox.appended")).isEqualTo(gone + gauge("dunlin.inbox.queued") + gauge("dunlin.inbox.overtaken"));
+    double gone = count("dunlin.inbox.acknowledged") + count("dunlin.inbox.left") + dropped;
+    assertThat(count("dunlin.inbox.found") + count("dunlin.inbox.appended")).isEqualTo(gone + gauge("dunlin.inbox.queued") + gauge("dunlin.inbox.overtaken"));
   }
 }

@@ -26,6 +26,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -173,9 +174,10 @@ public final class RetainRouter implements RetainClient, AutoCloseable {
    * The operations on all ranges for operators.
    *
    * @param bounds of what all ranges may have
+   * @param diskLow whether the disk of this node is nearly full for what it leads
    */
-  public RetainedMessagesMXBean operations(RetainBounds bounds) {
-    return RetainOperations.over(this, this::list, this::present, bounds);
+  public RetainedMessagesMXBean operations(RetainBounds bounds, BooleanSupplier diskLow) {
+    return RetainOperations.over(this, this::list, this::present, bounds, diskLow);
   }
 
   /** Lists keys that begin with a prefix, as far as one range has them. */

@@ -40,6 +40,8 @@ import dunlin.admin.peers.TracesMXBean.TracePart;
 import dunlin.admin.peers.TracesMXBean.TraceRow;
 import dunlin.admin.peers.TracesMXBean.TraceStarted;
 import dunlin.broker.access.AccessAction;
+import dunlin.broker.LaneFigure;
+import dunlin.broker.LanesMXBean.LaneRow;
 import dunlin.broker.client.ClientFigure;
 import dunlin.broker.client.ClientsMXBean.ClientDetails;
 import dunlin.broker.client.ClientsMXBean.ClientRow;
@@ -204,6 +206,11 @@ public final class Endpoints {
           "clients top", "/top/clients", "Lists the clients of all nodes and tenants that have most of something", ClientRow.class,
           Parameter.choice(Place.QUERY, "by", ClientFigure.LABELS, ClientFigure.QUEUED.label(), "What they are compared by"));
 
+  public static final Endpoint TOP_LANES =
+      top(
+          "lanes top", "/top/lanes", "Lists the lanes of this node, those with most of something first; a lane takes the messages of one event loop's clients to the routes",
+          LaneRow.class, Parameter.choice(Place.QUERY, "by", LaneFigure.LABELS, LaneFigure.LABELS.getFirst(), "What they are compared by"));
+
   public static final Endpoint SESSIONS =
       listing("sessions list", "/sessions", ROWS_MAX, "Lists sessions, in the order of their client identifiers", SessionRow.class, TENANT, PREFIX_OF_NAMES);
   public static final Endpoint SESSION = one("sessions get", Method.GET, "/sessions/{clientId}", Role.VIEWER, "Shows one session", SessionRow.class, CLIENT, TENANT);
@@ -328,12 +335,12 @@ public final class Endpoints {
   public static final Endpoint LEDGER =
       listing(
           "ledger", "/ledger", ROWS_MAX,
-          "Shows what has become of messages at each hop since the node started: received = delivered + returned + dropped + in flight; -1 for what a hop does not count",
+          "Shows what has become of messages at each hop since the node started: received = delivered + unmatched + returned + dropped + in flight; -1 for what a hop does not count",
           HopRow.class, Parameter.flag(Place.QUERY, "all", "Whether the hops of all nodes of the cluster are shown"));
 
   public static final Endpoint TOP_MESSAGES =
       new Endpoint(
-          "messages top", Method.GET, "/top/messages", Role.OPERATOR, "Samples for a second what clients publish to this node, and lists the busiest topics or clients",
+          "messages top", Method.GET, "/top/messages", Role.OPERATOR, "Takes for a second a random sample of what clients publish to this node, and lists the busiest topics or clients",
           List.of(
               Parameter.choice(Place.QUERY, "by", SampledBy.LABELS, SampledBy.TOPIC.label(), "What messages are counted by"),
               TENANT, Parameter.integer(Place.QUERY, LIMIT, 10, 1, TOP_MAX, "The most rows")),
@@ -489,7 +496,7 @@ public final class Endpoints {
 
   public static final List<Endpoint> ALL =
       List.of(
-          STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, QUEUES, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, CLIENT_IN_FLIGHT, CLIENT_QUEUE, DISCONNECT_CLIENT, TOP_CLIENTS, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, EXPORT_SESSIONS, IMPORT_SESSIONS, RETAINED,
+          STATUS, SETTINGS, LOGGERS, SET_LOGGER, LISTENERS, OPEN_LISTENER, CLOSE_LISTENER, OPERATORS, PUT_OPERATOR, DELETE_OPERATOR, DOCTOR, QUEUES, REPLICAS, CLIENTS, CLIENT_DETAILS, CLIENT_SUBSCRIPTIONS, CLIENT_IN_FLIGHT, CLIENT_QUEUE, DISCONNECT_CLIENT, TOP_CLIENTS, TOP_LANES, SESSIONS, SESSION, SESSION_SUBSCRIPTIONS, SESSION_MESSAGES, SESSION_MESSAGE, TOP_SESSIONS, DISCONNECT, DELETE_SESSION, DELETE_SESSIONS, EXPORT_SESSIONS, IMPORT_SESSIONS, RETAINED,
           RETAINED_MESSAGE, DELETE_RETAINED_MESSAGE, DELETE_RETAINED, EXPORT_RETAINED, IMPORT_RETAINED, ROUTES, GROUPS, SUBSCRIBERS, EXPLAIN, START_TRACE, STOP_TRACE, TRACES, READ_TRACE, LEDGER, TOP_MESSAGES, PUBLISH, USERS, USER, PUT_USER, DELETE_USER, ROLES, ROLE, PUT_ROLE, DELETE_ROLE, CHECK_ACCESS, BANS, BAN, PUT_BAN, DELETE_BAN, TENANTS, GET_TENANT, PUT_TENANT, SUSPEND_TENANT, RESUME_TENANT, DELETE_TENANT, BLOCKS, DELETE_BLOCK, DRAIN, STOP_DRAIN, BACKUP, START_BACKUP, CANCEL_BACKUP, CLUSTER, CLUSTER_NODES, CLUSTER_HEALTH, CLUSTER_RANGES,
           CLUSTER_OPERATIONS, ADD_REPLICA, MOVE_REPLICA, REPLACE_REPLICA, TRANSFER_LEADERSHIP, SPLIT, DRAIN_NODE, LEAVE_NODE, FORGET_NODE, CANCEL,
           WATCH_OVERVIEW, WATCH_MESSAGES, FOLLOW_TRACE);

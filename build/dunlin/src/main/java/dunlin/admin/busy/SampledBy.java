@@ -1,6 +1,6 @@
 package dunlin.admin.busy;
 
-import dunlin.transport.trace.Trace.Event;
+import dunlin.transport.trace.MessageSample.Message;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -19,10 +19,10 @@ public enum SampledBy {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  String of(Event event) {
+  String of(Message message) {
     return switch (this) {
-      case TOPIC -> event.topic();
-      case CLIENT -> event.publisher();
+      case TOPIC -> message.topic();
+      case CLIENT -> message.publisher();
     };
   }
 

@@ -19,8 +19,8 @@ public interface SamplesMXBean {
   record SampledRow(String name, int sampled, double sharePercent, double perSecond, long payloadBytes) {}
 
   @Description(
-      "Follows for a second what clients publish to this node, as a trace does, and lists what is published most, with most first; the answer comes when the second is over."
-          + " Topics that begin with $ are not seen")
+      "Takes for a second a random sample of what clients publish to this node, in which each message is as likely as any other, and lists what is published most, with most"
+          + " first; the answer comes when the second is over. Topics that begin with $ are not seen")
   List<SampledRow> sample(
       @Description("Tenant of the publishers: default, unless an authenticator assigns another one") String tenant,
       @Description("What messages are counted by: TOPIC or CLIENT") SampledBy by,

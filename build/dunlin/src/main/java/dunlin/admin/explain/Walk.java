@@ -8,6 +8,7 @@ import dunlin.broker.client.ClientsMXBean;
 import dunlin.broker.client.ClientsMXBean.ClientOutlook;
 import dunlin.broker.client.ClientsMXBean.GroupOutlook;
 import dunlin.broker.client.ClientsMXBean.Permission;
+import dunlin.broker.client.ClientsMXBean.PublisherOutlook;
 import dunlin.dist.RoutesMXBean;
 import dunlin.dist.RoutesMXBean.RouteRow;
 import dunlin.inbox.SessionsMXBean;
@@ -48,6 +49,8 @@ final class Walk {
   private static final String NOT_DELIVERED = "not delivered";
   private static final String NOT_KNOWN = "not known";
   private static final String ORDERED = "$oshare/";
+  private static final String RULES = "publisher-rules";
+  private static final String LOW_DISK = "The disk of the node that leads the retained messages is nearly full (dunlin.store.disk-free-min)";
 
   private final Known known;
   private final Asked asked;
@@ -95,7 +98,7 @@ final class Walk {
   }
 
   Explanation explain() {
-    boolean leaves = topic() && publisherRules() && retained();
+    boolean leaves = topic() && publisher() && retained();
     boolean arrives = leaves && session() && subscription() && routes() && expiry() && receiveRules() && group() && connection() && inbox();
     if (arrives && online != null && queue(online)) size(online);
     else if (arrives && online == null) decide(STORED, steps.getLast().finding());
@@ -108,6 +111,11 @@ final class Walk {
     if (asked.topic.equals("$SYS") || asked.topic.startsWith("$SYS/")) {
       if (!asked.publisher.isEmpty()) return stops("topic", NOT_DELIVERED, "Only the broker publishes to $SYS; a message of a client there is refused.");
       return passes("topic", "Only the broker itself publishes to %s.", asked.topic);
+    }
+    long topicBytes = asked.topic.getBytes(StandardCharsets.UTF_8).length;
+    long topicBytesMax = setting("dunlin.mqtt.topic-length-max");
+    if (topicBytes > topicBytesMax) {
+      return stops("topic", NOT_DELIVERED, "The topic name has %,d bytes, more than the %,d of dunlin.mqtt.topic-length-max.", topicBytes, topicBytesMax);
     }
     int levels = 1 + (int) asked.topic.chars().filter(c -> c == '/').count();
     long levelsMax = setting("dunlin.mqtt.topic-levels-max");
@@ -127,25 +135,49 @@ final class Walk {
     return value.matches("[0-9]{1,9}") ? Long.parseLong(value) : Long.MAX_VALUE;
   }
 
-  private boolean publisherRules() {
-    String step = "publisher-rules";
-    if (asked.publisher.isEmpty()) return passes(step, "No client is named as the publisher, and access rules do not bind the application.");
-    Gathered<List<Permission>> permissions =
+  private boolean publisher() {
+    if (asked.publisher.isEmpty()) return passes(RULES, "No client is named as the publisher, and access rules do not bind the application.");
+    Gathered<List<PublisherOutlook>> gathered =
         known.peers.ofFrontends(
-            ClientsMXBean.class, bean -> bean.mayPublish(asked.tenant, asked.publisher, asked.topic, asked.qos, asked.retain));
-    Permission permission = permissions.answers().values().stream().flatMap(List::stream).findFirst().orElse(null);
-    if (permission == null && known.withoutRules()) return passes(step, "%s", withoutRules(asked.publisher));
-    if (permission == null && known.suspended) {
-      return stops(step, NOT_DELIVERED, "The tenant %s is suspended or being deleted, so the publisher %s may not connect.", asked.tenant, asked.publisher);
+            ClientsMXBean.class, bean -> bean.publisherOutlook(asked.tenant, asked.publisher, asked.topic, asked.qos, asked.retain, asked.bytes));
+    Optional<PublisherOutlook> there = gathered.answers().values().stream().flatMap(List::stream).findFirst();
+    return there.map(outlook -> limits(outlook) && publisherRules(outlook.publishing())).orElseGet(() -> absentPublisher(gathered.unanswered()));
+  }
+
+  /** Its rules may be known all the same; its limits are those of its next connection. */
+  private boolean absentPublisher(List<String> unanswered) {
+    if (known.withoutRules()) return passes(RULES, "%s", withoutRules(asked.publisher));
+    if (known.suspended) {
+      return stops(RULES, NOT_DELIVERED, "The tenant %s is suspended or being deleted, so the publisher %s may not connect.", asked.tenant, asked.publisher);
     }
-    if (permission == null && !permissions.unanswered().isEmpty()) {
+    if (!unanswered.isEmpty()) {
       return unknown(
-          step, "The publisher %s is not connected to a node that has answered, so the access rules for it are not known: %s.", asked.publisher,
-          String.join("; ", permissions.unanswered()));
+          RULES, "The publisher %s is not connected to a node that has answered, so the access rules for it are not known: %s.", asked.publisher,
+          String.join("; ", unanswered));
     }
-    if (permission == null) {
-      return unknown(step, "The publisher %s is not connected, so the access rules for it are not known.", asked.publisher);
+    return unknown(RULES, "The publisher %s is not connected, so the access rules for it are not known.", asked.publisher);
+  }
+
+  /** What a client publishes beyond these limits ends its connection. */
+  private boolean limits(PublisherOutlook outlook) {
+    String step = "publisher-limits";
+    if (asked.qos > outlook.qosMax()) {
+      return stops(step, NOT_DELIVERED, "The client %s may publish with QoS %d at most; its connection is closed with 0x9B.", asked.publisher, outlook.qosMax());
     }
+    String text = "The packet has %,d bytes without its properties, and the client %s may send at most %,d";
+    if (outlook.packetBytes() <= outlook.packetBytesMax()) return passes(step, text + ".", outlook.packetBytes(), asked.publisher, outlook.packetBytesMax());
+    if (mayFit(outlook.aliases(), outlook.packetBytes(), outlook.packetBytesMax())) {
+      return passes(step, text + "; with an alias for its topic it may fit.", outlook.packetBytes(), asked.publisher, outlook.packetBytesMax());
+    }
+    return stops(step, NOT_DELIVERED, text + ": its connection is closed with 0x95.", outlook.packetBytes(), asked.publisher, outlook.packetBytesMax());
+  }
+
+  private boolean mayFit(boolean aliases, long packetBytes, long most) {
+    return aliases && packetBytes - asked.topic.getBytes(StandardCharsets.UTF_8).length <= most;
+  }
+
+  private boolean publisherRules(Permission permission) {
+    String step = RULES;
     if (!permission.ruled()) return passes(step, "There are no access rules for the publisher %s.", asked.publisher);
     if (permission.allowed()) return passes(step, "The rule %s allows %s to publish it.", permission.rule(), asked.publisher);
     return stops(step, NOT_DELIVERED, "%s %s to publish it.", denial(permission), asked.publisher);
@@ -167,15 +199,16 @@ final class Walk {
         known.retained.map(bean -> Tried.of(() -> bean.outlook(asked.tenant, asked.topic))).orElseGet(() -> Tried.failed("this node has none yet"));
     if (tried.answer().isEmpty()) return unknown(step, "The retained messages are not known: %s.", tried.why());
     RetainedOutlook there = tried.answer().get();
-    if (there.present()) return passes(step, "It replaces the retained message that %s has.", asked.topic);
-    String full = full(there);
+    if (there.present() && !there.diskLow()) return passes(step, "It replaces the retained message that %s has.", asked.topic);
+    String full = there.diskLow() ? LOW_DISK : full(there);
+    String code = there.diskLow() ? "0x80" : "0x97";
     if (full.isEmpty()) {
       return passes(step, "It becomes the retained message of %s; %s of at most %,d have one.", asked.topic, some(there.topics(), "topic"), there.topicsMax());
     }
     if (asked.qos == 0) return passes(step, "%s, so it is not retained; with QoS 0 it goes to the subscribers all the same.", full);
-    if (known.clustered) return stops(step, NOT_DELIVERED, "%s, so its publisher gets 0x97, and it goes to no subscriber.", full);
-    if (asked.qos == 1) return passes(step, "%s, so it is not retained, and its publisher gets 0x97; it goes to the subscribers all the same.", full);
-    return unknown(step, "%s, so its publisher gets 0x97; of a publisher with a durable session it goes to no subscriber.", full);
+    if (known.clustered) return stops(step, NOT_DELIVERED, "%s, so its publisher gets %s, and it goes to no subscriber.", full, code);
+    if (asked.qos == 1) return passes(step, "%s, so it is not retained, and its publisher gets %s; it goes to the subscribers all the same.", full, code);
+    return unknown(step, "%s, so its publisher gets %s; of a publisher with a durable session it goes to no subscriber.", full, code);
   }
 
   /** Why there is no room for a small message of another topic; empty when there is. */
@@ -467,8 +500,7 @@ final class Walk {
       return;
     }
     String text = "The packet has %,d bytes and its properties, and the client takes at most %,d (Maximum Packet Size)";
-    boolean mayFit = online.aliases() && online.packetBytes() - asked.topic.getBytes(StandardCharsets.UTF_8).length <= online.packetBytesMax();
-    if (mayFit) passes(step, text + "; with an alias for its topic it may fit.", online.packetBytes(), online.packetBytesMax());
+    if (mayFit(online.aliases(), online.packetBytes(), online.packetBytesMax())) passes(step, text + "; with an alias for its topic it may fit.", online.packetBytes(), online.packetBytesMax());
     else stops(step, DROPPED, text + ".", online.packetBytes(), online.packetBytesMax());
   }
 

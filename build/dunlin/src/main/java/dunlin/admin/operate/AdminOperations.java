@@ -42,6 +42,8 @@ import dunlin.admin.peers.TracesMXBean.TracePart;
 import dunlin.admin.peers.TracesMXBean.TraceRow;
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.FrontendMXBean;
+import dunlin.broker.LaneFigure;
+import dunlin.broker.LanesMXBean;
 import dunlin.broker.MessageWatch;
 import dunlin.broker.PublishingMXBean;
 import dunlin.broker.client.ClientsMXBean;
@@ -72,6 +74,7 @@ import java.util.Base64;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
@@ -182,6 +185,9 @@ public final class AdminOperations {
     operators();
     on(Endpoints.DOCTOR, given -> page(given.flag("all") ? bean(AllNodesMXBean.class).examine() : examine(), row -> row.node() + ' ' + row.check(), given));
     on(Endpoints.QUEUES, given -> page(bean(QueuesMXBean.class).getQueues(), QueueRow::name, given));
+    on(
+        Endpoints.TOP_LANES,
+        given -> new Page(bean(LanesMXBean.class).top(LaneFigure.valueOf(given.text("by").toUpperCase(Locale.ROOT)), given.number("limit")), ""));
     on(Endpoints.TOP_MESSAGES, this::sample);
     on(
         Endpoints.REPLICAS,

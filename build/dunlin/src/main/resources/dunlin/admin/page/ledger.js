@@ -18,6 +18,7 @@ export function ledger(signal) {
     {title: "node", value: row => shortId(row.node)},
     {title: "received", numeric: true, value: row => counted(row.received)},
     {title: "delivered", numeric: true, value: row => counted(row.delivered)},
+    {title: "unmatched", numeric: true, value: row => counted(row.unmatched)},
     {title: "returned", numeric: true, value: row => counted(row.returned)},
     {title: "dropped", numeric: true, value: row => make("span", {class: row.dropped > 0 ? "bad" : ""}, number(row.dropped))},
     {title: "in flight", numeric: true, value: row => counted(row.inFlight)},
@@ -36,7 +37,7 @@ export function ledger(signal) {
   const reload = () => load().catch(complain);
   everywhere.addEventListener("change", reload);
   return {
-    element: section("Loss ledger", hint("Received is delivered, returned, dropped and in flight together. A hop that counts only what it drops has a dash."),
+    element: section("Loss ledger", hint("Received is delivered, unmatched, returned, dropped and in flight together. A hop that counts only what it drops has a dash."),
       make("div", {class: "row"}, flag("all nodes of the cluster", everywhere), button("Read again", reload, {id: "read-ledger"})), lost.element, make("div", {id: "ledger"}, rows.element)),
     reload,
   };

@@ -12,7 +12,10 @@ const OF_CLIENTS = {
   "socket-bytes": "bytes for its socket", subscriptions: "subscriptions", oldest: "age of its oldest message", "published-rate": "publishes a second",
   "sent-rate": "messages sent to it a second",
 };
-const OF_SESSIONS = {messages: "messages in the inbox", bytes: "bytes in the inbox", subscriptions: "subscriptions"};
+const OF_SESSIONS = {messages: "messages in the inbox", bytes: "bytes in the inbox", subscriptions: "subscriptions", oldest: "age of the first message in the inbox"};
+const OF_LANES = {
+  rate: "publishes a second", oldest: "age of the oldest publish that is not acknowledged", messages: "messages on their way", bytes: "bytes on their way", held: "connections that are held back",
+};
 const SAMPLED = {topic: "topics", client: "clients"};
 
 const named = (view, row) => make("a", {href: viewOf(view, row.clientId, row.tenant)}, make("bdi", {}, shortened(row.clientId)));
@@ -103,13 +106,24 @@ export function top({root, role, signal}) {
       {title: "messages", numeric: true, value: row => number(row.messages)},
       {title: "bytes", numeric: true, value: row => bytes(row.bytes)},
       {title: "subscriptions", numeric: true, value: row => number(row.subscriptions)},
+      {title: "oldest", numeric: true, value: row => row.oldestMillis < 0 ? "–" : number(row.oldestMillis) + " ms"},
+    ],
+  });
+  const lanes = ranking({
+    title: "Lanes", id: "lanes-by", path: "/top/lanes", figures: OF_LANES, caption: "Lanes of this node, each of which has the clients of one event loop", signal,
+    columns: [
+      {title: "lane", numeric: true, value: row => number(row.lane)},
+      {title: "a second", numeric: true, value: row => number(row.perSecond)},
+      {title: "oldest", numeric: true, value: row => row.oldestMillis ? number(row.oldestMillis) + " ms" : "–"},
+      {title: "on their way", numeric: true, value: row => number(row.messages) + ", " + bytes(row.bytes)},
+      {title: "held back", numeric: true, value: row => number(row.heldConnections)},
     ],
   });
   const waiting = queues(signal);
-  const parts = [clients, sessions, waiting];
+  const parts = [clients, sessions, lanes, waiting];
   const reload = () => parts.forEach(part => part.reload());
   root.append(
-    make("p", {class: "row"}, button("Refresh", reload, {id: "refresh"})), make("div", {id: "top-clients"}, clients.element), make("div", {id: "top-sessions"}, sessions.element), waiting.element,
+    make("p", {class: "row"}, button("Refresh", reload, {id: "refresh"})), make("div", {id: "top-clients"}, clients.element), make("div", {id: "top-sessions"}, sessions.element), make("div", {id: "top-lanes"}, lanes.element), waiting.element,
     mayDo(role, "operator") ? sample(signal) : hint("To sample messages needs the role operator."));
   reload();
 }

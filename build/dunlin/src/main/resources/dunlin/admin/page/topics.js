@@ -24,8 +24,10 @@ function subscribers(signal) {
       {title: "QoS", numeric: true, value: row => String(row.qos)},
       {title: "connected to", value: row => row.node ? shortId(row.node) : "–"},
       {title: "durable", value: row => row.durable ? "yes" : "no"},
+      {title: "credit", numeric: true, value: row => row.credit < 0 ? "–" : number(row.credit)},
       {title: "not acknowledged", numeric: true, value: row => row.unacknowledged < 0 ? "–" : number(row.unacknowledged)},
       {title: "waiting", numeric: true, value: row => number(row.waiting)},
+      {title: "given", numeric: true, value: row => row.dealt < 0 ? "–" : number(row.dealt)},
     ],
   });
   const title = make("p", {role: "status"}, "Choose a group, or ask for a topic.");

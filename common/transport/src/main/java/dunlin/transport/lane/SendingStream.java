@@ -214,6 +214,7 @@ public final class SendingStream<A> {
 
   private boolean flushDue;
   private boolean closed;
+  private StreamAccount account;
 
   /** The state of one link. */
   private final class Connected implements Link.Handler, Answers.Listener {
@@ -299,6 +300,8 @@ public final class SendingStream<A> {
       if (matched && message.acknowledgement != null) message.acknowledgement.markMatched();
       if (!reason.isError()) soonLost = 0;
       else if (repeating != null) refuse(message.terms.fence());
+      if (reason.isError() && !message.isUnacknowledged()) account.returned();
+      else account.delivered();
       settle(message, reason);
     }
 
@@ -365,6 +368,7 @@ public final class SendingStream<A> {
     this.credit = credit;
     this.repeating = repeating;
     this.drops = drops;
+    account = drops.open();
   }
 
   /**
@@ -375,13 +379,19 @@ public final class SendingStream<A> {
    */
   public void send(Publication message, A accompanying, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     var pending = new Pending<A>(message, accompanying, feedback, acknowledgement, ++number, repeating, drops);
+    account.received();
     if (acknowledgement == null && credit != null) credit.take(pending.size);
     if (closed) {
       lose(pending);
       return;
     }
     if (pending() == PENDING_MAX) {
-      if (pending.isUnacknowledged()) drops.countOverloaded(message);
+      if (pending.isUnacknowledged()) {
+        account.dropped();
+        drops.countOverloaded(message);
+      } else {
+        account.returned();
+      }
       settle(pending, ReasonCode.SERVER_BUSY);
       return;
     }
@@ -525,7 +535,12 @@ public final class SendingStream<A> {
 
   private void lose(Pending<A> message) {
     message.waitsNowhere();
-    if (message.isUnacknowledged()) drops.countUnreachable(message.followed);
+    if (message.isUnacknowledged()) {
+      account.dropped();
+      drops.countUnreachable(message.followed);
+    } else {
+      account.returned();
+    }
     settle(message, ReasonCode.SERVER_UNAVAILABLE);
   }
 
@@ -554,5 +569,6 @@ public final class SendingStream<A> {
       present.lost("closed by this side");
     }
     while (!waiting.isEmpty()) lose(waiting.remove());
+    account = drops.close(account);
   }
 }

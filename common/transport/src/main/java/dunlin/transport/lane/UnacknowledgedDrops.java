@@ -1,16 +1,22 @@
 package dunlin.transport.lane;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.model.Publication;
 import dunlin.transport.trace.Trace.Step;
 import dunlin.transport.trace.Tracer;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The messages of QoS 0 that the streams of one hop have not brought to the other side, by reason. The call that counts a message notes it in the traces that
- * follow it. Any thread.
+ * The messages of QoS 0 that the streams of one hop have not brought to the other side, by reason, and the account of all their messages. The call that counts a drop
+ * notes it in the traces that follow the message. Any thread.
  */
 public final class UnacknowledgedDrops {
+  /*
+   * Bounds: an account for each open stream; those of closed ones are one sum.
+   */
   private static final String OVERLOADED = "overloaded";
   private static final String UNREACHABLE = "unreachable";
 
@@ -18,6 +24,16 @@ public final class UnacknowledgedDrops {
   private final Tracer tracer;
   private final LongAdder overloaded = new LongAdder();
   private final LongAdder unreachable = new LongAdder();
+
+  /** Of what did not come to an open stream. */
+  private final StreamAccount late = new StreamAccount(true);
+
+  @GuardedBy("this")
+  private final Set<StreamAccount> open = new HashSet<>();
+
+  /** Of closed streams. */
+  @GuardedBy("this")
+  private LinkAccount closed = LinkAccount.NONE;
 
   /**
    * @param hop as the counters of drops name it
@@ -40,6 +56,40 @@ public final class UnacknowledgedDrops {
    */
   public @Nullable Publication followed(Publication message) {
     return tracer.follows(message, null) ? message : null;
+  }
+
+  /** Makes the account of a stream. */
+  synchronized StreamAccount open() {
+    StreamAccount account = new StreamAccount(false);
+    open.add(account);
+    return account;
+  }
+
+  /** Ends the account of a stream, on its thread; answers what it counts in from now on. */
+  synchronized StreamAccount close(StreamAccount account) {
+    if (open.remove(account)) closed = closed.plus(account.reading());
+    return late;
+  }
+
+  /** What has become of all messages of the hop, at about this moment. Not of pushes, which come by no stream. */
+  public synchronized LinkAccount account() {
+    LinkAccount sum = closed.plus(late.reading());
+    for (StreamAccount each : open) sum = sum.plus(each.reading());
+    return sum.plus(new LinkAccount(0, 0, 0, overloaded() + unreachable(), 0));
+  }
+
+  /** A message was dropped in front of a stream, because the other side takes messages more slowly than they come. */
+  public void refuseOverloaded(Publication message) {
+    late.received();
+    late.dropped();
+    countOverloaded(message);
+  }
+
+  /** A message is given up that has come to no stream, since what it needs cannot be reached. */
+  public void giveUp(Publication message) {
+    late.received();
+    late.dropped();
+    countUnreachable(message);
   }
 
   /** A message was dropped because the other side takes messages more slowly than they come. */

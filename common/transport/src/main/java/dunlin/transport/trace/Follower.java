@@ -3,8 +3,8 @@ package dunlin.transport.trace;
 import dunlin.model.Publication;
 import org.jspecify.annotations.Nullable;
 
-/** What follows messages at the hops of a node: a trace of an operator, or the sampling of spans. */
-sealed interface Follower permits Trace, SpanSampler {
+/** What follows messages at the hops of a node: a trace or a sample of an operator, or the sampling of spans. */
+sealed interface Follower permits Trace, MessageSample, SpanSampler {
   /** Whether it may follow a message, whatever the client at the hop. */
   boolean concerns(Publication message);
 

@@ -118,13 +118,8 @@ public final class Trace implements Follower {
           message.payloadLength());
     }
 
-    private static String cut(String text) {
+    static String cut(String text) {
       return text.length() <= TEXT_MAX ? text : text.substring(0, TEXT_MAX);
-    }
-
-    /** Whether a message has come in: each has one such event, on the node that its publisher is connected to. */
-    public boolean comesIn() {
-      return hop.equals(PUBLISH) && step.equals(Step.RECEIVED.label());
     }
 
     /** Estimated memory. */
@@ -143,7 +138,6 @@ public final class Trace implements Follower {
 
   private final SecondLimit limit = new SecondLimit(EVENTS_A_SECOND);
   private final LongAdder leftOut = new LongAdder();
-  private final LongAdder published = new LongAdder();
 
   private volatile boolean running = true; // written by the tracer, under its lock
 
@@ -242,7 +236,6 @@ public final class Trace implements Follower {
 
   @Override
   public void add(String hop, Step step, String reason, Publication message, String client) {
-    if (step == Step.RECEIVED && hop.equals(PUBLISH)) published.increment();
     Instant now = wall.instant();
     if (!limit.admits(now.getEpochSecond())) {
       leftOut.increment();
@@ -255,6 +248,11 @@ public final class Trace implements Follower {
       bytes += event.bytes();
       while (bytes > BYTES_MAX) giveWay();
     }
+  }
+
+  /** Whether a message comes in at a step: each has one such, on the node that its publisher is connected to. */
+  static boolean comesIn(String hop, Step step) {
+    return step == Step.RECEIVED && hop.equals(PUBLISH);
   }
 
   private static int place(long number) {
@@ -270,11 +268,6 @@ public final class Trace implements Follower {
   /** How many events were taken so far. */
   public synchronized long taken() {
     return taken;
-  }
-
-  /** How many messages that it follows have come in on this node, those of events that were left out included. */
-  public long published() {
-    return published.sum();
   }
 
   /** How many events were left out because there were too many in a second. */

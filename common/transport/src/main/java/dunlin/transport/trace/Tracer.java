@@ -10,7 +10,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SplittableRandom;
 import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /** The traces of one node. Tiers note here what they do with messages. */
@@ -18,8 +20,8 @@ public final class Tracer {
   /*
    * Owner: any thread notes, without a lock as long as no trace follows the message. Threads of operators begin, end and find traces, under the lock; the
    * node's housekeeping ends those whose time is up.
-   * Bounds: TRACES_MAX traces, those that have ended included: they can be read until KEPT after their time, or until a new trace needs the place. One sample has
-   * a place beside them. Each has the bounds of Trace, so all of them have 20 MiB.
+   * Bounds: TRACES_MAX traces, those that have ended included: they can be read until KEPT after their time, or until a new trace needs the place. Each has the bounds of Trace,
+   * so all of them have 16 MiB. One sample has a place beside them.
    */
   public static final int TRACES_MAX = 4;
 
@@ -39,7 +41,7 @@ public final class Tracer {
   private final Map<String, Trace> all = new LinkedHashMap<>();
 
   @GuardedBy("this")
-  private @Nullable Trace sample;
+  private @Nullable MessageSample sample;
 
   @GuardedBy("this")
   private @Nullable SpanSampler spans;
@@ -184,15 +186,10 @@ public final class Tracer {
 
   private synchronized void publish() {
     List<Follower> present = new ArrayList<>();
-    for (Trace each : withSample()) if (each.running()) present.add(each);
+    for (Trace each : all.values()) if (each.running()) present.add(each);
+    if (sample != null) present.add(sample);
     if (spans != null) present.add(spans);
     running = present.isEmpty() ? null : present.toArray(Follower[]::new);
-  }
-
-  private synchronized List<Trace> withSample() {
-    List<Trace> each = all();
-    if (sample != null) each.add(sample);
-    return each;
   }
 
   /** Ends a trace, whose events can still be read; false if there is none that runs. */
@@ -205,25 +202,27 @@ public final class Tracer {
   }
 
   /**
-   * Begins a sample: a trace of all topics of a tenant, which takes no place of another trace and is not among {@link #all}. To be ended by {@link #endSample}.
+   * Begins a sample of the messages of a tenant, whose topics do not begin with $. To be ended by {@link #endSample}.
    *
-   * @param lasting when it ends by itself, as of other traces
+   * @param lasting when it ends by itself, as of traces
    * @throws IllegalStateException when there is a sample already
    */
-  public synchronized Trace beginSample(String tenant, Duration lasting) {
+  public MessageSample beginSample(String tenant, Duration lasting) {
+    return beginSample(tenant, lasting, new SplittableRandom());
+  }
+
+  synchronized MessageSample beginSample(String tenant, Duration lasting, RandomGenerator random) {
     if (sample != null) throw new IllegalStateException("another sample is being taken; ask again in a few seconds");
     checkLength(lasting);
-    Trace made = made("sample", new TraceCriteria(tenant, "", "#", ""), lasting);
+    MessageSample made = new MessageSample(new TraceCriteria(tenant, "", "#", ""), random, nanoTime.getAsLong() + lasting.toNanos());
     sample = made;
     publish();
     return made;
   }
 
-  /** Ends the sample and forgets it; its events can still be read by those who have begun it. Does nothing if there is none. */
-  public synchronized void endSample() {
-    if (sample == null) return;
-    sample.end();
-    forget(sample);
+  /** Ends a sample and forgets it; those who have begun it can still read it. Does nothing if it has ended. */
+  public synchronized void endSample(MessageSample begun) {
+    if (sample != begun) return;
     sample = null;
     publish();
   }
@@ -237,8 +236,9 @@ public final class Tracer {
   /** Ends traces whose time is up, and forgets those that ended long ago; called about once a second. */
   public synchronized void endDue() {
     long now = nanoTime.getAsLong();
-    if (withSample().stream().noneMatch(each -> each.isDue(now))) return;
-    for (Trace each : withSample()) if (each.isDue(now)) each.end();
+    if (sample != null && sample.isDue(now)) endSample(sample);
+    if (all.values().stream().noneMatch(each -> each.isDue(now))) return;
+    for (Trace each : all.values()) if (each.isDue(now)) each.end();
     List<Trace> old = all.values().stream().filter(each -> each.isDue(now - KEPT.toNanos())).toList();
     for (Trace each : old) {
       all.remove(each.id());
@@ -258,16 +258,16 @@ public final class Tracer {
 
   /** How many traces run, the sample included. */
   public synchronized int count() {
-    return (int) withSample().stream().filter(Trace::running).count();
+    return (int) all.values().stream().filter(Trace::running).count() + (sample == null ? 0 : 1);
   }
 
   /** How many events all traces have taken since the start. */
   public synchronized long taken() {
-    return takenBefore + withSample().stream().mapToLong(Trace::taken).sum();
+    return takenBefore + all.values().stream().mapToLong(Trace::taken).sum();
   }
 
   /** How many events all traces have left out since the start because there were too many in a second. */
   public synchronized long leftOut() {
-    return leftOutBefore + withSample().stream().mapToLong(Trace::leftOut).sum();
+    return leftOutBefore + all.values().stream().mapToLong(Trace::leftOut).sum();
   }
 }

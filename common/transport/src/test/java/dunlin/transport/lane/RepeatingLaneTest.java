@@ -192,6 +192,7 @@ class RepeatingLaneTest {
 
     assertThat(drops.overloaded()).isEqualTo(1);
     assertThat(drops(trace)).containsExactly("lane dropped overloaded");
+    assertThat(drops.account()).isEqualTo(new LinkAccount(most + 1, 0, 0, 1, most));
   }
 
   @Test
@@ -208,6 +209,7 @@ class RepeatingLaneTest {
     assertThat(first.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
     assertThat(second.reason).isNull();
     assertThat(drops.unreachable()).isEqualTo(1);
+    assertThat(drops.account()).isEqualTo(new LinkAccount(3, 0, 1, 1, 1));
 
     reachable = true;
     append("third", QoS.AT_LEAST_ONCE);

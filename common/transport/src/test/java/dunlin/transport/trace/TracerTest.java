@@ -52,20 +52,21 @@ class TracerTest {
   void aSampleHasAPlaceOfItsOwnAndIsGoneAfterwards() {
     for (int i = 0; i < Tracer.TRACES_MAX; i++) begin("t" + i, "", "a", "");
     tracer.end("t0");
-    Trace sample = tracer.beginSample(TENANT, MINUTE);
+    MessageSample sample = tracer.beginSample(TENANT, MINUTE);
     assertThatThrownBy(() -> tracer.beginSample(TENANT, MINUTE)).isInstanceOf(IllegalStateException.class).hasMessageContaining("another sample");
-    note(message("p", "b"), null);
+    tracer.note("publish", Step.RECEIVED, "", message("p", "b"), null);
     assertThat(tracer.count()).isEqualTo(Tracer.TRACES_MAX);
-    assertThat(tracer.taken()).isEqualTo(1);
-    tracer.endSample();
-    tracer.endSample();
-    note(message("p", "b"), null);
+    tracer.endSample(sample);
+    tracer.note("publish", Step.RECEIVED, "", message("p", "b"), null);
 
-    assertThat(topics(sample)).containsExactly("b");
+    assertThat(sample.messages()).extracting(MessageSample.Message::topic).containsExactly("b");
     assertThat(tracer.all()).extracting(Trace::id).containsExactly("t0", "t1", "t2", "t3");
     assertThat(tracer.count()).isEqualTo(Tracer.TRACES_MAX - 1);
-    assertThat(tracer.taken()).as("what was taken counts on").isEqualTo(1);
-    tracer.beginSample(TENANT, MINUTE);
+    assertThat(tracer.taken()).as("a sample has no lines").isZero();
+    MessageSample following = tracer.beginSample(TENANT, MINUTE);
+    tracer.endSample(sample);
+    assertThat(tracer.count()).as("it ends no other one").isEqualTo(Tracer.TRACES_MAX);
+    tracer.endSample(following);
   }
 
   @Test
@@ -75,21 +76,6 @@ class TracerTest {
     tracer.endDue();
 
     assertThat(tracer.runs()).isFalse();
-  }
-
-  /** Also those of which there is no event, because there were too many in a second. */
-  @Test
-  void whatHasComeInIsCounted() {
-    Trace sample = tracer.beginSample(TENANT, MINUTE);
-    Publication foreign = Publication.of(new Publisher("other", "p"), "a", QoS.AT_LEAST_ONCE, false, 0, new byte[3]);
-    for (int i = 0; i < Trace.EVENTS_A_SECOND + 10; i++) {
-      tracer.note("publish", Step.RECEIVED, "", message("p", "a"), null);
-      tracer.note("publish", Step.RECEIVED, "", foreign, null);
-      note(message("p", "a"), null);
-    }
-
-    assertThat(sample.published()).isEqualTo(Trace.EVENTS_A_SECOND + 10);
-    assertThat(sample.read(0, Integer.MAX_VALUE).events().stream().filter(Event::comesIn)).hasSize(Trace.EVENTS_A_SECOND / 2);
   }
 
   @Test
