@@ -3,8 +3,11 @@ package dunlin.admin.exports;
 import dunlin.inbox.InboxSettings.Layout;
 import dunlin.inbox.server.InboxServer;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.IntFunction;
+import java.util.stream.Stream;
 
 /** Exports and imports the durable sessions of a cluster that has several ranges of them: each leader does it for its own range. */
 public final class SessionExportsOfRanges implements SessionExportsMXBean {
@@ -38,11 +41,16 @@ public final class SessionExportsOfRanges implements SessionExportsMXBean {
     return all;
   }
 
+  /** Leaders with the same settings say the same of a line, once for all of them. */
+  private static List<String> sentences(ImportedSessions one, ImportedSessions other) {
+    return Stream.of(one, other).map(ImportedSessions::sentences).filter(Objects::nonNull).flatMap(List::stream).distinct().toList();
+  }
+
   private static ImportedSessions together(ImportedSessions one, ImportedSessions other) {
     Map<String, Integer> refused = new HashMap<>(one.refused());
     other.refused().forEach((reason, count) -> refused.merge(reason, count, Integer::sum));
     return new ImportedSessions(
         one.sessions() + other.sessions(), one.existing() + other.existing(), one.unfinished() + other.unfinished(), one.messages() + other.messages(),
-        one.expired() + other.expired(), refused);
+        one.expired() + other.expired(), refused, sentences(one, other));
   }
 }

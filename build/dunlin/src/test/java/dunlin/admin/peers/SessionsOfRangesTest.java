@@ -71,7 +71,7 @@ class SessionsOfRangesTest {
       return rows().tailMap(after, false).values().stream()
           .filter(row -> groupOf(row).equals(filter))
           .limit(max)
-          .map(row -> new SubscriberRow(filter, "g", row.clientId(), "", true, 1, 0, row.messages()))
+          .map(row -> new SubscriberRow(filter, "g", row.clientId(), "", true, 1, 0, 0, row.messages(), 0))
           .toList();
     }
 
@@ -139,7 +139,7 @@ class SessionsOfRangesTest {
   private void add(Random random, int count) {
     for (int i = 0; i < count; i++) {
       String client = "c" + random.nextInt(10) + "-" + i;
-      var row = new SessionsMXBean.SessionRow(TENANT, client, "", false, 60, random.nextInt(9), random.nextInt(4), random.nextInt(1_000));
+      var row = new SessionsMXBean.SessionRow(TENANT, client, "", false, 60, random.nextInt(9), random.nextInt(4), random.nextInt(1_000), random.nextInt(1_000));
       whole.rows.put(client, row);
       parts.get(LAYOUT.rangeOf(InboxServer.shardOf(LAYOUT.shards(), TENANT, client).number())).rows.put(client, row);
     }

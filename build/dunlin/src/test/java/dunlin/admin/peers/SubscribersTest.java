@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.admin.peers.AllNodesMXBean.SubscriberPage;
 import dunlin.dist.RoutesMXBean;
+import dunlin.dist.RoutesMXBean.RouteAccount;
 import dunlin.dist.RoutesMXBean.RouteRow;
+import dunlin.inbox.InboxSettings.Layout;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.SessionsMXBean.SubscriberRow;
 import dunlin.runtime.metrics.NodeBeans;
@@ -29,7 +31,7 @@ class SubscribersTest {
   private static final int FILTERS_OF_PAGE = 100;
 
   private final NodeBeans beans = new NodeBeans("here");
-  private final PeerBeans peers = new PeerBeans(beans, UUID.randomUUID().toString());
+  private final PeerBeans peers = new PeerBeans(beans, UUID.randomUUID().toString(), new Layout(16, 1));
   private final List<RouteRow> routes = new ArrayList<>();
   private int questions;
 
@@ -38,6 +40,11 @@ class SubscribersTest {
     @Override
     public long getRoutes() {
       return routes.size();
+    }
+
+    @Override
+    public RouteAccount getAccount() {
+      throw new UnsupportedOperationException("account");
     }
 
     @Override
@@ -54,7 +61,7 @@ class SubscribersTest {
         (_, method, arguments) -> {
           if (!method.getName().equals("subscribers")) throw new UnsupportedOperationException(method.getName());
           String filter = (String) arguments[1];
-          return filter.compareTo((String) arguments[2]) > 0 ? List.of(new SubscriberRow(filter, "", filter, "", true, 1, -1, 0)) : List.of();
+          return filter.compareTo((String) arguments[2]) > 0 ? List.of(new SubscriberRow(filter, "", filter, "", true, 1, -1, -1, 0, -1)) : List.of();
         };
     beans.register("Sessions", Proxy.newProxyInstance(SessionsMXBean.class.getClassLoader(), new Class<?>[] {SessionsMXBean.class}, sessions));
   }
