@@ -56,13 +56,14 @@ final class HandOvers {
   private static final int QUESTION_BYTES = 1 << 20;
   private static final int MESSAGES_MAX = 256;
   private static final long BYTES_MAX = 32 << 20;
-  private static final int FORGET_TURNS = 25;
+  private static final int FORGET_TURNS = 25; // between questions to other leaders
   private static final int FORGET_MAX = OtherRange.NAMES_MAX;
 
   private final List<InboxRangeServer> ranges;
   private final Layout layout;
   private final Map<Integer, OtherRange> others;
   private final int looks;
+  private final int forgetTurns;
   private final InstantSource clock;
 
   @GuardedBy("this")
@@ -97,6 +98,7 @@ final class HandOvers {
     this.layout = layout;
     this.others = Map.copyOf(others);
     this.looks = looks;
+    forgetTurns = looks > 0 ? FORGET_TURNS : 1;
     this.clock = clock;
   }
 
@@ -118,7 +120,7 @@ final class HandOvers {
     List<Source> toAskAbout = new ArrayList<>();
     for (Source source : longestWaiting()) if (!isAtRest(source) && begin(source) && !continued(source)) toAskAbout.add(source);
     if (!toAskAbout.isEmpty()) askInTurn(toAskAbout);
-    if (now % FORGET_TURNS == 0) for (InboxRangeServer range : ranges) forgetEnded(range);
+    if (now % forgetTurns == 0) for (InboxRangeServer range : ranges) forgetEnded(range);
   }
 
   private synchronized List<Source> longestWaiting() {
@@ -247,7 +249,7 @@ final class HandOvers {
 
   /** Whether no range has had a member of a group for long enough. */
   private synchronized boolean isAbandoned(Source source) {
-    return turns - abandoned.computeIfAbsent(source, _ -> turns) >= looks * FORGET_TURNS;
+    return turns - abandoned.computeIfAbsent(source, _ -> turns) >= looks * forgetTurns;
   }
 
   private synchronized void goOnWaiting(Source source) {
@@ -361,7 +363,7 @@ final class HandOvers {
   /** As many as may be in a question, each time others. */
   private List<SetAside> someOf(List<SetAside> all) {
     int parts = (all.size() + FORGET_MAX - 1) / FORGET_MAX;
-    int from = turns / FORGET_TURNS % parts * FORGET_MAX;
+    int from = turns / forgetTurns % parts * FORGET_MAX;
     return all.subList(from, Math.min(all.size(), from + FORGET_MAX));
   }
 
