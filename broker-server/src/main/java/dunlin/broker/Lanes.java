@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 /** Reads the lanes on their event loops, for an operator, who can wait. */
 final class Lanes implements LanesMXBean {
   /*
-   * A lane keeps no times of its messages. The oldest is looked for among the unanswered publishes of all clients of its loop, which cost nothing while nobody asks.
+   * A lane keeps no times of its messages. The oldest is looked for among the unanswered publishes of all clients of its loop, which costs nothing until an operator asks.
    *
    * Owner: any thread that may block.
    * Bounds: a row for each event loop; a loop looks at some clients in each of its rounds.

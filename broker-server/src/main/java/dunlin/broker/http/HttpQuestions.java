@@ -2,6 +2,7 @@ package dunlin.broker.http;
 
 import dunlin.broker.http.HttpAnswer.Missing;
 import dunlin.broker.http.HttpAnswer.Why;
+import dunlin.broker.limit.Askers;
 import dunlin.broker.limit.FairLines;
 import dunlin.runtime.EventLine;
 import dunlin.runtime.LineLimit;
@@ -22,7 +23,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,8 +31,8 @@ import org.slf4j.event.Level;
 /** Asks the service about clients, some at a time; the others wait in lines. */
 public final class HttpQuestions implements AutoCloseable {
   /*
-   * Owner: any thread asks. What is asked is sent by askers, virtual threads that end when nothing waits.
-   * Bounds: requestsMax askers. WAITING_MAX questions in lines by address, which take turns; what finds no room, and what has waited for patience, has no
+   * Owner: any thread asks. What is asked is sent by Askers.
+   * Bounds: as many askers as the settings say. WAITING_MAX questions in lines by address, which take turns; what finds no room, and what has waited for patience, has no
    *   answer. The caller bounds the size of a question. ANSWER_MAX bytes of an answer, timeout of the settings for all of it.
    * Failure: a question without a usable answer is answered with Missing, and counted. After failuresMax of them the service is not asked for a while
    *   (Breaker), which an event says, and another one that it is asked again. Nothing is sent twice. A line a second says what was wrong.
@@ -47,13 +47,12 @@ public final class HttpQuestions implements AutoCloseable {
 
   private final URI url;
   private final Secret authorization;
-  private final int requestsMax;
   private final long patienceNanos;
   private final LongSupplier nanoTime;
   private final ServiceClient client;
   private final Breaker breaker;
   private final FairLines<Asking> lines = new FairLines<>(WAITING_MAX);
-  private final AtomicInteger askers = new AtomicInteger();
+  private final Askers<Asking> askers;
   private final LineLimit failureLines = new LineLimit(1, System::nanoTime);
   private final Counter allowed;
   private final Counter denied;
@@ -67,7 +66,7 @@ public final class HttpQuestions implements AutoCloseable {
   public HttpQuestions(HttpSettings settings, Duration patience, LongSupplier nanoTime, MeterRegistry meters) {
     url = settings.uri();
     authorization = settings.authorization();
-    requestsMax = settings.requestsMax();
+    askers = new Askers<>("dunlin-auth-http", settings.requestsMax(), lines, next -> answer(next, decide(next)));
     patienceNanos = patience.toNanos();
     this.nanoTime = nanoTime;
     client = new ServiceClient(settings.timeout(), ANSWER_MAX);
@@ -91,25 +90,8 @@ public final class HttpQuestions implements AutoCloseable {
     var asking = new Asking(question, nanoTime.getAsLong(), new CompletableFuture<>());
     Asking without = lines.offer(question.source(), asking);
     if (without != null) answer(without, new Missing(Why.BUSY, "too many clients wait for the authentication service"));
-    begin();
+    askers.begin();
     return asking.answer();
-  }
-
-  private void begin() {
-    for (int running = askers.get(); running < requestsMax && lines.size() > 0; running = askers.get()) {
-      if (!askers.compareAndSet(running, running + 1)) continue;
-      Thread.ofVirtual().name("dunlin-auth-http").start(this::askAll);
-      return;
-    }
-  }
-
-  private void askAll() {
-    try {
-      for (Asking next = lines.poll(); next != null; next = lines.poll()) answer(next, decide(next));
-    } finally {
-      askers.decrementAndGet();
-    }
-    begin(); // for a question that came when this one had already seen that nothing waits
   }
 
   private HttpAnswer decide(Asking asking) {

@@ -4,6 +4,7 @@ import com.github.benmanes.caffeine.cache.AsyncCache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.Expiry;
 import dunlin.broker.http.ServiceClient;
+import dunlin.broker.limit.Askers;
 import dunlin.broker.limit.FairLines;
 import dunlin.broker.tls.OcspVerdict.Status;
 import dunlin.runtime.LineLimit;
@@ -29,7 +30,6 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -40,7 +40,7 @@ public final class OcspWatch implements ChannelFutureListener, AutoCloseable {
   /*
    * The responder is the one of the settings. What certificates say of responders is not looked at, so no client makes the broker ask an address.
    *
-   * Owner: event loops call admit(); one thread calls tick(); askers, virtual threads that end when nothing waits, ask.
+   * Owner: event loops call admit(); one thread calls tick(); Askers ask.
    * Bounds: the connections of the listener; REMEMBERED_MAX answers, by certificate; REQUESTS_MAX questions at a time, WAITING_MAX in lines by address, which take
    *   turns, the questions about connected clients in one of them; ANSWER_MAX bytes and the timeout of the settings for an answer.
    * Failure: a client about which there is no answer is refused, or let in if the settings say so. A client that is connected stays until an answer says that its
@@ -64,7 +64,7 @@ public final class OcspWatch implements ChannelFutureListener, AutoCloseable {
   private final AsyncCache<ByteBuffer, OcspVerdict> verdicts;
   private final Map<Channel, Watched> connected = new ConcurrentHashMap<>();
   private final FairLines<Asking> lines = new FairLines<>(WAITING_MAX);
-  private final AtomicInteger askers = new AtomicInteger();
+  private final Askers<Asking> askers = new Askers<>("dunlin-ocsp", REQUESTS_MAX, lines, next -> answer(next, decide(next)));
   private final LineLimit failureLines = new LineLimit(1, System::nanoTime);
   private final Map<Status, Counter> answers = new EnumMap<>(Status.class);
   private volatile boolean closed;
@@ -144,7 +144,7 @@ public final class OcspWatch implements ChannelFutureListener, AutoCloseable {
     if (known != null) return known;
     Asking without = lines.offer(source, new Asking(watched.chain(), System.nanoTime(), fresh));
     if (without != null) answer(without, OcspVerdict.unknown("too many clients wait to be asked about"));
-    begin();
+    askers.begin();
     return fresh;
   }
 
@@ -167,23 +167,6 @@ public final class OcspWatch implements ChannelFutureListener, AutoCloseable {
           if (known == null || !known.isDone() || known.join().status() != Status.REVOKED) return;
           if (connected.remove(connection, watched)) revoked.accept(connection);
         });
-  }
-
-  private void begin() {
-    for (int running = askers.get(); running < REQUESTS_MAX && lines.size() > 0; running = askers.get()) {
-      if (!askers.compareAndSet(running, running + 1)) continue;
-      Thread.ofVirtual().name("dunlin-ocsp").start(this::askAll);
-      return;
-    }
-  }
-
-  private void askAll() {
-    try {
-      for (Asking next = lines.poll(); next != null; next = lines.poll()) answer(next, decide(next));
-    } finally {
-      askers.decrementAndGet();
-    }
-    begin(); // for a question that came when this one had already seen that nothing waits
   }
 
   private OcspVerdict decide(Asking asking) {
