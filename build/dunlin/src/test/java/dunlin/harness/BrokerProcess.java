@@ -159,8 +159,9 @@ public final class BrokerProcess implements AutoCloseable {
     return out.stream().anyMatch(line -> LISTENS.matcher(line).find());
   }
 
-  /** The port of a listener of another name; the type is the same. */
+  /** The port of a listener of another name, which may open after the first one; the type is the same. */
   public int port(String listener) {
+    await("its start").atMost(START_MAX).pollInterval(Duration.ofMillis(20)).until(() -> logged(listening(listener)).isPresent() || hasStarted() || !process.isAlive());
     return logged(listening(listener)).orElseThrow(() -> new AssertionError("has no listener " + listener + "; " + this));
   }
 

@@ -93,6 +93,7 @@ const showLink = (view, there) => {
 
 async function begin() {
   try {
+    for (const view of [...ACCESS_VIEWS, "operators"]) showLink(view, false); // until it is known what the broker has, and who asks
     role = (await signIn()).role;
     access = await valueOf(ACCESS_SETTING) === "true";
     for (const view of ACCESS_VIEWS) showLink(view, access);
