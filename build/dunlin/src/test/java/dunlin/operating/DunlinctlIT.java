@@ -61,7 +61,7 @@ class DunlinctlIT {
         if (command.startsWith("doctor")) assertThat(ended.out()).contains("VERDICT").containsPattern("ready +ok").containsPattern("listener tcp +ok");
         if (command.startsWith("top")) assertThat(ended.out()).contains("connections 2").contains("CLIENT ID").contains("meter-2").contains("COMMITS PER SECOND");
         if (command.contains("--sample")) assertThat(ended.out()).contains("Published by topic: none").contains("Published by client: none");
-        if (command.startsWith("ledger")) assertThat(ended.out()).contains("IN FLIGHT").containsPattern("publish +[1-9]").containsPattern("session +[0-9]").containsPattern("inbox +-1");
+        if (command.startsWith("ledger")) assertThat(ended.out()).contains("IN FLIGHT").containsPattern("publish +[1-9]").containsPattern("session +[0-9]").containsPattern("inbox +[0-9]").containsPattern("routes +[1-9]");
         if (command.equals("queues")) assertThat(ended.out()).contains("OLDEST MILLIS").contains("messages in lanes").contains("commands of the range");
         if (command.startsWith("clients list --prefix")) assertThat(ended.out()).contains("ADDRESS").contains("meter-1").doesNotContain("van-7");
         if (command.startsWith("clients get")) assertThat(ended.out()).containsPattern("protocol +5.0");
