@@ -90,7 +90,7 @@ final class LocalLane implements Lane, MatchedLane {
   private final Function<Publisher, ShardId> home;
   private final Executor thread;
   private final DeliveryThreads.OfLane threads;
-  private final Tracer.OfThread traces;
+  private final Tracer traces;
   private final boolean returns;
   private final GroupPick groups;
   private final Consumer<FilterRoutes> gatherer = this::gather;
@@ -143,7 +143,7 @@ final class LocalLane implements Lane, MatchedLane {
     this.home = home;
     this.thread = thread;
     threads = worker.threads().open(number, thread);
-    traces = worker.tracer().ofThread();
+    traces = worker.tracer();
     this.returns = returns;
   }
 
@@ -254,7 +254,7 @@ final class LocalLane implements Lane, MatchedLane {
 
   private void hand(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     count(published, 1);
-    if (worker.tracer().runs() && traces.follows(message, null)) noteRoutes(message);
+    if (traces.follows(message, null)) noteRoutes(message);
     if (unknown && returns && acknowledging != null) {
       count(returned, 1);
       acknowledging.expect();

@@ -77,7 +77,7 @@ public final class PushQueue implements Runnable {
   private void full(long connection, InboxMessage message) {
     if (message.sequence() == 0) {
       dropped.incrementAndGet();
-      home.loop().counts().copies().noteElsewhere(Step.DROPPED, DropReason.OVERLOADED.tag(), message.message(), null);
+      home.loop().counts().copies().note(Step.DROPPED, DropReason.OVERLOADED.tag(), message.message(), null);
     } else {
       note(connection);
     }

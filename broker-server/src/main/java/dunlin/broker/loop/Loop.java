@@ -190,8 +190,8 @@ public final class Loop implements AskingLoop {
             message,
             reason -> {
               meters().retained().answered(reason);
-              if (reason.isError()) counts.publishes().noteElsewhere(Step.NOT_RETAINED, reason.label(), message, publisher);
-              else counts.publishes().noteElsewhere(Step.RETAINED, "", message, publisher);
+              if (reason.isError()) counts.publishes().note(Step.NOT_RETAINED, reason.label(), message, publisher);
+              else counts.publishes().note(Step.RETAINED, "", message, publisher);
               answer.accept(reason == ReasonCode.QUOTA_EXCEEDED ? TierAnswers.RETAINED_FULL : reason);
             });
   }

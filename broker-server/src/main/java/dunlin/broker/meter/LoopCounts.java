@@ -23,9 +23,8 @@ public final class LoopCounts {
 
   public LoopCounts(
       HopLedger publishes, HopLedger copies, DropEvents events, Tracer tracer, LatencyHistogram acknowledging, LatencyHistogram delivering) {
-    Tracer.OfThread ofLoop = tracer.ofThread();
-    this.publishes = new Hop(publishes.local(), events, tracer, ofLoop, "publish");
-    this.copies = new Hop(copies.local(), events, tracer, ofLoop, "session");
+    this.publishes = new Hop(publishes.local(), events, tracer, "publish");
+    this.copies = new Hop(copies.local(), events, tracer, "session");
     this.acknowledging = acknowledging.local();
     this.delivering = delivering.local();
   }
@@ -93,16 +92,14 @@ public final class LoopCounts {
     private final HopLedger.Local local;
     private final DropEvents events;
     private final Tracer tracer;
-    private final Tracer.OfThread ofLoop;
     private final String hop;
 
     private long waiting;
 
-    private Hop(HopLedger.Local local, DropEvents events, Tracer tracer, Tracer.OfThread ofLoop, String hop) {
+    private Hop(HopLedger.Local local, DropEvents events, Tracer tracer, String hop) {
       this.local = local;
       this.events = events;
       this.tracer = tracer;
-      this.ofLoop = ofLoop;
       this.hop = hop;
     }
 
@@ -141,21 +138,16 @@ public final class LoopCounts {
 
     /** Whether a trace follows a message. */
     public boolean follows(Publication message, @Nullable Party party) {
-      return tracer.runs() && ofLoop.follows(message, party);
+      return tracer.follows(message, party);
     }
 
     /**
-     * Notes what is in no books.
+     * Notes what is in no books. Any thread.
      *
      * @param message null when there is none to note
      */
     public void note(Step step, String reason, @Nullable Publication message, @Nullable Party party) {
-      if (tracer.runs() && message != null) ofLoop.note(hop, step, reason, message, party);
-    }
-
-    /** The same on any thread. */
-    public void noteElsewhere(Step step, String reason, Publication message, @Nullable Party party) {
-      tracer.note(hop, step, reason, message, party);
+      if (message != null) tracer.note(hop, step, reason, message, party);
     }
 
     /** Changes the number of messages that have arrived and are neither delivered nor dropped yet. */

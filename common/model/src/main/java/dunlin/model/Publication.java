@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * An application message inside the broker: topic name, properties and payload in the form of an MQTT 5 PUBLISH packet,
  * whatever version it was published with.
  *
- * <p>Immutable and shared: every tier, thread and session that handles the message holds the same instance.
+ * <p>Immutable, apart from the mark of those who have passed over it, and shared: every tier, thread and session that handles the message holds the same instance.
  */
 public final class Publication {
   /*
@@ -34,6 +34,9 @@ public final class Publication {
   private final @Nullable Exchange exchange;
   private final boolean repetition;
   private final boolean underRules;
+
+  /** The last mark of {@link #passOver}. Written without synchronization: a thread that does not see it looks at the message itself, which only costs time. */
+  private @Nullable Object passedOver;
 
   /**
    * The QoS 2 exchange of a message from a durable session. The packet identifier must be recorded atomically with the
@@ -120,6 +123,21 @@ public final class Publication {
     System.arraycopy(name, 0, body, 0, name.length);
     System.arraycopy(payload, 0, body, name.length, payload.length);
     return new Publication(publisher, qos, retain, acceptedAtMillis, NEVER_EXPIRES, -1, name.length, 0, body, null);
+  }
+
+  /**
+   * Says for all threads that a question about the message needs not be asked again. It is kept until another mark takes its place, and is part of no copy.
+   *
+   * @param mark stands for the question, and is compared by identity; it should hold no memory, because messages may live long
+   */
+  public void passOver(Object mark) {
+    passedOver = mark;
+  }
+
+  /** Whether the message was passed over with this mark; false is no proof of the contrary. */
+  @SuppressWarnings("ReferenceEquality") // a mark is an identity
+  public boolean isPassedOver(Object mark) {
+    return passedOver == mark;
   }
 
   /** The same message accepted at another time: a will's expiry counts from when it is published. It is a will no longer, so it is not under rules. */

@@ -11,11 +11,6 @@ sealed interface Follower permits Trace, MessageSample, SpanSampler {
   /** Whether publisher or client at the hop are followed, whatever the topic. */
   boolean meets(Publication message, Trace.@Nullable Party party);
 
-  /** Whether it follows a message at a hop. */
-  default boolean follows(Publication message, Trace.@Nullable Party party) {
-    return meets(message, party) && concerns(message);
-  }
-
   /**
    * Takes what a hop did with a message that it follows.
    *

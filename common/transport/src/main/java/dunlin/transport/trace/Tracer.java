@@ -30,11 +30,18 @@ public final class Tracer {
 
   private static final Duration KEPT = Duration.ofMinutes(30);
 
+  /**
+   * What follows messages until that changes.
+   *
+   * @param unconcerned the mark of messages that none of them concerns: this is found out once, by the first hop, and not by each hop on each thread
+   */
+  private record Running(List<Follower> followers, Object unconcerned) {}
+
   private final InstantSource wall;
   private final LongSupplier nanoTime;
 
   /** Those that run; null for none, so that the question of each hop is one read. Replaced under the lock. */
-  private volatile Follower @Nullable [] running;
+  private volatile @Nullable Running running;
 
   /** By their identifiers, the oldest first. */
   @GuardedBy("this")
@@ -76,9 +83,15 @@ public final class Tracer {
 
   /** Whether a trace that runs follows a message. */
   public boolean follows(Publication message, Trace.@Nullable Party party) {
-    Follower[] present = running;
-    if (present == null) return false;
-    for (Follower each : present) if (each.follows(message, party)) return true;
+    Running present = running;
+    if (present == null || message.isPassedOver(present.unconcerned)) return false;
+    boolean concerned = false;
+    for (Follower each : present.followers) {
+      if (!each.concerns(message)) continue;
+      if (each.meets(message, party)) return true;
+      concerned = true;
+    }
+    if (!concerned) message.passOver(present.unconcerned);
     return false;
   }
 
@@ -90,47 +103,15 @@ public final class Tracer {
    * @param party the publisher where the message comes in, else the subscriber; null when there is none or it is not known
    */
   public void note(String hop, Trace.Step step, String reason, Publication message, Trace.@Nullable Party party) {
-    Follower[] present = running;
-    if (present == null) return;
-    for (Follower each : present) {
-      if (each.follows(message, party)) each.add(hop, step, reason, message, party == null ? "" : party.clientId());
+    Running present = running;
+    if (present == null || message.isPassedOver(present.unconcerned)) return;
+    boolean concerned = false;
+    for (Follower each : present.followers) {
+      if (!each.concerns(message)) continue;
+      concerned = true;
+      if (each.meets(message, party)) each.add(hop, step, reason, message, party == null ? "" : party.clientId());
     }
-  }
-
-  /** Makes the way of one thread to the traces. */
-  public OfThread ofThread() {
-    return new OfThread();
-  }
-
-  /** The way of one thread to the traces: that none concerns a message is found out once, and not again at each hop on this thread. */
-  public final class OfThread {
-    /*
-     * Owner: one thread. Keeps the last message that no trace concerned.
-     */
-    private @Nullable Publication unconcerned;
-    private Follower @Nullable [] by;
-
-    /** As {@link Tracer#note}. */
-    @SuppressWarnings("ReferenceEquality") // the array is replaced with each change of the traces, and a message is compared for each hop
-    public void note(String hop, Trace.Step step, String reason, Publication message, Trace.@Nullable Party party) {
-      Follower[] present = running;
-      if (present == null || (message == unconcerned && present == by)) return;
-      boolean concerned = false;
-      for (Follower each : present) {
-        if (!each.concerns(message)) continue;
-        concerned = true;
-        if (each.meets(message, party)) each.add(hop, step, reason, message, party == null ? "" : party.clientId());
-      }
-      if (concerned) return;
-      unconcerned = message;
-      by = present;
-    }
-
-    /** As {@link Tracer#follows}. */
-    @SuppressWarnings("ReferenceEquality") // as above
-    public boolean follows(Publication message, Trace.@Nullable Party party) {
-      return (message != unconcerned || running != by) && Tracer.this.follows(message, party);
-    }
+    if (!concerned) message.passOver(present.unconcerned);
   }
 
   // ------------------------------------------------------------------------------------------------------------ for operators
@@ -189,7 +170,7 @@ public final class Tracer {
     for (Trace each : all.values()) if (each.running()) present.add(each);
     if (sample != null) present.add(sample);
     if (spans != null) present.add(spans);
-    running = present.isEmpty() ? null : present.toArray(Follower[]::new);
+    running = present.isEmpty() ? null : new Running(List.copyOf(present), new Object());
   }
 
   /** Ends a trace, whose events can still be read; false if there is none that runs. */

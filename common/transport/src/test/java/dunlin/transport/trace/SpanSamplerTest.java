@@ -99,10 +99,9 @@ class SpanSamplerTest {
   void tracesAndSpansAreBesideEachOther() {
     SpanSampler sampler = sampler(1, 100);
     Trace trace = tracer.begin("t", "default", "", "a", "", Duration.ofMinutes(1));
-    Tracer.OfThread thread = tracer.ofThread();
-    for (String topic : List.of("a", "b")) thread.note("session", Step.SENT, "", message("c", topic, 1, "x"), null);
+    for (String topic : List.of("a", "b")) tracer.note("session", Step.SENT, "", message("c", topic, 1, "x"), null);
     tracer.end("t");
-    thread.note("session", Step.SENT, "", message("c", "a", 2, "x"), null);
+    tracer.note("session", Step.SENT, "", message("c", "a", 2, "x"), null);
 
     assertThat(trace.taken()).isEqualTo(1);
     assertThat(sampler.take(10)).hasSize(3);

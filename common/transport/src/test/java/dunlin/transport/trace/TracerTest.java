@@ -175,32 +175,45 @@ class TracerTest {
   }
 
   @Test
-  void aThreadLooksAtAMessageOnceUntilTheTracesChange() {
-    Tracer.OfThread thread = tracer.ofThread();
+  void aMessageThatConcernsNoTraceIsLookedAtAgainWhenTheTracesChange() {
     Publication message = message("p", "a");
     begin("other", "", "b", "");
-    for (int hop = 0; hop < 3; hop++) assertThat(thread.follows(message, null)).isFalse();
+    for (int hop = 0; hop < 3; hop++) assertThat(tracer.follows(message, null)).isFalse();
+    note(message, null);
 
     Trace trace = begin("t", "", "a", "");
-    thread.note("session", Step.RECEIVED, "", message, null);
-    thread.note("session", Step.RECEIVED, "", message("p", "c"), null);
-    thread.note("session", Step.RECEIVED, "", message, null);
+    note(message, null);
+    note(message("p", "c"), null);
+    note(message, null);
     assertThat(topics(trace)).containsExactly("a", "a");
 
     tracer.end("t");
     tracer.end("other");
-    assertThat(thread.follows(message, null)).isFalse();
+    assertThat(tracer.follows(message, null)).isFalse();
   }
 
   @Test
-  void aThreadAsksForTheClientAtEachHop() {
-    Tracer.OfThread thread = tracer.ofThread();
+  void theTracesOfTwoNodesOfAProcessDoNotHideMessagesFromEachOther() {
+    Publication message = message("p", "a");
+    begin("other", "", "b", "");
+    Tracer node = Tracer.idle();
+    Trace trace = node.begin("t", TENANT, "", "a", "", Duration.ofMinutes(1));
+
+    for (int hop = 0; hop < 3; hop++) {
+      assertThat(tracer.follows(message, null)).isFalse();
+      node.note("session", Step.RECEIVED, "", message, null);
+    }
+    assertThat(topics(trace)).containsExactly("a", "a", "a");
+  }
+
+  @Test
+  void theClientIsAskedForAtEachHop() {
     Publication message = message("p", "a");
     begin("t", "c", "", "");
 
-    assertThat(thread.follows(message, null)).isFalse();
-    assertThat(thread.follows(message, client("c", "10.0.0.1"))).isTrue();
-    assertThat(thread.follows(message, client("d", "10.0.0.1"))).isFalse();
+    assertThat(tracer.follows(message, null)).isFalse();
+    assertThat(tracer.follows(message, client("c", "10.0.0.1"))).isTrue();
+    assertThat(tracer.follows(message, client("d", "10.0.0.1"))).isFalse();
   }
 
   @Test
