@@ -95,12 +95,18 @@ final class RangeSplits {
         else made.completeSplit(upper);
       }
     }
+    long copied = System.nanoTime();
     rows.dropUpper(cut, requireNonNull(rows.placed()).with(lower), at);
+    long dropped = System.nanoTime();
     remains.accept(rows, cut);
     log.info(
-        "Range {}: split at entry {}; {} now has the keys {}; it took {} ms",
-        id, at.index(), child, upper.keys(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
+        "Range {}: split at entry {}; {} now has the keys {}; it took {} ms to copy its rows, {} ms to drop them here, {} ms to divide what is in memory",
+        id, at.index(), child, upper.keys(), millis(begun, copied), millis(copied, dropped), millis(dropped, System.nanoTime()));
     listener.accept(upper);
+  }
+
+  private static long millis(long fromNanos, long toNanos) {
+    return TimeUnit.NANOSECONDS.toMillis(toNanos - fromNanos);
   }
 
   /** Opens the logic of a range that was split off with what its parent's logic has kept of the rows, if nothing was applied to them since; whether it could. */
