@@ -28,6 +28,7 @@ import dunlin.inbox.Connections;
 import dunlin.inbox.KeptConnections;
 import dunlin.inbox.WillPublisher;
 import dunlin.model.ReasonCode;
+import dunlin.model.TenantQuota;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.HopLedger;
 import dunlin.runtime.metrics.LatencyHistogram;
@@ -286,9 +287,9 @@ public final class Frontend implements AutoCloseable {
     return new ApplicationSubscriptions(identity, tiers(), decoderLimits, subscribeRules, clock, attach, registry, bytesMax);
   }
 
-  /** The most durable sessions that a tenant may have. Any thread. */
-  public long durableSessionsOf(String tenant) {
-    return authentication.tenants().max(tenant, TenantLimit.SESSIONS);
+  /** A limit of tenants that stores enforce. Any thread. */
+  public TenantQuota quotaOfTenants(TenantLimit limit) {
+    return authentication.tenants().quota(limit);
   }
 
   /** A tenant with what is in force for it now. Any thread. */

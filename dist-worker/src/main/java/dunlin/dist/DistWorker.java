@@ -16,6 +16,7 @@ import dunlin.dist.route.RouteView;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.ShardId;
+import dunlin.model.TenantQuota;
 import dunlin.store.CommandCodec;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
@@ -121,6 +122,9 @@ public final class DistWorker implements DistClient, AutoCloseable {
   /** Null in a cluster, where RouteTier has them. */
   private final @Nullable RouteMeters routeMeters;
 
+  /** Of the ranges of a node that runs alone; null in a cluster, where RouteTier has one for each range. */
+  private final @Nullable RouteQuota quota;
+
   private volatile Destination[] destinations = NONE;
 
   /**
@@ -154,7 +158,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
    */
   public static DistWorker leading(
       RouteTier.Led led, OtherRanges others, Consumer<Publication> dropped, Function<Publisher, ShardId> home, MeterRegistry registry, Tracer tracer, DeliveryThreads threads) {
-    return new DistWorker(List.of(led.server), new FilterRanges(List.of()), new Cluster(led, others, dropped), null, home, registry, tracer, threads);
+    return new DistWorker(List.of(led.server), new FilterRanges(List.of()), new Cluster(led, others, dropped), null, null, home, registry, tracer, threads);
   }
 
   /** What a worker of a cluster has beside its own range. */
@@ -186,7 +190,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
 
   private DistWorker(
       Alone alone, FilterRanges ranges, Function<Publisher, ShardId> home, MeterRegistry registry, Tracer tracer, DeliveryThreads threads) {
-    this(alone.servers, ranges, null, new RouteMeters(registry, alone.servers, List.of(alone.quota)), home, registry, tracer, threads);
+    this(alone.servers, ranges, null, new RouteMeters(registry, alone.servers, List.of(alone.quota)), alone.quota, home, registry, tracer, threads);
   }
 
   private DistWorker(
@@ -194,6 +198,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
       FilterRanges ranges,
       @Nullable Cluster cluster,
       @Nullable RouteMeters routeMeters,
+      @Nullable RouteQuota quota,
       Function<Publisher, ShardId> home,
       MeterRegistry registry,
       Tracer tracer,
@@ -202,6 +207,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
     this.ranges = ranges;
     this.cluster = cluster;
     this.routeMeters = routeMeters;
+    this.quota = quota;
     this.home = home;
     this.tracer = tracer;
     this.threads = threads;
@@ -212,9 +218,17 @@ public final class DistWorker implements DistClient, AutoCloseable {
   /** All ranges of a node that runs alone, whose limits are for all of them together. */
   private record Alone(List<RouteServer> servers, RouteQuota quota) {
     static Alone of(List<RouteReplica> replicas, DistSettings settings) {
-      var quota = new RouteQuota(settings.memoryMax(), settings.groupsMax(), () -> replicas.stream().mapToLong(RouteReplica::memory).sum());
+      var quota =
+          new RouteQuota(
+              settings.memoryMax(), settings.groupsMax(), () -> replicas.stream().mapToLong(RouteReplica::memory).sum(),
+              tenant -> replicas.stream().mapToLong(each -> each.routesOf(tenant)).sum());
       return new Alone(IntStream.range(0, replicas.size()).mapToObj(i -> new RouteServer(name(i), replicas.get(i), quota)).toList(), quota);
     }
+  }
+
+  /** Sets how many routes a tenant may have, in a node that runs alone. */
+  public void limitTenants(TenantQuota routesMax) {
+    Objects.requireNonNull(quota, "a node of a cluster").limitTenants(routesMax);
   }
 
   private static List<RouteReplica> declare(RangeOpener store, int count) {

@@ -5,10 +5,10 @@ import dunlin.dist.route.RouteQuota;
 import dunlin.dist.route.RouteRangeClient;
 import dunlin.dist.route.RouteReplica;
 import dunlin.dist.route.RouteServer;
+import dunlin.model.TenantQuota;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** The ranges of routes that a node of a cluster leads, each for one leadership. The first range has a {@link DistWorker} as well, to which messages come. */
@@ -24,23 +24,37 @@ public final class RouteTier {
   private final MeterRegistry registry;
   private final List<RouteServer> servers = new CopyOnWriteArrayList<>();
   private final List<RouteQuota> quotas = new CopyOnWriteArrayList<>();
+  private final TenantQuota tenants;
 
   @GuardedBy("this")
   private @Nullable RouteMeters meters;
 
-  public RouteTier(DistSettings settings, MeterRegistry registry) {
+  /** @param tenants how many routes a tenant may have, in all ranges */
+  public RouteTier(DistSettings settings, TenantQuota tenants, MeterRegistry registry) {
     this.settings = settings;
+    this.tenants = tenants;
     this.registry = registry;
+  }
+
+  /** What all other ranges have, as far as it is known. Answers at once, on any thread. */
+  public interface RoutesElsewhere {
+    /** Memory of their routes. */
+    long memory();
+
+    /** The number of a tenant's routes. */
+    long routesOf(String tenant);
   }
 
   /**
    * Serves a range for one leadership.
    *
    * @param name the range's name in messages
-   * @param elsewhere memory of the routes of all other ranges, as far as it is known
    */
-  public synchronized Led lead(String name, RouteReplica replica, LongSupplier elsewhere) {
-    var quota = new RouteQuota(settings.memoryMax(), settings.groupsMax(), () -> replica.memory() + elsewhere.getAsLong());
+  public synchronized Led lead(String name, RouteReplica replica, RoutesElsewhere elsewhere) {
+    var quota =
+        new RouteQuota(
+            settings.memoryMax(), settings.groupsMax(), () -> replica.memory() + elsewhere.memory(), tenant -> replica.routesOf(tenant) + elsewhere.routesOf(tenant));
+    quota.limitTenants(tenants);
     var server = new RouteServer(name, replica, quota);
     if (meters == null) meters = new RouteMeters(registry, servers, quotas);
     servers.add(server);

@@ -12,6 +12,7 @@ import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.ShardId;
+import dunlin.model.TenantQuota;
 import dunlin.model.TopicFilter;
 import dunlin.store.Member;
 import dunlin.store.RangeDescriptor;
@@ -58,6 +59,18 @@ class LedRoutesTest {
   private static final String FRONTEND = "n1";
   private static final String TENANT = Publisher.DEFAULT_TENANT;
   private static final ShardId HOME = ShardId.inbox(0);
+  private static final RouteTier.RoutesElsewhere NOTHING_ELSEWHERE =
+      new RouteTier.RoutesElsewhere() {
+        @Override
+        public long memory() {
+          return 0;
+        }
+
+        @Override
+        public long routesOf(String tenant) {
+          return 0;
+        }
+      };
   private static final OtherRanges NO_OTHERS =
       new OtherRanges() {
         @Override
@@ -79,7 +92,7 @@ class LedRoutesTest {
 
   private final class Node implements AutoCloseable {
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
-    final RouteTier tier = new RouteTier(DistSettings.defaults(Runtime.getRuntime().maxMemory()), meters);
+    final RouteTier tier = new RouteTier(DistSettings.defaults(Runtime.getRuntime().maxMemory()), TenantQuota.UNLIMITED, meters);
     final Path data;
     final RangeStore store;
     final RangeKind<?, ?, ?> kind = RouteReplica.kind(this::opened);
@@ -103,7 +116,7 @@ class LedRoutesTest {
     }
 
     private AutoCloseable open(RouteReplica routes) {
-      var led = tier.lead("routes", routes, () -> 0);
+      var led = tier.lead("routes", routes, NOTHING_ELSEWHERE);
       var opened = DistWorker.leading(led, NO_OTHERS, _ -> {}, _ -> HOME, meters, Tracer.idle(), DeliveryThreads.inline());
       opened.attachFrontend(FRONTEND, Deliveries.of(new Recorder(delivered)));
       worker = opened;

@@ -13,6 +13,7 @@ import dunlin.dist.route.RouteRange;
 import dunlin.dist.route.RouteResult;
 import dunlin.dist.route.RouteRows;
 import dunlin.model.ShardId;
+import dunlin.model.TenantQuota;
 import dunlin.model.TopicFilter;
 import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -20,6 +21,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** Routes are bounded in memory, and groups of a topic filter in number, over all ranges of a worker. */
@@ -142,6 +144,71 @@ public class RouteQuotaTest {
     worker.removeRoute(route("$share/g2/a", ONE));
     apply();
     assertSet(worker.addRoute(route("$share/g3/a", ONE)));
+  }
+
+  private double routesOf(DistWorker worker, TenantQuota quota, String... filters) {
+    worker.limitTenants(quota);
+    for (String filter : filters) {
+      worker.addRoute(route(filter, ONE));
+      apply();
+    }
+    return registry.get("dunlin.dist.routes").gauge().value();
+  }
+
+  /** A quota of the tenant of these tests, and how often it was reached. */
+  private static TenantQuota atMost(long max, AtomicInteger reached) {
+    return new TenantQuota() {
+      @Override
+      public long max(String tenant) {
+        return tenant.equals(TENANT) ? max : NONE;
+      }
+
+      @Override
+      public void reached(String tenant) {
+        reached.incrementAndGet();
+      }
+    };
+  }
+
+  @Test
+  void theRoutesOfATenantInAllRangesAreBounded() {
+    var worker = worker(1 << 20, 10);
+    var reached = new AtomicInteger();
+    assertThat(routesOf(worker, atMost(3, reached), "a", "z", "y", "b")).isEqualTo(3);
+    assertThat(reached).hasValue(1);
+    assertThat(refused("tenant")).isEqualTo(1);
+    assertRefused(worker.addRoute(route("a", TWO)), RouteQuotaException.Kind.TENANT);
+    assertSet(worker.addRoute(route("a", ONE)));
+    assertSet(worker.addRoute(new Route("another", TopicFilter.parse("a").orElseThrow(), ONE, 1, 0)));
+
+    worker.removeRoute(route("z", ONE));
+    apply();
+    assertSet(worker.addRoute(route("b", ONE)));
+    assertRefused(worker.addRoute(route("c", ONE)), RouteQuotaException.Kind.TENANT);
+    assertThat(routesOf(worker, atMost(4, reached), "c")).as("a limit that is raised").isEqualTo(5);
+    assertThat(routesOf(worker, atMost(1, reached), "a")).as("one that is lowered leaves what is there").isEqualTo(5);
+    assertThat(routesOf(worker, TenantQuota.UNLIMITED, "d")).isEqualTo(6);
+  }
+
+  /** They have not been applied yet. */
+  @Test
+  void routesOnTheirWayCountForTheirTenant() {
+    var worker = worker(1 << 20, 10);
+    worker.limitTenants(atMost(2, new AtomicInteger()));
+    var first = worker.addRoute(route("a", ONE));
+    var second = worker.addRoute(route("z", ONE));
+    assertRefused(worker.addRoute(route("b", ONE)), RouteQuotaException.Kind.TENANT);
+    assertSet(first);
+    assertSet(second);
+  }
+
+  @Test
+  void routesOfATenantAreCountedAgainAtAStart() {
+    var worker = worker(1 << 20, 10);
+    for (String filter : List.of("a", "b")) assertSet(worker.addRoute(route(filter, ONE)));
+    ranges.getFirst().reopen();
+    worker.limitTenants(atMost(2, new AtomicInteger()));
+    assertRefused(worker.addRoute(route("c", ONE)), RouteQuotaException.Kind.TENANT);
   }
 
   @Test

@@ -9,6 +9,8 @@ public enum InboxDropReason {
   OLDEST(DropReason.QUEUE_FULL),
   /** Arrived at a full inbox. */
   NEWEST(DropReason.QUEUE_FULL),
+  /** Arrived when the inboxes of its tenant held as much as they may, or was dropped then to make room for a newer message. */
+  TENANT_FULL(DropReason.QUEUE_FULL),
   /** Arrived at a full inbox, and the publish was rejected. */
   REJECTED(DropReason.NOT_DURABLE),
   /** Its Message Expiry Interval passed in the inbox. */

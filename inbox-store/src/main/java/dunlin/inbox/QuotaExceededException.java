@@ -18,7 +18,11 @@ public final class QuotaExceededException extends RuntimeException {
     /** Groups of shared subscriptions with the same topic filter. */
     GROUPS(5),
     /** Durable sessions of one tenant. */
-    TENANT_SESSIONS(6);
+    TENANT_SESSIONS(6),
+    /** Subscriptions of all durable sessions of one tenant. */
+    TENANT_SUBSCRIPTIONS(7),
+    /** Routes of one tenant. */
+    TENANT_ROUTES(8);
 
     private final int code;
 

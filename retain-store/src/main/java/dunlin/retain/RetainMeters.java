@@ -38,6 +38,9 @@ final class RetainMeters {
   /** Messages whose proposal failed or has an unknown outcome. */
   final Counter refusedFailed;
 
+  /** Messages refused because of a limit of their tenant. */
+  final Counter refusedTenant;
+
   /** Messages refused because of their topic name. */
   final Counter refusedInvalid;
 
@@ -57,6 +60,7 @@ final class RetainMeters {
     for (var limit : Limit.values()) refusedByLimit.put(limit, refused(registry, limit.name().toLowerCase(Locale.ROOT).replace('_', '-')));
     refusedBusy = refused(registry, "busy");
     refusedFailed = refused(registry, "failed");
+    refusedTenant = refused(registry, "tenant");
     refusedInvalid = refused(Limit.INVALID);
     refusedPages = refused(registry, "page");
   }

@@ -33,6 +33,7 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
   private volatile TopicIndex index = new TopicIndex();
   private final AtomicLong topicBytes = new AtomicLong();
   private final AtomicLong bytes = new AtomicLong();
+  private final TenantMessages tenants = new TenantMessages();
 
   /** The topics with a message. Installing a snapshot replaces the whole index. */
   TopicIndex index() {
@@ -49,6 +50,17 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
     return bytes.get();
   }
 
+  /** What each tenant has. */
+  TenantMessages tenants() {
+    return tenants;
+  }
+
+  /** Bytes of a topic's message and key; 0 when it has none. Any thread. */
+  long sizeOf(byte[] key) {
+    var walk = index.walk();
+    return walk.seek(key, key.length) && walk.isAt(key) ? key.length + SizeClass.bytes(walk.sizeClass()) : 0;
+  }
+
   /** What it has, each figure as of the moment in which it is read. Any thread. */
   Sums sums() {
     return new Sums(index.size(), topicBytes(), bytes());
@@ -58,19 +70,23 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
   public void open(RangeReader state) {
     TopicIndex topics = new TopicIndex();
     long[] sums = new long[2];
+    var byTenant = new TenantMessages.Count();
     state.scan(
         new byte[0],
         null,
         (key, row) -> {
           byte size = SizeClass.of(row.length);
           topics.put(key, size);
+          long bytesOfTopic = key.length + SizeClass.bytes(Byte.toUnsignedInt(size));
           sums[0] += key.length;
-          sums[1] += key.length + SizeClass.bytes(Byte.toUnsignedInt(size));
+          sums[1] += bytesOfTopic;
+          byTenant.add(key, bytesOfTopic);
           return true;
         });
     index = topics;
     topicBytes.set(sums[0]);
     bytes.set(sums[1]);
+    tenants.replace(byTenant, this::sizeOf);
   }
 
   @Override
@@ -101,13 +117,16 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
     byte size = SizeClass.of(message.encodedLength());
     int before = index.sizeClass(key);
     boolean isNew = before == SizeClass.NONE;
-    long more = SizeClass.bytes(Byte.toUnsignedInt(size)) - SizeClass.bytes(before) + (isNew ? key.length : 0);
+    long bytesBefore = isNew ? 0 : key.length + SizeClass.bytes(before);
+    long bytesAfter = key.length + SizeClass.bytes(Byte.toUnsignedInt(size));
+    long more = bytesAfter - bytesBefore;
     if (isNew && index.size() >= bounds.messagesMax()) return Limit.MESSAGES.refused();
     if (isNew && topicBytes.get() + key.length > bounds.topicBytesMax()) return Limit.TOPIC_BYTES.refused();
     if (more > 0 && bytes.get() + more > bounds.bytesMax()) return Limit.BYTES.refused();
     index.put(key, size);
     if (isNew) topicBytes.addAndGet(key.length);
     bytes.addAndGet(more);
+    tenants.changed(message.tenant(), key, bytesBefore, bytesAfter);
     out.put(key, RetainCodec.row(message));
     return RetainResult.STORED;
   }
@@ -117,6 +136,7 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
     if (size == SizeClass.NONE) return false;
     topicBytes.addAndGet(-key.length);
     bytes.addAndGet(-key.length - SizeClass.bytes(size));
+    tenants.changed(TopicKeys.tenant(key), key, key.length + SizeClass.bytes(size), 0);
     out.delete(key);
     return true;
   }

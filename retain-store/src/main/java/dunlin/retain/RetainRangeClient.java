@@ -34,11 +34,33 @@ public interface RetainRangeClient {
   /** What the range has now, at any epoch. */
   CompletableFuture<Sums> sums();
 
+  /**
+   * What tenants have in this range now, at any epoch.
+   *
+   * @param tenants at most {@code WantedTenants.TENANTS_MAX}
+   * @return for each, in their order
+   */
+  CompletableFuture<List<Held>> held(List<String> tenants);
+
   /** @param bytes of the row; 0 for one that has been removed since */
   record Row(byte[] key, int bytes) {}
 
   /** @param next where the next listing begins, perhaps in the next range; null when there are no more keys with the prefix */
   record Listing(List<Row> rows, byte @Nullable [] next) {}
+
+  /**
+   * What a tenant has, or may have.
+   *
+   * @param messages topics with a message
+   * @param bytes of topics and messages, as {@link Sums} counts them
+   */
+  record Held(long messages, long bytes) {
+    public static final Held NONE = new Held(0, 0);
+
+    public Held plus(Held other) {
+      return new Held(messages + other.messages, bytes + other.bytes);
+    }
+  }
 
   /** The contents that {@link RetainBounds} limits. */
   record Sums(long messages, long topicBytes, long bytes) {

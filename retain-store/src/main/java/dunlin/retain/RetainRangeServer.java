@@ -5,6 +5,7 @@ import dunlin.model.ReasonCode;
 import dunlin.retain.RetainClient.Page;
 import dunlin.retain.RetainCommand.Add;
 import dunlin.retain.RetainCommand.RemoveExpired;
+import dunlin.retain.RetainRangeClient.Held;
 import dunlin.retain.RetainRangeClient.Listing;
 import dunlin.retain.RetainRangeClient.Row;
 import dunlin.store.Completion;
@@ -34,7 +35,7 @@ final class RetainRangeServer {
   /*
    * Owner: none; called by any thread. Proposals complete on the range's applying thread, pages and the sweep run on
    * the range's reader threads.
-   * Bounds: the range's queues. A message that the full queue refuses waits in order, with the credit of its
+   * Bounds: the range's queues, and those of tenants (TenantRoom). A message that the full queue refuses waits in order, with the credit of its
    * publisher's lane, which is for all ranges together; WAITING_MAX may wait. One sweep at a time, with at most
    * REMOVALS_MAX pending removals of expired messages.
    * Failure: beyond WAITING_MAX, messages are answered with 0x97 at once (0x89 would fit better, but is no PUBACK
@@ -57,6 +58,8 @@ final class RetainRangeServer {
   private final ProposalLine<Change, RetainResult> line;
   private final InstantSource clock;
   private final RetainMeters meters;
+  private final TenantRoom room;
+  private final Function<String, Held> elsewhere;
   private final PendingSets pendingSets = new PendingSets();
   private final RetainedExpirySweep sweep = new RetainedExpirySweep();
   private final AtomicBoolean sweeping = new AtomicBoolean();
@@ -67,7 +70,11 @@ final class RetainRangeServer {
   /** A command for the range at an epoch. */
   private record Change(long epoch, RetainCommand command) {}
 
-  RetainRangeServer(RetainReplica replica, InstantSource clock, RetainMeters meters) {
+  /**
+   * @param room the limits of tenants, for all ranges together
+   * @param elsewhere what a tenant has in all other ranges, as far as it is known
+   */
+  RetainRangeServer(RetainReplica replica, TenantRoom room, Function<String, Held> elsewhere, InstantSource clock, RetainMeters meters) {
     this.served = replica.served();
     this.range = served.range();
     this.logic = replica.messages();
@@ -75,6 +82,8 @@ final class RetainRangeServer {
         new ProposalLine<>(
             (change, completion) -> served.propose(change.epoch(), change.command(), completion), range::whenRoom, change -> RetainCodec.tenantOf(change.command()),
             WAITING_MAX);
+    this.room = room;
+    this.elsewhere = elsewhere;
     this.clock = clock;
     this.meters = meters;
   }
@@ -141,25 +150,37 @@ final class RetainRangeServer {
    */
   private <T> void propose(
       long epoch, RetainCommand command, Function<RetainResult, T> of, Function<ReasonCode, T> otherwise, Completion<T> answer) {
+    var claim = room.claimOf(command);
+    if (claim != null && !room.takes(claim, logic, elsewhere.apply(claim.tenant()))) {
+      meters.refusedTenant.increment();
+      answer.done(otherwise.apply(ReasonCode.QUOTA_EXCEEDED));
+      return;
+    }
     pendingSets.begin();
-    if (!line.propose(new Change(epoch, command), completing(of, otherwise, answer))) {
-      pendingSets.end();
+    if (!line.propose(new Change(epoch, command), completing(claim, of, otherwise, answer))) {
+      ended(claim);
       meters.refusedBusy.increment();
       answer.done(otherwise.apply(ReasonCode.SERVER_BUSY));
     }
   }
 
-  private <T> Completion<RetainResult> completing(Function<RetainResult, T> of, Function<ReasonCode, T> otherwise, Completion<T> answer) {
+  private void ended(TenantRoom.@Nullable Claim claim) {
+    pendingSets.end();
+    if (claim != null) logic.tenants().release(claim.tenant(), claim.key());
+  }
+
+  private <T> Completion<RetainResult> completing(
+      TenantRoom.@Nullable Claim claim, Function<RetainResult, T> of, Function<ReasonCode, T> otherwise, Completion<T> answer) {
     return new Completion<>() {
       @Override
       public void done(RetainResult result) {
-        pendingSets.end();
+        ended(claim);
         answer.done(of.apply(result));
       }
 
       @Override
       public void failed(StoreException failure) {
-        pendingSets.end();
+        ended(claim);
         if (failure instanceof WrongEpochException) {
           answer.failed(failure);
           return;

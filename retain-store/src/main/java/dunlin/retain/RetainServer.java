@@ -2,8 +2,10 @@ package dunlin.retain;
 
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
+import dunlin.model.TenantQuota;
 import dunlin.retain.RetainCommand.Clear;
 import dunlin.retain.RetainCommand.Set;
+import dunlin.retain.RetainRangeClient.Held;
 import dunlin.retain.RetainRangeClient.Listing;
 import dunlin.retain.RetainRangeClient.Sums;
 import dunlin.store.CommandCodec;
@@ -44,6 +46,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
   private final List<RetainRangeServer> servers;
 
   private final SharedBounds shared;
+  private final TenantRoom tenants = new TenantRoom();
   private final RetainSettings settings;
   private final ScheduledExecutorService scheduler;
   private final RetainMeters meters;
@@ -89,10 +92,22 @@ public final class RetainServer implements RetainClient, AutoCloseable {
     this.meters = new RetainMeters(registry);
     this.ranges = new TopicRanges(cuts);
     var made = new ArrayList<RetainRangeServer>();
-    for (var replica : declare(store, ranges)) made.add(new RetainRangeServer(replica, clock, meters));
+    for (var replica : declare(store, ranges)) {
+      made.add(new RetainRangeServer(replica, tenants, tenant -> elsewhere(replica.messages(), tenant), clock, meters));
+    }
     this.servers = List.copyOf(made);
     this.shared = new SharedBounds(settings.bounds(), servers.stream().map(RetainRangeServer::applied).toList());
     meters.show(servers, settings.bounds());
+  }
+
+  @SuppressWarnings("ReferenceEquality") // a range is one object
+  private Held elsewhere(RetainRange range, String tenant) {
+    return servers.stream().map(RetainRangeServer::applied).filter(each -> each != range).map(each -> each.tenants().of(tenant)).reduce(Held.NONE, Held::plus);
+  }
+
+  /** Sets how many topics with a message a tenant may have, and how many bytes these may have. */
+  public void limitTenants(TenantQuota messagesMax, TenantQuota bytesMax) {
+    tenants.limit(messagesMax, bytesMax);
   }
 
   private static List<RetainReplica> declare(RangeOpener store, TopicRanges ranges) {

@@ -3,6 +3,7 @@ package dunlin.retain;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
+import dunlin.model.TenantQuota;
 import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
 import dunlin.retain.RetainCommand.Clear;
@@ -17,7 +18,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +39,7 @@ public final class RetainTier {
   private final InstantSource clock;
   private final ScheduledExecutorService scheduler;
   private final List<RetainRangeServer> servers = new CopyOnWriteArrayList<>();
+  private final TenantRoom tenants = new TenantRoom();
 
   @GuardedBy("this")
   private @Nullable RetainMeters meters;
@@ -56,15 +57,24 @@ public final class RetainTier {
     this.scheduler = scheduler;
   }
 
-  /**
-   * Serves a range for one leadership.
-   *
-   * @param elsewhere what all other ranges have, as far as it is known; answers at once, on any thread
-   */
-  public synchronized Led lead(RetainReplica replica, Supplier<RetainRangeClient.Sums> elsewhere) {
+  /** What all other ranges have, as far as it is known. Answers at once, on any thread. */
+  public interface Elsewhere {
+    RetainRangeClient.Sums sums();
+
+    /** What a tenant has there. */
+    RetainRangeClient.Held of(String tenant);
+  }
+
+  /** Sets how many topics with a message a tenant may have, and how many bytes these may have. Any thread. */
+  public void limitTenants(TenantQuota messagesMax, TenantQuota bytesMax) {
+    tenants.limit(messagesMax, bytesMax);
+  }
+
+  /** Serves a range for one leadership. */
+  public synchronized Led lead(RetainReplica replica, Elsewhere elsewhere) {
     var counted = meters;
     if (counted == null) meters = counted = new RetainMeters(registry);
-    var server = new RetainRangeServer(replica, clock, counted);
+    var server = new RetainRangeServer(replica, tenants, elsewhere::of, clock, counted);
     if (servers.isEmpty()) {
       counted.show(servers, settings.bounds());
       long interval = settings.sweepInterval().toMillis();
@@ -97,9 +107,9 @@ public final class RetainTier {
   public final class Led implements RetainRangeClient, AutoCloseable {
     private final RetainReplica replica;
     private final RetainRangeServer server;
-    private final Supplier<Sums> elsewhere;
+    private final Elsewhere elsewhere;
 
-    private Led(RetainReplica replica, RetainRangeServer server, Supplier<Sums> elsewhere) {
+    private Led(RetainReplica replica, RetainRangeServer server, Elsewhere elsewhere) {
       this.replica = replica;
       this.server = server;
       this.elsewhere = elsewhere;
@@ -132,7 +142,7 @@ public final class RetainTier {
     /** The limits of this range beside what the others have. */
     private RetainBounds bounds() {
       var most = settings.bounds();
-      var others = elsewhere.get();
+      var others = elsewhere.sums();
       return new RetainBounds(
           Math.max(0, most.messagesMax() - others.messages()),
           Math.max(0, most.topicBytesMax() - others.topicBytes()),
@@ -159,6 +169,11 @@ public final class RetainTier {
     @Override
     public CompletableFuture<Sums> sums() {
       return CompletableFuture.completedFuture(replica.messages().sums());
+    }
+
+    @Override
+    public CompletableFuture<List<Held>> held(List<String> names) {
+      return CompletableFuture.completedFuture(names.stream().map(replica.messages().tenants()::of).toList());
     }
 
     /** Ends the leadership's server. The range itself goes on as a follower. */

@@ -6,8 +6,10 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
+import dunlin.model.TenantQuota;
 import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
+import dunlin.retain.RetainRangeClient.Held;
 import dunlin.retain.RetainRangeClient.Sums;
 import dunlin.store.KeyInterval;
 import dunlin.store.NotLeaderException;
@@ -51,6 +53,7 @@ class RetainTierTest {
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   private final AtomicReference<Instant> now = new AtomicReference<>(Instant.ofEpochMilli(1_000));
   private final AtomicReference<Sums> elsewhere = new AtomicReference<>(Sums.NONE);
+  private final AtomicReference<Held> tenantElsewhere = new AtomicReference<>(Held.NONE);
   private final RetainTier tier =
       new RetainTier(new RetainSettings(new RetainBounds(1_000, 100_000, 1_000_000), Duration.ofMillis(5), 100), meters, now::get, scheduler);
   private RangeStore store;
@@ -63,11 +66,25 @@ class RetainTierTest {
     store = RangeStore.open(StoreSettings.defaults(), directory, meters);
     var messages = new RetainRange();
     parent = store.range(descriptor(PARENT), new RetainCodec(), messages);
-    led = tier.lead(RetainReplica.placed(parent, messages), elsewhere::get);
+    led = tier.lead(RetainReplica.placed(parent, messages), others());
     var others = new RetainRange();
     other = RetainReplica.placed(store.range(descriptor(OTHER), new RetainCodec(), others), others);
     store.start(LONG);
     await().atMost(LONG).until(() -> set(led, 1, "first", "1") == ReasonCode.SUCCESS);
+  }
+
+  private RetainTier.Elsewhere others() {
+    return new RetainTier.Elsewhere() {
+      @Override
+      public Sums sums() {
+        return elsewhere.get();
+      }
+
+      @Override
+      public Held of(String tenant) {
+        return tenantElsewhere.get();
+      }
+    };
   }
 
   @AfterEach
@@ -124,7 +141,7 @@ class RetainTierTest {
 
   @Test
   void metersAreOfAllRangesThatTheNodeLeads() {
-    try (var second = tier.lead(other, elsewhere::get)) {
+    try (var second = tier.lead(other, others())) {
       await().atMost(LONG).until(() -> set(second, 1, "a", "1") == ReasonCode.SUCCESS);
       set(second, 1, "b", "1");
       assertThat(find(second, 1, KeyInterval.all())).containsExactly("a", "b");
@@ -190,6 +207,25 @@ class RetainTierTest {
     assertThat(set(led, 1, "fifth", "1")).as("others have more than all may have").isEqualTo(ReasonCode.QUOTA_EXCEEDED);
     elsewhere.set(new Sums(0, 0, 2_000_000));
     assertThat(set(led, 1, "second", "longer than before, so it needs room")).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
+  }
+
+  @Test
+  void aTenantsLimitIsForAllRangesAndWhatASplitTakesAwayIsCountedThere() {
+    var quota = new SetQuota();
+    tier.limitTenants(quota.of(Messages.TENANT, 4), TenantQuota.UNLIMITED);
+    for (String topic : List.of("a", "y", "z")) assertThat(set(led, 1, topic, "1")).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(set(led, 1, "b", "1")).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
+    assertThat(set(led, 1, "a", "2")).as("one that is there").isEqualTo(ReasonCode.SUCCESS);
+    assertThat(set(led, 1, Messages.message("other", "b", "1"))).as("another tenant").isEqualTo(ReasonCode.SUCCESS);
+    assertThat(quota.reached()).isEqualTo(1);
+
+    parent.split(1, key("m"), CHILD.uuid(), LONG);
+    assertThat(led.held(List.of(Messages.TENANT, "other", "none")).join()).extracting(Held::messages).containsExactly(2L, 1L, 0L);
+    tenantElsewhere.set(new Held(2, 100));
+    assertThat(set(led, 2, "b", "1")).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
+    tenantElsewhere.set(new Held(1, 100));
+    assertThat(set(led, 2, "b", "1")).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(set(led, 2, "c", "1")).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
   }
 
   @Test

@@ -48,7 +48,8 @@ public final class SubscribeRules {
 
   /** The same with the limits that a tenant has now. */
   public SubscribeRules in(Tenant one) {
-    boolean fewer = one.limits(TenantLimit.SUBSCRIPTIONS) || one.limits(TenantLimit.QOS) || one.limits(TenantLimit.WILDCARDS) || one.limits(TenantLimit.SHARED);
+    boolean fewer =
+        one.limits(TenantLimit.SUBSCRIPTIONS) || one.limits(TenantLimit.ALL_SUBSCRIPTIONS) || one.limits(TenantLimit.QOS) || one.limits(TenantLimit.WILDCARDS) || one.limits(TenantLimit.SHARED);
     return fewer ? new SubscribeRules(this, one) : this;
   }
 
@@ -109,6 +110,18 @@ public final class SubscribeRules {
     return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.SUBSCRIPTIONS, explanation);
   }
 
+  /** Counts a subscription of a session that is not durable, unless its tenant has as many at this node as it may have; null when it is counted. */
+  @Nullable Refusal takeOfTenant() {
+    if (tenant == null || tenant.subscribe()) return null;
+    tenant.hit(TenantLimit.ALL_SUBSCRIPTIONS);
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, null, "too many subscriptions of the tenant at this node");
+  }
+
+  /** Ends subscriptions that were counted. */
+  void giveBackToTenant(int count) {
+    if (tenant != null) tenant.unsubscribe(count);
+  }
+
   /** The filters of the session have reached their maximum total length. */
   static Refusal filtersTooLong(int max) {
     return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.FILTER_BYTES, Limit.FILTER_BYTES.exceededBy("the topic filters of this session are too long", max));
@@ -136,6 +149,11 @@ public final class SubscribeRules {
   static Refusal tooManyGroups(long max) {
     String explanation = Limit.GROUPS.exceededBy("one more group of shared subscriptions with this topic filter", max);
     return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.GROUPS, explanation);
+  }
+
+  /** The tenant has as many as it may have of something that the stores count, in words. */
+  static Refusal fullOfTenant(String what, long max) {
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, null, "too many %s, limit %d".formatted(what, max));
   }
 
   /** The granted options; the QoS may be lower than requested [MQTT-3.2.2-10]. */

@@ -152,6 +152,7 @@ public final class Subscriptions {
     if (present == null) return null;
     filterChars -= filter.text().length();
     session.home().subscriptionMemory().add(-memoryOf(filter));
+    if (!session.durable()) rules.giveBackToTenant(1);
     if (entries.size() == 1) entries = Map.of();
     else entries.remove(filter);
     return present;
@@ -170,7 +171,7 @@ public final class Subscriptions {
     if (entries.size() >= rules.subscriptionsMax()) return rules.quotaExceeded();
     int filtersMax = loop.budget().bounds().filters();
     if (filterChars + filter.text().length() > filtersMax) return SubscribeRules.filtersTooLong(filtersMax);
-    if (session.home().subscriptionMemory().allows(memory(), memoryOf(filter))) return null;
+    if (session.home().subscriptionMemory().allows(memory(), memoryOf(filter))) return session.durable() ? null : rules.takeOfTenant();
     session.home().subscriptionMemory().refused();
     return SubscribeRules.noMemory();
   }
@@ -416,12 +417,14 @@ public final class Subscriptions {
             case MEMORY -> SubscribeRules.noRoomInStore(full.limit());
             case ROUTES -> SubscribeRules.noRoomForRoute(full.limit());
             case GROUPS -> SubscribeRules.tooManyGroups(full.limit());
+            case TENANT_SUBSCRIPTIONS, TENANT_ROUTES -> SubscribeRules.fullOfTenant(full.what(), full.limit());
             case SUBSCRIPTIONS, SESSIONS, TENANT_SESSIONS -> rules.quotaExceeded();
           };
       case RouteQuotaException full ->
           switch (full.kind()) {
             case MEMORY -> SubscribeRules.noRoomForRoute(full.limit());
             case GROUPS -> SubscribeRules.tooManyGroups(full.limit());
+            case TENANT -> SubscribeRules.fullOfTenant("routes of the tenant", full.limit());
           };
       default -> new SubscribeRules.Refusal(ReasonCode.UNSPECIFIED_ERROR, null, "could not be stored");
     };
@@ -595,6 +598,7 @@ public final class Subscriptions {
   void end() {
     for (Entry entry : entries.values()) if (!session.durable()) detach(entry);
     session.home().subscriptionMemory().add(-memory());
+    if (!session.durable()) rules.giveBackToTenant(entries.size());
     entries = Map.of();
     filterChars = 0;
   }

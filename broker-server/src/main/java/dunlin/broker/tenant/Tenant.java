@@ -31,6 +31,10 @@ public final class Tenant {
   private final TenantMeters meters;
   private final LongSupplier nanoTime;
   private final AtomicInteger connections = new AtomicInteger();
+
+  /** Of sessions that are not durable, and whose connections were made with a limit. */
+  private final AtomicInteger subscriptions = new AtomicInteger();
+
   private final AtomicInteger version = new AtomicInteger();
 
   /** By limit: when what was taken is within the rate. */
@@ -88,7 +92,7 @@ public final class Tenant {
   /** Counts a connection, unless a limit is reached. */
   Entrance enter() {
     long max = rule.max(TenantLimit.CONNECTIONS);
-    if (connections.getAndUpdate(count -> count < max ? count + 1 : count) >= max) {
+    if (!isCounted(connections, max)) {
       return limited(TenantLimit.CONNECTIONS, ReasonCode.QUOTA_EXCEEDED, "too many connections of the tenant, limit %d at this node".formatted(max));
     }
     long rate = rule.max(TenantLimit.CONNECT_RATE);
@@ -98,6 +102,11 @@ public final class Tenant {
       return limited(TenantLimit.CONNECT_RATE, ReasonCode.CONNECTION_RATE_EXCEEDED, explanation);
     }
     return new Entrance.Entered(this);
+  }
+
+  /** Counts one more, if that is no more than a limit. */
+  private static boolean isCounted(AtomicInteger count, long max) {
+    return count.getAndUpdate(before -> before < max ? before + 1 : before) < max;
   }
 
   private Entrance limited(TenantLimit limit, ReasonCode reason, String explanation) {
@@ -124,12 +133,24 @@ public final class Tenant {
     return connections.get();
   }
 
-  /** Whether nothing would be lost if it was forgotten: it has no connections, and its rates are as in the beginning. */
+  /** Whether nothing would be lost if it was forgotten: it has no connections, its rates are as in the beginning, and no event would come too early. */
   boolean isIdle() {
     if (connections.get() > 0) return false;
-    long full = nanoTime.getAsLong() - BURST_NANOS;
-    for (int i = 0; i < LIMITS; i++) if (due.get(i) > full) return false;
+    long now = nanoTime.getAsLong();
+    long full = now - BURST_NANOS;
+    for (int i = 0; i < LIMITS; i++) if (due.get(i) > full || eventFrom.get(i) - now > 0) return false;
     return true;
+  }
+
+  /** Counts a subscription of a session that is not durable, unless a limit is reached. */
+  public boolean subscribe() {
+    return isCounted(subscriptions, rule.max(TenantLimit.ALL_SUBSCRIPTIONS));
+  }
+
+  /** Ends subscriptions that were counted. */
+  public void unsubscribe(int count) {
+    int left = subscriptions.addAndGet(-count);
+    assert left >= 0 : "more subscriptions ended than counted: " + name;
   }
 
   // ----------------------------------------------------------------------------------------------------------------------------- rates

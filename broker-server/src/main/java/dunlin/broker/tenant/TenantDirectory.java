@@ -28,12 +28,22 @@ final class TenantDirectory {
   private final TenantSettings settings;
   private final Map<String, Known> records;
 
+  /** By limit: whether any tenant has it. */
+  private final boolean[] used = new boolean[TenantLimit.values().length];
+
   /** A record whose limits have been read. */
   private record Known(long version, AccessEntry.Tenant.State state, TenantLimits limits) {}
 
   private TenantDirectory(TenantSettings settings, Map<String, Known> records) {
     this.settings = settings;
     this.records = records;
+    use(settings.limits());
+    settings.own().values().forEach(this::use);
+    records.values().forEach(known -> use(known.limits()));
+  }
+
+  private void use(TenantLimits limits) {
+    limits.values().forEach((limit, max) -> used[limit.index()] |= max != TenantLimits.NONE);
   }
 
   /** Without records. */
@@ -70,6 +80,16 @@ final class TenantDirectory {
     TenantLimits own = settings.own().get(name);
     TenantLimits limits = own == null ? settings.limits() : own.over(settings.limits());
     return new TenantRule(this, known == null ? limits : known.limits().over(limits), Optional.ofNullable(away(known, own)));
+  }
+
+  /** The most that a tenant may have. It costs next to nothing while no tenant has this limit. */
+  long max(String name, TenantLimit limit) {
+    if (!used[limit.index()]) return TenantLimits.NONE;
+    Known known = records.get(name);
+    Long max = known == null ? null : known.limits().values().get(limit);
+    TenantLimits own = max == null ? settings.own().get(name) : null;
+    if (own != null) max = own.values().get(limit);
+    return max == null ? settings.limits().max(limit) : max;
   }
 
   private Entrance.@Nullable Refused away(@Nullable Known known, @Nullable TenantLimits own) {

@@ -2,7 +2,7 @@ package dunlin.broker.tenant;
 
 import java.util.Locale;
 
-/** What can be limited of a tenant; all but sessions at each node. The names are those of settings, records and metrics. */
+/** What can be limited of a tenant: at each node, or where the stores have it in the whole cluster. The names are those of settings, records and metrics. */
 public enum TenantLimit {
   /** Open connections. */
   CONNECTIONS(Form.NUMBER, 1, 10_000_000),
@@ -22,6 +22,16 @@ public enum TenantLimit {
   SESSIONS(Form.NUMBER, 1, 100_000_000),
   /** Subscriptions of one session. */
   SUBSCRIPTIONS(Form.NUMBER, 1, 10_000_000),
+  /** Subscriptions of all durable sessions, of the whole cluster; and of all other sessions, of each node. */
+  ALL_SUBSCRIPTIONS(Form.NUMBER, 1, 1_000_000_000),
+  /** Routes, of the whole cluster: topic filters by the places whose messages they want. */
+  ROUTES(Form.NUMBER, 1, 1_000_000_000),
+  /** Bytes of the messages in the inboxes of all durable sessions, of the whole cluster. */
+  INBOX_BYTES(Form.BYTES, 1 << 16, 1L << 50),
+  /** Topics with a retained message, of the whole cluster. */
+  RETAINED(Form.NUMBER, 0, 1_000_000_000),
+  /** Bytes of retained messages and their topics, of the whole cluster. */
+  RETAINED_BYTES(Form.BYTES, 1_024, 1L << 50),
   /** The highest QoS of messages from clients and of their subscriptions. */
   QOS(Form.NUMBER, 0, 2),
   /** Whether topic filters may have wildcards. */

@@ -46,10 +46,10 @@ public record TenantSettings(
   }
 
   private static final String LANGUAGE =
-      " connections, connect-rate, messages-in, bytes-in, messages-out, bytes-out, packet, sessions, subscriptions, qos, wildcards and shared, such as"
+      " connections, connect-rate, messages-in, bytes-in, messages-out, bytes-out, packet, sessions, subscriptions, all-subscriptions, routes, inbox-bytes, retained, retained-bytes, qos, wildcards and shared, such as"
           + " connections=1000,packet=64KiB,wildcards=no; see tenants.md.";
   private static final Setting<List<String>> LIMITS =
-      Setting.textList("dunlin.tenants.limits", List.of(), "Limits of each tenant, which each node counts for itself:" + LANGUAGE);
+      Setting.textList("dunlin.tenants.limits", List.of(), "Limits of each tenant, which each node counts for itself, or the stores for the cluster:" + LANGUAGE);
   private static final Setting<List<String>> OWN =
       Setting.textList(
           "dunlin.tenants.*.limits", List.of(),

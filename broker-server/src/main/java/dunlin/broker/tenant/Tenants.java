@@ -1,6 +1,7 @@
 package dunlin.broker.tenant;
 
 import dunlin.broker.users.Directory;
+import dunlin.model.TenantQuota;
 import dunlin.runtime.LineLimit;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -19,7 +20,8 @@ import org.jspecify.annotations.Nullable;
 public final class Tenants {
   /*
    * Owner: any thread, event loops too: a map's lock is held for some numbers. One thread at a time calls replace() and sweep().
-   * Bounds: an entry for each tenant that has connections, or had some within the last seconds; so no more than connections.
+   * Bounds: an entry for each tenant that has connections, or had some within the last seconds, or of which an event was written within the last minute, or which
+   *   has reached a limit of a store within the last second; so no more than connections, some hundred for events, and what a second's refusals name.
    *   Meters: of the tenants that the settings name.
    * Failure: none; what was counted is lost with the node.
    */
@@ -47,7 +49,7 @@ public final class Tenants {
     }
     show(TenantSettings.OTHERS, () -> connections.get() - settings.metrics().stream().mapToInt(this::connections).sum(), meters);
     Gauge.builder("dunlin.tenants.connected", tenants, Map::size)
-        .description("Tenants that have connections at this node, or had some within the last seconds")
+        .description("Tenants that have connections at this node, or had some within the last seconds, or have reached limits of stores here")
         .register(meters);
     refused =
         Counter.builder("dunlin.tenants.refused")
@@ -132,7 +134,30 @@ public final class Tenants {
 
   /** The most that a tenant may have; {@link TenantLimits#NONE} when it is not limited. */
   public long max(String name, TenantLimit limit) {
-    return directory.rule(name).max(limit);
+    return directory.max(name, limit);
+  }
+
+  /** A limit of what stores have, for the leaders of their ranges. */
+  public TenantQuota quota(TenantLimit limit) {
+    return new TenantQuota() {
+      @Override
+      public long max(String tenant) {
+        return Tenants.this.max(tenant, limit);
+      }
+
+      @Override
+      public void reached(String tenant) {
+        hit(tenant, limit);
+      }
+    };
+  }
+
+  /** Counts that a limit was reached by a tenant that need not have a connection here. */
+  private void hit(String name, TenantLimit limit) {
+    TenantDirectory present = directory;
+    Tenant tenant = tenants.computeIfAbsent(name, _ -> made(name, present));
+    apply(tenant);
+    tenant.hit(limit);
   }
 
   /** Connections of a tenant at this node. */

@@ -12,6 +12,7 @@ import dunlin.broker.users.AccessResult;
 import dunlin.broker.users.AccessRow;
 import dunlin.broker.users.Directory;
 import dunlin.model.ReasonCode;
+import dunlin.model.TenantQuota;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -92,6 +93,53 @@ class TenantsTest {
 
   private static AccessEntry.Tenant row(String name, State state, String... limits) {
     return new AccessEntry.Tenant(name, state, List.of(limits));
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------ limits of stores
+
+  @Test
+  void aLimitOfAStoreIsThatOfTheRecordThenOfTheSettings() {
+    Tenants tenants = tenants(settings("retained=5", Map.of("own", parse("retained=7"), "lifted", parse("retained=none")), TenantSettings.Unknown.ALLOW));
+    TenantQuota retained = tenants.quota(TenantLimit.RETAINED);
+    assertThat(retained.max("any")).isEqualTo(5);
+    assertThat(retained.max("own")).isEqualTo(7);
+    assertThat(retained.max("lifted")).isEqualTo(TenantQuota.NONE);
+    assertThat(tenants.quota(TenantLimit.ROUTES).max("own")).isEqualTo(TenantQuota.NONE);
+
+    tenants.replace(directory(row("own", State.ACTIVE, "retained=9", "routes=1"), row("any", State.ACTIVE), row("lifted", State.ACTIVE, "retained=none")));
+    assertThat(retained.max("own")).isEqualTo(9);
+    assertThat(retained.max("any")).isEqualTo(5);
+    assertThat(retained.max("lifted")).isEqualTo(TenantQuota.NONE);
+    assertThat(tenants.quota(TenantLimit.ROUTES).max("own")).isEqualTo(1);
+    assertThat(tenants.quota(TenantLimit.ROUTES).max("any")).isEqualTo(TenantQuota.NONE);
+  }
+
+  @Test
+  void aTenantWithoutConnectionsThatReachesALimitIsRememberedForAMinute() {
+    Tenants tenants = tenants("retained=5");
+    TenantQuota retained = tenants.quota(TenantLimit.RETAINED);
+    retained.reached("blue");
+    retained.reached("blue");
+    assertThat(meters.get("dunlin.tenants.limited").tags("limit", "retained", "tenant", "blue").counter().count()).isEqualTo(2);
+    now.addAndGet(30 * SECOND);
+    tenants.sweep();
+    assertThat(tenants.hits("blue")).containsExactlyEntriesOf(Map.of(TenantLimit.RETAINED, 2L));
+    now.addAndGet(31 * SECOND);
+    tenants.sweep();
+    assertThat(tenants.hits("blue")).isEmpty();
+  }
+
+  @Test
+  void subscriptionsOfSessionsThatAreNotDurableAreCounted() {
+    Tenants tenants = tenants("all-subscriptions=2");
+    Tenant blue = entered(tenants.enter("blue"));
+    assertThat(blue.subscribe()).isTrue();
+    assertThat(blue.subscribe()).isTrue();
+    assertThat(blue.subscribe()).isFalse();
+    assertThat(entered(tenants.enter("green")).subscribe()).isTrue();
+    blue.unsubscribe(1);
+    assertThat(blue.subscribe()).isTrue();
+    assertThat(blue.subscribe()).isFalse();
   }
 
   // ----------------------------------------------------------------------------------------------------------------------- connections

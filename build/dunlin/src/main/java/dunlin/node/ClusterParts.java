@@ -3,6 +3,7 @@ package dunlin.node;
 import dunlin.admin.peers.PeerAnswers;
 import dunlin.broker.Frontend;
 import dunlin.broker.loop.Tiers;
+import dunlin.broker.tenant.TenantLimit;
 import dunlin.cluster.Cluster;
 import dunlin.dist.deliver.DeliverSettings;
 import dunlin.links.LinkDialler;
@@ -44,11 +45,15 @@ final class ClusterParts {
     UUID self = node.identity().nodeId();
     LinkService links = node.opening(new LinkService(self, member::host, node.meters()));
     LinkDialler dials = node.opening(new LinkDialler(self, Link.Settings.defaults(), member.tls(), links, node.meters()));
+    AgreedQuota inboxBytes =
+        new AgreedQuota(broker.frontend().quotaOfTenants(TenantLimit.INBOX_BYTES), TenantLimit.INBOX_BYTES.label(), () -> node.peers().unreadyForInboxLimits());
+    node.everySeconds(1, inboxBytes::look);
     tiers =
         node.opening(
             new ClusterTiers(
                 new ClusterTiers.Parts(
-                    broker.frontend(), links, dials, node.embedding().surroundings(), node.meters(), node.tracer(), node.metrics().beans(), broker::sessionExports, broker.clock(), node.housekeeping(),
+                    broker.frontend(), links, dials, node.embedding().surroundings(), node.meters(), node.tracer(), node.metrics().beans(), broker::sessionExports,
+                    limit -> limit == TenantLimit.INBOX_BYTES ? inboxBytes : broker.frontend().quotaOfTenants(limit), broker.clock(), node.housekeeping(),
                     node.settings().get(ClusterKeys.HEARTBEAT), broker.routesAnnounced()),
                 broker.dist(), DeliverSettings.from(node.settings()), broker.inbox(), broker.retain(), broker.users()));
     QuestionService questions = new QuestionService(self, member::host, new PeerAnswers(node.metrics().beans())::answer, node.meters());

@@ -4,6 +4,7 @@ import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.Frontend;
 import dunlin.broker.SysTopics;
 import dunlin.broker.loop.Tiers;
+import dunlin.broker.tenant.TenantLimit;
 import dunlin.broker.users.AccessServer;
 import dunlin.dist.DistClient;
 import dunlin.dist.DistWorker;
@@ -33,8 +34,11 @@ final class LoneBroker {
         new InboxServer(
             store, parts.inbox(), new DistRoutes(connections.routesOfSessions(dist), parts.routesAnnounced()), frontend.wills(), parts.clock(),
             node.meters(), node.tracer());
-    inbox.limitTenants(frontend::durableSessionsOf);
+    dist.limitTenants(frontend.quotaOfTenants(TenantLimit.ROUTES));
+    inbox.limitTenants(
+        frontend.quotaOfTenants(TenantLimit.SESSIONS)::max, frontend.quotaOfTenants(TenantLimit.ALL_SUBSCRIPTIONS), frontend.quotaOfTenants(TenantLimit.INBOX_BYTES));
     RetainServer retain = RetainServer.on(store, parts.retain(), node.meters(), parts.clock(), node.housekeeping());
+    retain.limitTenants(frontend.quotaOfTenants(TenantLimit.RETAINED), frontend.quotaOfTenants(TenantLimit.RETAINED_BYTES));
     Optional<AccessServer> access = access(node, parts);
     dist.attachFrontend(node.id(), connections.onLoops(frontend, frontend.delivery()));
     dist.attachInboxShards(connections.onShards(new InboxDelivery(inbox)));

@@ -2,6 +2,7 @@ package dunlin.tiers;
 
 import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.Frontend;
+import dunlin.broker.tenant.TenantLimit;
 import dunlin.broker.users.AccessClient;
 import dunlin.broker.users.AccessReplica;
 import dunlin.broker.users.RemoteAccess;
@@ -31,6 +32,7 @@ import dunlin.links.LinkDialler;
 import dunlin.links.LinkPeer;
 import dunlin.links.LinkService;
 import dunlin.model.ShardId;
+import dunlin.model.TenantQuota;
 import dunlin.retain.RetainClient;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainSettings;
@@ -91,6 +93,7 @@ public final class ClusterTiers implements AutoCloseable {
    * @param routes where this node connects to other nodes
    * @param tracer notes what becomes of messages, for operators
    * @param beans of this node: the operations on sessions and retained messages are registered while it leads them
+   * @param tenants gives their limits on what the tiers have
    * @param leaseChecked the time between two checks of the frontend's lease
    * @param announced counts the routes that this node's session tier has announced
    */
@@ -103,6 +106,7 @@ public final class ClusterTiers implements AutoCloseable {
       Tracer tracer,
       NodeBeans beans,
       Function<SessionExports, Object> exports,
+      Function<TenantLimit, TenantQuota> tenants,
       InstantSource clock,
       ScheduledExecutorService timer,
       Duration leaseChecked,
@@ -139,7 +143,7 @@ public final class ClusterTiers implements AutoCloseable {
     led =
         new LedTiers(
             parts.accepts(), dialler, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain, users.bounds()), parts.meters(), parts.tracer(), drops,
-            repeats, refused, parts.beans(), parts.exports(), parts.clock(), parts.timer());
+            repeats, refused, parts.beans(), parts.exports(), parts.tenants(), parts.clock(), parts.timer());
     accepted = new AcceptedLinks(parts.accepts());
     String node = parts.frontend().identity().nodeId();
     routesOfClients = routes("clients", node, LinkNames::routes);
@@ -220,7 +224,7 @@ public final class ClusterTiers implements AutoCloseable {
                     replica,
                     () ->
                         led.serveSessions(
-                            replica.id(), sessions, betweenSessions, routesOfSessions(), parts.frontend().wills(), parts.frontend()::durableSessionsOf))),
+                            replica.id(), sessions, betweenSessions, routesOfSessions(), parts.frontend().wills()))),
         AccessReplica.kind(
             (replica, rows) -> opened(replica, () -> led.serveAccess(replica, rows, parts.routes().wallClock()))));
   }

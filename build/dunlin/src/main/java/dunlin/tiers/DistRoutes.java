@@ -36,6 +36,7 @@ public final class DistRoutes implements InboxRoutes {
   private static QuotaExceededException quotaExceeded(RouteQuotaException full) {
     return switch (full.kind()) {
       case MEMORY -> new QuotaExceededException(QuotaExceededException.Kind.ROUTES, "bytes of routes", full.limit());
+      case TENANT -> new QuotaExceededException(QuotaExceededException.Kind.TENANT_ROUTES, "routes of the tenant", full.limit());
       case GROUPS -> new QuotaExceededException(QuotaExceededException.Kind.GROUPS, "groups with the same topic filter", full.limit());
     };
   }

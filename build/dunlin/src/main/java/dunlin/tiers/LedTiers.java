@@ -1,5 +1,6 @@
 package dunlin.tiers;
 
+import dunlin.broker.tenant.TenantLimit;
 import dunlin.broker.users.AccessBounds;
 import dunlin.broker.users.AccessCalls;
 import dunlin.broker.users.AccessReplica;
@@ -29,6 +30,7 @@ import dunlin.inbox.server.InboxServer;
 import dunlin.inbox.server.SessionReplica;
 import dunlin.inbox.server.SessionTier;
 import dunlin.links.LinkService;
+import dunlin.model.TenantQuota;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainSettings;
 import dunlin.retain.RetainTier;
@@ -59,7 +61,6 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
-import java.util.function.ToLongFunction;
 
 /** Serves the ranges that this node leads, each for one leadership. Links of all nodes lead here. */
 final class LedTiers {
@@ -94,6 +95,7 @@ final class LedTiers {
   private final RefusedNodes refused;
   private final NodeBeans beans;
   private final Function<SessionExports, Object> exports;
+  private final Function<TenantLimit, TenantQuota> tenants;
   private final ScheduledExecutorService timer;
   private final RouteTier routes;
   private final RetainTier retained;
@@ -117,10 +119,12 @@ final class LedTiers {
    * @param repeats of the lanes to the leader of the sessions
    * @param refused nodes whose processes have ended
    * @param exports makes the bean that exports and imports the sessions which are led here
+   * @param tenants gives their limits
    */
   LedTiers(
       LinkService links, LeaderDialler dialler, int lanes, Bounds bounds, MeterRegistry meters, Tracer tracer, DropMeters drops, LaneRepeats repeats,
-      RefusedNodes refused, NodeBeans beans, Function<SessionExports, Object> exports, InstantSource clock, ScheduledExecutorService timer) {
+      RefusedNodes refused, NodeBeans beans, Function<SessionExports, Object> exports, Function<TenantLimit, TenantQuota> tenants, InstantSource clock,
+      ScheduledExecutorService timer) {
     this.links = links;
     this.dialler = dialler;
     this.lanes = lanes;
@@ -133,8 +137,10 @@ final class LedTiers {
     this.beans = beans;
     this.exports = exports;
     this.timer = timer;
-    routes = new RouteTier(bounds.dist(), meters);
+    this.tenants = tenants;
+    routes = new RouteTier(bounds.dist(), tenants.apply(TenantLimit.ROUTES), meters);
     retained = new RetainTier(bounds.retain(), meters, clock, timer);
+    retained.limitTenants(tenants.apply(TenantLimit.RETAINED), tenants.apply(TenantLimit.RETAINED_BYTES));
     sessions = new SessionTier(bounds.inbox(), clock, meters, tracer);
     Gauge.builder("dunlin.dist.calls.served", routeCalls, all -> all.stream().mapToInt(CallReceiver::unanswered).sum())
         .description("Calls of all nodes for routes that this node has not answered, as the leader of their ranges")
@@ -154,7 +160,7 @@ final class LedTiers {
    */
   AutoCloseable serveRoutes(Replica<?, ?> replica, RouteReplica rows, Cluster cluster, RouteRouter clients, RouteRouter matches) {
     UUID range = replica.id().uuid();
-    var led = routes.lead(replica.id().toString(), rows, () -> clients.memoryElsewhere(range));
+    var led = routes.lead(replica.id().toString(), rows, clients.elsewhere(range));
     var asking = timer.scheduleWithFixedDelay(clients::ask, 0, ASK_MILLIS, TimeUnit.MILLISECONDS);
     boolean first = range.equals(RangeId.firstOf(RouteReplica.KIND).uuid());
     var serves = first ? serveLanes(replica, led, cluster, clients, matches) : serveMatches(replica, led, cluster);
@@ -278,7 +284,7 @@ final class LedTiers {
   /** @param router to all ranges of retained messages */
   AutoCloseable serveRetained(Replica<?, ?> replica, RetainReplica messages, RetainRouter router) {
     UUID range = replica.id().uuid();
-    var server = retained.lead(messages, () -> router.elsewhere(range));
+    var server = retained.lead(messages, router.elsewhere(range));
     var asking = timer.scheduleWithFixedDelay(router::ask, 0, ASK_MILLIS, TimeUnit.MILLISECONDS);
     var accepted = new AcceptedLinks(links);
     var calls = accepted.thread(LinkNames.retained(range));
@@ -334,9 +340,9 @@ final class LedTiers {
 
   /** @param between links to the leaders of all ranges of sessions, by number; none where there is one range */
   AutoCloseable serveSessions(
-      RangeId range, SessionReplica replica, List<RemoteSessions> between, InboxRoutes routes, WillPublisher wills, ToLongFunction<String> sessionsOfTenants) {
+      RangeId range, SessionReplica replica, List<RemoteSessions> between, InboxRoutes routes, WillPublisher wills) {
     var server = sessions.lead(replica, others(range, between), routes, wills);
-    server.limitTenants(sessionsOfTenants);
+    server.limitTenants(tenants.apply(TenantLimit.SESSIONS)::max, tenants.apply(TenantLimit.ALL_SUBSCRIPTIONS), tenants.apply(TenantLimit.INBOX_BYTES));
     var _ = server.start(); // a frontend is attached when this has ended
     var accepted = new AcceptedLinks(links);
     var calls = accepted.thread(range.toString());

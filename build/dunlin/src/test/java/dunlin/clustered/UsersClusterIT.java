@@ -15,6 +15,7 @@ import dunlin.harness.RawClient;
 import dunlin.harness.Restarts;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.retain.RetainedMessagesMXBean;
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
@@ -44,6 +45,7 @@ import org.junit.jupiter.api.io.TempDir;
 class UsersClusterIT {
   private static final int NODES = 3;
   private static final long ANY = -1;
+  private static final int QUOTA_EXCEEDED = 0x97;
   private static final Duration LONG = Duration.ofMinutes(2);
 
   @TempDir Path directory;
@@ -292,6 +294,45 @@ class UsersClusterIT {
     for (int node : others) await().atMost(LONG).until(() -> tenants(node).tenant("blue").isEmpty() && access(node).users("", 10).isEmpty());
     await().atMost(LONG).ignoreExceptions().until(() -> ofLeader("Sessions", SessionsMXBean.class).list("blue", "", "", 10).isEmpty());
     await().atMost(LONG).ignoreExceptions().until(() -> ofLeader("RetainedMessages", RetainedMessagesMXBean.class).list("blue", "", "", 10).isEmpty());
+  }
+
+  @Test
+  void whatATenantMayHaveInTheStoresIsForAllBrokersTogether() throws JMException {
+    startAll(true);
+    changed(() -> access(0).putRole("all", "allow all #", ANY));
+    changed(() -> access(0).putUser("alice@blue", "secret", "all", true, ANY));
+    changedTenant(() -> tenants(0).putTenant("blue", "retained=2,inbox-bytes=64KiB,all-subscriptions=1", ANY));
+    for (int node = 0; node < NODES; node++) {
+      int at = node;
+      await().atMost(LONG).until(() -> tenants(at).tenant("blue").size() == 1 && answer(at, "alice@blue", "secret") == 0);
+    }
+    for (int node = 0; node < 2; node++) {
+      int at = node;
+      await().atMost(LONG).ignoreExceptionsInstanceOf(AssertionError.class).until(() -> retains(at));
+    }
+
+    try (RawClient first = ClusterClients.connected(broker(0).tcpPort(), durable("session-0"));
+        RawClient second = ClusterClients.connected(broker(1).tcpPort(), durable("session-1"))) {
+      first.subscribe("a", 1);
+      assertThat(subscribing(second, "b")).isEqualTo(QUOTA_EXCEEDED);
+    }
+    try (RawClient third = connected(2, "third", "alice@blue")) {
+      assertThat(third.publishAndWait("kept/2", "x", true)).isEqualTo(QUOTA_EXCEEDED);
+      // The limit on inboxes holds once all brokers have said that they can apply it.
+      await().atMost(LONG).until(() -> third.publishAndWait("a", "x".repeat(10_000)) == 0 && dropped("tenant-full") > 0);
+      for (int i = 0; i < 10; i++) assertThat(third.publishAndWait("a", "x".repeat(10_000))).isZero();
+    }
+    assertThat(ofLeader("Sessions", SessionsMXBean.class).list("blue", "session-0", "", 1)).singleElement().satisfies(row -> assertThat(row.bytes()).isBetween(50_000L, 65_536L));
+  }
+
+  private static int subscribing(RawClient client, String filter) {
+    client.send(RawClient.SUBSCRIBE, RawClient.u16(100), RawClient.noProperties(), filter, 1);
+    return client.next(RawClient.SUBACK).reason();
+  }
+
+  /** Messages that inboxes have dropped for a reason. */
+  private double dropped(String reason) {
+    return registries.values().stream().flatMap(each -> each.find("dunlin.inbox.dropped").tag("reason", reason).counters().stream()).mapToDouble(Counter::count).sum();
   }
 
   /** A change that is repeated after the loss of its answer may find the version that it has made itself. */

@@ -32,6 +32,10 @@ class TenantLimitsIT {
 
   /** A broker whose listener {@code tcp} is for the tenant blue, and {@code other} for the tenant green. */
   private TestBroker broker(String limitsOfBlue, String... settings) {
+    return broker(directory, limitsOfBlue, settings);
+  }
+
+  static TestBroker broker(Path directory, String limitsOfBlue, String... settings) {
     var all = new HashMap<>(Map.of("dunlin.store.fsync", "false", "dunlin.admin.port", "0"));
     all.putAll(Map.of("dunlin.listeners.tcp.tenant", "blue", "dunlin.listeners.other.port", "0", "dunlin.listeners.other.tenant", "green"));
     all.putAll(Map.of("dunlin.tenants.blue.limits", limitsOfBlue, "dunlin.tenants.metrics", "blue"));
@@ -39,11 +43,11 @@ class TenantLimitsIT {
     return TestBroker.on(directory.resolve("data"), all);
   }
 
-  private static int green(TestBroker broker) {
+  static int green(TestBroker broker) {
     return broker.frontend().port("other");
   }
 
-  private static byte[] connecting(int level) {
+  static byte[] connecting(int level) {
     return RawClient.connect(level, true, 0, UUID.randomUUID().toString(), RawClient.noProperties());
   }
 
@@ -55,7 +59,7 @@ class TenantLimitsIT {
   }
 
   /** How often it was hit by any tenant. */
-  private static int limited(TestBroker broker, String limit) {
+  static int limited(TestBroker broker, String limit) {
     return RuledBroker.metric(broker, "dunlin_tenants_limited_total", "limit=\"" + limit + "\"");
   }
 
@@ -157,7 +161,7 @@ class TenantLimitsIT {
     }
   }
 
-  private static int subscribing(RawClient client, String filter, int qos) {
+  static int subscribing(RawClient client, String filter, int qos) {
     client.send(SUBSCRIBE, RawClient.u16(100), RawClient.noProperties(), filter, qos);
     return client.next(SUBACK).reason();
   }

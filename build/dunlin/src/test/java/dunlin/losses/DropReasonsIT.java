@@ -19,6 +19,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
@@ -301,23 +302,42 @@ class DropReasonsIT {
         "inbox dropped rejected", "publish dropped queue-full", "publish answered quota-exceeded");
   }
 
+  @Test
+  @Tag("drop:inbox:tenant-full")
+  void aMessageBeyondWhatTheInboxesOfItsTenantMayHold() throws Exception {
+    String half = "x".repeat(40_000);
+    withFullInbox(
+        "tenant-full", Map.of("dunlin.tenants.limits", "inbox-bytes=64KiB", "dunlin.inbox.overflow", "drop-newest"), half,
+        (publisher, publishes) -> {
+          assertThat(publisher.publishAndWait("full", half)).isZero();
+          return publishes.dropped() == 0;
+        },
+        "inbox dropped tenant-full");
+  }
+
   /** Publishes to a full inbox; answers whether the ledger of publishes is as it should be then. */
   private interface Publishing {
     boolean publish(RawClient publisher, HopLedger publishes);
   }
 
-  /** @param lines those of the trace that say what became of the message, in any order */
   private static void withFullInbox(String overflow, Publishing publishing, String... lines) throws Exception {
-    Path data = directory.resolve(overflow);
-    try (TestBroker other =
-            TestBroker.on(
-                data,
-                Map.of("dunlin.inbox.messages-max", "1", "dunlin.inbox.overflow", overflow, "dunlin.store.fsync", "false", "dunlin.admin.port", "0"));
+    withFullInbox(overflow, Map.of("dunlin.inbox.messages-max", "1", "dunlin.inbox.overflow", overflow), "first", publishing, lines);
+  }
+
+  /**
+   * @param first the message by which the inbox is full
+   * @param lines those of the trace that say what became of the next message, in any order
+   */
+  private static void withFullInbox(String name, Map<String, String> settings, String first, Publishing publishing, String... lines) throws Exception {
+    Path data = directory.resolve(name);
+    var all = new HashMap<>(settings);
+    all.putAll(Map.of("dunlin.store.fsync", "false", "dunlin.admin.port", "0"));
+    try (TestBroker other = TestBroker.on(data, all);
         ApiCalls asked = ApiCalls.of(data);
         var publisher = RawClient.connected(other.port(), Connect.of("publisher").expiry(0))) {
       RawClient.connected(other.port(), Connect.of("full")).disconnectAfter(client -> client.subscribe("full", 1));
       await().atMost(TestBroker.SOON).until(() -> asked.get("/sessions/full").member("connected").equals("false"));
-      publisher.publishAndWait("full", "first");
+      publisher.publishAndWait("full", first);
       try (Followed trace = Followed.topic(asked, "full")) {
         assertThat(publishing.publish(publisher, other.frontend().publishes())).isTrue();
 

@@ -24,7 +24,8 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 @EnabledIfSystemProperty(named = "dunlin.test.mutants", matches = "true")
 class AccessMutantsIT {
-  private static final Path SOURCES = Path.of("../../broker-server/src/main/java/dunlin/broker");
+  private static final Path MODULES = Path.of("../..");
+  private static final Path SOURCES = MODULES.resolve("broker-server/src/main/java/dunlin/broker");
   private static final int MINUTES_MAX = 20;
 
   /** What checks are about, and so which tests have to notice that one is left out. */
@@ -37,7 +38,7 @@ class AccessMutantsIT {
       return switch (this) {
         case RULES -> List.of("dunlin.subscribing.WithheldMessagesIT", "dunlin.connecting.AuthorisationIT");
         case USERS -> List.of("dunlin.connecting.UsersIT");
-        case TENANTS -> List.of("dunlin.connecting.TenantsIT", "dunlin.connecting.TenantLimitsIT");
+        case TENANTS -> List.of("dunlin.connecting.TenantsIT", "dunlin.connecting.TenantLimitsIT", "dunlin.connecting.TenantStoresIT");
       };
     }
   }
@@ -65,7 +66,12 @@ class AccessMutantsIT {
     USERS_THAT_ARE_DELETED("auth/Authentication.java", "since != 0 && directory.since(user) != since", "false", Matter.USERS),
     TENANT_THAT_IS_AWAY("tenant/Tenants.java", "away.isPresent()", "false", Matter.TENANTS),
     TENANT_OF_CONNECTED_CLIENTS("tenant/Tenant.java", "return rule.away();", "return Optional.empty();", Matter.TENANTS),
-    CONNECTIONS_OF_A_TENANT("tenant/Tenant.java", "connections.getAndUpdate(count -> count < max ? count + 1 : count) >= max", "false", Matter.TENANTS);
+    CONNECTIONS_OF_A_TENANT("tenant/Tenant.java", "!isCounted(connections, max)", "false", Matter.TENANTS),
+    SUBSCRIPTIONS_OF_A_TENANT("tenant/Tenant.java", "isCounted(subscriptions, rule.max(TenantLimit.ALL_SUBSCRIPTIONS))", "true", Matter.TENANTS),
+    STORED_SUBSCRIPTIONS_OF_A_TENANT("inbox-store/src/main/java/dunlin/inbox/propose/TenantSessions.java", "count + more <= max", "true", Matter.TENANTS),
+    INBOXES_OF_A_TENANT("inbox-store/src/main/java/dunlin/inbox/propose/TenantInboxes.java", "most == TenantQuota.NONE", "true", Matter.TENANTS),
+    RETAINED_MESSAGES_OF_A_TENANT("retain-store/src/main/java/dunlin/retain/TenantRoom.java", "full == null", "true", Matter.TENANTS),
+    ROUTES_OF_A_TENANT("dist-worker/src/main/java/dunlin/dist/route/RouteQuota.java", "appliedOf.applyAsLong(tenant) + taken > max", "false", Matter.TENANTS);
 
     private final String file;
     private final String check;
@@ -120,7 +126,7 @@ class AccessMutantsIT {
   @ParameterizedTest
   @EnumSource
   void aCheckThatIsLeftOutIsNoticed(Mutant mutant) throws Exception {
-    Path original = SOURCES.resolve(mutant.file);
+    Path original = (mutant.file.contains("/src/") ? MODULES : SOURCES).resolve(mutant.file);
     String text = Files.readString(original);
     assertThat(text.split(Pattern.quote(mutant.check), -1)).as("the check is there once").hasSize(2);
     Path source = Files.writeString(directory.resolve(original.getFileName()), text.replace(mutant.check, mutant.instead));

@@ -315,6 +315,27 @@ class ExplainIT {
   }
 
   @Test
+  @Tag("explain:inbox:tenant-full")
+  void whatTheInboxesOfATenantMayHoldIsOneLimitForAll() {
+    Map<String, String> settings = Map.of("dunlin.tenants.limits", "inbox-bytes=64KiB", "dunlin.inbox.overflow", "drop-newest");
+    try (TestBroker other = brokerOn("tenant-full", settings);
+        ApiCalls asked = ApiCalls.of(directory.resolve("tenant-full"));
+        var publisher = RawClient.connected(other.port(), Connect.of("publisher").expiry(0))) {
+      absent(other, asked, "large", "large");
+      absent(other, asked, "small", "small");
+      publisher.publishAndWait("large", "x".repeat(60_000));
+      Explained said = explain(asked, "small", "small", "&publisher=gone&bytes=9000");
+      said.stopsAt("inbox");
+      assertThat(said.conclusion()).isEqualTo("dropped");
+      assertThat(said.reason()).contains("holds 0 bytes of at most ", "inbox-bytes of the tenant), too many for 9,000 bytes more: this message is dropped");
+      assertThat(publisher.publishAndWait("small", "x".repeat(9_000))).isZero();
+      assertThat(asked.get("/sessions/small").member("messages")).isEqualTo("0");
+      assertThat(publisher.publishAndWait("small", "little")).as("each inbox may hold some").isZero();
+      assertThat(asked.get("/sessions/small").member("messages")).isEqualTo("1");
+    }
+  }
+
+  @Test
   @Tag("explain:session:queue-full")
   void aMessageWaitsBehindOthersUntilTheQueueIsFull() {
     try (var client = RawClient.connected(broker.port(), Connect.of("slow").expiry(0).receiveMaximum(1))) {

@@ -9,6 +9,7 @@ import dunlin.dist.route.RouteResult;
 import dunlin.model.ShardId;
 import dunlin.store.ways.RangeLink;
 import dunlin.transport.call.CallLinks;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /** A range of routes, whichever node leads it. Futures complete on the links' thread; those that fail at once have failed when they are returned. */
@@ -79,6 +80,11 @@ final class RemoteRoutes implements RouteRangeClient, RangeLink {
   @Override
   public CompletableFuture<Sums> sums() {
     return links.call(RouteCallCodec.encode(new RouteCall.AskSums()), 0, RouteCallCodec::decodeSums);
+  }
+
+  @Override
+  public CompletableFuture<List<Long>> routesOfTenants(List<String> tenants) {
+    return links.call(RouteCallCodec.encode(new RouteCall.AskTenants(tenants)), 0, RouteCallCodec::decodeRoutesOfTenants);
   }
 
   @Override

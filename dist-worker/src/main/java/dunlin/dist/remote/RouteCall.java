@@ -3,6 +3,7 @@ package dunlin.dist.remote;
 import dunlin.dist.route.MatchSignature;
 import dunlin.dist.route.Route;
 import dunlin.model.ShardId;
+import java.util.List;
 
 /** What is asked of a range of routes: the calls of {@link dunlin.dist.route.RouteRangeClient}. */
 sealed interface RouteCall {
@@ -19,4 +20,6 @@ sealed interface RouteCall {
   record Match(long epoch, String tenant, byte[] topic, MatchSignature known, byte[] after) implements RouteCall {}
 
   record AskSums() implements RouteCall {}
+
+  record AskTenants(List<String> tenants) implements RouteCall {}
 }

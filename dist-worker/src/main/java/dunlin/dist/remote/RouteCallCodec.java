@@ -11,6 +11,7 @@ import dunlin.model.ShardId;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import dunlin.store.WrongEpochException;
+import dunlin.store.ways.WantedTenants;
 import dunlin.transport.call.CallProtocol;
 import dunlin.transport.lane.FrameReader;
 import dunlin.transport.lane.FrameWriter;
@@ -26,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 final class RouteCallCodec {
   static final CallProtocol PROTOCOL =
       new CallProtocol(
-          "routes 3",
+          "routes 4",
           "dist tier",
           StoreException::new,
           why -> new OutcomeUnknownException(why, new StoreException("the answer of the dist tier is not known")),
@@ -40,6 +41,7 @@ final class RouteCallCodec {
   private static final int PAGE_OF = 5;
   private static final int MATCH = 6;
   private static final int SUMS = 7;
+  private static final int TENANTS = 8;
 
   private static final int QUOTA = 1;
   private static final int MOVED = 2;
@@ -100,6 +102,10 @@ final class RouteCallCodec {
       case RouteCall.Match(var epoch, var tenant, var topic, var known, var after) ->
           write(out.octet(MATCH).number(epoch).text(tenant).bytes(topic), known).bytes(after);
       case RouteCall.AskSums() -> out.octet(SUMS);
+      case RouteCall.AskTenants(var tenants) -> {
+        out.octet(TENANTS).number(tenants.size());
+        for (String each : tenants) out.text(each);
+      }
     }
     return out.take();
   }
@@ -111,7 +117,20 @@ final class RouteCallCodec {
   static RouteCall decode(byte[] call) throws MalformedFrameException {
     var in = new FrameReader(call);
     int kind = in.octet();
-    return ended(in, kind == SUMS ? new RouteCall.AskSums() : decode(kind, in.number(), in));
+    return ended(
+        in,
+        switch (kind) {
+          case SUMS -> new RouteCall.AskSums();
+          case TENANTS -> new RouteCall.AskTenants(readTenants(in));
+          default -> decode(kind, in.number(), in);
+        });
+  }
+
+  private static List<String> readTenants(FrameReader in) throws MalformedFrameException {
+    int count = in.count(WantedTenants.TENANTS_MAX);
+    var tenants = new ArrayList<String>(count);
+    for (int i = 0; i < count; i++) tenants.add(in.text());
+    return tenants;
   }
 
   private static RouteCall decode(int kind, long epoch, FrameReader in) throws MalformedFrameException {
@@ -200,6 +219,20 @@ final class RouteCallCodec {
   static Sums decodeSums(byte[] answer) throws MalformedFrameException {
     var in = new FrameReader(answer);
     return ended(in, new Sums(in.number(), in.number()));
+  }
+
+  static byte[] encode(List<Long> routes) {
+    var out = new FrameWriter().number(routes.size());
+    for (long each : routes) out.number(each);
+    return out.take();
+  }
+
+  static List<Long> decodeRoutesOfTenants(byte[] answer) throws MalformedFrameException {
+    var in = new FrameReader(answer);
+    int count = in.count(WantedTenants.TENANTS_MAX);
+    var routes = new ArrayList<Long>(count);
+    for (int i = 0; i < count; i++) routes.add(in.number());
+    return ended(in, routes);
   }
 
   static byte[] nothing() {

@@ -56,6 +56,7 @@ public final class RouteCalls implements CallReceiver.Answerer {
       case RouteCall.PageOf(var epoch, var shard, var from) -> range.routesOf(epoch, shard, from).thenApply(RouteCallCodec::encode);
       case RouteCall.Match(var epoch, var tenant, var topic, var known, var after) -> range.match(epoch, tenant, topic, known, after).thenApply(RouteCallCodec::encode);
       case RouteCall.AskSums() -> range.sums().thenApply(RouteCallCodec::encode);
+      case RouteCall.AskTenants(var tenants) -> range.routesOfTenants(tenants).thenApply(RouteCallCodec::encode);
     };
   }
 

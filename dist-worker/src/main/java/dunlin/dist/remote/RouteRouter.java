@@ -1,6 +1,7 @@
 package dunlin.dist.remote;
 
 import dunlin.dist.OtherRanges;
+import dunlin.dist.RouteTier;
 import dunlin.dist.route.MatchSignature;
 import dunlin.dist.route.Route;
 import dunlin.dist.route.RouteClient;
@@ -18,6 +19,7 @@ import dunlin.store.StoreException;
 import dunlin.store.serve.SharedBarrier;
 import dunlin.store.ways.RangeAnswers;
 import dunlin.store.ways.RangeRouter;
+import dunlin.store.ways.TenantAnswers;
 import dunlin.transport.call.CallBounds;
 import dunlin.transport.call.CallLinks;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -53,6 +55,7 @@ public final class RouteRouter implements RouteClient, OtherRanges, AutoCloseabl
 
   private final RangeRouter<RemoteRoutes> router;
   private final RangeAnswers<RemoteRoutes, Sums> sums = new RangeAnswers<>(RemoteRoutes::sums);
+  private final TenantAnswers<RemoteRoutes, Long> tenants = new TenantAnswers<>(RemoteRoutes::routesOfTenants);
   private final SharedBarrier heard = new SharedBarrier(this::greet);
   private volatile List<RangeDescriptor> map = List.of();
   private volatile @Nullable Seen seen;
@@ -85,7 +88,7 @@ public final class RouteRouter implements RouteClient, OtherRanges, AutoCloseabl
    * @param links makes the way to a range, without a link
    */
   RouteRouter(Function<UUID, CallLinks> links, String part, ScheduledExecutorService timer, Duration patience, MeterRegistry registry) {
-    router = new RangeRouter<>(range -> new RemoteRoutes(links.apply(range)), sums::forget, "topic filter", timer, patience);
+    router = new RangeRouter<>(range -> new RemoteRoutes(links.apply(range)), this::forget, "topic filter", timer, patience);
     gauge(registry, "dunlin.dist.calls", part, null, each -> each.sum(CallLinks::calls), "Calls to the leaders of routes that are not answered");
     gauge(registry, "dunlin.dist.calls.size", part, "bytes", each -> each.sum(CallLinks::bytes), "Bytes of the calls to the leaders of routes that are not answered");
     gauge(
@@ -93,6 +96,11 @@ public final class RouteRouter implements RouteClient, OtherRanges, AutoCloseabl
         "Calls for routes that wait until the map of the cluster shows how a range was split");
     counter(registry, "dunlin.dist.calls.refused", part, CallLinks::refused, "Calls to the leaders of routes that failed since too many were not answered");
     counter(registry, "dunlin.dist.links.lost", part, CallLinks::lost, "Links for calls to the leaders of routes that were lost");
+  }
+
+  private void forget(UUID range) {
+    sums.forget(range);
+    tenants.forget(range);
   }
 
   private void gauge(MeterRegistry registry, String name, String part, @Nullable String unit, ToDoubleFunction<RouteRouter> value, String help) {
@@ -241,11 +249,22 @@ public final class RouteRouter implements RouteClient, OtherRanges, AutoCloseabl
   /** Asks all ranges what they have now, unless that was done a moment ago. Any thread; the answers come later. */
   public void ask() {
     sums.ask(router);
+    tenants.ask(router);
   }
 
-  /** Memory of the routes of all ranges but this one when they were asked last. Any thread. */
-  public long memoryElsewhere(UUID range) {
-    return sums.elsewhere(range).mapToLong(Sums::memory).sum();
+  /** What all ranges but this one had when they were asked last. Any thread. */
+  public RouteTier.RoutesElsewhere elsewhere(UUID range) {
+    return new RouteTier.RoutesElsewhere() {
+      @Override
+      public long memory() {
+        return sums.elsewhere(range).mapToLong(Sums::memory).sum();
+      }
+
+      @Override
+      public long routesOf(String tenant) {
+        return tenants.elsewhere(range, tenant).mapToLong(each -> each).sum();
+      }
+    };
   }
 
   @Override

@@ -1,9 +1,11 @@
 package dunlin.dist.route;
 
+import dunlin.model.TenantQuota;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
+import java.util.function.ToLongFunction;
 
 /**
  * The limits of routes over all ranges of a process. A new route reserves its share before it is proposed, and releases
@@ -17,16 +19,21 @@ public final class RouteQuota {
    * number of such pending changes.
    *
    * Owner: any thread.
-   * Bounds: an entry for each topic filter with a pending new group; these are commands in the ranges' queues.
+   * Bounds: an entry for each topic filter with a pending new group, and for each tenant with a limit and a pending route; these are commands in the ranges' queues.
    * Failure: none; refusals are counted.
    */
   private final long memoryMax;
   private final int groupsMax;
   private final LongSupplier applied;
+  private final ToLongFunction<String> appliedOf;
   private final AtomicLong taken = new AtomicLong();
   private final ConcurrentHashMap<FilterId, Integer> groupsTaken = new ConcurrentHashMap<>();
+  private final ConcurrentHashMap<String, Integer> tenantsTaken = new ConcurrentHashMap<>();
   private final LongAdder refusedForMemory = new LongAdder();
   private final LongAdder refusedForGroups = new LongAdder();
+  private final LongAdder refusedForTenants = new LongAdder();
+
+  private volatile TenantQuota tenants = TenantQuota.UNLIMITED;
 
   private record FilterId(String tenant, String filter) implements Comparable<FilterId> {
     @Override
@@ -40,11 +47,18 @@ public final class RouteQuota {
    * @param memoryMax bytes of all routes
    * @param groupsMax groups of one topic filter
    * @param applied memory of the applied routes
+   * @param appliedOf the number of a tenant's applied routes
    */
-  public RouteQuota(long memoryMax, int groupsMax, LongSupplier applied) {
+  public RouteQuota(long memoryMax, int groupsMax, LongSupplier applied, ToLongFunction<String> appliedOf) {
     this.memoryMax = memoryMax;
     this.groupsMax = groupsMax;
     this.applied = applied;
+    this.appliedOf = appliedOf;
+  }
+
+  /** Sets how many routes a tenant may have. */
+  public void limitTenants(TenantQuota routesMax) {
+    tenants = routesMax;
   }
 
   /**
@@ -55,6 +69,32 @@ public final class RouteQuota {
    * @throws RouteQuotaException when a limit is reached; then nothing is reserved
    */
   Runnable take(Route route, int groups) {
+    String tenant = route.tenant();
+    long max = tenants.max(tenant);
+    if (max == TenantQuota.NONE) return takeOfAll(route, groups);
+    int taken = tenantsTaken.merge(tenant, 1, Integer::sum);
+    try {
+      if (appliedOf.applyAsLong(tenant) + taken > max) {
+        refusedForTenants.increment();
+        tenants.reached(tenant);
+        throw new RouteQuotaException(RouteQuotaException.Kind.TENANT, max);
+      }
+      Runnable giveBack = takeOfAll(route, groups);
+      return () -> {
+        giveBack.run();
+        giveBackOf(tenant);
+      };
+    } catch (RouteQuotaException full) {
+      giveBackOf(tenant);
+      throw full;
+    }
+  }
+
+  private void giveBackOf(String tenant) {
+    tenantsTaken.computeIfPresent(tenant, (_, count) -> count == 1 ? null : count - 1);
+  }
+
+  private Runnable takeOfAll(Route route, int groups) {
     long memory = RouteRange.memoryOf(route);
     if (applied.getAsLong() + taken.addAndGet(memory) > memoryMax) {
       taken.addAndGet(-memory);
@@ -76,6 +116,10 @@ public final class RouteQuota {
   }
 
   public long refused(RouteQuotaException.Kind kind) {
-    return (kind == RouteQuotaException.Kind.MEMORY ? refusedForMemory : refusedForGroups).sum();
+    return switch (kind) {
+      case MEMORY -> refusedForMemory.sum();
+      case GROUPS -> refusedForGroups.sum();
+      case TENANT -> refusedForTenants.sum();
+    };
   }
 }

@@ -10,7 +10,9 @@ public final class RouteQuotaException extends RuntimeException {
     /** Memory that all routes take, in bytes. */
     MEMORY(1),
     /** Groups of shared subscriptions with the same topic filter. */
-    GROUPS(2);
+    GROUPS(2),
+    /** Routes of one tenant. */
+    TENANT(3);
 
     private final int code;
 
@@ -32,9 +34,17 @@ public final class RouteQuotaException extends RuntimeException {
   private final long limit;
 
   public RouteQuotaException(Kind kind, long limit) {
-    super((kind == Kind.MEMORY ? "too many bytes of routes" : "too many groups of shared subscriptions with the same topic filter") + ", limit " + limit);
+    super(what(kind) + ", limit " + limit);
     this.kind = kind;
     this.limit = limit;
+  }
+
+  private static String what(Kind kind) {
+    return switch (kind) {
+      case MEMORY -> "too many bytes of routes";
+      case GROUPS -> "too many groups of shared subscriptions with the same topic filter";
+      case TENANT -> "too many routes of the tenant";
+    };
   }
 
   public Kind kind() {

@@ -5,6 +5,7 @@ import dunlin.dist.route.RouteCommand.PurgeBefore;
 import dunlin.dist.route.RouteCommand.Remove;
 import dunlin.model.FilterIndex;
 import dunlin.model.ShardId;
+import dunlin.model.TenantCounts;
 import dunlin.model.TopicFilter;
 import dunlin.runtime.LogText;
 import dunlin.store.RangeLogic;
@@ -43,8 +44,10 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   private volatile FilterIndex<FilterRoutes> index = new FilterIndex<>();
   private volatile long size; // for readers; the applying thread counts in `routes`
   private volatile long memory; // for readers, too
+  private volatile TenantCounts tenants = new TenantCounts(); // for readers; another object after open()
   private long routes;
   private long routesMemory;
+  private TenantCounts routesOf = tenants;
 
   // Shares tenants' texts among millions of routes. Cleared when there turn out to be many.
   private final Map<String, String> knownTenants = new HashMap<>();
@@ -71,6 +74,11 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
     return memory;
   }
 
+  /** The number of routes of a tenant. Any thread. */
+  public long size(String tenant) {
+    return tenants.of(tenant);
+  }
+
   /** The approximate bytes of a route in the index. */
   public static long memoryOf(Route route) {
     return ROUTE_BYTES + 2L * route.filter().text().length();
@@ -94,6 +102,7 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   public void open(RangeReader state) {
     routes = 0;
     routesMemory = 0;
+    routesOf = new TenantCounts();
     int[] leftOut = {0};
     var fresh = new FilterIndex<FilterRoutes>();
     state.scan(
@@ -145,6 +154,7 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   private void hold(List<FilterRoutes> filters) {
     routes = 0;
     routesMemory = 0;
+    routesOf = new TenantCounts();
     var fresh = new FilterIndex<FilterRoutes>();
     for (var of : filters) {
       var one = of.one();
@@ -173,6 +183,7 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   private void counted() {
     size = routes;
     memory = routesMemory;
+    tenants = routesOf;
   }
 
   private static Optional<String> problem(Route route) {
@@ -232,6 +243,7 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
     of.remove(route.filter(), route.shard());
     if (of.isEmpty()) index.remove(route.tenant(), route.filter().filter());
     routes--;
+    routesOf.count(route.tenant(), -1);
     routesMemory -= memoryOf(route);
   }
 
@@ -256,6 +268,7 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
 
   private void count(Route route) {
     routes++;
+    routesOf.count(route.tenant(), 1);
     routesMemory += memoryOf(route);
   }
 

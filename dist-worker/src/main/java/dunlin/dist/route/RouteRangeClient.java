@@ -1,6 +1,7 @@
 package dunlin.dist.route;
 
 import dunlin.model.ShardId;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -43,6 +44,14 @@ public interface RouteRangeClient {
 
   /** What the range has now, at any epoch. Answered at once, so it also tells the leader that the caller is there. */
   CompletableFuture<Sums> sums();
+
+  /**
+   * The number of routes that tenants have in this range now, at any epoch.
+   *
+   * @param tenants at most {@code WantedTenants.TENANTS_MAX}
+   * @return for each, in their order
+   */
+  CompletableFuture<List<Long>> routesOfTenants(List<String> tenants);
 
   /** @param memory that the routes take, in bytes */
   record Sums(long routes, long memory) {}

@@ -61,6 +61,11 @@ public final class RouteReplica {
     return routes.memory();
   }
 
+  /** The number of a tenant's applied routes. Any thread. */
+  public long routesOf(String tenant) {
+    return routes.size(tenant);
+  }
+
   RouteRange routes() {
     return routes;
   }

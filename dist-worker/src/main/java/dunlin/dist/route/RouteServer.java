@@ -10,6 +10,7 @@ import dunlin.store.RangeDescriptor;
 import dunlin.store.StoreException;
 import dunlin.store.serve.EpochRange;
 import dunlin.store.serve.SharedBarrier;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -243,6 +244,11 @@ public final class RouteServer implements RouteRangeClient {
   @Override
   public CompletableFuture<Sums> sums() {
     return CompletableFuture.completedFuture(new Sums(routes.size(), routes.memory()));
+  }
+
+  @Override
+  public CompletableFuture<List<Long>> routesOfTenants(List<String> tenants) {
+    return CompletableFuture.completedFuture(tenants.stream().map(routes::size).toList());
   }
 
   /** Proposes a command and counts it as in progress for a key until its result is applied or it has failed. */

@@ -62,6 +62,8 @@ class RouteCallCodecTest {
       {RouteCallCodec.encode(new RouteMatch.Found(SIGNATURE, List.of(PLAIN, SHARED), null)), match},
       {RouteCallCodec.encode(new RouteMatch.Found(SIGNATURE, List.of(), new byte[] {3})), match},
       {RouteCallCodec.encode(new Sums(3, 1L << 40)), sums},
+      {RouteCallCodec.encode(new RouteCall.AskTenants(List.of("blue", ""))), (Reads) RouteCallCodec::decode},
+      {RouteCallCodec.encode(List.of(3L, 0L)), (Reads) RouteCallCodec::decodeRoutesOfTenants},
     };
   }
 
@@ -75,6 +77,7 @@ class RouteCallCodecTest {
           case RouteResult.Purged removed -> RouteCallCodec.encode(removed);
           case RouteMatch match -> RouteCallCodec.encode(match);
           case Sums sums -> RouteCallCodec.encode(sums);
+          case List<?> routes -> RouteCallCodec.encode(routes.stream().map(Long.class::cast).toList());
           case Object other -> throw new AssertionError(other);
         };
     assertThat(again).isEqualTo(written);

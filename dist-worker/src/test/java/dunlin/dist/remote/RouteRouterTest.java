@@ -195,6 +195,20 @@ class RouteRouterTest {
     drain();
 
     assertThat(router.routes()).isEqualTo(2);
-    assertThat(router.memoryElsewhere(second().id())).isEqualTo(100);
+    assertThat(router.elsewhere(second().id()).memory()).isEqualTo(100);
+  }
+
+  @Test
+  void routesOfATenantInOtherRangesAreAskedOnceItIsWanted() {
+    List.of("a", "x", "y").forEach(filter -> router.addRoute(route(filter, FRONTEND)));
+    drain();
+    assertThat(router.elsewhere(second().id()).routesOf("blue")).as("not asked yet").isZero();
+
+    router.ask();
+    drain();
+
+    assertThat(router.elsewhere(second().id()).routesOf("blue")).isEqualTo(1);
+    assertThat(router.elsewhere(first().id()).routesOf("blue")).isEqualTo(2);
+    assertThat(router.elsewhere(second().id()).routesOf("green")).as("not wanted before").isZero();
   }
 }

@@ -43,6 +43,16 @@ public final class AskedRange implements OtherRange {
   }
 
   @Override
+  public CompletableFuture<List<Held>> held(List<String> tenants) {
+    return CompletableFuture.completedFuture(tenants.stream().map(this::held).toList());
+  }
+
+  private Held held(String tenant) {
+    return new Held(
+        Math.max(0, state.durableByTenant.of(tenant)), Math.max(0, state.subscriptionsByTenant.of(tenant)), Math.max(0, state.queuedByTenant.of(tenant)));
+  }
+
+  @Override
   public CompletableFuture<List<Boolean>> ended(List<Birth> sessions) {
     return CompletableFuture.completedFuture(sessions.stream().map(this::hasEnded).toList());
   }
@@ -53,11 +63,6 @@ public final class AskedRange implements OtherRange {
     boolean past = state.counters.isPast(session.birth()); // read before the sessions: one that is there now has a later epoch
     var present = state.sessions.get(key);
     return past && (present == null || present.birth() != session.birth());
-  }
-
-  @Override
-  public CompletableFuture<List<Long>> sessionsOf(List<String> tenants) {
-    return CompletableFuture.completedFuture(tenants.stream().map(tenant -> (long) state.durableByTenant.getOrDefault(tenant, 0)).toList());
   }
 
   @Override

@@ -10,7 +10,7 @@ public interface OtherRange {
   /** The most sessions of one question. */
   int SESSIONS_MAX = 1_024;
 
-  /** The most tenants, groups or transfers of one question. */
+  /** The most groups or transfers of one question. */
   int NAMES_MAX = 256;
 
   /**
@@ -68,7 +68,35 @@ public interface OtherRange {
     FULL
   }
 
+  /**
+   * What a tenant has in a range.
+   *
+   * @param durable durable sessions
+   * @param subscriptions of these
+   * @param messageBytes bytes of the messages in all inboxes
+   */
+  record Held(long durable, long subscriptions, long messageBytes) {
+    /** Of a tenant without sessions. */
+    public static final Held NONE = new Held(0, 0, 0);
+
+    public Held {
+      if (durable < 0 || subscriptions < 0 || messageBytes < 0) throw new IllegalArgumentException("a tenant has %d, %d and %d".formatted(durable, subscriptions, messageBytes));
+    }
+
+    Held plus(Held other) {
+      return new Held(durable + other.durable, subscriptions + other.subscriptions, messageBytes + other.messageBytes);
+    }
+  }
+
   CompletableFuture<Sums> sums();
+
+  /**
+   * Asks what tenants have in this range.
+   *
+   * @param tenants at most {@code WantedTenants.TENANTS_MAX}
+   * @return for each, in their order
+   */
+  CompletableFuture<List<Held>> held(List<String> tenants);
 
   /**
    * Asks which sessions of this range have ended. A session has not ended as long as its range cannot be sure of it.
@@ -77,13 +105,6 @@ public interface OtherRange {
    * @return for each, whether it has ended
    */
   CompletableFuture<List<Boolean>> ended(List<Birth> sessions);
-
-  /**
-   * Asks how many durable sessions of some tenants this range has.
-   *
-   * @param tenants at most NAMES_MAX
-   */
-  CompletableFuture<List<Long>> sessionsOf(List<String> tenants);
 
   /**
    * Asks for the parts of some groups that this range has.

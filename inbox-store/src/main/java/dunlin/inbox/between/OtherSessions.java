@@ -3,12 +3,14 @@ package dunlin.inbox.between;
 import dunlin.inbox.InboxSettings.Layout;
 import dunlin.inbox.between.OtherRange.Birth;
 import dunlin.inbox.between.OtherRange.GroupPart;
+import dunlin.inbox.between.OtherRange.Held;
 import dunlin.inbox.between.OtherRange.Sums;
 import dunlin.inbox.rows.ForeignExchanges;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.ShardInterval;
 import dunlin.store.StoreException;
+import dunlin.store.ways.WantedTenants;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -22,8 +24,8 @@ import java.util.concurrent.ConcurrentHashMap;
 public final class OtherSessions {
   /*
    * Owner: the timer thread asks; answers come on other threads, and any thread reads.
-   * Bounds: one question of each kind on its way to a range, of SESSIONS_MAX sessions. ENDED_MAX sessions are known to have ended until the range has forgotten
-   *   them; beyond that no more are asked about. Of the tenants that were named within TENANT_TURNS, NAMES_MAX are asked about; others seem to have nothing there.
+   * Bounds: one question of each kind on its way to a range, of SESSIONS_MAX sessions, or of the tenants that are wanted (WantedTenants); others seem to have nothing
+   *   there. ENDED_MAX sessions are known to have ended until the range has forgotten them; beyond that no more are asked about.
    * Failure: while a range does not answer, what it has answered last stays. A range that has never answered has nothing, and a session of which nothing is known
    *   lives. A session has ended when that was answered TIMES times, some seconds apart: a replica that is just being opened may miss one for a moment.
    */
@@ -31,7 +33,6 @@ public final class OtherSessions {
   private static final int SUMS_TURNS = 5;
   private static final int ENDED_TURNS = 25;
   static final int ENDED_MAX = 65_536;
-  private static final int TENANT_TURNS = 300;
 
   /** By number. */
   private final Map<Integer, OtherRange> ranges;
@@ -41,20 +42,19 @@ public final class OtherSessions {
   private final Set<Integer> askedForSums = ConcurrentHashMap.newKeySet();
   private final Set<Integer> askedForEnded = ConcurrentHashMap.newKeySet();
 
-  private final Set<Integer> askedForTenants = ConcurrentHashMap.newKeySet();
+  private final WantedTenants wanted = new WantedTenants();
 
-  /** By tenant, the turn in which it was named last. */
-  private final Map<String, Integer> named = new ConcurrentHashMap<>();
+  /** By range, what the tenants have there that it was asked about last. */
+  private final Map<Integer, Map<String, Held>> held = new ConcurrentHashMap<>();
 
-  /** By range, how many sessions the tenants have there that it was asked about last. */
-  private final Map<Integer, Map<String, Long>> tenants = new ConcurrentHashMap<>();
+  private final Set<Integer> askedForHeld = ConcurrentHashMap.newKeySet();
 
   private final Map<SessionKey, Found> ended = new ConcurrentHashMap<>();
 
   /** How often it was answered that a session has ended. */
   private record Found(long birth, int times) {}
 
-  private volatile int turns; // written by the timer thread only
+  private int turns; // used by the timer thread only
 
   /** @param ranges all other ranges, by number */
   public OtherSessions(Layout layout, Map<Integer, ? extends OtherRange> ranges) {
@@ -68,15 +68,12 @@ public final class OtherSessions {
    * @param known of the own range
    */
   public void turn(ForeignExchanges known) {
-    int now = turns + 1;
-    turns = now;
-    if (now % SUMS_TURNS == 0) {
+    turns++;
+    if (turns % SUMS_TURNS == 0) {
       ranges.forEach(this::askForSums);
-      named.values().removeIf(last -> last + TENANT_TURNS < now);
-      var some = named.keySet().stream().limit(OtherRange.NAMES_MAX).toList();
-      if (!some.isEmpty()) ranges.forEach((number, range) -> askForTenants(number, range, some));
+      askForHeld(wanted.list());
     }
-    if (now % ENDED_TURNS != 0) return;
+    if (turns % ENDED_TURNS != 0) return;
     ended.keySet().removeIf(session -> !known.knows(session));
     if (ended.size() < ENDED_MAX) askForEnded(known.next(OtherRange.SESSIONS_MAX));
   }
@@ -93,28 +90,26 @@ public final class OtherSessions {
                 });
   }
 
-  private void askForTenants(int number, OtherRange range, List<String> some) {
-    if (!askedForTenants.add(number)) return;
+  private void askForHeld(List<String> tenants) {
+    if (!tenants.isEmpty()) ranges.forEach((number, range) -> askForHeld(number, range, tenants));
+  }
+
+  private void askForHeld(int number, OtherRange range, List<String> tenants) {
+    if (!askedForHeld.add(number)) return;
     var _ =
         range
-            .sessionsOf(some)
+            .held(tenants)
             .whenComplete(
                 (answer, failure) -> {
-                  if (failure == null && answer.size() == some.size()) {
-                    var counts = new HashMap<String, Long>();
-                    for (int i = 0; i < some.size(); i++) counts.put(some.get(i), answer.get(i));
-                    tenants.put(number, Map.copyOf(counts));
-                  }
-                  askedForTenants.remove(number);
+                  if (failure == null) held.put(number, WantedTenants.byTenant(tenants, answer));
+                  askedForHeld.remove(number);
                 });
   }
 
-  /** How many durable sessions a tenant has in all other ranges, as these have answered last; 0 when it was not named lately. It is asked about from now on. */
-  public long sessionsOf(String tenant) {
-    if (named.containsKey(tenant) || named.size() < OtherRange.NAMES_MAX) named.put(tenant, turns);
-    long all = 0;
-    for (var each : tenants.values()) all += each.getOrDefault(tenant, 0L);
-    return all;
+  /** What a tenant has in all other ranges, as they have answered last; nothing when it was not wanted before. */
+  public Held held(String tenant) {
+    wanted.want(tenant);
+    return held.values().stream().map(each -> each.getOrDefault(tenant, Held.NONE)).reduce(Held.NONE, Held::plus);
   }
 
   /**

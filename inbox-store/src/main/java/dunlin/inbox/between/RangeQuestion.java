@@ -8,9 +8,9 @@ import java.util.List;
 sealed interface RangeQuestion {
   record AskSums() implements RangeQuestion {}
 
-  record AskEnded(List<OtherRange.Birth> sessions) implements RangeQuestion {}
+  record AskHeld(List<String> tenants) implements RangeQuestion {}
 
-  record AskSessionsOf(List<String> tenants) implements RangeQuestion {}
+  record AskEnded(List<OtherRange.Birth> sessions) implements RangeQuestion {}
 
   record AskParts(List<GroupKey> groups) implements RangeQuestion {}
 

@@ -2,6 +2,7 @@ package dunlin.inbox.between;
 
 import dunlin.inbox.between.OtherRange.Birth;
 import dunlin.inbox.between.OtherRange.GroupPart;
+import dunlin.inbox.between.OtherRange.Held;
 import dunlin.inbox.between.OtherRange.Picked;
 import dunlin.inbox.between.OtherRange.SetAside;
 import dunlin.inbox.between.OtherRange.Sums;
@@ -12,6 +13,7 @@ import dunlin.inbox.rows.SessionCommandCodec;
 import dunlin.model.TopicFilter;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
+import dunlin.store.ways.WantedTenants;
 import dunlin.transport.call.CallProtocol;
 import dunlin.transport.lane.FrameReader;
 import dunlin.transport.lane.FrameWriter;
@@ -24,7 +26,7 @@ import java.util.List;
 final class RangeQuestionCodec {
   static final CallProtocol PROTOCOL =
       new CallProtocol(
-          "sessions between 2",
+          "sessions between 3",
           "session tier",
           StoreException::new,
           why -> new OutcomeUnknownException(why, new StoreException("the answer of the session tier is not known")),
@@ -33,11 +35,11 @@ final class RangeQuestionCodec {
 
   private static final int SUMS = 1;
   private static final int ENDED = 2;
-  private static final int SESSIONS_OF = 3;
   private static final int PARTS = 4;
   private static final int OVER = 5;
   private static final int STORE = 6;
   private static final int PICK = 7;
+  private static final int HELD = 8; // kind 3 asked for the sessions of tenants alone
 
   private static final SessionCommandCodec COMMANDS = new SessionCommandCodec();
 
@@ -52,13 +54,13 @@ final class RangeQuestionCodec {
     var out = new FrameWriter();
     switch (question) {
       case RangeQuestion.AskSums() -> out.octet(SUMS);
+      case RangeQuestion.AskHeld(var tenants) -> {
+        out.octet(HELD).number(tenants.size());
+        for (String each : tenants) out.text(each);
+      }
       case RangeQuestion.AskEnded(var sessions) -> {
         out.octet(ENDED).number(sessions.size());
         for (Birth each : sessions) out.text(each.tenant()).text(each.clientId()).number(each.birth());
-      }
-      case RangeQuestion.AskSessionsOf(var tenants) -> {
-        out.octet(SESSIONS_OF).number(tenants.size());
-        for (String each : tenants) out.text(each);
       }
       case RangeQuestion.AskParts(var groups) -> {
         out.octet(PARTS).number(groups.size());
@@ -81,8 +83,8 @@ final class RangeQuestionCodec {
         in,
         switch (kind) {
           case SUMS -> new RangeQuestion.AskSums();
+          case HELD -> new RangeQuestion.AskHeld(list(in, WantedTenants.TENANTS_MAX, in::text));
           case ENDED -> new RangeQuestion.AskEnded(readSessions(in));
-          case SESSIONS_OF -> new RangeQuestion.AskSessionsOf(list(in, in::text));
           case PARTS -> new RangeQuestion.AskParts(list(in, () -> readGroup(in)));
           case OVER -> new RangeQuestion.AskOver(list(in, () -> new SetAside(readGroup(in), in.number())));
           case STORE -> new RangeQuestion.Store(readMessages(in.bytes()));
@@ -109,7 +111,11 @@ final class RangeQuestionCodec {
   }
 
   private static <T> List<T> list(FrameReader in, Reading<T> reading) throws MalformedFrameException {
-    int count = in.count(OtherRange.NAMES_MAX);
+    return list(in, OtherRange.NAMES_MAX, reading);
+  }
+
+  private static <T> List<T> list(FrameReader in, int max, Reading<T> reading) throws MalformedFrameException {
+    int count = in.count(max);
     var all = new ArrayList<T>(count);
     for (int i = 0; i < count; i++) all.add(reading.read());
     return all;
@@ -157,17 +163,6 @@ final class RangeQuestionCodec {
   static Picked decodePicked(byte[] answer) throws MalformedFrameException {
     var in = new FrameReader(answer);
     return ended(in, new Picked(in.signed(), in.number()));
-  }
-
-  static byte[] encodeCounts(List<Long> counts) {
-    var out = new FrameWriter().number(counts.size());
-    for (long each : counts) out.number(each);
-    return out.take();
-  }
-
-  static List<Long> decodeCounts(byte[] answer) throws MalformedFrameException {
-    var in = new FrameReader(answer);
-    return ended(in, list(in, in::number));
   }
 
   static byte[] encodeParts(List<GroupPart> parts) {
@@ -221,6 +216,21 @@ final class RangeQuestionCodec {
     var in = new FrameReader(answer);
     try {
       return ended(in, new Sums(in.number(), in.number(), in.number()));
+    } catch (IllegalArgumentException e) {
+      throw new MalformedFrameException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  static byte[] encodeHeld(List<Held> held) {
+    var out = new FrameWriter().number(held.size());
+    for (Held each : held) out.number(each.durable()).number(each.subscriptions()).number(each.messageBytes());
+    return out.take();
+  }
+
+  static List<Held> decodeHeld(byte[] answer) throws MalformedFrameException {
+    var in = new FrameReader(answer);
+    try {
+      return ended(in, list(in, WantedTenants.TENANTS_MAX, () -> new Held(in.number(), in.number(), in.number())));
     } catch (IllegalArgumentException e) {
       throw new MalformedFrameException(String.valueOf(e.getMessage()));
     }

@@ -32,8 +32,8 @@ public final class RangeQuestions implements CallReceiver.Answerer {
   public CompletableFuture<byte[]> answer(byte[] call) throws MalformedFrameException {
     return switch (RangeQuestionCodec.decode(call)) {
       case RangeQuestion.AskSums() -> range.sums().thenApply(RangeQuestionCodec::encode);
+      case RangeQuestion.AskHeld(var tenants) -> range.held(tenants).thenApply(RangeQuestionCodec::encodeHeld);
       case RangeQuestion.AskEnded(var sessions) -> range.ended(sessions).thenApply(RangeQuestionCodec::encode);
-      case RangeQuestion.AskSessionsOf(var tenants) -> range.sessionsOf(tenants).thenApply(RangeQuestionCodec::encodeCounts);
       case RangeQuestion.AskParts(var groups) -> range.parts(groups).thenApply(RangeQuestionCodec::encodeParts);
       case RangeQuestion.AskOver(var numbers) -> range.over(numbers).thenApply(RangeQuestionCodec::encode);
       case RangeQuestion.Pick(var pick) -> range.pick(pick).thenApply(RangeQuestionCodec::encode);

@@ -40,13 +40,13 @@ public final class RemoteSessions implements OtherRange, AutoCloseable {
   }
 
   @Override
-  public CompletableFuture<List<Boolean>> ended(List<Birth> sessions) {
-    return links.call(RangeQuestionCodec.encode(new RangeQuestion.AskEnded(sessions)), 0, RangeQuestionCodec::decodeFlags);
+  public CompletableFuture<List<Held>> held(List<String> tenants) {
+    return links.call(RangeQuestionCodec.encode(new RangeQuestion.AskHeld(tenants)), 0, RangeQuestionCodec::decodeHeld);
   }
 
   @Override
-  public CompletableFuture<List<Long>> sessionsOf(List<String> tenants) {
-    return links.call(RangeQuestionCodec.encode(new RangeQuestion.AskSessionsOf(tenants)), 0, RangeQuestionCodec::decodeCounts);
+  public CompletableFuture<List<Boolean>> ended(List<Birth> sessions) {
+    return links.call(RangeQuestionCodec.encode(new RangeQuestion.AskEnded(sessions)), 0, RangeQuestionCodec::decodeFlags);
   }
 
   @Override

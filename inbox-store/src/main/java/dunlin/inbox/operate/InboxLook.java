@@ -82,9 +82,12 @@ final class InboxLook {
     Backlog inbox = session.backlogIfAny();
     RangeState state = part.state();
     InboxLimits limits = state.limits;
+    String tenant = session.key.tenant();
+    long held = inbox == null ? 0 : inbox.bytes();
+    long left = Math.min(state.bytesLeftForOne(), state.bytesLeftByTenant(tenant, held, part.mostOfTenant().applyAsLong(tenant)));
     return new SessionOutlook(
         owner == null ? "" : owner.frontend(), session.expirySeconds(), session.subscriptionCount(), filters.matching(), filters.others(),
-        session.waiting(), inbox == null ? 0 : inbox.bytes(), limits.messagesMax(), Math.min(limits.bytesMax(), state.bytesLeftForOne()),
+        session.waiting(), held, limits.messagesMax(), Math.min(limits.bytesMax(), left),
         limits.overflow().name(), part.range().hasDiskRoom());
   }
 

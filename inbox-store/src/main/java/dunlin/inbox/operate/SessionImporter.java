@@ -437,6 +437,8 @@ public final class SessionImporter implements Connections {
       case ROUTES -> "routes";
       case GROUPS -> "groups";
       case TENANT_SESSIONS -> "tenant-sessions";
+      case TENANT_SUBSCRIPTIONS -> "tenant-subscriptions";
+      case TENANT_ROUTES -> "tenant-routes";
     };
   }
 

@@ -14,14 +14,16 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.function.ToLongFunction;
 
 /**
  * One range of sessions.
  *
  * @param state what is in memory; only what any thread may read is read
  * @param range its rows
+ * @param mostOfTenant how many bytes all inboxes of a tenant may hold there
  */
-public record SessionPart(RangeState state, Range<?, ?> range) {
+public record SessionPart(RangeState state, Range<?, ?> range, ToLongFunction<String> mostOfTenant) {
   private static final long PATIENCE_SECONDS = 60;
 
   /** Those in memory; any thread may read it. */

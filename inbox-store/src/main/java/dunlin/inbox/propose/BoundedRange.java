@@ -8,11 +8,9 @@ import dunlin.store.Range;
 import dunlin.store.RangeReader;
 import dunlin.store.StoreException;
 import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
-/**
- * One of several ranges. Commands to it carry what the other ranges hold, where bounds on all ranges together need
- * that.
- */
+/** A range whose commands carry what other ranges hold, where bounds on all ranges together need that, and what limits of tenants leave. */
 public final class BoundedRange implements Range<SessionCommand, SessionResult> {
   /*
    * Owner: any thread.
@@ -21,17 +19,45 @@ public final class BoundedRange implements Range<SessionCommand, SessionResult> 
    */
   private final Range<SessionCommand, SessionResult> range;
   private final RangeState state;
-  private final SharedSums sums;
+  private final @Nullable SharedSums sums;
+  private final TenantInboxes tenants;
 
-  /** @param state the state of that range */
-  public BoundedRange(Range<SessionCommand, SessionResult> range, RangeState state, SharedSums sums) {
+  /**
+   * @param state the state of that range
+   * @param sums bounds on all ranges together; null if this is the only one
+   */
+  public BoundedRange(Range<SessionCommand, SessionResult> range, RangeState state, @Nullable SharedSums sums, TenantInboxes tenants) {
     this.range = range;
     this.state = state;
     this.sums = sums;
+    this.tenants = tenants;
   }
 
   @Override
   public boolean propose(SessionCommand command, Completion<SessionResult> completion) {
+    return sums == null ? proposeBounded(command, completion) : propose(sums, command, completion);
+  }
+
+  private boolean proposeBounded(SessionCommand command, Completion<SessionResult> completion) {
+    var bounded = tenants.bounded(state, command);
+    if (bounded == null) return range.propose(command, completion);
+    var noting =
+        new Completion<SessionResult>() {
+          @Override
+          public void done(SessionResult result) {
+            if (result.effects().isTenantFull()) tenants.reached(bounded.tenant());
+            completion.done(result);
+          }
+
+          @Override
+          public void failed(StoreException failure) {
+            completion.failed(failure);
+          }
+        };
+    return range.propose(bounded.command(), noting);
+  }
+
+  private boolean propose(SharedSums sums, SessionCommand command, Completion<SessionResult> completion) {
     var releasing =
         new Completion<SessionResult>() {
           @Override
@@ -46,7 +72,7 @@ public final class BoundedRange implements Range<SessionCommand, SessionResult> 
             completion.failed(failure);
           }
         };
-    if (range.propose(sums.claim(state, command), releasing)) return true;
+    if (proposeBounded(sums.claim(state, command), releasing)) return true;
     sums.release(command);
     return false;
   }

@@ -47,7 +47,7 @@ final class DurableSubscriptions {
       if (each.filter().levels() > FilterIndex.LEVELS_MAX) return new Outcome.Full();
     }
     if (session.subscriptionCount() + fresh > state.limits.subscriptionsMax()) return new Outcome.Full();
-    if (fresh > 0 && state.memoryEverywhere() + freshBytes > state.limits.sums().memory()) return new Outcome.AllFull();
+    if (fresh > 0 && freshBytes > state.limits.sums().memory() - state.memoryEverywhere()) return new Outcome.AllFull();
     var existed = new ArrayList<Boolean>(wanted.size());
     for (Subscription each : wanted) existed.add(subscribe(change, session, each));
     return new Outcome.Existed(existed);
@@ -63,7 +63,7 @@ final class DurableSubscriptions {
     }
     var subscriber = new DurableSubscriber(session, known(session, wanted.filter()), wanted.options());
     session.subscribe(subscriber);
-    state.count(wanted.filter(), 1);
+    state.count(session.key.tenant(), wanted.filter(), 1);
     if (wanted.filter().shared()) groups.join(change, subscriber);
     else if (index(subscriber)) change.effects().route(groups.route(subscriber), true);
     return false;
@@ -99,7 +99,7 @@ final class DurableSubscriptions {
       var subscriber = session.unsubscribe(filter.text());
       existed.add(subscriber != null);
       if (subscriber == null) continue;
-      state.count(filter, -1);
+      state.count(session.key.tenant(), filter, -1);
       change.out().delete(SessionKeys.subscription(session.shard, session.key, filter.text()));
       if (filter.shared()) groups.leave(change, subscriber);
       else unindex(change, subscriber);
@@ -111,7 +111,7 @@ final class DurableSubscriptions {
   void removeAll(Change change, SessionState session) {
     for (DurableSubscriber subscriber : session.subscriptions()) {
       change.out().delete(SessionKeys.subscription(session.shard, session.key, subscriber.filter.text()));
-      state.count(subscriber.filter, -1);
+      state.count(session.key.tenant(), subscriber.filter, -1);
       if (subscriber.filter.shared()) groups.end(change, subscriber);
       else unindex(change, subscriber);
     }
@@ -155,7 +155,7 @@ final class DurableSubscriptions {
             });
     var subscriber = new DurableSubscriber(session, known(session, filter), options);
     session.subscribe(subscriber);
-    state.count(filter, 1);
+    state.count(session.key.tenant(), filter, 1);
     if (!filter.shared()) {
       var _ = index(subscriber);
       return;

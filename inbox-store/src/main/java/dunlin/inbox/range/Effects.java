@@ -32,6 +32,7 @@ public final class Effects {
   private @Nullable ConnectionId displaced;
   private @Nullable ConnectionId dismissed;
   private boolean moreWork;
+  private boolean tenantFull;
   private boolean willDue;
   private long willDiscarded;
   private int appended;
@@ -123,6 +124,11 @@ public final class Effects {
     noted.add(new Note(step, reason, inbox.session == null ? "" : inbox.session.key.clientId(), message));
   }
 
+  /** Notes that a message was dropped or refused only because its tenant's inboxes may hold no more. */
+  void tenantFull() {
+    tenantFull = true;
+  }
+
   void displace(ConnectionId connection) {
     displaced = connection;
   }
@@ -212,6 +218,11 @@ public final class Effects {
 
   public int sessionsExpired() {
     return sessionsExpired;
+  }
+
+  /** Whether messages were dropped or refused only because their tenant's inboxes may hold no more. */
+  public boolean isTenantFull() {
+    return tenantFull;
   }
 
   public List<Note> noted() {

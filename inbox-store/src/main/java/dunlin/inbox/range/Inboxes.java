@@ -45,13 +45,12 @@ final class Inboxes {
   /** The header of a message and its sequence. */
   record Row(long sequence, StoredMessage stored) {}
 
-  /** Whether an inbox has room for a message of this size, by its own bounds and that of all inboxes together. */
+  /** Whether an inbox has room for a message of this size, by its own bounds, that of all inboxes together and the limit of its tenant. */
   boolean fits(Backlog inbox, int size) {
-    long bytes = inbox.bytes + size;
-    return inbox.count < state.limits.messagesMax() && bytes <= state.limits.bytesMax() && bytes <= state.bytesLeftForOne();
+    return fitAll(inbox, 1, size) && inbox.bytes + size <= state.bytesLeftByTenant(inbox.tenant, inbox.bytes, state.elsewhere.tenantBytes());
   }
 
-  /** Whether an inbox has room for all of several messages. */
+  /** Whether an inbox has room for all of several messages, whatever the limit of its tenant is. */
   boolean fitAll(Backlog inbox, int messages, long more) {
     long bytes = inbox.bytes + more;
     return inbox.count + messages <= state.limits.messagesMax() && bytes <= state.limits.bytesMax() && bytes <= state.bytesLeftForOne();
@@ -65,7 +64,7 @@ final class Inboxes {
       return true;
     }
     boolean rejects = state.limits.overflow() == OverflowPolicy.REJECT;
-    change.effects().drop(rejects ? InboxDropReason.REJECTED : InboxDropReason.NEWEST, inbox, message);
+    change.effects().drop(rejects ? InboxDropReason.REJECTED : fitAll(inbox, 1, size) ? InboxDropReason.TENANT_FULL : InboxDropReason.NEWEST, inbox, message);
     return false;
   }
 
@@ -76,6 +75,7 @@ final class Inboxes {
   boolean makeRoom(Change change, Backlog inbox, int size) {
     if (fits(inbox, size)) return true;
     if (size > state.limits.bytesMax()) return false;
+    boolean tenantFull = fitAll(inbox, 1, size);
     boolean dropsOldest = state.limits.overflow() == OverflowPolicy.DROP_OLDEST;
     state.summaries.touch(inbox); // the search may move the first sequence
     var row = headers.ceiling(change, inbox, inbox.first);
@@ -86,22 +86,25 @@ final class Inboxes {
         if (!dropsOldest && !expired) break;
         var message = noted(change, inbox, row.sequence(), stored);
         if (expired) change.effects().drop(InboxDropReason.EXPIRED, inbox, message);
-        else countOldest(change, inbox, row.sequence(), message);
+        else countOldest(change, inbox, row.sequence(), tenantFull ? InboxDropReason.TENANT_FULL : InboxDropReason.OLDEST, message);
         remove(change, inbox, row.sequence(), stored);
       }
       row = headers.ceiling(change, inbox, row.sequence() + 1);
     }
-    return fits(inbox, size);
+    boolean fits = fits(inbox, size);
+    if (tenantFull && !fits) change.effects().tenantFull();
+    return fits;
   }
 
   /**
    * Counts the oldest message that was dropped for room as lost, unless it was handed to the connection and its client
-   * may still acknowledge it.
+   * may still acknowledge it; then it counts as one of the oldest if it is lost.
    */
-  private void countOldest(Change change, Backlog inbox, long sequence, @Nullable Publication message) {
+  private void countOldest(Change change, Backlog inbox, long sequence, InboxDropReason reason, @Nullable Publication message) {
+    if (reason == InboxDropReason.TENANT_FULL) change.effects().tenantFull();
     var session = inbox.session;
     if (session == null || session.owner == null || sequence > inbox.handed()) {
-      change.effects().drop(InboxDropReason.OLDEST, inbox, message);
+      change.effects().drop(reason, inbox, message);
       return;
     }
     var overtaken = inbox.overtaken;
@@ -124,6 +127,7 @@ final class Inboxes {
     inbox.bytes += size;
     state.queued.incrementAndGet();
     state.queuedBytes.addAndGet(size);
+    state.queuedByTenant.count(inbox.tenant, size);
   }
 
   /** Leaves out the sequences below this one, which is at least that of the next message. */
@@ -200,6 +204,7 @@ final class Inboxes {
     inbox.bytes -= stored.size();
     state.queued.decrementAndGet();
     state.queuedBytes.addAndGet(-stored.size());
+    state.queuedByTenant.count(inbox.tenant, -stored.size());
     if (sequence == inbox.first) inbox.first++;
     var session = inbox.session;
     if (session == null) {

@@ -188,6 +188,7 @@ final class RangeOpening {
   private void count(Backlog inbox) {
     state.queued.addAndGet(inbox.count);
     state.queuedBytes.addAndGet(inbox.bytes);
+    state.queuedByTenant.count(inbox.tenant, inbox.bytes);
   }
 
   private GroupState group(GroupKey key) {

@@ -254,7 +254,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
   }
 
   private Outcome beside(Beside command, Change change) {
-    state.elsewhere = new RangeState.Elsewhere(command.sessions(), command.memory(), command.messageBytes());
+    state.elsewhere = new RangeState.Elsewhere(command.sessions(), command.memory(), command.messageBytes(), command.tenantBytes());
     try {
       return apply(command.command(), change);
     } finally {

@@ -10,6 +10,7 @@ import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
+import dunlin.model.TenantQuota;
 import dunlin.model.TopicFilter;
 import dunlin.transport.Terms;
 import java.util.List;
@@ -219,15 +220,20 @@ public sealed interface SessionCommand {
   }
 
   /**
-   * A command to one of several ranges, together with what the other ranges hold. The bounds on all sessions apply to
-   * the sums.
+   * A command together with what the other ranges hold, if there are several: the bounds on all sessions apply to the sums; and with what a limit of its tenant leaves.
    *
    * @param sessions durable sessions of the other ranges
    * @param memory bytes of memory of the sessions and subscriptions of the other ranges
    * @param messageBytes bytes of messages in inboxes of the other ranges
+   * @param tenantBytes bytes of messages that all inboxes of the command's tenant may hold in this range; {@link TenantQuota#NONE} without a limit
    */
-  record Beside(long sessions, long memory, long messageBytes, SessionCommand command) implements SessionCommand {
+  record Beside(long sessions, long memory, long messageBytes, long tenantBytes, SessionCommand command) implements SessionCommand {
+    public Beside(long sessions, long memory, long messageBytes, SessionCommand command) {
+      this(sessions, memory, messageBytes, TenantQuota.NONE, command);
+    }
+
     public Beside {
+      if (tenantBytes < 0) throw new IllegalArgumentException("a tenant may have " + tenantBytes + " bytes");
       if (command instanceof Beside) throw new IllegalArgumentException("a Beside command within another one");
     }
   }

@@ -49,6 +49,7 @@ import dunlin.inbox.rows.SessionCommand.Unsubscribe;
 import dunlin.inbox.rows.SessionCommand.WillPublished;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
+import dunlin.model.TenantQuota;
 import dunlin.store.CommandCodec;
 import dunlin.store.CommandKind;
 import dunlin.store.FieldReader;
@@ -93,6 +94,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int IMPORT = 34;
   private static final int APPEND_TO_GROUP_OF_EXCHANGE = 35;
   private static final int PICK_FOR_GROUP = 36;
+  private static final int BESIDE_WITHIN = 37;
 
   // Marks of a message that is appended.
   private static final int WITH_EXCHANGE = 1;
@@ -356,11 +358,12 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         out.list(received, (to, packetId) -> to.number(packetId));
         out.list(messages, SessionCommandCodec::writeImported);
       }
-      case Beside(var sessions, var memory, var messageBytes, var beside) -> {
-        out.octet(BESIDE);
+      case Beside(var sessions, var memory, var messageBytes, var tenantBytes, var beside) -> {
+        out.octet(tenantBytes == TenantQuota.NONE ? BESIDE : BESIDE_WITHIN);
         out.number(sessions);
         out.number(memory);
         out.number(messageBytes);
+        if (tenantBytes != TenantQuota.NONE) out.number(tenantBytes);
         write(beside, out);
       }
     }
@@ -426,7 +429,11 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
 
   private static SessionCommand readCommand(FieldReader in) {
     int kind = in.octet();
-    return kind == BESIDE ? new Beside(in.number(), in.number(), in.number(), readPlain(in, in.octet())) : readPlain(in, kind);
+    return switch (kind) {
+      case BESIDE -> new Beside(in.number(), in.number(), in.number(), readPlain(in, in.octet()));
+      case BESIDE_WITHIN -> new Beside(in.number(), in.number(), in.number(), in.number(), readPlain(in, in.octet()));
+      default -> readPlain(in, kind);
+    };
   }
 
   private static SessionCommand readPlain(FieldReader in, int kind) {

@@ -25,6 +25,7 @@ import dunlin.inbox.propose.DueWork;
 import dunlin.inbox.propose.Proposals;
 import dunlin.inbox.propose.RefusedConnections;
 import dunlin.inbox.propose.SharedSums;
+import dunlin.inbox.propose.TenantInboxes;
 import dunlin.inbox.range.Effects;
 import dunlin.inbox.range.SessionRange;
 import dunlin.inbox.range.SessionResult.Outcome;
@@ -87,6 +88,7 @@ final class InboxRangeServer {
   private final Runnable tickSoon;
   private final BiConsumer<InboxRangeServer, List<GroupKey>> stuck;
   private final BiPredicate<SessionKey, Long> foreignLives;
+  private final TenantInboxes tenants;
   private final int looks;
   private final SessionRange logic;
   private final Range<SessionCommand, SessionResult> range;
@@ -125,6 +127,7 @@ final class InboxRangeServer {
    * @param tickSoon runs the next turn of the timer at once
    * @param stuck receives groups with waiting messages that no member in their range takes
    * @param lives whether a session with this birth exists in any range
+   * @param tenants bounds what the inboxes of each tenant hold
    * @param looks how often a publisher of another range is found to be over before it is forgotten
    */
   record Tier(
@@ -139,6 +142,7 @@ final class InboxRangeServer {
       Runnable tickSoon,
       BiConsumer<InboxRangeServer, List<GroupKey>> stuck,
       BiPredicate<SessionKey, Long> lives,
+      TenantInboxes tenants,
       int looks) {}
 
   /** @param sums bounds on all ranges together; null if this is the only one */
@@ -155,7 +159,8 @@ final class InboxRangeServer {
     stuck = tier.stuck();
     foreignLives = tier.lives();
     looks = tier.looks();
-    range = sums == null ? replica.range() : new BoundedRange(replica.range(), logic.state(), sums);
+    tenants = tier.tenants();
+    range = new BoundedRange(replica.range(), logic.state(), sums, tenants);
     proposals = new Proposals(range, tier.refused(), settings, this::perform);
     stale = new StaleConnections(logic.state(), this::endConnection);
     connects = new ConnectCalls(proposals, frontends, stale, settings.sums(), clock);
@@ -195,7 +200,7 @@ final class InboxRangeServer {
 
   /** What operators look at. */
   SessionPart part() {
-    return new SessionPart(logic.state(), range);
+    return new SessionPart(logic.state(), range, tenant -> tenants.mostIn(logic.state(), tenant));
   }
 
   Proposals proposals() {
@@ -365,12 +370,22 @@ final class InboxRangeServer {
   }
 
   CompletableFuture<List<Boolean>> subscribe(SessionRef session, List<Subscription> subscriptions) {
+    return subscribe(session, subscriptions, new SessionCommand.Subscribe(session, List.copyOf(subscriptions)));
+  }
+
+  /** Replaces subscriptions that the session has. If any of them is new, it fails as for want of memory: the command says that none is left. */
+  CompletableFuture<List<Boolean>> replace(SessionRef session, List<Subscription> subscriptions) {
+    var command = new SessionCommand.Subscribe(session, List.copyOf(subscriptions));
+    return subscribe(session, subscriptions, new SessionCommand.Beside(0, settings.sums().memory(), 0, command));
+  }
+
+  private CompletableFuture<List<Boolean>> subscribe(SessionRef session, List<Subscription> subscriptions, SessionCommand command) {
     var existed = new CompletableFuture<List<Boolean>>();
     var key = SessionKey.of(session);
     var routes = subscriptions.stream().map(each -> interval.route(key, each.filter())).distinct().toList();
     proposals.call(
         session,
-        new SessionCommand.Subscribe(session, List.copyOf(subscriptions)),
+        command,
         existed,
         (outcome, _) -> {
           if (outcome instanceof Outcome.Existed(var value)) {

@@ -19,6 +19,7 @@ import dunlin.inbox.operate.SessionOperations;
 import dunlin.inbox.propose.Proposals;
 import dunlin.inbox.propose.RefusedConnections;
 import dunlin.inbox.propose.SharedSums;
+import dunlin.inbox.propose.TenantInboxes;
 import dunlin.inbox.propose.TenantSessions;
 import dunlin.inbox.range.Effects;
 import dunlin.inbox.range.SessionRange;
@@ -33,6 +34,7 @@ import dunlin.inbox.state.SessionState;
 import dunlin.model.Publication;
 import dunlin.model.ShardId;
 import dunlin.model.SubscriptionOptions;
+import dunlin.model.TenantQuota;
 import dunlin.model.TopicFilter;
 import dunlin.store.CommandCodec;
 import dunlin.store.Range;
@@ -57,6 +59,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -78,6 +81,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    * Bounds: InboxRangeServer states those of a range; Frontends, LostFrontends and WillRunner serve all ranges
    * together.
    * Failure: if a range refuses or fails, calls fail for its sessions only. A start fails if any of its ranges does.
+   * Length: it has each call of InboxClient, most of them in a line that finds the range.
    */
   private static final Logger LOG = LoggerFactory.getLogger(InboxServer.class);
 
@@ -95,6 +99,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final InboxSettings settings;
   private final List<InboxRangeServer> ranges;
   private final TenantSessions tenants;
+  private final TenantInboxes tenantInboxes;
 
   /** For each shard, the number of its range. */
   private final int[] rangeOfShard;
@@ -180,12 +185,16 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     this.wills = new WillRunner(wills, frontends::settled, System::nanoTime, meters, this::recordWill);
     int count = replicas.size();
     hasAll = count == settings.layout().ranges();
+    var asked = hasAll ? null : new OtherSessions(settings.layout(), others);
+    this.others = asked;
+    Function<String, OtherRange.Held> ofTenants = asked == null ? _ -> OtherRange.Held.NONE : asked::held;
+    var states = replicas.stream().map(replica -> replica.sessions().state()).toList();
+    tenants = new TenantSessions(states, ofTenants);
+    tenantInboxes = new TenantInboxes(states, tenant -> ofTenants.apply(tenant).messageBytes());
     var tier =
         new InboxRangeServer.Tier(
-            settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon, this::stuck, this::lives, hasAll ? 0 : LOOKS);
-    this.others = hasAll ? null : new OtherSessions(settings.layout(), others);
-    var states = replicas.stream().map(replica -> replica.sessions().state()).toList();
-    tenants = new TenantSessions(states, this.others == null ? _ -> 0 : this.others::sessionsOf);
+            settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon, this::stuck, this::lives, tenantInboxes,
+            hasAll ? 0 : LOOKS);
     var sums = sums(settings.sums(), states, this.others);
     ranges = replicas.stream().map(replica -> new InboxRangeServer(replica, sums, tier)).toList();
     rangeOfShard = ShardInterval.rangeOfShard(ranges.stream().map(range -> range.applied().interval).toList());
@@ -442,9 +451,14 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return refusal.isPresent() ? CompletableFuture.failedFuture(refusal.get()) : of(request.tenant(), request.clientId()).connect(request);
   }
 
-  /** Sets how many durable sessions a tenant may have. It must be quick. */
-  public void limitTenants(ToLongFunction<String> sessionsMax) {
-    tenants.limit(sessionsMax);
+  /**
+   * Sets what a tenant may have: durable sessions, their subscriptions, and bytes of the messages in all inboxes.
+   *
+   * @param sessionsMax must be quick
+   */
+  public void limitTenants(ToLongFunction<String> sessionsMax, TenantQuota subscriptionsMax, TenantQuota inboxBytesMax) {
+    tenants.limit(sessionsMax, subscriptionsMax);
+    tenantInboxes.limit(inboxBytesMax);
   }
 
   /**
@@ -492,7 +506,9 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<List<Boolean>> subscribe(SessionRef session, List<Subscription> subscriptions) {
-    return of(session).subscribe(session, subscriptions);
+    var refusal = tenants.refusal(session.tenant(), subscriptions.size());
+    if (refusal.isEmpty()) return of(session).subscribe(session, subscriptions);
+    return tenants.noted(session.tenant(), refusal.get(), of(session).replace(session, subscriptions));
   }
 
   @Override

@@ -14,6 +14,8 @@ import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.ShardCounters;
 import dunlin.inbox.rows.ShardInterval;
 import dunlin.model.FilterIndex;
+import dunlin.model.TenantCounts;
+import dunlin.model.TenantQuota;
 import dunlin.model.TopicFilter;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
@@ -64,11 +66,17 @@ public final class RangeState {
   /** Bytes of these messages. */
   public final AtomicLong queuedBytes = new AtomicLong();
 
+  /** The same by tenant. */
+  public final TenantCounts queuedByTenant = new TenantCounts();
+
   /** Number of messages that were dropped from full inboxes but may still be delivered. */
   public final AtomicLong overtaken = new AtomicLong();
 
   public final AtomicLong subscriptions = new AtomicLong();
   public final AtomicLong sharedSubscriptions = new AtomicLong();
+
+  /** Number of subscriptions by tenant. */
+  public final TenantCounts subscriptionsByTenant = new TenantCounts();
 
   /** Memory of sessions and subscriptions, by {@link #memoryOf}. */
   public final AtomicLong memory = new AtomicLong();
@@ -79,8 +87,8 @@ public final class RangeState {
   /** Number of durable sessions: those that will outlive their connection, or have. */
   public final AtomicLong durableCount = new AtomicLong();
 
-  /** The same by tenant, without tenants that have none. */
-  public final ConcurrentHashMap<String, Integer> durableByTenant = new ConcurrentHashMap<>();
+  /** The same by tenant. */
+  public final TenantCounts durableByTenant = new TenantCounts();
 
   /** The subscribers of non-shared subscriptions; replaced when the range is opened again. */
   public volatile FilterIndex<FilterSubscribers> index = new FilterIndex<>();
@@ -126,11 +134,11 @@ public final class RangeState {
   public Elsewhere elsewhere = Elsewhere.NOTHING;
 
   /**
-   * What other ranges hold of the quantities that are bounded for all ranges together; see
+   * What other ranges hold of the quantities that are bounded for all ranges together, and what a tenant's limit leaves for this one; see
    * {@link dunlin.inbox.rows.SessionCommand.Beside}.
    */
-  public record Elsewhere(long sessions, long memory, long messageBytes) {
-    public static final Elsewhere NOTHING = new Elsewhere(0, 0, 0);
+  public record Elsewhere(long sessions, long memory, long messageBytes, long tenantBytes) {
+    public static final Elsewhere NOTHING = new Elsewhere(0, 0, 0, TenantQuota.NONE);
   }
 
   public RangeState(ShardInterval interval) {
@@ -142,9 +150,11 @@ public final class RangeState {
     groups.clear();
     queued.set(0);
     queuedBytes.set(0);
+    queuedByTenant.clear();
     overtaken.set(0);
     subscriptions.set(0);
     sharedSubscriptions.set(0);
+    subscriptionsByTenant.clear();
     memory.set(0);
     onlineCount.set(0);
     durableCount.set(0);
@@ -228,9 +238,10 @@ public final class RangeState {
     if (format != FORMAT) throw new IllegalStateException("row of unknown format " + format);
   }
 
-  /** Counts a subscription that was added (1) or removed (-1). */
-  public void count(TopicFilter filter, int change) {
+  /** Counts a subscription of a tenant that was added (1) or removed (-1). */
+  public void count(String tenant, TopicFilter filter, int change) {
     subscriptions.addAndGet(change);
+    subscriptionsByTenant.count(tenant, change);
     if (filter.shared()) sharedSubscriptions.addAndGet(change);
     memory.addAndGet(change * memoryOf(filter));
   }
@@ -254,7 +265,8 @@ public final class RangeState {
 
   /** Memory of the sessions and subscriptions of all ranges, likewise. */
   public long memoryEverywhere() {
-    return memory.get() + elsewhere.memory();
+    long all = memory.get() + elsewhere.memory();
+    return all < 0 ? Long.MAX_VALUE : all; // a command may say that nothing is left of a bound that is none
   }
 
   /** Bytes of the messages in the inboxes of all ranges, likewise. */
@@ -267,8 +279,21 @@ public final class RangeState {
    * first. A small minimum is left for each, so that new inboxes can hold something.
    */
   public long bytesLeftForOne() {
-    long max = limits.sums().messageBytes();
-    return Math.max(Math.min(max / SMALLS, SMALL_MAX), max - queuedBytesEverywhere());
+    return Math.max(small(), limits.sums().messageBytes() - queuedBytesEverywhere());
+  }
+
+  /**
+   * The maximum of bytes for an inbox beside all others of its tenant: what it holds and what the tenant's limit leaves. The same small minimum is left for each.
+   *
+   * @param held bytes of its messages
+   * @param tenantBytes what all inboxes of the tenant may hold in this range
+   */
+  public long bytesLeftByTenant(String tenant, long held, long tenantBytes) {
+    return tenantBytes == TenantQuota.NONE ? TenantQuota.NONE : Math.max(small(), held + tenantBytes - queuedByTenant.of(tenant));
+  }
+
+  private long small() {
+    return Math.min(limits.sums().messageBytes() / SMALLS, SMALL_MAX);
   }
 
   /** Adds a session that was created or restored. */
@@ -355,7 +380,7 @@ public final class RangeState {
 
   private void countDurable(String tenant, int step) {
     durableCount.addAndGet(step);
-    durableByTenant.merge(tenant, step, (all, more) -> all + more == 0 ? null : all + more);
+    durableByTenant.count(tenant, step);
   }
 
   public void expireAt(SessionState session, long deadline) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dunlin.inbox.InboxSettings.Layout;
 import dunlin.inbox.between.OtherRange.Birth;
 import dunlin.inbox.between.OtherRange.GroupPart;
+import dunlin.inbox.between.OtherRange.Held;
 import dunlin.inbox.between.OtherRange.Sums;
 import dunlin.inbox.rows.ForeignExchanges;
 import dunlin.inbox.rows.GroupKey;
@@ -12,6 +13,7 @@ import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.ShardInterval;
 import dunlin.model.TopicFilter;
 import dunlin.store.StoreException;
+import dunlin.store.ways.WantedTenants;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -32,7 +34,6 @@ final class OtherSessionsTest {
     final List<List<Birth>> sessions = new ArrayList<>();
     final List<CompletableFuture<List<Boolean>>> answers = new ArrayList<>();
     final List<List<String>> tenants = new ArrayList<>();
-    long ofEachTenant;
     CompletableFuture<List<GroupPart>> parts = CompletableFuture.completedFuture(List.of(GroupPart.NONE));
 
     @Override
@@ -42,16 +43,16 @@ final class OtherSessionsTest {
     }
 
     @Override
+    public CompletableFuture<List<Held>> held(List<String> of) {
+      tenants.add(of);
+      return CompletableFuture.completedFuture(of.stream().map(tenant -> new Held(tenant.length(), 2, 3)).toList());
+    }
+
+    @Override
     public CompletableFuture<List<Boolean>> ended(List<Birth> of) {
       sessions.add(of);
       answers.add(new CompletableFuture<>());
       return answers.getLast();
-    }
-
-    @Override
-    public CompletableFuture<List<Long>> sessionsOf(List<String> of) {
-      tenants.add(of);
-      return CompletableFuture.completedFuture(of.stream().map(_ -> ofEachTenant).toList());
     }
 
     @Override
@@ -92,6 +93,17 @@ final class OtherSessionsTest {
     first.sums.getLast().complete(new Sums(4, 4, 4));
     second.sums.getLast().completeExceptionally(new StoreException("no leader"));
     assertThat(others.sums()).isEqualTo(new Sums(14, 24, 34));
+  }
+
+  @Test
+  void whatATenantHasIsAskedOnceItIsWanted() {
+    turns(100);
+    assertThat(first.tenants).isEmpty();
+    assertThat(others.held("blue")).as("not asked yet").isEqualTo(Held.NONE);
+    turns(5);
+    assertThat(others.held("blue")).isEqualTo(new Held(8, 4, 6));
+    assertThat(first.tenants).containsOnly(List.of("blue"));
+    assertThat(others.held("green")).isEqualTo(Held.NONE);
   }
 
   @Test
@@ -174,29 +186,11 @@ final class OtherSessionsTest {
   }
 
   @Test
-  void aTenantThatIsNamedIsAskedAboutUntilItIsNamedNoMore() {
-    turns(100);
-    assertThat(first.tenants).isEmpty();
-    first.ofEachTenant = 3;
-    second.ofEachTenant = 4;
-
-    assertThat(others.sessionsOf("t")).as("nothing is known yet").isZero();
-    turns(5);
-    assertThat(others.sessionsOf("t")).isEqualTo(7);
-    assertThat(first.tenants).containsOnly(List.of("t"));
-
-    turns(400);
-    int asked = first.tenants.size();
-    turns(100);
-    assertThat(first.tenants).hasSize(asked);
-  }
-
-  @Test
   void noMoreTenantsAreAskedAboutThanAQuestionHas() {
-    for (int i = 0; i < 2 * OtherRange.NAMES_MAX; i++) assertThat(others.sessionsOf("t" + i)).isZero();
+    for (int i = 0; i < 2 * WantedTenants.TENANTS_MAX; i++) assertThat(others.held("t" + i)).isEqualTo(Held.NONE);
     turns(5);
 
-    assertThat(first.tenants.getLast()).hasSize(OtherRange.NAMES_MAX);
+    assertThat(first.tenants.getLast()).hasSize(WantedTenants.TENANTS_MAX);
   }
 
   @Test

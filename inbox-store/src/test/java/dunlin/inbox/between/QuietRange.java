@@ -18,8 +18,8 @@ public class QuietRange implements OtherRange {
   }
 
   @Override
-  public CompletableFuture<List<Long>> sessionsOf(List<String> tenants) {
-    return CompletableFuture.completedFuture(tenants.stream().map(_ -> 0L).toList());
+  public CompletableFuture<List<Held>> held(List<String> tenants) {
+    return CompletableFuture.completedFuture(tenants.stream().map(_ -> Held.NONE).toList());
   }
 
   @Override

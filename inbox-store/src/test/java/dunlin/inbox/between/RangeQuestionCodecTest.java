@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dunlin.inbox.OpenExchange;
 import dunlin.inbox.between.OtherRange.Birth;
 import dunlin.inbox.between.OtherRange.GroupPart;
+import dunlin.inbox.between.OtherRange.Held;
 import dunlin.inbox.between.OtherRange.Picked;
 import dunlin.inbox.between.OtherRange.SetAside;
 import dunlin.inbox.between.OtherRange.Sums;
@@ -16,6 +17,7 @@ import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.TopicFilter;
+import dunlin.store.ways.WantedTenants;
 import dunlin.transport.Terms;
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;
@@ -55,6 +57,10 @@ final class RangeQuestionCodecTest {
     assertThat(RangeQuestionCodec.decode(RangeQuestionCodec.encode(new RangeQuestion.AskSums()))).isEqualTo(new RangeQuestion.AskSums());
     assertThat(RangeQuestionCodec.decodeSums(RangeQuestionCodec.encode(sums))).isEqualTo(sums);
     assertThat(RangeQuestionCodec.decodeFlags(RangeQuestionCodec.encode(flags))).isEqualTo(flags);
+    var tenants = new RangeQuestion.AskHeld(question.sessions().stream().map(Birth::tenant).toList());
+    var held = tenants.tenants().stream().map(_ -> new Held(random.nextLong() >>> 1, random.nextLong() >>> 1, random.nextLong() >>> 1)).toList();
+    assertThat(RangeQuestionCodec.decode(RangeQuestionCodec.encode(tenants))).isEqualTo(tenants);
+    assertThat(RangeQuestionCodec.decodeHeld(RangeQuestionCodec.encodeHeld(held))).isEqualTo(held);
   }
 
   @ParameterizedTest(name = "seed {0}")
@@ -70,18 +76,25 @@ final class RangeQuestionCodecTest {
     assertThatThrownBy(() -> RangeQuestionCodec.decode(Arrays.copyOf(question, question.length + 1))).isInstanceOf(MalformedFrameException.class);
     assertThatThrownBy(() -> RangeQuestionCodec.decodeSums(Arrays.copyOf(sums, sums.length - 1))).isInstanceOf(MalformedFrameException.class);
     assertThatThrownBy(() -> RangeQuestionCodec.decodeSums(Arrays.copyOf(sums, sums.length + 1))).isInstanceOf(MalformedFrameException.class);
+    byte[] held = RangeQuestionCodec.encodeHeld(List.of(new Held(1, 2, 3)));
+    assertThatThrownBy(() -> RangeQuestionCodec.decodeHeld(Arrays.copyOf(held, held.length - 1))).isInstanceOf(MalformedFrameException.class);
+    assertThatThrownBy(() -> RangeQuestionCodec.decodeHeld(Arrays.copyOf(held, held.length + 1))).isInstanceOf(MalformedFrameException.class);
     assertThatThrownBy(() -> RangeQuestionCodec.decodeFlags(Arrays.copyOf(flags, flags.length - 1))).isInstanceOf(MalformedFrameException.class);
   }
 
   @Test
   void whatNoLeaderWritesIsRefused() {
-    assertThatThrownBy(() -> RangeQuestionCodec.decode(new byte[] {8})).isInstanceOf(MalformedFrameException.class).hasMessageContaining("kind 8");
+    assertThatThrownBy(() -> RangeQuestionCodec.decode(new byte[] {9})).isInstanceOf(MalformedFrameException.class).hasMessageContaining("kind 9");
     byte[] many = new FrameWriter().octet(2).number(OtherRange.SESSIONS_MAX + 1).take();
     assertThatThrownBy(() -> RangeQuestionCodec.decode(many)).isInstanceOf(MalformedFrameException.class);
+    byte[] tenants = new FrameWriter().octet(8).number(WantedTenants.TENANTS_MAX + 1).take();
+    assertThatThrownBy(() -> RangeQuestionCodec.decode(tenants)).isInstanceOf(MalformedFrameException.class);
     byte[] flag = new FrameWriter().number(1).octet(2).take();
     assertThatThrownBy(() -> RangeQuestionCodec.decodeFlags(flag)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("flag 2");
     byte[] below = new FrameWriter().number(1).number(-2).number(3).take();
     assertThatThrownBy(() -> RangeQuestionCodec.decodeSums(below)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("-2");
+    byte[] little = new FrameWriter().number(1).number(1).number(-2).number(3).take();
+    assertThatThrownBy(() -> RangeQuestionCodec.decodeHeld(little)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("-2");
   }
 
   private static final GroupKey GROUP = new GroupKey("t", TopicFilter.parse("$share/g/a").orElseThrow());
@@ -99,7 +112,6 @@ final class RangeQuestionCodecTest {
   private static List<RangeQuestion> ofGroups(Random random) {
     var append = new SessionCommand.AppendToGroup(random.nextLong() >>> 1, GROUP.filter(), message("m"), exchange(random));
     return List.of(
-        new RangeQuestion.AskSessionsOf(List.of("t" + random.nextInt(), "é")),
         new RangeQuestion.AskParts(List.of(GROUP)),
         new RangeQuestion.AskOver(List.of(new SetAside(GROUP, random.nextLong()))),
         new RangeQuestion.Store(new SessionCommand.AcceptTransfer(1, GROUP, random.nextLong() >>> 1, List.of(message("m1"), message("m2")))),
@@ -121,10 +133,8 @@ final class RangeQuestionCodecTest {
       }
     }
     var parts = List.of(new GroupPart(random.nextInt(1, 100), true), GroupPart.NONE);
-    var counts = List.of(random.nextLong() >>> 1, 0L);
     var picked = new Picked(random.nextLong(), random.nextLong() >>> 1);
     assertThat(RangeQuestionCodec.decodeParts(RangeQuestionCodec.encodeParts(parts))).isEqualTo(parts);
-    assertThat(RangeQuestionCodec.decodeCounts(RangeQuestionCodec.encodeCounts(counts))).isEqualTo(counts);
     assertThat(RangeQuestionCodec.decodePicked(RangeQuestionCodec.encode(picked))).isEqualTo(picked);
     for (Taken taken : Taken.values()) assertThat(RangeQuestionCodec.decodeTaken(RangeQuestionCodec.encode(taken))).isEqualTo(taken);
   }
@@ -159,6 +169,11 @@ final class RangeQuestionCodecTest {
           @Override
           public CompletableFuture<Sums> sums() {
             return CompletableFuture.completedFuture(new Sums(1, 2, 3));
+          }
+
+          @Override
+          public CompletableFuture<List<Held>> held(List<String> tenants) {
+            return CompletableFuture.completedFuture(tenants.stream().map(_ -> Held.NONE).toList());
           }
 
           @Override

@@ -85,6 +85,8 @@ final class SessionCommandCodecTest {
                 new InboxMessage(SessionExports.SEQUENCE_MAX, QoS.EXACTLY_ONCE, true, true, true, new int[] {1, 268_435_455}, message))),
         new SessionCommand.Import(5, new InboxClient.Connect("t", "c", "", connection, false, true, 1, null), List.of(), List.of()),
         new SessionCommand.Beside(1, 1L << 40, Long.MAX_VALUE, new SessionCommand.Remove(1, "t", "c")),
+        new SessionCommand.Beside(1, 2, 3, 0, new SessionCommand.Remove(1, "t", "c")),
+        new SessionCommand.Beside(0, 0, 0, 1L << 50, new SessionCommand.Remove(1, "t", "c")),
         new SessionCommand.Beside(0, 0, 5, new SessionCommand.Append(5, message, null, null, List.of(), true, 0)));
   }
 

@@ -172,8 +172,8 @@ final class GroupsOverLeadersTest {
     }
 
     @Override
-    public CompletableFuture<List<Long>> sessionsOf(List<String> tenants) {
-      return call(() -> server(to).asked().sessionsOf(tenants));
+    public CompletableFuture<List<Held>> held(List<String> tenants) {
+      return call(() -> server(to).asked().held(tenants));
     }
 
     @Override

@@ -78,7 +78,7 @@ class MillionSessionsTest {
       state.sessions.put(key, new SessionState(key, "", i + 1L));
     }
     return new SessionOperations(
-        List.of(new SessionPart(state, new Unused())), (_, _) -> CompletableFuture.completedFuture(false), unused, InstantSource.system(),
+        List.of(new SessionPart(state, new Unused(), _ -> Long.MAX_VALUE)), (_, _) -> CompletableFuture.completedFuture(false), unused, InstantSource.system(),
         turns::incrementAndGet);
   }
 

@@ -21,6 +21,7 @@ import dunlin.inbox.SessionRef;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.SubscriptionOptions;
+import dunlin.model.TenantQuota;
 import dunlin.model.TopicFilter;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -208,7 +209,7 @@ class SessionExportsTest {
     var usual = InboxSettings.defaults();
     var settings = new InboxSettings(usual.layout(), usual.messagesMax(), usual.bytesMax(), usual.overflow(), 1, usual.groupWindow(), InboxSettings.Sums.ofSessions(3));
     try (var to = new InboxNode(null, settings)) {
-      to.server.limitTenants(tenant -> tenant.equals("small") ? 1 : Long.MAX_VALUE);
+      to.server.limitTenants(tenant -> tenant.equals("small") ? 1 : Long.MAX_VALUE, TenantQuota.UNLIMITED, TenantQuota.UNLIMITED);
       var plain = SubscriptionOptions.of(QoS.AT_LEAST_ONCE);
       List<Part> many =
           List.of(

@@ -13,6 +13,7 @@ import dunlin.inbox.between.QuietRange;
 import dunlin.inbox.range.MemoryRows;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.ShardInterval;
+import dunlin.model.TenantQuota;
 import dunlin.store.CommandCodec;
 import dunlin.store.RangeId;
 import dunlin.store.RangeLogic;
@@ -124,8 +125,8 @@ final class SessionTierTest {
 
     /** Of each tenant that is asked about. */
     @Override
-    public CompletableFuture<List<Long>> sessionsOf(List<String> tenants) {
-      return CompletableFuture.completedFuture(tenants.stream().map(_ -> has.durable()).toList());
+    public CompletableFuture<List<Held>> held(List<String> tenants) {
+      return CompletableFuture.completedFuture(tenants.stream().map(_ -> new Held(has.durable(), 0, 0)).toList());
     }
   }
 
@@ -155,7 +156,7 @@ final class SessionTierTest {
   void theBoundOfATenantIsForTheRangesOfAllNodes() throws Exception {
     var bounded = new SessionTier(over(InboxSettings.defaults()), InstantSource.system(), new SimpleMeterRegistry(), Tracer.idle());
     var server = lead(bounded, 0, Map.of(1, new Says(new OtherRange.Sums(10_000, 0, 0))));
-    server.limitTenants(_ -> 10_000);
+    server.limitTenants(_ -> 10_000, TenantQuota.UNLIMITED, TenantQuota.UNLIMITED);
 
     await().atMost(Duration.ofMinutes(2)).untilAsserted(() -> assertThat(isRefused(server)).isTrue());
 

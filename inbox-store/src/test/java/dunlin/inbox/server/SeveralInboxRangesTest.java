@@ -12,6 +12,7 @@ import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.SessionRef;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
+import dunlin.model.TenantQuota;
 import dunlin.model.TopicFilter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -113,7 +114,7 @@ final class SeveralInboxRangesTest {
 
   @Test
   void durableSessionsOfATenantAreBoundedForAllRangesTogether() throws Exception {
-    node.server.limitTenants(tenant -> tenant.equals(InboxNode.TENANT) ? RANGES : 0);
+    node.server.limitTenants(tenant -> tenant.equals(InboxNode.TENANT) ? RANGES : 0, TenantQuota.UNLIMITED, TenantQuota.UNLIMITED);
     var clients = node.clients("c");
     for (String client : clients) node.connect(client);
     assertThatThrownBy(() -> node.connect("more"))

@@ -175,6 +175,16 @@ public final class TopicIndex {
       return block.length();
     }
 
+    /** Whether the current key is this one. */
+    public boolean isAt(byte[] key) {
+      return block.isAt(key);
+    }
+
+    /** The size class of the current key. */
+    public int sizeClass() {
+      return Byte.toUnsignedInt(block.sizeClass());
+    }
+
     /** A copy of the current key. */
     public byte[] copy() {
       return Arrays.copyOf(block.key(), block.length());

@@ -7,6 +7,7 @@ import dunlin.retain.RetainClient.Page;
 import dunlin.retain.RetainRangeClient;
 import dunlin.transport.call.CallBounds;
 import dunlin.transport.call.CallLinks;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -86,6 +87,11 @@ final class RemoteRetain implements RetainRangeClient, AutoCloseable {
   @Override
   public CompletableFuture<Sums> sums() {
     return links.call(RetainCallCodec.encode(new RetainCall.AskSums()), 0, RetainCallCodec::decodeSums);
+  }
+
+  @Override
+  public CompletableFuture<List<Held>> held(List<String> tenants) {
+    return links.call(RetainCallCodec.encode(new RetainCall.AskHeld(tenants)), 0, RetainCallCodec::decodeHeld);
   }
 
   /** Ends the link; what is not answered fails. */

@@ -2,6 +2,7 @@ package dunlin.retain.remote;
 
 import dunlin.model.Publication;
 import dunlin.retain.RetainClient.Cursor;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What a node asks of a range of retained messages: the calls of {@link dunlin.retain.RetainRangeClient}. */
@@ -15,4 +16,6 @@ sealed interface RetainCall {
   record ListKeys(long epoch, byte[] prefix, byte[] from, int max) implements RetainCall {}
 
   record AskSums() implements RetainCall {}
+
+  record AskHeld(List<String> tenants) implements RetainCall {}
 }

@@ -4,6 +4,7 @@ import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
+import dunlin.retain.RetainRangeClient.Held;
 import dunlin.retain.RetainRangeClient.Listing;
 import dunlin.retain.RetainRangeClient.Row;
 import dunlin.retain.RetainRangeClient.Sums;
@@ -12,8 +13,10 @@ import dunlin.store.FieldWriter;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import dunlin.store.WrongEpochException;
+import dunlin.store.ways.WantedTenants;
 import dunlin.transport.call.CallProtocol;
 import dunlin.transport.lane.MalformedFrameException;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 final class RetainCallCodec {
   static final CallProtocol PROTOCOL =
       new CallProtocol(
-          "retain 3",
+          "retain 4",
           "retain tier",
           StoreException::new,
           why -> new OutcomeUnknownException(why, new StoreException("the answer of the retain tier is not known")),
@@ -37,6 +40,7 @@ final class RetainCallCodec {
   private static final int LIST = 3;
   private static final int SUMS = 4;
   private static final int ADD = 5;
+  private static final int HELD = 6;
 
   private RetainCallCodec() {}
 
@@ -80,6 +84,10 @@ final class RetainCallCodec {
               out.number(max);
             }
             case RetainCall.AskSums() -> out.octet(SUMS);
+            case RetainCall.AskHeld(var tenants) -> {
+              out.octet(HELD);
+              out.list(tenants, FieldWriter::text);
+            }
           }
         });
   }
@@ -102,8 +110,15 @@ final class RetainCallCodec {
       case FIND -> new RetainCall.Find(in.number(), in.text(), in.text(), readCursor(in), in.count(), in.count());
       case LIST -> new RetainCall.ListKeys(in.number(), in.bytes(), in.bytes(), in.count());
       case SUMS -> new RetainCall.AskSums();
+      case HELD -> new RetainCall.AskHeld(readTenants(in));
       default -> throw new IllegalStateException("kind " + kind + " of a call");
     };
+  }
+
+  private static List<String> readTenants(FieldReader in) {
+    var tenants = in.list(FieldReader::text);
+    if (tenants.size() > WantedTenants.TENANTS_MAX) throw new IllegalStateException(tenants.size() + " tenants");
+    return tenants;
   }
 
   private static Publication readRetained(FieldReader in) {
@@ -181,6 +196,21 @@ final class RetainCallCodec {
 
   static Sums decodeSums(byte[] answer) throws MalformedFrameException {
     return read(answer, in -> new Sums(in.number(), in.number(), in.number()), "sums");
+  }
+
+  static byte[] encode(List<Held> held) {
+    return FieldWriter.bytesOf(
+        out ->
+            out.list(
+                held,
+                (to, each) -> {
+                  to.number(each.messages());
+                  to.number(each.bytes());
+                }));
+  }
+
+  static List<Held> decodeHeld(byte[] answer) throws MalformedFrameException {
+    return read(answer, in -> in.list(each -> new Held(each.number(), each.number())), "what tenants have");
   }
 
   private static <T> T read(byte[] bytes, Function<FieldReader, T> fields, String what) throws MalformedFrameException {

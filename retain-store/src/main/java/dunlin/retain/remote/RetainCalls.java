@@ -34,6 +34,7 @@ public final class RetainCalls implements CallReceiver.Answerer {
           range.find(epoch, tenant, filter, after, messagesMax, bytesMax).thenApply(RetainCallCodec::encode);
       case RetainCall.ListKeys(var epoch, var prefix, var from, var max) -> range.list(epoch, prefix, from, max).thenApply(RetainCallCodec::encode);
       case RetainCall.AskSums() -> range.sums().thenApply(RetainCallCodec::encode);
+      case RetainCall.AskHeld(var tenants) -> range.held(tenants).thenApply(RetainCallCodec::encode);
     };
   }
 }

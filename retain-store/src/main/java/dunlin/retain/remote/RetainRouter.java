@@ -5,14 +5,17 @@ import dunlin.model.ReasonCode;
 import dunlin.retain.RetainBounds;
 import dunlin.retain.RetainClient;
 import dunlin.retain.RetainOperations;
+import dunlin.retain.RetainRangeClient.Held;
 import dunlin.retain.RetainRangeClient.Listing;
 import dunlin.retain.RetainRangeClient.Sums;
+import dunlin.retain.RetainTier;
 import dunlin.retain.RetainedMessagesMXBean;
 import dunlin.retain.TopicKeys;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.StoreException;
 import dunlin.store.ways.RangeAnswers;
 import dunlin.store.ways.RangeRouter;
+import dunlin.store.ways.TenantAnswers;
 import dunlin.transport.call.CallBounds;
 import dunlin.transport.call.CallLinks;
 import io.micrometer.core.instrument.Counter;
@@ -58,6 +61,9 @@ public final class RetainRouter implements RetainClient, AutoCloseable {
   /** What ranges had when they were asked last. */
   private final RangeAnswers<RetainLink, Sums> sums = new RangeAnswers<>(link -> link.calls().sums());
 
+  /** What tenants with a limit had there. */
+  private final TenantAnswers<RetainLink, Held> held = new TenantAnswers<>((link, tenants) -> link.calls().held(tenants));
+
   /**
    * Knows no range, until {@link #ranges}.
    *
@@ -86,7 +92,7 @@ public final class RetainRouter implements RetainClient, AutoCloseable {
       Function<UUID, RemoteRetain> opener, ScheduledExecutorService timer, long pageBytesMax, int messageMax, Duration patience, MeterRegistry registry) {
     this.messageMax = messageMax;
     room = new PageRoom(pageBytesMax, timer);
-    router = new RangeRouter<>(range -> new RetainLink(opener.apply(range), room.line()), sums::forget, "topic", timer, patience);
+    router = new RangeRouter<>(range -> new RetainLink(opener.apply(range), room.line()), this::forget, "topic", timer, patience);
     invalid =
         Counter.builder("dunlin.retain.refused")
             .description("Retained messages, or pages of them, that were refused, by reason")
@@ -101,6 +107,11 @@ public final class RetainRouter implements RetainClient, AutoCloseable {
         "Calls about retained messages that wait until the map of the cluster shows how a range was split");
     counter(registry, "dunlin.retain.calls.refused", CallLinks::refused, "Calls to the leaders of retained messages that failed since too many were not answered");
     counter(registry, "dunlin.retain.links.lost", CallLinks::lost, "Links to the leaders of retained messages that were lost");
+  }
+
+  private void forget(UUID range) {
+    sums.forget(range);
+    held.forget(range);
   }
 
   private void gauge(MeterRegistry registry, String name, @Nullable String unit, ToDoubleFunction<RetainRouter> value, String help) {
@@ -196,11 +207,22 @@ public final class RetainRouter implements RetainClient, AutoCloseable {
   /** Asks all ranges what they have now, unless that was done a moment ago. Any thread; the answers come later. */
   public void ask() {
     sums.ask(router);
+    held.ask(router);
   }
 
   /** What all ranges but this one had when they were asked last; a range that has never answered counts for nothing. Any thread. */
-  public Sums elsewhere(UUID range) {
-    return sums.elsewhere(range).reduce(Sums.NONE, Sums::plus);
+  public RetainTier.Elsewhere elsewhere(UUID range) {
+    return new RetainTier.Elsewhere() {
+      @Override
+      public Sums sums() {
+        return sums.elsewhere(range).reduce(Sums.NONE, Sums::plus);
+      }
+
+      @Override
+      public Held of(String tenant) {
+        return held.elsewhere(range, tenant).reduce(Held.NONE, Held::plus);
+      }
+    };
   }
 
   /** What all ranges had when they were asked last. Any thread. */

@@ -1,6 +1,7 @@
 package dunlin.retain.remote;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dunlin.model.Publication;
@@ -9,15 +10,18 @@ import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
+import dunlin.retain.RetainRangeClient.Held;
 import dunlin.retain.RetainRangeClient.Listing;
 import dunlin.retain.RetainRangeClient.Row;
 import dunlin.retain.RetainRangeClient.Sums;
 import dunlin.store.WrongEpochException;
+import dunlin.store.ways.WantedTenants;
 import dunlin.transport.lane.MalformedFrameException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -41,6 +45,7 @@ class RetainCallCodecTest {
     Reads added = RetainCallCodec::decodeAdded;
     Reads listing = RetainCallCodec::decodeListing;
     Reads sums = RetainCallCodec::decodeSums;
+    Reads held = RetainCallCodec::decodeHeld;
     Reads failure = RetainCallCodec.PROTOCOL.kinds()::decode;
     return new Object[][] {
       {RetainCallCodec.encode(new RetainCall.Set(7, MESSAGE)), call},
@@ -49,6 +54,8 @@ class RetainCallCodecTest {
       {RetainCallCodec.encode(new RetainCall.Find(1, "", "+", null, 1, 0)), call},
       {RetainCallCodec.encode(new RetainCall.ListKeys(2, new byte[] {1}, new byte[] {1, 2}, 1_000)), call},
       {RetainCallCodec.encode(new RetainCall.AskSums()), call},
+      {RetainCallCodec.encode(new RetainCall.AskHeld(List.of("blue", ""))), call},
+      {RetainCallCodec.encode(new RetainCall.AskHeld(List.of())), call},
       {RetainCallCodec.encode(PAGE), page},
       {RetainCallCodec.encode(new Page(List.of(), null)), page},
       {RetainCallCodec.encode(ReasonCode.QUOTA_EXCEEDED), reason},
@@ -57,6 +64,7 @@ class RetainCallCodecTest {
       {RetainCallCodec.encode(new Listing(List.of(new Row(new byte[] {1, 2}, 30), new Row(new byte[0], 0)), new byte[] {1, 2, 0})), listing},
       {RetainCallCodec.encode(new Listing(List.of(), null)), listing},
       {RetainCallCodec.encode(new Sums(1L << 40, 2, 3)), sums},
+      {RetainCallCodec.encode(List.of(new Held(1L << 40, 2), Held.NONE)), held},
       {RetainCallCodec.PROTOCOL.kinds().encode(new WrongEpochException(MapRetain.descriptor(), 2)), failure},
     };
   }
@@ -72,6 +80,7 @@ class RetainCallCodecTest {
           case ReasonCode reason -> RetainCallCodec.encode(reason);
           case Listing listing -> RetainCallCodec.encode(listing);
           case Sums sums -> RetainCallCodec.encode(sums);
+          case List<?> held -> RetainCallCodec.encode(held.stream().map(Held.class::cast).toList());
           case WrongEpochException moved -> RetainCallCodec.PROTOCOL.kinds().encode(moved);
           case Object other -> throw new AssertionError(other);
         };
@@ -102,6 +111,15 @@ class RetainCallCodecTest {
         assertThat(refused).hasMessageContaining("cannot be read");
       }
     }
+  }
+
+  @Test
+  void aQuestionOfTooManyTenantsIsRefused() {
+    var tenants = IntStream.rangeClosed(0, WantedTenants.TENANTS_MAX).mapToObj(Integer::toString).toList();
+    byte[] most = RetainCallCodec.encode(new RetainCall.AskHeld(tenants.subList(1, tenants.size())));
+    assertThatCode(() -> RetainCallCodec.decode(most)).doesNotThrowAnyException();
+    byte[] more = RetainCallCodec.encode(new RetainCall.AskHeld(tenants));
+    assertThatThrownBy(() -> RetainCallCodec.decode(more)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("1025 tenants");
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.model.ReasonCode;
+import dunlin.retain.RetainRangeClient.Held;
 import dunlin.retain.RetainRangeClient.Sums;
 import dunlin.retain.TopicKeys;
 import dunlin.store.KeyInterval;
@@ -251,8 +252,8 @@ class RetainRouterTest {
     assertThatThrownBy(page::join).hasCauseInstanceOf(StoreException.class).hasMessageContaining("does not show which range has the topic");
   }
 
-  @Test
-  void sumsOfOtherRangesAreThoseOfTheLastAnswers() {
+  /** A topic is in the lower range then, and two are in the upper one. */
+  private void splitBelowTwoOfThree() {
     router.begin();
     router.ranges(ranges.maps.remove());
     drain();
@@ -263,17 +264,36 @@ class RetainRouterTest {
     drain();
     router.ranges(ranges.maps.remove());
     drain();
+  }
+
+  @Test
+  void sumsOfOtherRangesAreThoseOfTheLastAnswers() {
+    splitBelowTwoOfThree();
     var map = ranges.descriptors();
     var upper = map.stream().filter(range -> range.keys().end() == null).findFirst().orElseThrow();
-    assertThat(router.elsewhere(upper.id())).isEqualTo(Sums.NONE);
+    assertThat(router.elsewhere(upper.id()).sums()).isEqualTo(Sums.NONE);
 
     router.ask();
     router.ask();
     drain();
 
-    assertThat(router.elsewhere(upper.id())).isEqualTo(new Sums(1, 10, 100));
-    assertThat(router.elsewhere(new UUID(0, 0))).isEqualTo(new Sums(3, 30, 300));
+    assertThat(router.elsewhere(upper.id()).sums()).isEqualTo(new Sums(1, 10, 100));
+    assertThat(router.elsewhere(new UUID(0, 0)).sums()).isEqualTo(new Sums(3, 30, 300));
     assertThat(router.present().messages()).isEqualTo(3);
+  }
+
+  @Test
+  void whatATenantHasInOtherRangesIsAskedOnceItIsWanted() {
+    splitBelowTwoOfThree();
+    var upper = ranges.descriptors().stream().filter(range -> range.keys().end() == null).findFirst().orElseThrow();
+    assertThat(router.elsewhere(upper.id()).of("blue")).as("not asked yet").isEqualTo(Held.NONE);
+
+    router.ask();
+    drain();
+
+    assertThat(router.elsewhere(upper.id()).of("blue")).isEqualTo(new Held(1, 100));
+    assertThat(router.elsewhere(new UUID(0, 0)).of("blue")).isEqualTo(new Held(3, 300));
+    assertThat(router.elsewhere(upper.id()).of("green")).as("not wanted before").isEqualTo(Held.NONE);
   }
 
   @Test

@@ -448,8 +448,8 @@ final class Walk {
         many
             ? String.format(Locale.ROOT, "%s holds %s, as many as dunlin.inbox.messages-max allows", whose, some(messages, "message"))
             : String.format(
-                Locale.ROOT, "%s holds %,d bytes of at most %,d (dunlin.inbox.bytes-max, dunlin.inbox.total-bytes-max), too many for %s more", whose, bytes,
-                stored.bytesMax(), some(Math.max(1, asked.bytes), "byte"));
+                Locale.ROOT, "%s holds %,d bytes of at most %,d (dunlin.inbox.bytes-max, dunlin.inbox.total-bytes-max, inbox-bytes of the tenant), too many for %s more",
+                whose, bytes, stored.bytesMax(), some(Math.max(1, asked.bytes), "byte"));
     boolean fitsAlone = asked.bytes <= stored.bytesMax();
     return switch (fitsAlone ? stored.overflow() : stored.overflow().replace("DROP_OLDEST", "DROP_NEWEST")) {
       case "DROP_OLDEST" -> passes("inbox", "%s: the oldest is dropped.", full);

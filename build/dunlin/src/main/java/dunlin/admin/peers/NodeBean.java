@@ -56,4 +56,9 @@ public final class NodeBean implements NodeMXBean {
   public boolean isReadyForSessionImports() {
     return true;
   }
+
+  @Override
+  public boolean isReadyForInboxLimits() {
+    return true;
+  }
 }

@@ -28,4 +28,7 @@ public interface NodeMXBean {
 
   @Description("Whether its replicas can apply what an import of sessions adds to the log; nodes of earlier versions cannot say")
   boolean isReadyForSessionImports();
+
+  @Description("Whether its replicas can apply what limits of tenants on the bytes in inboxes add to the log; nodes of earlier versions cannot say")
+  boolean isReadyForInboxLimits();
 }

@@ -225,7 +225,16 @@ public final class PeerBeans {
 
   /** A sentence for each other node that may be up, and has not said that its replicas can apply what an import of sessions adds to the log. */
   public List<String> unreadyForSessionImports() {
-    Gathered<Boolean> said = ofPresentOthers(NodeMXBean.class, NodeMXBean::isReadyForSessionImports);
+    return unready(NodeMXBean::isReadyForSessionImports);
+  }
+
+  /** The same of what limits of tenants on the bytes in inboxes add to the log. */
+  public List<String> unreadyForInboxLimits() {
+    return unready(NodeMXBean::isReadyForInboxLimits);
+  }
+
+  private List<String> unready(Function<NodeMXBean, Boolean> question) {
+    Gathered<Boolean> said = ofPresentOthers(NodeMXBean.class, question);
     List<String> unready = new ArrayList<>();
     for (NodeRow row : nodes()) {
       if (row.id().equals(node) || isGone(row) || said.answers().getOrDefault(row.id(), false)) continue;

@@ -178,10 +178,12 @@ class PeerBeansTest {
             "node %s at h has not said so, as a node of an earlier version cannot (node %s at h could not answer; its log says why)".formatted(OTHER, OTHER));
     earlierNodeIsReached();
     assertThat(peers.unreadyForSessionImports()).singleElement().asString().contains("does not know the operation isReadyForSessionImports");
+    assertThat(peers.unreadyForInboxLimits()).singleElement().asString().contains("does not know the operation isReadyForInboxLimits");
     reached();
     assertThat(peers.unreadyForSessionImports()).singleElement().asString().endsWith("(it is starting)");
     there.register("Node", new NodeBean("id", "1", Optional::empty, Optional::empty));
     assertThat(peers.unreadyForSessionImports()).isEmpty();
+    assertThat(peers.unreadyForInboxLimits()).isEmpty();
   }
 
   @ParameterizedTest
