@@ -108,11 +108,14 @@ public interface SessionsMXBean {
    * @param unacknowledged messages of QoS 1 and 2 that it was given and has not acknowledged: of a durable member of a group those of the group, of a client whose session
    *     ends with its connection all; -1 of a durable session without a group, where they are among those that wait
    * @param waiting messages of QoS 1 and 2 that wait for it: in the inbox of a durable session, or on its node
+   * @param groupWaiting messages of an ordered group that wait for this durable member, and go to others when it leaves; 0 in other groups, whose messages wait for
+   *     any member; -1 without a group, and of a client whose session ends with its connection, where they wait by publisher
    * @param dealt how many messages of the group it was given: a client whose session ends with its connection since it has subscribed, a durable member since the node that
    *     leads the sessions has them in memory; -1 without a group
    */
   record SubscriberRow(
-      String filter, String group, String clientId, String node, boolean durable, int qos, int credit, int unacknowledged, int waiting, long dealt) {}
+      String filter, String group, String clientId, String node, boolean durable, int qos, int credit, int unacknowledged, int waiting, int groupWaiting,
+      long dealt) {}
 
   /**
    * What a message would meet at a session.

@@ -326,7 +326,7 @@ public final class ConnectedClients implements ClientsMXBean {
     return List.of(
         new SubscriberRow(
             filter.text(), filter.group(), session.clientId(), reception.nodeId(), false, options.maximumQoS().code(),
-            Math.max(0, figures.receiveMaximum() - figures.inFlight()), figures.inFlight(), figures.queued(), filter.shared() ? session.takenOf(filter) : -1));
+            Math.max(0, figures.receiveMaximum() - figures.inFlight()), figures.inFlight(), figures.queued(), -1, filter.shared() ? session.takenOf(filter) : -1));
   }
 
   private ClientRow row(Connection connection) {

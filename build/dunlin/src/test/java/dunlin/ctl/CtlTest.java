@@ -52,6 +52,31 @@ class CtlTest {
     assertThat(out()).contains("complete -F").contains("transfer-leadership").contains("--connections-per-second");
   }
 
+  /** Asks for words behind others, as the shell does when a user presses the tab key. */
+  private List<String> completed(String shell, String... words) throws Exception {
+    Path script = directory.resolve("completion");
+    out.reset();
+    assertThat(run("completion")).isZero();
+    Files.writeString(script, out());
+    String line = "'" + String.join("' '", words) + "'";
+    String asked =
+        "source %s 2>/dev/null; compopt() { :; }; COMP_WORDS=(dunlinctl %s); COMP_CWORD=%d; _complete_dunlinctl; printf '%%s\\n' \"${COMPREPLY[@]}\"".formatted(script, line, words.length);
+    Process process = new ProcessBuilder(shell, "-c", asked).redirectErrorStream(true).start();
+    process.getOutputStream().close();
+    String answer = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(process.waitFor()).as(answer).isZero();
+    return answer.lines().toList();
+  }
+
+  @Test
+  void bashCompletesCommandsOptionsAndValues() throws Exception {
+    assertThat(completed("bash", "cl")).containsExactlyInAnyOrder("clients", "cluster");
+    assertThat(completed("bash", "sessions", "de")).containsExactlyInAnyOrder("delete", "delete-all");
+    assertThat(completed("bash", "clients", "top", "--b")).containsExactly("--by");
+    assertThat(completed("bash", "clients", "top", "--by", "")).contains("in-flight", "published-rate");
+    assertThat(completed("bash", "--output", "")).containsExactlyInAnyOrder("table", "json");
+  }
+
   @Test
   void aWrongCommandIsExplained() {
     assertThat(run("no-such")).isEqualTo(Ctl.USAGE);

@@ -478,10 +478,11 @@ class BeansBesideApiIT {
   private void populate() throws JMException, IOException {
     AccessMXBean access = access();
     access.putRole("all", "allow all #", -1);
-    access.putUser("vera", PASSWORD, "all", true, -1);
-    access.putBan(BanKind.CLIENT, "banned", 3_600, "of a test", -1);
-    tenants().putTenant("blue", "connections=10", -1);
-    bean("Operators", OperatorsMXBean.class).put("olga", "viewer", PASSWORD);
+    access.putRole("none", "deny all #", -1);
+    for (String user : List.of("vera", "walter")) access.putUser(user, PASSWORD, "all", true, -1);
+    for (String client : List.of("banned", "banned-too")) access.putBan(BanKind.CLIENT, client, 3_600, "of a test", -1);
+    for (String tenant : List.of("blue", "green")) tenants().putTenant(tenant, "connections=10", -1);
+    for (String operator : List.of("olga", "otto")) bean("Operators", OperatorsMXBean.class).put(operator, "viewer", PASSWORD);
     for (int i = 0; i < CONNECTS_MAX; i++) connected("flapping", 0).disconnect();
     try (RawClient blocked = new RawClient(broker.port())) {
       blocked.send(connect("flapping", 0));
@@ -526,21 +527,51 @@ class BeansBesideApiIT {
   @Test
   void whateverIsReadIsTheSame() throws Exception {
     populate();
-    connected("absent", 3_600).disconnectAfter(client -> client.subscribe("a/+", 1));
-    try (RawClient online = connected("online", 0)) {
+    for (String absent : List.of("absent", "absent-too")) {
+      connected(absent, 3_600)
+          .disconnectAfter(
+              client -> {
+                client.subscribe("a/+", 1);
+                client.subscribe("$share/h/c", 1);
+              });
+    }
+    try (RawClient online = connected("online", 0);
+        RawClient _ = connected("online-too", 0)) {
       online.subscribe("a/#", 1);
       online.subscribe("$share/g/b", 1);
       String trace = traces().start("default", "", "a/#", "", 10).trace();
       await().atMost(LONG).until(() -> api.get("/sessions/absent").member("connected").equals("false"));
-      assertThat(online.publishAndWait("kept/1", "kept", true)).isLessThan(0x80);
-      assertThat(online.publishAndWait("a/1", "x")).isZero();
-      assertThat(online.take().text()).isEqualTo("x");
+      for (String topic : List.of("kept/1", "kept/2")) assertThat(online.publishAndWait(topic, "kept", true)).isLessThan(0x80);
+      for (String payload : List.of("x", "y")) {
+        assertThat(online.publishAndWait("a/1", payload)).isZero();
+        assertThat(online.take().text()).isEqualTo(payload);
+      }
 
       List<Reading> readings = readings(trace);
       for (Reading each : readings) await(each.path()).atMost(LONG).untilAsserted(() -> assertSame(each));
       Set<Endpoint> read = readings.stream().map(Reading::endpoint).collect(Collectors.toSet());
       assertThat(read).isEqualTo(Endpoints.ALL.stream().filter(each -> each.method() == Method.GET && !WITHOUT.containsKey(each)).collect(Collectors.toSet()));
+      for (Reading each : readings) if (each.endpoint().paged()) await(each.path()).atMost(LONG).untilAsserted(() -> assertSameByPages(each.path()));
     }
+  }
+
+  /** Pages of one row, which follow one another by their cursors, have together what one page has. */
+  private void assertSameByPages(String path) {
+    JsonArray rows = new JsonArray();
+    String of = path.replaceAll("([?&])limit=\\d+", "$1limit=1");
+    if (!of.contains("limit=")) of += (of.contains("?") ? "&" : "?") + "limit=1";
+    String next = "";
+    do {
+      Answer page = api.get(of + "&cursor=" + next);
+      assertThat(page.status()).as(page.text()).isEqualTo(200);
+      JsonArray items = page.json().getAsJsonArray("items");
+      if (!path.startsWith("/export/")) assertThat(items).as(path).hasSizeLessThanOrEqualTo(1); // a session comes whole
+      rows.addAll(items);
+      next = page.member("next");
+    } while (!next.isEmpty());
+    Answer whole = api.get(path);
+    assertThat(whole.member("next")).as(path).isEmpty();
+    assertThat(comparable(rows)).as(path).isEqualTo(comparable(whole.json().get("items")));
   }
 
   private void assertSame(Reading reading) throws Exception {

@@ -266,15 +266,18 @@ class InboxApiIT {
       assertThat(member.members("credit")).as("a Receive Maximum of 1").containsExactly("0");
       assertThat(member.members("dealt")).containsExactly("3");
       assertThat(member.members("waiting")).containsExactly("2");
+      assertThat(member.members("groupWaiting")).as("it has what waits for it").containsExactly("-1");
       Answer durable = api.get("/subscribers?filter=$share/durable/u");
       assertThat(durable.members("unacknowledged")).containsExactly("4");
       assertThat(durable.members("dealt")).containsExactly("4");
+      assertThat(durable.members("groupWaiting")).as("it would wait for any member").containsExactly("0");
       int window = Integer.parseInt(durable.members("credit").getFirst()) + 4;
       Answer ordered = api.get("/subscribers?filter=$oshare/ordered/v");
       assertThat(ordered.members("clientId")).containsExactly("durable-1", "slow");
       assertThat(ordered.members("credit").getFirst()).as("it is away").isEqualTo("0");
       assertThat(ordered.members("unacknowledged").stream().mapToInt(Integer::valueOf).sum()).isEqualTo(dealt.getFirst());
       assertThat(ordered.members("dealt").stream().mapToInt(Integer::valueOf).sum()).isEqualTo(dealt.getFirst());
+      assertThat(ordered.members("groupWaiting")).as("all for the member that is connected").containsExactly("0", waiting.getFirst().toString());
       assertThat(Integer.parseInt(ordered.members("unacknowledged").getLast()) + Integer.parseInt(ordered.members("credit").getLast())).isEqualTo(window);
     }
   }
@@ -300,6 +303,7 @@ class InboxApiIT {
       assertThat(filter.members("credit").subList(0, 2)).containsOnly("-1");
       assertThat(Integer.parseInt(filter.members("credit").getLast())).as("its Receive Maximum").isPositive();
       assertThat(filter.members("dealt")).as("no group").containsOnly("-1");
+      assertThat(filter.members("groupWaiting")).as("no group").containsOnly("-1");
       assertThat(pages("/subscribers?filter=plant/%2B", "clientId")).isEqualTo(filter.members("clientId"));
       assertThat(api.get("/subscribers?filter=$share/group/plant/7").members("clientId")).containsExactly("durable-1", "two");
       assertThat(api.get("/subscribers?filter=$share/group/plant/7").members("group")).containsOnly("group");

@@ -263,20 +263,20 @@ public final class SessionOperations implements SessionsMXBean {
         each -> {
           if (each.session.key.clientId().compareTo(after) > 0) first.offer(each);
         });
-    return first.inOrder().stream().map(each -> row(each, -1, -1, -1)).toList();
+    return first.inOrder().stream().map(each -> row(each, -1, -1, -1, -1)).toList();
   }
 
   /** What is of the applying thread is of about this moment. */
   private static SubscriberRow member(GroupState group, GroupMember member) {
-    return row(member.subscriber, group.room(member), member.outstanding.size(), member.dealtSoFar());
+    return row(member.subscriber, group.room(member), member.outstanding.size(), group.waitingFor(member), member.dealtSoFar());
   }
 
-  private static SubscriberRow row(DurableSubscriber subscriber, int credit, int unacknowledged, long dealt) {
+  private static SubscriberRow row(DurableSubscriber subscriber, int credit, int unacknowledged, int groupWaiting, long dealt) {
     var session = subscriber.session;
     var owner = session.owner();
     return new SubscriberRow(
         subscriber.filter.text(), subscriber.filter.group(), session.key.clientId(), owner == null ? "" : owner.frontend(), true,
-        subscriber.options().maximumQoS().code(), credit, unacknowledged, session.waiting(), dealt);
+        subscriber.options().maximumQoS().code(), credit, unacknowledged, session.waiting(), groupWaiting, dealt);
   }
 
   @Override

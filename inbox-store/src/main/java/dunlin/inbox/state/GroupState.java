@@ -171,7 +171,12 @@ public final class GroupState {
     return backlog.count() + (queues == null ? 0 : queues.messages());
   }
 
-  /** Bytes of these messages. */
+  /** How many messages of an ordered group wait for this member; 0 in other groups. Any thread, of about this moment. */
+  public int waitingFor(GroupMember member) {
+    return queues == null ? 0 : queues.messages(member);
+  }
+
+  /** Bytes of all that wait. */
   public long waitingBytes() {
     return backlog.bytes() + (queues == null ? 0 : queues.bytes());
   }

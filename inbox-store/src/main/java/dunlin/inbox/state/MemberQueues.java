@@ -79,6 +79,12 @@ public final class MemberQueues {
     return members;
   }
 
+  /** How many messages wait for a member. Any thread, of about this moment. */
+  int messages(GroupMember member) {
+    var queue = queues.get(member.clientId());
+    return queue == null ? 0 : queue.count();
+  }
+
   /** How many messages wait in all queues. Any thread, of about this moment. */
   int messages() {
     return queues.values().stream().mapToInt(Backlog::count).sum() + gone.values().stream().mapToInt(Backlog::count).sum();

@@ -27,6 +27,7 @@ function subscribers(signal) {
       {title: "credit", numeric: true, value: row => row.credit < 0 ? "–" : number(row.credit)},
       {title: "not acknowledged", numeric: true, value: row => row.unacknowledged < 0 ? "–" : number(row.unacknowledged)},
       {title: "waiting", numeric: true, value: row => number(row.waiting)},
+      {title: "of its group", numeric: true, value: row => row.groupWaiting < 0 ? "–" : number(row.groupWaiting)},
       {title: "given", numeric: true, value: row => row.dealt < 0 ? "–" : number(row.dealt)},
     ],
   });

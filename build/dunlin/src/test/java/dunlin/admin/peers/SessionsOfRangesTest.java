@@ -71,7 +71,7 @@ class SessionsOfRangesTest {
       return rows().tailMap(after, false).values().stream()
           .filter(row -> groupOf(row).equals(filter))
           .limit(max)
-          .map(row -> new SubscriberRow(filter, "g", row.clientId(), "", true, 1, 0, 0, row.messages(), 0))
+          .map(row -> new SubscriberRow(filter, "g", row.clientId(), "", true, 1, 0, 0, row.messages(), 0, 0))
           .toList();
     }
 

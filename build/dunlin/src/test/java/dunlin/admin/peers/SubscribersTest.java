@@ -61,7 +61,7 @@ class SubscribersTest {
         (_, method, arguments) -> {
           if (!method.getName().equals("subscribers")) throw new UnsupportedOperationException(method.getName());
           String filter = (String) arguments[1];
-          return filter.compareTo((String) arguments[2]) > 0 ? List.of(new SubscriberRow(filter, "", filter, "", true, 1, -1, -1, 0, -1)) : List.of();
+          return filter.compareTo((String) arguments[2]) > 0 ? List.of(new SubscriberRow(filter, "", filter, "", true, 1, -1, -1, 0, -1, -1)) : List.of();
         };
     beans.register("Sessions", Proxy.newProxyInstance(SessionsMXBean.class.getClassLoader(), new Class<?>[] {SessionsMXBean.class}, sessions));
   }
