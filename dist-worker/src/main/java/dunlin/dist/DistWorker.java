@@ -213,7 +213,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
   private record Alone(List<RouteServer> servers, RouteQuota quota) {
     static Alone of(List<RouteReplica> replicas, DistSettings settings) {
       var quota = new RouteQuota(settings.memoryMax(), settings.groupsMax(), () -> replicas.stream().mapToLong(RouteReplica::memory).sum());
-      return new Alone(IntStream.range(0, replicas.size()).mapToObj(i -> new RouteServer(name(i), replicas.get(i), quota)).toList(), quota);
+      return new Alone(IntStream.range(0, replicas.size()).mapToObj(i -> new RouteServer(name(i), replicas.get(i), quota, settings.patternsMax())).toList(), quota);
     }
   }
 

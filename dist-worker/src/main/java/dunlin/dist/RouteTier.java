@@ -41,7 +41,7 @@ public final class RouteTier {
    */
   public synchronized Led lead(String name, RouteReplica replica, LongSupplier elsewhere) {
     var quota = new RouteQuota(settings.memoryMax(), settings.groupsMax(), () -> replica.memory() + elsewhere.getAsLong());
-    var server = new RouteServer(name, replica, quota);
+    var server = new RouteServer(name, replica, quota, settings.patternsMax());
     if (meters == null) meters = new RouteMeters(registry, servers, quotas);
     servers.add(server);
     quotas.add(quota);

@@ -18,7 +18,9 @@ public final class QuotaExceededException extends RuntimeException {
     /** Groups of shared subscriptions with the same topic filter. */
     GROUPS(5),
     /** Durable sessions of one tenant. */
-    TENANT_SESSIONS(6);
+    TENANT_SESSIONS(6),
+    /** Patterns of single-level wildcards in the topic filters of one tenant. */
+    PATTERNS(9);
 
     private final int code;
 

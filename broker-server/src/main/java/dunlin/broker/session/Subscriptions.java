@@ -416,12 +416,14 @@ public final class Subscriptions {
             case MEMORY -> SubscribeRules.noRoomInStore(full.limit());
             case ROUTES -> SubscribeRules.noRoomForRoute(full.limit());
             case GROUPS -> SubscribeRules.tooManyGroups(full.limit());
+            case PATTERNS -> SubscribeRules.tooManyPatterns(full.limit());
             case SUBSCRIPTIONS, SESSIONS, TENANT_SESSIONS -> rules.quotaExceeded();
           };
       case RouteQuotaException full ->
           switch (full.kind()) {
             case MEMORY -> SubscribeRules.noRoomForRoute(full.limit());
             case GROUPS -> SubscribeRules.tooManyGroups(full.limit());
+            case PATTERNS -> SubscribeRules.tooManyPatterns(full.limit());
           };
       default -> new SubscribeRules.Refusal(ReasonCode.UNSPECIFIED_ERROR, null, "could not be stored");
     };

@@ -37,6 +37,7 @@ public final class DistRoutes implements InboxRoutes {
     return switch (full.kind()) {
       case MEMORY -> new QuotaExceededException(QuotaExceededException.Kind.ROUTES, "bytes of routes", full.limit());
       case GROUPS -> new QuotaExceededException(QuotaExceededException.Kind.GROUPS, "groups with the same topic filter", full.limit());
+      case PATTERNS -> new QuotaExceededException(QuotaExceededException.Kind.PATTERNS, "patterns of wildcards in topic filters of the tenant", full.limit());
     };
   }
 

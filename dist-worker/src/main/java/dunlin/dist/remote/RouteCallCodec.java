@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 final class RouteCallCodec {
   static final CallProtocol PROTOCOL =
       new CallProtocol(
-          "routes 3",
+          "routes 4",
           "dist tier",
           StoreException::new,
           why -> new OutcomeUnknownException(why, new StoreException("the answer of the dist tier is not known")),

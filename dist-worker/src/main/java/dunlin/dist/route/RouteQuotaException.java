@@ -10,7 +10,9 @@ public final class RouteQuotaException extends RuntimeException {
     /** Memory that all routes take, in bytes. */
     MEMORY(1),
     /** Groups of shared subscriptions with the same topic filter. */
-    GROUPS(2);
+    GROUPS(2),
+    /** Patterns of single-level wildcards in the topic filters of one tenant. */
+    PATTERNS(4);
 
     private final int code;
 
@@ -32,9 +34,17 @@ public final class RouteQuotaException extends RuntimeException {
   private final long limit;
 
   public RouteQuotaException(Kind kind, long limit) {
-    super((kind == Kind.MEMORY ? "too many bytes of routes" : "too many groups of shared subscriptions with the same topic filter") + ", limit " + limit);
+    super("too many " + what(kind) + ", limit " + limit);
     this.kind = kind;
     this.limit = limit;
+  }
+
+  private static String what(Kind kind) {
+    return switch (kind) {
+      case MEMORY -> "bytes of routes";
+      case GROUPS -> "groups of shared subscriptions with the same topic filter";
+      case PATTERNS -> "patterns of wildcards in topic filters of the tenant";
+    };
   }
 
   public Kind kind() {

@@ -269,11 +269,11 @@ class InboxCodecTest {
     byte[] later =
         FieldWriter.bytesOf(
             out -> {
-              out.number(4);
-              out.text("something that version 3 does not know");
+              out.number(5);
+              out.text("something that version 4 does not know");
             });
 
     assertThatThrownBy(() -> InboxOpening.decode(later))
-        .isInstanceOf(LinkRefusedException.class).hasMessage("The frontend speaks version 4 of the protocol, the session tier version 3.");
+        .isInstanceOf(LinkRefusedException.class).hasMessage("The frontend speaks version 5 of the protocol, the session tier version 4.");
   }
 }
