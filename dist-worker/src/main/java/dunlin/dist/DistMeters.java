@@ -1,5 +1,6 @@
 package dunlin.dist;
 
+import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
@@ -26,6 +27,7 @@ final class DistMeters implements AutoCloseable {
   private final List<LocalLane> lanes;
   private final List<Meter> registered = new ArrayList<>();
   private final Timer matching;
+  private final DistributionSummary nodes;
 
   /** @param lanes grows as lanes are opened; read by any thread */
   DistMeters(MeterRegistry registry, List<LocalLane> lanes) {
@@ -37,15 +39,21 @@ final class DistMeters implements AutoCloseable {
             .serviceLevelObjectives(MATCH_BOUNDS)
             .register(registry);
     registered.add(matching);
+    nodes =
+        DistributionSummary.builder("dunlin.dist.match.nodes")
+            .description("Steps to find the routes of a message, two at most for each pattern of its tenant's wildcards and each level of its topic; of one message in " + SAMPLED)
+            .register(registry);
+    registered.add(nodes);
     counter("dunlin.dist.published", LocalLane::published, "Messages that came in for matching");
     counter("dunlin.dist.visited", LocalLane::visited, "Ranges of routes that were searched for messages");
     counter("dunlin.dist.matched", LocalLane::matched, "Messages that matched a route");
     counter("dunlin.dist.unattached", LocalLane::unattached, "Matched routes to a shard that nothing is delivered to: its frontend is detached, or was never attached");
   }
 
-  /** Counts the time of a sampled match. */
-  void matched(long nanos) {
+  /** Counts the time of a sampled match, and the nodes that it looked at. */
+  void matched(long nanos, int nodesSeen) {
     matching.record(nanos, TimeUnit.NANOSECONDS);
+    nodes.record(nodesSeen);
   }
 
   private void counter(String name, ToLongFunction<LocalLane> of, String description) {

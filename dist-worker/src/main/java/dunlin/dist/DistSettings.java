@@ -12,9 +12,10 @@ import java.util.List;
  * @param memoryMax memory that all routes of the process may take, as {@link RouteRange#memoryOf} counts it
  * @param groupsMax groups of shared subscriptions with the same topic filter; a matching message goes to a member of
  *     each
+ * @param patternsMax patterns of wildcards that the topic filters of a tenant may have in a range
  * @param inFlightMax bytes of messages from frontends of other processes that are being delivered
  */
-public record DistSettings(long memoryMax, int groupsMax, long inFlightMax) {
+public record DistSettings(long memoryMax, int groupsMax, int patternsMax, long inFlightMax) {
   private static final long MEMORY_MOST = 1L << 40;
 
   static final Setting<Long> MEMORY_MAX =
@@ -28,6 +29,12 @@ public record DistSettings(long memoryMax, int groupsMax, long inFlightMax) {
           "dunlin.dist.groups-max", 1_000, 1, 1_000_000,
           "Maximum number of groups of shared subscriptions with the same topic filter. A message that it matches goes to a member of each. A"
               + " subscription that needs one more group is refused with 0x97.");
+  static final Setting<Integer> PATTERNS_MAX =
+      Setting.integer(
+          "dunlin.dist.patterns-max", 4_096, 16, 1_000_000,
+          "Maximum number of patterns of the wildcard + in the topic filters of one tenant, in each range of routes. A pattern is where a filter, or the beginning of one, has"
+              + " wildcards, whatever its other levels are called: a/+/b and x/+/y have the same two, ?/+ and ?/+/?. To match a message takes at most two steps for each of"
+              + " them and for each level of its topic. A subscription that needs one more is refused with 0x97.");
   static final Setting<Long> IN_FLIGHT_MAX =
       Setting.bytes(
           "dunlin.dist.in-flight-max", 0, 0, MEMORY_MOST,
@@ -40,7 +47,7 @@ public record DistSettings(long memoryMax, int groupsMax, long inFlightMax) {
           "Time between two comparisons of the dist tier's routes with the subscriptions of this node's connected clients. What differs is mended and"
               + " counted. 0: never.");
 
-  public static final List<Setting<?>> ALL = List.of(MEMORY_MAX, GROUPS_MAX, IN_FLIGHT_MAX, AUDIT_INTERVAL);
+  public static final List<Setting<?>> ALL = List.of(MEMORY_MAX, GROUPS_MAX, PATTERNS_MAX, IN_FLIGHT_MAX, AUDIT_INTERVAL);
 
   private static final int MEMORY_PART_OF_HEAP = 2;
   private static final int IN_FLIGHT_PART_OF_HEAP = 8;
@@ -48,6 +55,7 @@ public record DistSettings(long memoryMax, int groupsMax, long inFlightMax) {
   public DistSettings {
     if (memoryMax < 1) throw new IllegalArgumentException("routes of " + memoryMax + " bytes");
     if (groupsMax < 1) throw new IllegalArgumentException(groupsMax + " groups of a filter");
+    if (patternsMax < 1) throw new IllegalArgumentException(patternsMax + " patterns of wildcards");
     if (inFlightMax < 1) throw new IllegalArgumentException(inFlightMax + " bytes in flight");
   }
 
@@ -57,7 +65,7 @@ public record DistSettings(long memoryMax, int groupsMax, long inFlightMax) {
     long memory = settings.get(MEMORY_MAX);
     long inFlight = settings.get(IN_FLIGHT_MAX);
     return new DistSettings(
-        memory == 0 ? defaults.memoryMax : memory, settings.get(GROUPS_MAX), inFlight == 0 ? defaults.inFlightMax : inFlight);
+        memory == 0 ? defaults.memoryMax : memory, settings.get(GROUPS_MAX), settings.get(PATTERNS_MAX), inFlight == 0 ? defaults.inFlightMax : inFlight);
   }
 
   /**
@@ -67,6 +75,6 @@ public record DistSettings(long memoryMax, int groupsMax, long inFlightMax) {
    */
   public static DistSettings defaults(long heapBytes) {
     return new DistSettings(
-        Math.max(1, heapBytes / MEMORY_PART_OF_HEAP), GROUPS_MAX.defaultValue(), Math.max(1, heapBytes / IN_FLIGHT_PART_OF_HEAP));
+        Math.max(1, heapBytes / MEMORY_PART_OF_HEAP), GROUPS_MAX.defaultValue(), PATTERNS_MAX.defaultValue(), Math.max(1, heapBytes / IN_FLIGHT_PART_OF_HEAP));
   }
 }

@@ -222,7 +222,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
           new RouteQuota(
               settings.memoryMax(), settings.groupsMax(), () -> replicas.stream().mapToLong(RouteReplica::memory).sum(),
               tenant -> replicas.stream().mapToLong(each -> each.routesOf(tenant)).sum());
-      return new Alone(IntStream.range(0, replicas.size()).mapToObj(i -> new RouteServer(name(i), replicas.get(i), quota)).toList(), quota);
+      return new Alone(IntStream.range(0, replicas.size()).mapToObj(i -> new RouteServer(name(i), replicas.get(i), quota, settings.patternsMax())).toList(), quota);
     }
   }
 

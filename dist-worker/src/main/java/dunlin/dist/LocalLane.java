@@ -231,17 +231,19 @@ final class LocalLane implements Lane, MatchedLane {
     }
     untilSample = 1 + gaps.nextInt(2 * DistMeters.SAMPLED - 1);
     long start = System.nanoTime();
-    match(message);
-    worker.meters().matched(System.nanoTime() - start);
+    int nodes = match(message);
+    worker.meters().matched(System.nanoTime() - start, nodes);
   }
 
-  private void match(Publication message) {
+  private int match(Publication message) {
+    int nodes = 0;
     boolean[] in = ranges.in(publisher.tenant(), message.body(), message.topicLength());
     for (int range = 0; range < in.length; range++) {
       if (!in[range]) continue;
       count(visited, 1);
-      worker.applied(range).index().match(publisher.tenant(), message.body(), 0, message.topicLength(), gatherer);
+      nodes += worker.applied(range).index().match(publisher.tenant(), message.body(), 0, message.topicLength(), gatherer);
     }
+    return nodes;
   }
 
   /** Adds what other ranges have answered. When keys of the own range have moved since they were asked, routes may be missing. */

@@ -55,7 +55,7 @@ public final class RouteTier {
         new RouteQuota(
             settings.memoryMax(), settings.groupsMax(), () -> replica.memory() + elsewhere.memory(), tenant -> replica.routesOf(tenant) + elsewhere.routesOf(tenant));
     quota.limitTenants(tenants);
-    var server = new RouteServer(name, replica, quota);
+    var server = new RouteServer(name, replica, quota, settings.patternsMax());
     if (meters == null) meters = new RouteMeters(registry, servers, quotas);
     servers.add(server);
     quotas.add(quota);

@@ -43,7 +43,7 @@ public class RouteQuotaTest {
           return range;
         },
         List.of(RouteRows.prefix(TENANT, cut, cut.length)),
-        new DistSettings(memoryMax, groupsMax, 1),
+        new DistSettings(memoryMax, groupsMax, 1, 1),
         _ -> ShardId.inbox(0),
         registry,
         Tracer.idle(),

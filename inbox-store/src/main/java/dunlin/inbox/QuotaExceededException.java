@@ -22,7 +22,9 @@ public final class QuotaExceededException extends RuntimeException {
     /** Subscriptions of all durable sessions of one tenant. */
     TENANT_SUBSCRIPTIONS(7),
     /** Routes of one tenant. */
-    TENANT_ROUTES(8);
+    TENANT_ROUTES(8),
+    /** Patterns of single-level wildcards in the topic filters of one tenant. */
+    PATTERNS(9);
 
     private final int code;
 

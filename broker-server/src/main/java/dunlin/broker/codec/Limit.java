@@ -21,6 +21,7 @@ public enum Limit {
   SUBSCRIPTION_MEMORY("dunlin.memory.subscriptions-max"),
   ROUTE_MEMORY("dunlin.dist.memory-max"),
   GROUPS("dunlin.dist.groups-max"),
+  PATTERNS("dunlin.dist.patterns-max"),
   UNFINISHED_MEMORY("dunlin.memory.unfinished-max"),
   UNAUTHENTICATED_MEMORY("dunlin.memory.unauthenticated-max");
 

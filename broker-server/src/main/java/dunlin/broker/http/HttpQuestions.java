@@ -113,8 +113,7 @@ public final class HttpQuestions implements AutoCloseable {
               .header("Content-Type", "application/json")
               .header("Accept", "application/json")
               .POST(HttpRequest.BodyPublishers.ofByteArray(question.body()));
-      String secret = authorization.value();
-      if (!secret.isEmpty()) request.header("Authorization", secret);
+      authorize(request);
       return HttpAnswer.Reader.read(client.send(request));
     } catch (HttpAnswer.Reader.MalformedException e) {
       return new Missing(Why.MALFORMED, "The answer of the authentication service cannot be understood: " + e.getMessage());
@@ -125,6 +124,15 @@ public final class HttpQuestions implements AutoCloseable {
       return new Missing(Why.FAILED, "the broker stops");
     } catch (IOException | RuntimeException e) { // a secret that cannot be read any more is one as well
       return new Missing(Why.FAILED, "The authentication service has not answered: " + (e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage()));
+    }
+  }
+
+  private void authorize(HttpRequest.Builder request) {
+    String secret = authorization.value(); // anew, since its file may change
+    try {
+      if (!secret.isEmpty()) request.header("Authorization", secret);
+    } catch (IllegalArgumentException _) { // its message has the text
+      throw new IllegalStateException("dunlin.auth.http.authorization is no text for a header");
     }
   }
 

@@ -156,6 +156,12 @@ public final class SubscribeRules {
     return new Refusal(ReasonCode.QUOTA_EXCEEDED, null, "too many %s, limit %d".formatted(what, max));
   }
 
+  /** The filters of the tenant have as many patterns of wildcards as they may have. */
+  static Refusal tooManyPatterns(long max) {
+    String explanation = Limit.PATTERNS.exceededBy("one more pattern of + in the topic filters of all clients", max);
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.PATTERNS, explanation);
+  }
+
   /** The granted options; the QoS may be lower than requested [MQTT-3.2.2-10]. */
   public SubscriptionOptions granted(SubscriptionOptions asked) {
     return withQoS(asked, asked.maximumQoS().min(features.maximumQoS()));

@@ -418,6 +418,7 @@ public final class Subscriptions {
             case ROUTES -> SubscribeRules.noRoomForRoute(full.limit());
             case GROUPS -> SubscribeRules.tooManyGroups(full.limit());
             case TENANT_SUBSCRIPTIONS, TENANT_ROUTES -> SubscribeRules.fullOfTenant(full.what(), full.limit());
+            case PATTERNS -> SubscribeRules.tooManyPatterns(full.limit());
             case SUBSCRIPTIONS, SESSIONS, TENANT_SESSIONS -> rules.quotaExceeded();
           };
       case RouteQuotaException full ->
@@ -425,6 +426,7 @@ public final class Subscriptions {
             case MEMORY -> SubscribeRules.noRoomForRoute(full.limit());
             case GROUPS -> SubscribeRules.tooManyGroups(full.limit());
             case TENANT -> SubscribeRules.fullOfTenant("routes of the tenant", full.limit());
+            case PATTERNS -> SubscribeRules.tooManyPatterns(full.limit());
           };
       default -> new SubscribeRules.Refusal(ReasonCode.UNSPECIFIED_ERROR, null, "could not be stored");
     };

@@ -38,6 +38,7 @@ public final class DistRoutes implements InboxRoutes {
       case MEMORY -> new QuotaExceededException(QuotaExceededException.Kind.ROUTES, "bytes of routes", full.limit());
       case TENANT -> new QuotaExceededException(QuotaExceededException.Kind.TENANT_ROUTES, "routes of the tenant", full.limit());
       case GROUPS -> new QuotaExceededException(QuotaExceededException.Kind.GROUPS, "groups with the same topic filter", full.limit());
+      case PATTERNS -> new QuotaExceededException(QuotaExceededException.Kind.PATTERNS, "patterns of wildcards in topic filters of the tenant", full.limit());
     };
   }
 

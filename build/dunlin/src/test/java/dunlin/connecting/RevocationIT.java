@@ -75,6 +75,43 @@ class RevocationIT {
   }
 
   @Test
+  void aRevokedIntermediateAuthorityEndsAllConnectionsBelowIt() {
+    revoke();
+    Issued middle = secure.authority.intermediate("CN=middle");
+    SSLContext below = secure.authority.contextBelow(middle, Certificates.clientOf(middle, "CN=below"));
+    try (var broker = secure.start();
+        var stays = connected(broker, secure.authority.context(good), "good");
+        var ends = connected(broker, below, "below")) {
+      revoke(middle);
+      assertThat(ends.expect(RawClient.DISCONNECT).reason()).isEqualTo(0x87);
+      ends.expectClosed();
+      stays.ping();
+
+      refused(broker, secure.authority.contextBelow(middle, Certificates.clientOf(middle, "CN=another below")));
+      awaitCount(broker, REFUSED, 1);
+    }
+  }
+
+  @Test
+  void theListOfAnIntermediateAuthorityNeedsItsCertificate() {
+    revoke();
+    Issued middle = secure.authority.intermediate("CN=middle");
+    Issued revoked = Certificates.clientOf(middle, "CN=revoked");
+    String lists = secure.authority.revocationList(Duration.ofHours(-1), false) + Certificates.revocationListOf(middle, revoked);
+    try (var broker = secure.start()) {
+      secure.file("crl.pem", lists);
+      awaitCount(broker, FAILED, 1);
+      connected(broker, secure.authority.contextBelow(middle, revoked), "revoked").close();
+    }
+    secure.file("ca.pem", secure.authority.rootPem() + middle.certificatePem());
+    try (var broker = secure.start(); var other = connected(broker, secure.authority.contextBelow(middle, Certificates.clientOf(middle, "CN=other")), "other")) {
+      refused(broker, secure.authority.contextBelow(middle, revoked));
+      awaitCount(broker, REFUSED, 1);
+      other.ping();
+    }
+  }
+
+  @Test
   void listsThatCannotBeUsedLeaveTheOldOnesInForce() throws IOException {
     try (var broker = secure.start(); var stays = connected(broker, secure.authority.context(good), "stays")) {
       secure.file("crl.pem", new Certificates().revocationList(Duration.ofHours(-1), false, good));

@@ -9,6 +9,7 @@ import java.security.GeneralSecurityException;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
 import java.security.KeyStore;
+import java.security.PrivateKey;
 import java.security.Signature;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
@@ -24,6 +25,7 @@ import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import javax.security.auth.x500.X500Principal;
+import org.jspecify.annotations.Nullable;
 
 /** A certificate authority for one test, and its certificates; as much of RFC 5280 as the tests need. */
 public final class Certificates {
@@ -49,6 +51,10 @@ public final class Certificates {
     public String keyPem() {
       return pem("PRIVATE KEY", keys.getPrivate().getEncoded());
     }
+
+    private String name() {
+      return certificate.getSubjectX500Principal().getName();
+    }
   }
 
   private final KeyPair rootKeys = rsa();
@@ -73,8 +79,27 @@ public final class Certificates {
     return sign(subject, "CN=root", rsa(), false, concatenated(names), Duration.ofDays(9));
   }
 
+  /** An intermediate authority, whose certificate this one has issued. */
+  public Issued intermediate(String subject) {
+    return sign(subject, "CN=root", rsa(), true, new byte[0], Duration.ofDays(9));
+  }
+
+  /** A certificate for a client, of an intermediate authority. */
+  public static Issued clientOf(Issued intermediate, String subject) {
+    return sign(subject, intermediate.name(), intermediate.keys().getPrivate(), rsa(), false, new byte[0], Duration.ofDays(9));
+  }
+
   /** A revocation list of this authority, in PEM, of now and for the next days; critical adds an extension that says it is not the whole list. */
   public String revocationList(Duration begins, boolean critical, Issued... revoked) {
+    return revocationList("CN=root", rootKeys.getPrivate(), begins, critical, revoked);
+  }
+
+  /** One of an intermediate authority, of an hour ago. */
+  public static String revocationListOf(Issued intermediate, Issued... revoked) {
+    return revocationList(intermediate.name(), intermediate.keys().getPrivate(), Duration.ofHours(-1), false, revoked);
+  }
+
+  private static String revocationList(String issuer, PrivateKey key, Duration begins, boolean critical, Issued... revoked) {
     Instant now = Instant.now().plus(begins);
     byte[][] entries = Arrays.stream(revoked).map(each -> sequence(number(each.certificate().getSerialNumber()), time(now))).toArray(byte[][]::new);
     byte[] extension = sequence(oid(0x55, 0x1D, 0x1C), tagged(0x01, new byte[] {-1}), tagged(0x04, sequence()));
@@ -82,12 +107,12 @@ public final class Certificates {
         sequence(
             number(BigInteger.ONE),
             algorithm(),
-            new X500Principal("CN=root").getEncoded(),
+            new X500Principal(issuer).getEncoded(),
             time(now),
             time(now.plus(Duration.ofDays(3))),
             revoked.length == 0 ? new byte[0] : sequence(entries),
             critical ? tagged(0xA0, sequence(extension)) : new byte[0]);
-    return pem("X509 CRL", signed(toSign));
+    return pem("X509 CRL", signed(toSign, key));
   }
 
   /** What a responder says of a certificate; RFC 6960, section 4.2.1. */
@@ -124,7 +149,7 @@ public final class Certificates {
     byte[] one = sequence(named(question), status, time(from), tagged(0xA0, time(from.plus(Duration.ofHours(1)))));
     byte[] toSign = sequence(tagged(0xA1, new X500Principal("CN=root").getEncoded()), time(from), sequence(one));
     byte[] basic = oid(0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x30, 0x01, 0x01);
-    return sequence(new byte[] {0x0A, 0x01, 0x00}, tagged(0xA0, sequence(basic, tagged(0x04, signed(toSign)))));
+    return sequence(new byte[] {0x0A, 0x01, 0x00}, tagged(0xA0, sequence(basic, tagged(0x04, signed(toSign, rootKeys.getPrivate())))));
   }
 
   /** A key store in PKCS#12. */
@@ -158,6 +183,17 @@ public final class Certificates {
     }
   }
 
+  /** The same with the intermediate authority that has issued its certificate, which the client sends with it. */
+  public SSLContext contextBelow(Issued intermediate, Issued own) {
+    try {
+      SSLContext context = SSLContext.getInstance("TLS");
+      context.init(keysOf(own, own.certificate(), intermediate.certificate()).getKeyManagers(), trust().getTrustManagers(), null);
+      return context;
+    } catch (GeneralSecurityException e) {
+      throw new AssertionError(e);
+    }
+  }
+
   public TrustManagerFactory trust() {
     try {
       KeyStore trusted = KeyStore.getInstance("PKCS12");
@@ -172,12 +208,14 @@ public final class Certificates {
   }
 
   public static KeyManagerFactory keys(Issued... own) {
+    return own.length == 0 ? keysOf(null) : keysOf(own[0], own[0].certificate());
+  }
+
+  private static KeyManagerFactory keysOf(@Nullable Issued own, X509Certificate... chain) {
     try {
       KeyStore store = KeyStore.getInstance("PKCS12");
       store.load(null, null);
-      for (Issued one : own) {
-        store.setKeyEntry("own", one.keys().getPrivate(), new char[0], new X509Certificate[] {one.certificate()});
-      }
+      if (own != null) store.setKeyEntry("own", own.keys().getPrivate(), new char[0], chain);
       KeyManagerFactory keys = KeyManagerFactory.getInstance("PKIX");
       keys.init(store, new char[0]);
       return keys;
@@ -221,6 +259,11 @@ public final class Certificates {
   }
 
   private Issued sign(String subject, String issuer, KeyPair keys, boolean authority, byte[] names, Duration valid) {
+    return sign(subject, issuer, rootKeys.getPrivate(), keys, authority, names, valid);
+  }
+
+  /** @param by the issuer's key */
+  private static Issued sign(String subject, String issuer, PrivateKey by, KeyPair keys, boolean authority, byte[] names, Duration valid) {
     try {
       Instant now = Instant.now();
       byte[] extensions = new byte[0];
@@ -236,18 +279,18 @@ public final class Certificates {
               new X500Principal(subject).getEncoded(),
               keys.getPublic().getEncoded(),
               extensions.length == 0 ? extensions : tagged(0xA3, sequence(extensions)));
-      var certificate = CertificateFactory.getInstance("X.509").generateCertificate(new ByteArrayInputStream(signed(toSign)));
+      var certificate = CertificateFactory.getInstance("X.509").generateCertificate(new ByteArrayInputStream(signed(toSign, by)));
       return new Issued((X509Certificate) certificate, keys);
     } catch (GeneralSecurityException e) {
       throw new AssertionError(e);
     }
   }
 
-  /** The bytes with the authority's signature behind them. */
-  private byte[] signed(byte[] toSign) {
+  /** The bytes with an authority's signature behind them. */
+  private static byte[] signed(byte[] toSign, PrivateKey by) {
     try {
       Signature signature = Signature.getInstance("SHA256withRSA");
-      signature.initSign(rootKeys.getPrivate());
+      signature.initSign(by);
       signature.update(toSign);
       return sequence(toSign, algorithm(), tagged(0x03, concatenated(new byte[1], signature.sign())));
     } catch (GeneralSecurityException e) {

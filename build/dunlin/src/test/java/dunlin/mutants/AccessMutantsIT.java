@@ -100,6 +100,7 @@ class AccessMutantsIT {
     var command = new ArrayList<String>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-ea", "-Xmx1g", "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"));
+    command.add("-Djava.io.tmpdir=" + Files.createDirectories(directory.resolve("files")));
     command.addAll(List.of("-cp", mutated + File.pathSeparator + classPath(), SelectedTests.class.getName()));
     command.addAll(tests);
     var process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(directory.resolve("output").toFile()).start();

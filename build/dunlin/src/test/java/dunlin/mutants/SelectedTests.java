@@ -2,23 +2,40 @@ package dunlin.mutants;
 
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
-import java.io.PrintWriter;
-import java.nio.charset.Charset;
 import java.util.Arrays;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
-import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
 
-/** Runs the test classes that its arguments name, in a process of its own. Exits with 0 when all tests pass, with 1 when one fails, with 2 when none was run. */
-final class SelectedTests {
+/**
+ * Runs the test classes that its arguments name, in a process of its own. Exits with 0 when all tests pass, with 1 as soon as one fails, since those behind it might wait in vain for
+ * minutes as well, with 2 when none was run.
+ */
+final class SelectedTests implements TestExecutionListener {
+  private static final int FAILED = 1;
+  private static final int NONE = 2;
+
+  private int passed;
+
   private SelectedTests() {}
 
   public static void main(String[] classes) {
-    var listener = new SummaryGeneratingListener();
+    var tests = new SelectedTests();
     var request = LauncherDiscoveryRequestBuilder.request().selectors(Arrays.stream(classes).map(name -> selectClass(name)).toList()).build();
-    LauncherFactory.create().execute(request, listener);
-    var summary = listener.getSummary();
-    summary.printFailuresTo(new PrintWriter(System.out, true, Charset.defaultCharset()));
-    System.exit(summary.getTestsSucceededCount() + summary.getTestsFailedCount() == 0 ? 2 : summary.getTotalFailureCount() > 0 ? 1 : 0);
+    LauncherFactory.create().execute(request, tests);
+    System.exit(tests.passed == 0 ? NONE : 0);
+  }
+
+  @Override
+  public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+    if (result.getStatus() == TestExecutionResult.Status.FAILED) {
+      System.out.println("FAILED " + test.getUniqueId());
+      result.getThrowable().ifPresent(failure -> failure.printStackTrace(System.out));
+      System.out.flush();
+      Runtime.getRuntime().halt(FAILED);
+    }
+    if (test.isTest()) passed++;
   }
 }

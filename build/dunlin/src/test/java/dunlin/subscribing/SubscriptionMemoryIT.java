@@ -162,4 +162,27 @@ final class SubscriptionMemoryIT {
       assertNotSubscribed(broker, "one", "$share/g3/a");
     }
   }
+
+  /** Filters that differ in where their wildcards are make a match dear, other filters do not. */
+  @Test
+  void patternsOfWildcardsAreBounded(@TempDir Path data) {
+    String setting = "dunlin.dist.patterns-max";
+    try (TestBroker broker = TestBroker.on(data, Map.of(setting, "16"));
+        RawClient client = RawClient.connected(broker, "client")) {
+      try (RawClient one = durable(broker, "one", true)) {
+        for (int i = 0; i < 16; i++) assertThat(subscribe(i % 2 == 0 ? one : client, "a/".repeat(i) + "+").reason()).isEqualTo(1);
+        for (RawClient each : new RawClient[] {client, one}) {
+          Packet refused = subscribe(each, "+/+/#");
+          assertThat(refused.reason()).isEqualTo(REFUSED);
+          assertThat(refused.reasonString()).contains("limit 16 (" + setting + ")");
+          each.send(RawClient.UNSUBSCRIBE, RawClient.u16(8), RawClient.noProperties(), "+/+/#");
+          assertThat(each.next(RawClient.UNSUBACK).reason()).as("stored, though it was refused").isEqualTo(0x11);
+          assertThat(subscribe(each, "other/names/of/levels/+").reason()).as("a pattern that is there").isEqualTo(1);
+          assertThat(subscribe(each, "no/wildcard/of/one/level/#").reason()).isEqualTo(1);
+        }
+        unsubscribe(client, "a/".repeat(15) + "+");
+        await("the route that UNSUBACK does not wait for is removed").atMost(TestBroker.SOON).until(() -> subscribe(one, "+/+/#").reason() == 1);
+      }
+    }
+  }
 }

@@ -34,7 +34,7 @@ public final class FilterIndex<V> {
    * as a whole, and stay with it; within a generation, a node is linked to its parent after it was written.
    * Bounds: 20 B at a load between 0.44 and 0.67 for each node, the filter's text and 8 B; as much text again may be dead.
    * A match reads at most the existing nodes whose path matches the beginning of the topic: for a topic of n levels at
-   * most 2^n paths, but each of them requires a subscribed filter. It descends by "+" recursively, at most 254 levels
+   * most 2^n paths, but each of them requires a subscribed filter (the dist tier bounds how many of them there are). It descends by "+" recursively, at most 254 levels
    * deep, the maximum of a filter; topics may have more levels, which match nothing.
    * Failure: none; nothing is kept on disk.
    */
@@ -89,40 +89,50 @@ public final class FilterIndex<V> {
     return size;
   }
 
-  /** Visits the values of all filters that match a topic name. Any thread; allocates nothing. */
-  public void match(String tenant, byte[] topic, int offset, int length, Consumer<? super V> visitor) {
+  /**
+   * Visits the values of all filters that match a topic name. Any thread; allocates nothing.
+   *
+   * @return how many nodes were looked at: where a filter that begins like the topic ends or goes on
+   */
+  public int match(String tenant, byte[] topic, int offset, int length, Consumer<? super V> visitor) {
     Tenant known = tenants.get(tenant);
-    if (known == null) return;
+    if (known == null) return 0;
     FilterTable<V> now = table;
-    walk(now, known.number, now.hash.root(known.number), topic, offset, offset, offset + length, visitor);
+    return walk(now, known.number, now.hash.root(known.number), topic, offset, offset, offset + length, visitor);
   }
 
   /**
    * Descends from the node of a path.
    *
    * @param from where in the topic the level after the path begins; greater than {@code end} when there is none
+   * @return the number of nodes that were looked at
    */
-  private void walk(
+  private int walk(
       FilterTable<V> now, long tenant, long path, byte[] topic, int start, int from, int end, Consumer<? super V> visitor) {
+    int nodes = 0;
     while (true) {
       int place = now.find(path);
-      if (place < 0) return;
+      if (place < 0) return nodes;
+      nodes++;
       long word = visit(now, place, tenant, topic, start, end, from > end, visitor);
       // Leading wildcards do not match topic names that begin with $ [MQTT-4.7.2-1].
       boolean wildcards = from > start || start == end || topic[start] != '$';
       if (wildcards && (word & FilterTable.HASH) != 0) {
         int all = now.find(now.hash.hash(path));
-        if (all >= 0) visit(now, all, tenant, topic, start, end, true, visitor);
+        if (all >= 0) {
+          nodes++;
+          visit(now, all, tenant, topic, start, end, true, visitor);
+        }
       }
-      if (from > end) return;
+      if (from > end) return nodes;
       boolean plus = wildcards && (word & FilterTable.PLUS) != 0;
       boolean plain = FilterTable.hasPlainChildren(word);
-      if (!plus && !plain) return;
+      if (!plus && !plain) return nodes;
       int levelEnd = PathHash.levelEnd(topic, from, end);
       if (plus && !plain) {
         path = now.hash.plus(path);
       } else {
-        if (plus) walk(now, tenant, now.hash.plus(path), topic, start, levelEnd + 1, end, visitor);
+        if (plus) nodes += walk(now, tenant, now.hash.plus(path), topic, start, levelEnd + 1, end, visitor);
         path = now.hash.level(path, topic, from, levelEnd);
       }
       from = levelEnd + 1;

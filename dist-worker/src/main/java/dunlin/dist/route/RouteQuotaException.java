@@ -12,7 +12,9 @@ public final class RouteQuotaException extends RuntimeException {
     /** Groups of shared subscriptions with the same topic filter. */
     GROUPS(2),
     /** Routes of one tenant. */
-    TENANT(3);
+    TENANT(3),
+    /** Patterns of single-level wildcards in the topic filters of one tenant. */
+    PATTERNS(4);
 
     private final int code;
 
@@ -34,16 +36,17 @@ public final class RouteQuotaException extends RuntimeException {
   private final long limit;
 
   public RouteQuotaException(Kind kind, long limit) {
-    super(what(kind) + ", limit " + limit);
+    super("too many " + what(kind) + ", limit " + limit);
     this.kind = kind;
     this.limit = limit;
   }
 
   private static String what(Kind kind) {
     return switch (kind) {
-      case MEMORY -> "too many bytes of routes";
-      case GROUPS -> "too many groups of shared subscriptions with the same topic filter";
-      case TENANT -> "too many routes of the tenant";
+      case MEMORY -> "bytes of routes";
+      case GROUPS -> "groups of shared subscriptions with the same topic filter";
+      case TENANT -> "routes of the tenant";
+      case PATTERNS -> "patterns of wildcards in topic filters of the tenant";
     };
   }
 

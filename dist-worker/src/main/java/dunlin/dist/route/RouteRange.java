@@ -29,7 +29,7 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
    * The index has the contents of the rows, so changing a route reads no row. Lanes read the index and never a row.
    *
    * Owner: the range's applying thread. Lanes and callers read through index(), which is another object after open().
-   * Bounds: memoryOf() for each route; the range's leader sets no more than RouteQuota has room for.
+   * Bounds: memoryOf() for each route; the range's leader sets no more than RouteQuota has room for. A match visits a number of nodes that the patterns bound, whatever the number of routes (WildcardPatterns).
    * Failure: open() rebuilds the index from the rows, at about 1 us a route plus the scan; cut() takes what remains from
    * the index before, which lanes go on reading until the range has its next epoch. What was cut off last waits for the
    * replica here of the range that was split off, which takes it once and owns it then. It is held softly: without it
@@ -42,6 +42,7 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   private static final int ROUTE_BYTES = 256;
 
   private volatile FilterIndex<FilterRoutes> index = new FilterIndex<>();
+  private volatile WildcardPatterns patterns = new WildcardPatterns(); // of the filters in the index
   private volatile long size; // for readers; the applying thread counts in `routes`
   private volatile long memory; // for readers, too
   private volatile TenantCounts tenants = new TenantCounts(); // for readers; another object after open()
@@ -62,6 +63,11 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   /** The filters with their routes. Any thread. */
   public FilterIndex<FilterRoutes> index() {
     return index;
+  }
+
+  /** The patterns of the filters' wildcards. Any thread. */
+  WildcardPatterns patterns() {
+    return patterns;
   }
 
   /** The number of routes. Any thread. */
@@ -105,6 +111,7 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
     routesOf = new TenantCounts();
     int[] leftOut = {0};
     var fresh = new FilterIndex<FilterRoutes>();
+    patterns = new WildcardPatterns();
     state.scan(
         new byte[0],
         null,
@@ -156,9 +163,10 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
     routesMemory = 0;
     routesOf = new TenantCounts();
     var fresh = new FilterIndex<FilterRoutes>();
+    patterns = new WildcardPatterns();
     for (var of : filters) {
       var one = of.one();
-      fresh.put(one.tenant(), one.filter().filter(), of);
+      put(fresh, one, of);
       for (Route route : of.all()) count(route);
     }
     index = fresh;
@@ -241,7 +249,10 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
     FilterRoutes of = index.get(route.tenant(), route.filter().filter());
     if (of == null) throw new IllegalStateException("a route that is not in the index: " + route);
     of.remove(route.filter(), route.shard());
-    if (of.isEmpty()) index.remove(route.tenant(), route.filter().filter());
+    if (of.isEmpty()) {
+      index.remove(route.tenant(), route.filter().filter());
+      patterns.remove(route.tenant(), route.filter().filter());
+    }
     routes--;
     routesOf.count(route.tenant(), -1);
     routesMemory -= memoryOf(route);
@@ -259,11 +270,17 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
     if (of == null) {
       of = new FilterRoutes();
       of.put(route); // before a lane can see it
-      in.put(route.tenant(), route.filter().filter(), of);
+      put(in, route, of);
     } else if (!of.put(route)) {
       return;
     }
     count(route);
+  }
+
+  /** Adds the routes of a filter that has none, of which this is one. */
+  private void put(FilterIndex<FilterRoutes> in, Route one, FilterRoutes of) {
+    in.put(one.tenant(), one.filter().filter(), of);
+    patterns.add(one.tenant(), one.filter().filter());
   }
 
   private void count(Route route) {

@@ -16,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -56,6 +57,7 @@ public final class RouteServer implements RouteRangeClient {
   private final RouteRange routes;
   private final EpochRange<RouteCommand, RouteResult> range;
   private final RouteQuota quota;
+  private final int patternsMax;
   private final RouteMatcher matcher;
   private final SharedBarrier barrier;
 
@@ -63,11 +65,16 @@ public final class RouteServer implements RouteRangeClient {
   private final ConcurrentHashMap<ShardId, Integer> purging = new ConcurrentHashMap<>();
   private final AtomicLong failures = new AtomicLong();
   private final AtomicLong settledFailures = new AtomicLong();
+  private final LongAdder refusedForPatterns = new LongAdder();
 
-  /** @param name the range's name in messages */
-  public RouteServer(String name, RouteReplica replica, RouteQuota quota) {
+  /**
+   * @param name the range's name in messages
+   * @param patternsMax patterns of wildcards that the filters of a tenant may have in this range
+   */
+  public RouteServer(String name, RouteReplica replica, RouteQuota quota, int patternsMax) {
     this.name = name;
     this.quota = quota;
+    this.patternsMax = patternsMax;
     routes = replica.routes();
     range = replica.served();
     matcher = new RouteMatcher(routes);
@@ -114,7 +121,7 @@ public final class RouteServer implements RouteRangeClient {
     if (!underWay && settledFailures.get() == failures.get() && route.equals(present)) return CompletableFuture.completedFuture(null);
     Runnable giveBack;
     try {
-      giveBack = present == null ? quota.take(route, routes.groupsBeside(route)) : () -> {};
+      giveBack = present == null ? take(route) : () -> {};
     } catch (RouteQuotaException full) {
       return CompletableFuture.failedFuture(full);
     }
@@ -140,6 +147,32 @@ public final class RouteServer implements RouteRangeClient {
           future.completeExceptionally(failure);
         });
     return future;
+  }
+
+  /** Reserves the share of a new route in all that is bounded; see {@link RouteQuota#take}. */
+  private Runnable take(Route route) {
+    var patterns = routes.patterns(); // the share is given back where it was taken, also when the range has opened anew
+    String filter = route.filter().filter();
+    if (!patterns.take(route.tenant(), filter, patternsMax)) {
+      refusedForPatterns.increment();
+      throw new RouteQuotaException(RouteQuotaException.Kind.PATTERNS, patternsMax);
+    }
+    Runnable giveBack = () -> patterns.remove(route.tenant(), filter);
+    try {
+      Runnable rest = quota.take(route, routes.groupsBeside(route));
+      return () -> {
+        giveBack.run();
+        rest.run();
+      };
+    } catch (RouteQuotaException full) {
+      giveBack.run();
+      throw full;
+    }
+  }
+
+  /** Routes that were refused for the patterns of their wildcards. Any thread. */
+  public long refusedForPatterns() {
+    return refusedForPatterns.sum();
   }
 
   @Override

@@ -15,7 +15,7 @@ class RouteMatcherTest {
 
   private final RouteRange routes = new RouteRange();
   private final InMemoryRange<RouteCommand, RouteResult> range = new InMemoryRange<>(new RouteCodec(), routes);
-  private final RouteServer server = new RouteServer("routes", RouteReplica.alone(range, routes), new RouteQuota(1 << 20, 100, () -> 0, _ -> 0));
+  private final RouteServer server = new RouteServer("routes", RouteReplica.alone(range, routes), new RouteQuota(1 << 20, 100, () -> 0, _ -> 0), 100);
   private final RouteMatcher matcher = new RouteMatcher(routes);
 
   private static Route route(String filter, ShardId shard, int handle) {

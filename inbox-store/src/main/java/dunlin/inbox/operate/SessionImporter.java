@@ -436,6 +436,7 @@ public final class SessionImporter implements Connections {
       case MEMORY -> "memory";
       case ROUTES -> "routes";
       case GROUPS -> "groups";
+      case PATTERNS -> "patterns";
       case TENANT_SESSIONS -> "tenant-sessions";
       case TENANT_SUBSCRIPTIONS -> "tenant-subscriptions";
       case TENANT_ROUTES -> "tenant-routes";
