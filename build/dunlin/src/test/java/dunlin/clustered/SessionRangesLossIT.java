@@ -14,10 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -34,20 +32,8 @@ class SessionRangesLossIT {
   private final int[] ports = IntStream.generate(FreePort::any).limit(2 * NODES).toArray();
   private final List<BrokerProcess> brokers = new CopyOnWriteArrayList<>();
 
-  @BeforeEach
-  void startAll() {
-    for (int i = 0; i < NODES; i++) brokers.add(launch(i));
-    for (var broker : brokers) broker.awaitStarted(LONG).awaitReplicas(NODES);
-  }
-
   private BrokerProcess launch(int node) {
-    String seeds = IntStream.range(0, NODES).mapToObj(i -> "127.0.0.1:" + ports[i]).collect(Collectors.joining(","));
-    return BrokerProcess.launchMember(
-        directory.resolve("node-" + node), ports[node], ports[NODES + node], seeds,
-        "dunlin.cluster.bootstrap-expect=" + NODES,
-        "dunlin.inbox.ranges=" + RANGES,
-        "dunlin.cluster.lease=10s",
-        "dunlin.cluster.down-after=12s");
+    return BrokerProcess.launchFounder(directory, node, ports, "dunlin.inbox.ranges=" + RANGES, "dunlin.cluster.lease=10s", "dunlin.cluster.down-after=12s");
   }
 
   @AfterEach
@@ -92,6 +78,8 @@ class SessionRangesLossIT {
 
   @Test
   void whatIsPublishedOnceIsStoredOnceInAllRangesWhileEachBrokerIsKilled() {
+    for (int node = 0; node < NODES; node++) brokers.add(launch(node));
+    for (var broker : brokers) broker.awaitStarted(LONG).awaitReplicas(NODES);
     List<String> sessions = IntStream.range(0, CLIENTS).mapToObj(i -> "session-" + i).toList();
     List<String> members = IntStream.range(0, CLIENTS).mapToObj(i -> "member-" + i).toList();
     sessions.forEach(client -> subscribeAndLeave(client, "t"));
