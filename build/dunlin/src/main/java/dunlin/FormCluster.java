@@ -1,7 +1,8 @@
 package dunlin;
 
-import dunlin.node.SessionLayout;
 import dunlin.cluster.LoneData;
+import dunlin.inbox.InboxSettings;
+import dunlin.node.SessionLayout;
 import dunlin.store.StoreException;
 import dunlin.tiers.ClusterTiers;
 import java.io.PrintStream;
@@ -34,9 +35,10 @@ final class FormCluster {
     }
     try {
       Path directory = Path.of(arguments.getFirst());
-      requireOneRangeOfSessions(directory);
-      var cluster = LoneData.toFounder(directory, ClusterTiers.all());
+      var sessions = SessionLayout.read(directory).orElse(InboxSettings.defaults().layout());
+      var cluster = LoneData.toFounder(directory, ClusterTiers.begins(sessions));
       out.println("%s is the data of the first node of cluster %s; start its broker with dunlin.cluster.seeds".formatted(directory, cluster));
+      out.println("All nodes of the cluster must have " + SessionLayout.settings(directory));
       return DONE;
     } catch (InvalidPathException e) {
       err.println("dunlin form-cluster: not a path: " + e.getInput());
@@ -44,15 +46,6 @@ final class FormCluster {
     } catch (StoreException e) {
       err.println("dunlin form-cluster: " + e.getMessage());
       return CANNOT;
-    }
-  }
-
-  private static void requireOneRangeOfSessions(Path directory) {
-    var layout = SessionLayout.read(directory);
-    if (layout.isPresent() && layout.get().ranges() != 1) {
-      throw new StoreException(
-          "the sessions in data directory %s are in %d ranges (dunlin.inbox.ranges); a cluster has one, and ranges cannot be merged"
-              .formatted(directory, layout.get().ranges()));
     }
   }
 }

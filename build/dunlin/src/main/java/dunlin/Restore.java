@@ -2,6 +2,7 @@ package dunlin;
 
 import dunlin.admin.backup.StoredBackup;
 import dunlin.node.BackupRanges;
+import dunlin.node.SessionLayout;
 import dunlin.store.StoreException;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -50,6 +51,7 @@ final class Restore {
       Path to = Path.of(arguments.getLast());
       backup.restore(to, BackupRanges.FILES);
       out.println("%s has the data of the backup of %s: %s".formatted(to, backup.made(), backup.content()));
+      out.println("Start its broker with " + SessionLayout.settings(to));
       return DONE;
     } catch (InvalidPathException e) {
       err.println("dunlin restore: not a path: " + e.getInput());

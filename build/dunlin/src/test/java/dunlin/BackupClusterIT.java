@@ -28,11 +28,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A backup of a cluster of three, whose retained messages are in two ranges, becomes a new cluster of three. */
+/** A backup of a cluster of three, whose retained messages are in two ranges and whose sessions in three, becomes a new cluster of three. */
 class BackupClusterIT {
   private static final Duration LONG = Duration.ofMinutes(3);
   private static final List<String> MESSAGES = List.of("1", "2", "3", "4", "5");
   private static final int NODES = 3;
+  private static final int SESSIONS = 9;
+  private static final String RANGES = "dunlin.inbox.ranges=3";
 
   @TempDir private Path directory;
   private final List<BrokerProcess> brokers = new CopyOnWriteArrayList<>();
@@ -44,7 +46,7 @@ class BackupClusterIT {
 
   @Test
   void aBackupOfAClusterBecomesAnotherCluster() {
-    try (var cluster = ProcessCluster.start(directory, NODES, "dunlin.backup.directory=" + directory.resolve("backups"))) {
+    try (var cluster = ProcessCluster.start(directory, NODES, RANGES, "dunlin.backup.directory=" + directory.resolve("backups"))) {
       fill(cluster.port(0));
       splitRetained(cluster.apis().getFirst());
       ApiCalls asked = cluster.apis().get(cluster.notLeading());
@@ -53,7 +55,7 @@ class BackupClusterIT {
       await().atMost(LONG).until(() -> !asked.get("/backup").member("state").equals("running"));
       Answer made = asked.get("/backup");
       assertThat(made.member("state")).as(made.text()).isEqualTo("complete");
-      assertThat(made.json().get("ranges").getAsInt()).as("of sessions, and two of retained messages").isEqualTo(3);
+      assertThat(made.json().get("ranges").getAsInt()).as("three of sessions, and two of retained messages").isEqualTo(5);
       try (var publisher = ClusterClients.connected(cluster.port(1), Connect.of("late").clean().expiry(0))) {
         assertThat(publisher.publishAndWait("m/late", "not in the backup")).isZero();
       }
@@ -62,16 +64,22 @@ class BackupClusterIT {
     Path data = directory.resolve("new-0");
     var restored = RestoreRun.of(directory.resolve("backups").resolve("whole").toString(), data.toString());
     assertThat(restored.code()).as("%s", restored).isZero();
+    assertThat(restored.out()).contains(RANGES);
     var err = new ByteArrayOutputStream();
     var out = new ByteArrayOutputStream();
     int formed = FormCluster.run(List.of(data.toString()), new PrintStream(out, true, StandardCharsets.UTF_8), new PrintStream(err, true, StandardCharsets.UTF_8));
     assertThat(formed).as(err.toString(StandardCharsets.UTF_8)).isZero();
-    launchAll();
+    int[] ports = IntStream.generate(FreePort::any).limit(2L * NODES).toArray();
+    try (var other = launch(0, ports, "dunlin.inbox.ranges=2")) {
+      assertThat(other.awaitExit(LONG)).isEqualTo(1);
+      assertThat(other.err()).singleElement().asString().contains("dunlin.inbox.ranges is 2", "stored with 3");
+    }
+    launchAll(ports);
 
     try (var publisher = new MovingClient(brokers, Connect.of("after").clean().expiry(0), 2)) {
       publisher.publish("m/after", "after", false);
     }
-    for (int node = 0; node < NODES; node++) assertThat(waiting("absent-" + node, node)).containsExactly("1", "2", "3", "4", "5", "after");
+    for (int i = 0; i < SESSIONS; i++) assertThat(waiting("absent-" + i, i % NODES)).containsExactly("1", "2", "3", "4", "5", "after");
     brokers.getFirst().kill();
     try (var reader = new MovingClient(brokers, Connect.of("reader").clean().expiry(0), 1)) {
       reader.subscribe("r/#");
@@ -115,7 +123,7 @@ class BackupClusterIT {
   }
 
   private static void fill(int port) {
-    for (int i = 0; i < NODES; i++) {
+    for (int i = 0; i < SESSIONS; i++) {
       try (var absent = ClusterClients.connected(port, Connect.of("absent-" + i))) {
         absent.subscribe("m/#", 1);
         absent.disconnect();
@@ -149,10 +157,13 @@ class BackupClusterIT {
     return IntStream.range(0, ids.size()).filter(i -> kinds.get(i).equals("retain")).mapToObj(ids::get).toList();
   }
 
-  private void launchAll() {
-    int[] ports = IntStream.generate(FreePort::any).limit(2L * NODES).toArray();
+  private BrokerProcess launch(int node, int[] ports, String ranges) {
+    return BrokerProcess.launchMember(directory.resolve("new-" + node), ports[node], ports[NODES + node], "127.0.0.1:" + ports[0], "dunlin.cluster.down-after=60s", ranges);
+  }
+
+  private void launchAll(int[] ports) {
     for (int node = 0; node < NODES; node++) {
-      brokers.add(BrokerProcess.launchMember(directory.resolve("new-" + node), ports[node], ports[NODES + node], "127.0.0.1:" + ports[0], "dunlin.cluster.down-after=60s"));
+      brokers.add(launch(node, ports, RANGES));
       if (node == 0) brokers.getFirst().awaitStarted(LONG);
     }
     for (BrokerProcess broker : brokers) broker.awaitStarted(LONG).awaitReplicas(NODES);

@@ -1,6 +1,7 @@
 package dunlin;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.users.AccessMXBean;
@@ -181,10 +182,15 @@ class FormClusterIT {
   }
 
   private Dunlin alone(boolean users) {
-    return Dunlin.builder()
+    return alone(Map.of("dunlin.auth.users.enabled", Boolean.toString(users)));
+  }
+
+  private Dunlin alone(Map<String, String> settings) {
+    var builder = Dunlin.builder();
+    settings.forEach(builder::set);
+    return builder
         .tcpPort(0)
         .dataDirectory(data(0))
-        .set("dunlin.auth.users.enabled", Boolean.toString(users))
         .set("dunlin.admin.port", "-1")
         .set("dunlin.cluster.service-port", Integer.toString(ports[0]))
         .set("dunlin.cluster.port", Integer.toString(ports[3]))
@@ -215,12 +221,33 @@ class FormClusterIT {
   }
 
   @Test
-  void sessionsInSeveralRangesAreRefused() {
-    TestBroker.on(data(0), Map.of("dunlin.inbox.ranges", "2")).close();
-    var refused = form(data(0));
-    assertThat(refused.code()).isEqualTo(FormCluster.CANNOT);
-    assertThat(refused.err()).contains("2 ranges", "dunlin.inbox.ranges");
-    TestBroker.on(data(0), Map.of("dunlin.inbox.ranges", "2")).close();
+  void sessionsInSeveralRangesAreInTheClusterThatHasAsMany() {
+    Map<String, String> three = Map.of("dunlin.inbox.ranges", "3");
+    List<String> clients = IntStream.range(0, 12).mapToObj(i -> "client-" + i).toList();
+    try (var broker = TestBroker.on(data(0), Map.of("dunlin.inbox.ranges", "3", "dunlin.admin.port", "-1"))) {
+      for (String client : clients) RawClient.connected(broker.port(), Connect.of(client)).disconnectAfter(absent -> absent.subscribe("m/#", 1));
+      try (var publisher = RawClient.connected(broker.port(), Connect.of("publisher"))) {
+        assertThat(publisher.publishAndWait("m/1", "before")).isZero();
+      }
+    }
+
+    var formed = form(data(0));
+    assertThat(formed.code()).as("%s", formed).isZero();
+    assertThat(formed.out()).contains("dunlin.inbox.ranges=3");
+    for (String other : List.of("1", "2", "4")) {
+      assertThatThrownBy(() -> Restarts.again(() -> alone(Map.of("dunlin.inbox.ranges", other)))).hasStackTraceContaining("dunlin.inbox.ranges is " + other).hasStackTraceContaining("stored with 3");
+    }
+    for (int start = 0; start < 2; start++) {
+      try (var broker = Restarts.again(() -> alone(three))) {
+        for (String client : clients.subList(6 * start, 6 * start + 6)) {
+          try (var resumed = ClusterClients.connected(broker.tcpPort(), Connect.of(client))) {
+            assertThat(resumed.sessionPresent()).as(client).isTrue();
+            assertThat(resumed.take().text()).isEqualTo("before");
+          }
+        }
+      }
+    }
+    Restarts.awaitReleased(data(0));
   }
 
   @Test

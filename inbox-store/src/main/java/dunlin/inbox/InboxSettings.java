@@ -40,8 +40,8 @@ public record InboxSettings(
   public static final Setting<Integer> RANGES =
       Setting.integer(
           "dunlin.inbox.ranges", 1, 1, RANGES_MAX, "Number of ranges that hold the durable sessions. Each has a log of its own, and a thread that applies"
-              + " it. At most the number of shards, and 1 in a cluster. It cannot be changed for an existing data directory: with another number the broker does"
-              + " not start.");
+              + " it. In a cluster each has replicas and a leader of its own. At most the number of shards. Must be the same on all nodes. It cannot be changed for an existing data"
+              + " directory: with another number the broker does not start.");
   private static final Setting<Integer> MESSAGES_MAX =
       Setting.integer("dunlin.inbox.messages-max", 100_000, 1, 100_000_000, "Maximum number of messages in one inbox: that of a"
           + " durable session, of a shared subscription with durable members, or of a durable member of an ordered one (`$oshare`).");

@@ -153,8 +153,5 @@ public final class NodeSettings {
           "dunlin.cluster.down-after: must be at least the lease and two heartbeats, so that a broker that is cut off disconnects its clients before others treat it"
               + " as dead");
     }
-    if (settings.get(InboxSettings.RANGES) != 1) {
-      problems.add("dunlin.inbox.ranges: a cluster has one range of sessions, leave it at 1");
-    }
   }
 }

@@ -1,5 +1,6 @@
 package dunlin.node;
 
+import dunlin.inbox.InboxSettings;
 import dunlin.inbox.InboxSettings.Layout;
 import dunlin.store.StoreException;
 import dunlin.store.disk.DurableFile;
@@ -47,6 +48,12 @@ public final class SessionLayout {
   /** The layout of a directory; empty when no broker has opened it. */
   public static Optional<Layout> read(Path directory) {
     return new DurableFile(directory.resolve(FILE)).read().map(bytes -> parse(directory, ByteBuffer.wrap(bytes)));
+  }
+
+  /** The settings that a start of a node with a directory must have, for a person; those of a directory that no broker has opened are the usual ones. */
+  public static String settings(Path directory) {
+    var layout = read(directory).orElse(InboxSettings.defaults().layout());
+    return "dunlin.inbox.shards=%d and dunlin.inbox.ranges=%d".formatted(layout.shards(), layout.ranges());
   }
 
   private static Layout parse(Path directory, ByteBuffer bytes) {

@@ -39,6 +39,7 @@ import dunlin.retain.RetainSettings;
 import dunlin.retain.remote.RetainRouter;
 import dunlin.runtime.Surroundings;
 import dunlin.runtime.metrics.NodeBeans;
+import dunlin.store.RangeId;
 import dunlin.store.Replica;
 import dunlin.store.StoreException;
 import dunlin.store.serve.WhileLeading;
@@ -63,6 +64,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.IntFunction;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -71,9 +73,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ClusterTiers implements AutoCloseable {
   /*
-   * There is one range of sessions, and where the setting asks for it one of users, roles and bans. Routes and retained messages have one or more, which are split while
-   * the cluster runs. Any node may lead each of them; messages go to the leader of the first range of routes. All that tiers say to each other crosses links, also
-   * between tiers of the same node.
+   * There are as many ranges of sessions as the cluster was founded with, and where the setting asks for it one of users, roles and bans. Routes and retained messages have
+   * one or more, which are split while the cluster runs. Any node may lead each of them; messages go to the leader of the first range of routes. All that tiers say to each
+   * other crosses links, also between tiers of the same node.
    *
    * Owner: any thread. Each kind of link that the frontend opens has a thread of its own.
    * Bounds: those of lanes, calls and links.
@@ -202,6 +204,11 @@ public final class ClusterTiers implements AutoCloseable {
   /** The kinds of ranges that a cluster may have. */
   public static Set<String> all() {
     return Set.of(RouteReplica.KIND, RetainReplica.KIND, SessionReplica.KIND, AccessReplica.KIND);
+  }
+
+  /** The ranges that a cluster may begin with, whose sessions are divided in this way. */
+  public static List<RangeId> begins(InboxSettings.Layout sessions) {
+    return Stream.concat(all().stream().filter(kind -> !kind.equals(SessionReplica.KIND)).map(RangeId::firstOf), sessions.rangeIds().stream()).toList();
   }
 
   /**

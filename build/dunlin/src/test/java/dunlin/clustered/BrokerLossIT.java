@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -39,12 +38,7 @@ class BrokerLossIT {
   }
 
   private BrokerProcess launch(int node) {
-    String seeds = IntStream.range(0, NODES).mapToObj(i -> "127.0.0.1:" + ports[i]).collect(Collectors.joining(","));
-    return BrokerProcess.launchMember(
-        directory.resolve("node-" + node), ports[node], ports[NODES + node], seeds,
-        "dunlin.cluster.bootstrap-expect=" + NODES,
-        "dunlin.cluster.lease=10s",
-        "dunlin.cluster.down-after=12s");
+    return BrokerProcess.launchFounder(directory, node, ports, "dunlin.cluster.lease=10s", "dunlin.cluster.down-after=12s");
   }
 
   @AfterEach

@@ -25,6 +25,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import javax.management.JMException;
 import javax.management.MBeanServerConnection;
@@ -72,6 +74,19 @@ public final class BrokerProcess implements AutoCloseable {
     settings.add("dunlin.cluster.seeds=" + seeds);
     settings.addAll(List.of(more));
     return launch(dataDirectory, settings.toArray(String[]::new));
+  }
+
+  /**
+   * Launches one of the brokers that found a cluster together, and each have a directory in the given one.
+   *
+   * @param ports the service ports of all of them, and then their Raft ports
+   */
+  public static BrokerProcess launchFounder(Path directory, int node, int[] ports, String... more) {
+    int nodes = ports.length / 2;
+    List<String> settings = new ArrayList<>(List.of(more));
+    settings.add("dunlin.cluster.bootstrap-expect=" + nodes);
+    String seeds = IntStream.range(0, nodes).mapToObj(i -> "127.0.0.1:" + ports[i]).collect(Collectors.joining(","));
+    return launchMember(directory.resolve("node-" + node), ports[node], ports[nodes + node], seeds, settings.toArray(String[]::new));
   }
 
   private static BrokerProcess launchWith(String jvmOptions, Path dataDirectory, String... settings) {

@@ -27,6 +27,9 @@ import javax.management.ObjectName;
 
 /** Brokers of one cluster in the process of the test, with the operations of the cluster. */
 public final class EmbeddedCluster implements AutoCloseable {
+  /** The meta group, and one each of routes and retained messages. */
+  private static final int OTHER_RANGES = 3;
+
   private final List<Dunlin> brokers = new ArrayList<>();
   private final List<Path> directories = new ArrayList<>();
   private final List<MeterRegistry> registries = new ArrayList<>();
@@ -61,18 +64,19 @@ public final class EmbeddedCluster implements AutoCloseable {
       }
       started.forEach(each -> cluster.brokers.add(each.join()));
     }
-    await("leaders are spread").atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(100)).until(EmbeddedCluster::areLeadersSpread);
+    int ranges = OTHER_RANGES + Integer.parseInt(settings.getOrDefault("dunlin.inbox.ranges", "1"));
+    await("leaders are spread").atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(100)).until(() -> areLeadersSpread(ranges, nodes));
     return cluster;
   }
 
-  /** Whether all four ranges have a leader, and no broker leads more than two of them. */
-  private static boolean areLeadersSpread() throws JMException {
+  /** Whether all ranges have a leader, and no broker leads more than its share of them. */
+  private static boolean areLeadersSpread(int ranges, int nodes) throws JMException {
     var beans = ManagementFactory.getPlatformMBeanServer();
     var led = new HashMap<String, Integer>();
     for (var range : beans.queryNames(new ObjectName("dunlin:type=Range,*"), null)) {
       if (beans.getAttribute(range, "Role").equals("leader")) led.merge(range.getKeyProperty("node"), 1, Integer::sum);
     }
-    return led.values().stream().mapToInt(Integer::intValue).sum() == 4 && led.values().stream().allMatch(count -> count <= 2);
+    return led.values().stream().mapToInt(Integer::intValue).sum() == ranges && led.values().stream().allMatch(count -> count <= Math.max(2, (ranges + nodes - 1) / nodes));
   }
 
   /** In the order of their start. */

@@ -38,6 +38,13 @@ public record RangeId(String kind, UUID uuid) {
     return new RangeId(kind, new UUID(first.uuid.getMostSignificantBits(), (first.uuid.getLeastSignificantBits() >>> 32 << 32) | number));
   }
 
+  /** Whether it is one of those that a store or a cluster begins with, and not one that came of a split. */
+  public boolean isNumbered() {
+    var first = firstOf(kind);
+    return uuid.getMostSignificantBits() == first.uuid.getMostSignificantBits()
+        && uuid.getLeastSignificantBits() >>> 32 == first.uuid.getLeastSignificantBits() >>> 32;
+  }
+
   /** Whether a range with this identifier is of this kind. */
   public static boolean isOf(String kind, UUID uuid) {
     return kindBits(uuid) == (int) (hash(kind).getLong() >>> 32);

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.parallel.Isolated;
 class LoneDataTest {
   private static final UUID LEDGER = TestCluster.LEDGER;
   private static final Set<String> KINDS = Set.of(Ledger.KIND);
+  private static final Set<RangeId> BEGINS = Set.of(RangeId.firstOf(Ledger.KIND));
 
   @TempDir Path directory;
 
@@ -76,7 +77,7 @@ class LoneDataTest {
 
   private static UUID toFounder(Node node) {
     awaitReleased(node.data);
-    return LoneData.toFounder(node.data, KINDS);
+    return LoneData.toFounder(node.data, BEGINS);
   }
 
   private static void stopped(Node node, String step) {
@@ -142,14 +143,14 @@ class LoneDataTest {
   @Test
   void otherDirectoriesAreRefusedAndNotMadeThoseOfAFounder() {
     Path data = directory.resolve("data");
-    assertThatThrownBy(() -> LoneData.toFounder(data, KINDS)).isInstanceOf(StoreException.class).hasMessageContaining("there is no directory");
+    assertThatThrownBy(() -> LoneData.toFounder(data, BEGINS)).isInstanceOf(StoreException.class).hasMessageContaining("there is no directory");
     RangeStore.open(StoreSettings.defaults(), data, new SimpleMeterRegistry()).close();
     awaitReleased(data);
-    assertThatThrownBy(() -> LoneData.toFounder(data, KINDS)).isInstanceOf(StoreException.class).hasMessageContaining("has no data yet");
+    assertThatThrownBy(() -> LoneData.toFounder(data, BEGINS)).isInstanceOf(StoreException.class).hasMessageContaining("has no data yet");
     appendAlone(data, "1");
-    assertThatThrownBy(() -> LoneData.toFounder(data, Set.of("other"))).isInstanceOf(StoreException.class).hasMessageContaining("does not begin with");
+    assertThatThrownBy(() -> LoneData.toFounder(data, Set.of(RangeId.firstOf("other")))).isInstanceOf(StoreException.class).hasMessageContaining("does not begin with");
     try (var _ = RangeStore.open(StoreSettings.defaults(), data, new SimpleMeterRegistry())) {
-      assertThatThrownBy(() -> LoneData.toFounder(data, KINDS)).isInstanceOf(StoreException.class).hasMessageContaining("in use");
+      assertThatThrownBy(() -> LoneData.toFounder(data, BEGINS)).isInstanceOf(StoreException.class).hasMessageContaining("in use");
     }
     awaitReleased(data);
     assertThat(data.resolve("cluster")).doesNotExist();

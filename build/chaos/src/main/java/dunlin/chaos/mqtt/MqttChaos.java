@@ -10,7 +10,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -52,11 +54,12 @@ public final class MqttChaos {
    * @param only names of rows; empty for all
    * @param storm the number of sessions of the row "storm"
    * @param pauseMillis the average pause of each publisher between two messages
+   * @param sessionRanges the number of ranges that sessions are divided into
    * @param previous the distribution of an earlier version: a directory, or an archive of one
    * @param page the file that gets the table, between its marks
    */
   record Request(
-      List<String> only, long seed, int rounds, int storm, int pauseMillis, Path out, Path distribution, @Nullable Path previous, @Nullable Path programs,
+      List<String> only, long seed, int rounds, int storm, int pauseMillis, int sessionRanges, Path out, Path distribution, @Nullable Path previous, @Nullable Path programs,
       boolean isolated, boolean network, @Nullable Path page) {
     Set<Need> offers() {
       var offers = EnumSet.noneOf(Need.class);
@@ -76,7 +79,16 @@ public final class MqttChaos {
     Request trial(int number) {
       int share = Math.min(TRIAL_ROUNDS_MAX, rounds - number * TRIAL_ROUNDS_MAX);
       return new Request(
-          only, seed, share, storm, pauseMillis, number == 0 ? out : out.resolve("trial-" + number), distribution, previous, programs, isolated, network, page);
+          only, seed, share, storm, pauseMillis, sessionRanges, number == 0 ? out : out.resolve("trial-" + number), distribution, previous, programs, isolated, network,
+          page);
+    }
+
+    /** The settings of a row's processes. */
+    Map<String, String> settings(Row row) {
+      if (sessionRanges == 1) return row.settings();
+      var all = new HashMap<>(row.settings());
+      all.put(MqttCluster.SESSION_RANGES, String.valueOf(sessionRanges));
+      return all;
     }
 
     /** The directory of the distribution with which the processes of a row begin. */
@@ -118,6 +130,7 @@ public final class MqttChaos {
     int rounds = 3;
     int storm = STORM_SESSIONS;
     int pauseMillis = PAUSE_MILLIS;
+    int sessionRanges = 1;
     var out = Path.of("build/chaos/target/mqtt");
     @Nullable Path distribution = null;
     @Nullable Path previous = null;
@@ -134,7 +147,7 @@ public final class MqttChaos {
         }
         case "--isolated" -> isolated = true;
         case "--network" -> network = true;
-        case "--only", "--seed", "--rounds", "--storm", "--pause-millis", "--out", "--distribution", "--previous", "--programs", "--page" -> {
+        case "--only", "--seed", "--rounds", "--storm", "--pause-millis", "--session-ranges", "--out", "--distribution", "--previous", "--programs", "--page" -> {
           if (!rest.hasNext()) throw new IllegalArgumentException(option + " needs a value");
           String value = rest.next();
           switch (option) {
@@ -143,6 +156,7 @@ public final class MqttChaos {
             case "--rounds" -> rounds = Integer.parseInt(value);
             case "--storm" -> storm = Integer.parseInt(value);
             case "--pause-millis" -> pauseMillis = Integer.parseInt(value);
+            case "--session-ranges" -> sessionRanges = Integer.parseInt(value);
             case "--out" -> out = Path.of(value);
             case "--distribution" -> distribution = Path.of(value);
             case "--previous" -> previous = Path.of(value).toAbsolutePath();
@@ -156,10 +170,11 @@ public final class MqttChaos {
     var known = Rows.ALL.stream().map(Row::name).toList();
     for (String name : only) if (!known.contains(name)) throw new IllegalArgumentException("there is no row " + name);
     if (rounds < 1) throw new IllegalArgumentException("--rounds " + rounds + " is less than 1");
+    if (sessionRanges < 1) throw new IllegalArgumentException("--session-ranges " + sessionRanges + " is less than 1");
     if (distribution == null) throw new IllegalArgumentException("--distribution is missing");
     if (previous != null && !Files.exists(previous)) throw new IllegalArgumentException("there is no " + previous);
     return new Request(
-        only, seed, rounds, storm, pauseMillis, out.toAbsolutePath(), distribution.toAbsolutePath(), previous, programs, isolated, network, page);
+        only, seed, rounds, storm, pauseMillis, sessionRanges, out.toAbsolutePath(), distribution.toAbsolutePath(), previous, programs, isolated, network, page);
   }
 
   /** Runs the requested rows, and writes mqtt.md after each row. */

@@ -50,10 +50,14 @@ final class MqttCluster implements Service, AutoCloseable {
   /** A client does not wait for longer for a broker that is cut off. */
   private static final Duration CONNECT_MAX = Duration.ofSeconds(3);
 
-  /** Ranges of a cluster: the meta group, and one each of routes, retained messages and sessions. */
-  private static final int RANGES = 4;
+  static final String SESSION_RANGES = "dunlin.inbox.ranges";
 
-  private static final int LED_MAX = 2;
+  /** Ranges of a cluster beside those of sessions: the meta group, and one each of routes and retained messages. */
+  private static final int OTHER_RANGES = 3;
+
+  /** The processes that may lead any range. */
+  private static final int STORES = 3;
+
   private static final Pattern LEADS = Pattern.compile("^dunlin_store_leading\\{.*range=\"([^\"]+)\".*} 1\\.0$");
 
   /** One broker, over all its runs. */
@@ -139,6 +143,7 @@ final class MqttCluster implements Service, AutoCloseable {
   private final Path distribution;
   private final List<Node> nodes = new ArrayList<>();
   private final int founders;
+  private final int ranges;
   private final @Nullable Links links;
 
   /**
@@ -154,6 +159,7 @@ final class MqttCluster implements Service, AutoCloseable {
       Journal journal) {
     this.distribution = distribution;
     this.links = links;
+    ranges = OTHER_RANGES + Integer.parseInt(settings.getOrDefault(SESSION_RANGES, "1"));
     founders = sites.size() - spares;
     var seeds = new ArrayList<String>();
     for (int i = 0; i < founders; i++) if (roles.get(i).contains(STORE)) seeds.add(sites.get(i).host() + ":" + sites.get(i).servicePort());
@@ -211,7 +217,7 @@ final class MqttCluster implements Service, AutoCloseable {
   private boolean areLeadersSpread(Map<String, Node> leaders) {
     var led = leaders.values().stream().collect(Collectors.groupingBy(node -> node.number, Collectors.counting()));
     boolean settled = leaders.entrySet().stream().noneMatch(each -> each.getKey().startsWith(ROUTES) && !each.getValue().roles.contains(DIST));
-    return leaders.size() == RANGES && led.values().stream().allMatch(count -> count <= LED_MAX) && settled;
+    return leaders.size() == ranges && led.values().stream().allMatch(count -> count <= (ranges + STORES - 1) / STORES) && settled;
   }
 
   /** Starts all of them at the same time: the first one alone would wait for the others. */

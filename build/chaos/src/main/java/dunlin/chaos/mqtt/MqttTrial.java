@@ -62,6 +62,7 @@ final class MqttTrial {
     try {
       Files.createDirectories(directory);
       figures.put("rounds", String.valueOf(request.rounds()));
+      if (request.sessionRanges() > 1) figures.put("ranges of sessions", String.valueOf(request.sessionRanges()));
       switch (row.form()) {
         case USUAL, OWN -> playOne();
         case CLUSTER, OWN_CLUSTER -> playCluster(MqttCluster.EQUAL, 0);
@@ -82,7 +83,7 @@ final class MqttTrial {
     var fsync = row.needs().contains(Need.FSYNC) ? new FsyncFault(program("fsync.so"), directory.resolve("fsync")) : null;
     try (var disk = row.needs().contains(Need.DISK) ? new LoopDisk(directory.resolve("image"), directory.resolve("disk"), program("powercut")) : null) {
       var data = disk == null ? directory.resolve("data") : disk.data();
-      var home = Home.local(request.distribution(), data, directory.resolve("broker.log"), HEAP_MEGABYTES, row.settings());
+      var home = Home.local(request.distribution(), data, directory.resolve("broker.log"), HEAP_MEGABYTES, request.settings(row));
       try (var broker = new MqttBroker(home, fsync, journal.lives(0))) {
         broker.start();
         play(broker, disk);
@@ -95,7 +96,7 @@ final class MqttTrial {
     var links = row.needs().contains(Need.NETWORK) ? stage.links() : null;
     var sites = stage.sites(directory, row.needs(), roles.size());
     int heapMegabytes = spares == 0 ? HEAP_MEGABYTES : MORE_HEAP_MEGABYTES;
-    try (var cluster = new MqttCluster(request.begins(row), request.distribution(), sites, roles, spares, heapMegabytes, row.settings(), links, journal)) {
+    try (var cluster = new MqttCluster(request.begins(row), request.distribution(), sites, roles, spares, heapMegabytes, request.settings(row), links, journal)) {
       cluster.found();
       play(cluster, null);
     } finally {

@@ -65,5 +65,14 @@ final class MqttChaosTest {
   @Test
   void zeroRoundsAreRefused() {
     assertThatThrownBy(() -> request("0")).hasMessage("--rounds 0 is less than 1");
+    assertThatThrownBy(() -> MqttChaos.parse(List.of("--distribution", "dunlin", "--session-ranges", "0"), 1)).hasMessage("--session-ranges 0 is less than 1");
+  }
+
+  @Test
+  void allProcessesOfARowHaveTheSameNumberOfSessionRanges() {
+    var row = ClusterRows.ALL.getFirst();
+    assertThat(request("3").settings(row)).isEqualTo(row.settings());
+    var given = MqttChaos.parse(List.of("--distribution", "dunlin", "--session-ranges", "3", "--rounds", "60"), 1);
+    assertThat(given.trial(1).settings(row)).containsEntry(MqttCluster.SESSION_RANGES, "3").containsAllEntriesOf(row.settings());
   }
 }

@@ -16,8 +16,8 @@ import java.util.Map;
 import java.util.UUID;
 
 /**
- * Makes the data directory of a broker that runs alone of copied ranges. The node is a new one, and the logs are empty; only the rows come back. Several ranges of a kind of a
- * cluster become one again.
+ * Makes the data directory of a broker that runs alone of copied ranges. The node is a new one, and the logs are empty; only the rows come back. What came of splits in a
+ * cluster becomes one range again with the range that was split.
  */
 public final class RestoredRanges {
   /*
@@ -53,7 +53,7 @@ public final class RestoredRanges {
     try (var made = NewDataDirectory.begin(to)) {
       requireRoom(made, ranges);
       for (var target : byTarget(ranges).entrySet()) {
-        restore(target.getValue(), made.rows(target.getKey()), made);
+        restore(target.getKey(), target.getValue(), made);
         made.add(target.getKey());
       }
       for (var file : files.entrySet()) made.write(file.getKey(), file.getValue());
@@ -66,17 +66,26 @@ public final class RestoredRanges {
     if (made.free() < needed) throw new StoreException("the disk has " + made.free() + " free bytes; the data needs up to " + needed);
   }
 
-  /** The ranges that become one: those of a kind in a cluster become its first range, and others stay what they are. */
+  /** The ranges that become one: a range that a store begins with, and what was split from it. */
   private static Map<RangeId, List<CopiedRange>> byTarget(Collection<CopiedRange> ranges) {
     Map<RangeId, List<CopiedRange>> targets = new LinkedHashMap<>();
-    for (var each : ranges) {
-      var target = each.keys().isPresent() ? RangeId.firstOf(each.range().kind()) : each.range();
-      targets.computeIfAbsent(target, _ -> new ArrayList<>()).add(each);
-    }
+    for (var each : ranges) targets.computeIfAbsent(begunWith(each, ranges), _ -> new ArrayList<>()).add(each);
     return targets;
   }
 
-  private void restore(List<CopiedRange> parts, Path rows, NewDataDirectory made) throws IOException {
+  /** A split leaves the lower keys with the range that is split, so that one is the last that begins before. */
+  private static RangeId begunWith(CopiedRange range, Collection<CopiedRange> all) {
+    if (range.range().isNumbered() || range.keys().isEmpty()) return range.range();
+    return all.stream()
+        .filter(each -> each.range().kind().equals(range.range().kind()) && each.range().isNumbered() && each.keys().isPresent())
+        .filter(each -> each.keys().get().compareStart(range.keys().get()) <= 0)
+        .max((a, b) -> a.keys().get().compareStart(b.keys().get()))
+        .map(CopiedRange::range)
+        .orElseThrow(() -> new StoreException("range '" + range.range() + "' was split from one that is not there"));
+  }
+
+  private void restore(RangeId range, List<CopiedRange> parts, NewDataDirectory made) throws IOException {
+    Path rows = made.rows(range);
     copy(parts.getFirst(), rows);
     DetachedRows.begin(rows);
     for (var other : parts.subList(1, parts.size())) {
@@ -86,7 +95,7 @@ public final class RestoredRanges {
     }
     long expected = parts.stream().mapToLong(CopiedRange::rows).sum();
     long found = DetachedRows.read(rows).rows();
-    if (found != expected) throw new StoreException("range '" + parts.getFirst().range() + "' has " + found + " rows instead of " + expected);
+    if (found != expected) throw new StoreException("range '" + range + "' has " + found + " rows instead of " + expected);
   }
 
   private void copy(CopiedRange range, Path to) throws IOException {

@@ -251,6 +251,35 @@ class RangeCopiesTest {
       assertThatThrownBy(() -> new CopiedFile(name, 0, "")).as(name).isInstanceOf(IllegalArgumentException.class);
   }
 
+  /** Says that a copy with the rows of the real one is in a backup. */
+  private CopiedRange copy(Path backup, RangeId range, KeyInterval keys) throws IOException {
+    OneRange.copy(common.resolve("backup").resolve(Trio.RANGE.uuid().toString()), backup.resolve(range.uuid().toString()));
+    var all = shared.copied();
+    return new CopiedRange(range, keys, 1, all.term(), all.index(), all.rows(), all.files());
+  }
+
+  @Test
+  void rangesThatAClusterBeginsWithStayAndThoseOfASplitComeTogether() throws IOException {
+    var all = KeyInterval.all();
+    byte[] m = {'m'};
+    byte[] x = {'x'};
+    RangeId second = RangeId.numbered(Trio.RANGE.kind(), 1);
+    Path two = directory.resolve("two");
+    var upper = copy(two, second, all.from(m));
+    var lower = copy(two, Trio.RANGE, all.below(m));
+    new RestoredRanges(two).restore(List.of(upper, lower), FILES, directory.resolve("data"));
+    for (var range : List.of(Trio.RANGE, second)) assertThat(directory.resolve("data").resolve("ranges").resolve(range.uuid().toString())).isDirectory();
+
+    Path three = directory.resolve("three");
+    RangeId child = new RangeId(Trio.RANGE.kind(), new UUID(Trio.RANGE.uuid().getMostSignificantBits() ^ 1, Trio.RANGE.uuid().getLeastSignificantBits()));
+    var parts = List.of(copy(three, child, all.from(x)), copy(three, Trio.RANGE, all.below(m)), copy(three, second, all.from(m).below(x)));
+    assertThatThrownBy(() -> new RestoredRanges(three).restore(parts, FILES, directory.resolve("other")))
+        .as("both have the same rows here")
+        .hasMessageContaining("range '%s' has 7 rows instead of 14".formatted(second));
+    var strayed = List.of(copy(directory.resolve("stray"), child, all));
+    assertThatThrownBy(() -> new RestoredRanges(directory.resolve("stray")).restore(strayed, FILES, directory.resolve("other"))).hasMessageContaining("was split from one that is not there");
+  }
+
   private static CopiedRange placed(KeyInterval keys) {
     return new CopiedRange(Trio.RANGE, keys, 1, 1, 1, 0, List.of());
   }
