@@ -46,6 +46,7 @@ class LateRangesTest {
   }
 
   private static void assertTwoLedgers(TestCluster cluster) {
+    await("the second ledger is placed after the first one").atMost(TestCluster.DEADLINE).until(() -> cluster.range(UPPER).isPresent());
     cluster.awaitSettled(3);
     var lower = cluster.range(TestCluster.LEDGER).orElseThrow().range();
     var upper = cluster.range(UPPER).orElseThrow().range();

@@ -12,6 +12,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.UnknownHostException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -30,6 +31,7 @@ import org.apache.ratis.protocol.RaftClientReply;
 import org.apache.ratis.protocol.RaftGroup;
 import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.server.RaftServer;
+import org.apache.ratis.server.raftlog.RaftLog;
 import org.apache.ratis.server.storage.RaftStorage;
 import org.apache.ratis.statemachine.StateMachine;
 import org.apache.ratis.util.ExitUtils;
@@ -52,6 +54,7 @@ public final class RaftNode {
   private final List<PeerDuty> duties;
   private final ClientId clientId = ClientId.randomId();
   private final AtomicLong calls = new AtomicLong();
+  private final LogWorkers logWorkers = new LogWorkers();
 
   private final Map<RaftGroupId, CompletableFuture<RaftClientReply>> removals = new ConcurrentHashMap<>();
 
@@ -173,10 +176,7 @@ public final class RaftNode {
   private CompletableFuture<RaftClientReply> begin(RaftGroupId group) {
     var removal =
         CompletableFuture.supplyAsync(
-                () ->
-                    server.groupManagementAsync(
-                        GroupManagementRequest.newRemove(
-                            clientId, server.getId(), calls.incrementAndGet(), group, true, false)),
+                () -> closeAndDelete(group),
                 task -> Thread.ofPlatform().daemon().name("dunlin-remove-" + group.getUuid()).start(task))
             .thenCompose(reply -> reply);
     removals.put(group, removal);
@@ -184,8 +184,30 @@ public final class RaftNode {
     return removal;
   }
 
+  private CompletableFuture<RaftClientReply> closeAndDelete(RaftGroupId group) {
+    var request = GroupManagementRequest.newRemove(clientId, server.getId(), calls.incrementAndGet(), group, true, false);
+    try (var _ = logWorkers.waking(logs(Set.of(group)))) {
+      return server.groupManagementAsync(request);
+    }
+  }
+
   public void close() throws IOException {
-    server.close();
+    try (var _ = logWorkers.waking(logs(groups()))) {
+      server.close();
+    }
+  }
+
+  /** The logs of those groups that have begun to be served. */
+  private List<RaftLog> logs(Set<RaftGroupId> groups) {
+    var logs = new ArrayList<RaftLog>();
+    for (var group : groups) {
+      try {
+        logs.add(server.getDivision(group).getRaftLog());
+      } catch (IOException | IllegalStateException e) { // it was not started, or has ended by itself
+        log.debug("The log of {} is not open", group, e);
+      }
+    }
+    return logs;
   }
 
   /** Waits for Ratis' answer, and turns its refusal into a StoreException. */

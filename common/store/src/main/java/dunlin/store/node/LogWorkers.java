@@ -1,0 +1,90 @@
+package dunlin.store.node;
+
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.ratis.server.raftlog.RaftLog;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Lets the threads that write Ratis' logs end at once when their logs are closed.
+ *
+ * <p>Such a thread of Ratis 3.3.0 waits for something to write, and looks only once a second whether its log has been closed. The close waits for the thread. So each stop of a node and
+ * each removal of a replica would take up to a second longer.
+ */
+final class LogWorkers {
+  /*
+   * A thread whose log is being closed gets something to do, the removal of no files. It ends after that.
+   *
+   * Owner: each close has a thread that wakes, which shares nothing with the one that closes but the latch.
+   * Bounds: one task for each log that is closed; the thread that wakes ends with the close.
+   * Failure: with a Ratis that lacks what is used here, the store does not start. A log that cannot be woken closes within a second, as it would without.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(LogWorkers.class);
+  private static final long LOOK_MILLIS = 5;
+
+  /** Closed when the logs are. */
+  interface Waking extends AutoCloseable {
+    @Override
+    void close();
+  }
+
+  private final Class<?> segmented;
+  private final Field worker;
+  private final Field running;
+  private final Method purge;
+  private final Constructor<?> files;
+
+  LogWorkers() {
+    try {
+      var folder = RaftLog.class.getPackageName() + ".segmented.";
+      segmented = Class.forName(folder + "SegmentedRaftLog");
+      worker = segmented.getDeclaredField("fileLogWorker");
+      worker.setAccessible(true);
+      running = worker.getType().getDeclaredField("running");
+      running.setAccessible(true);
+      var cache = folder + "SegmentedRaftLogCache";
+      var files = Class.forName(cache + "$TruncationSegments");
+      this.files = files.getDeclaredConstructor(String.class, Class.forName(cache + "$SegmentFileInfo"), List.class);
+      this.files.setAccessible(true);
+      purge = worker.getType().getDeclaredMethod("purge", files);
+      purge.setAccessible(true);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("this version of Ratis is not supported", e);
+    }
+  }
+
+  /** Wakes the threads of logs as they are closed. */
+  Waking waking(Collection<RaftLog> logs) {
+    var closed = new CountDownLatch(1);
+    Thread.ofPlatform().daemon().name("dunlin-wake-logs").start(() -> wakeUntil(closed, new ArrayList<>(logs)));
+    return closed::countDown;
+  }
+
+  private void wakeUntil(CountDownLatch closed, List<RaftLog> logs) {
+    try {
+      while (!logs.isEmpty() && !closed.await(LOOK_MILLIS, TimeUnit.MILLISECONDS)) logs.removeIf(this::woken);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Wakes the thread of a log, unless the log is still open. Answers whether there is nothing more to do. */
+  boolean woken(RaftLog log) {
+    if (!segmented.isInstance(log)) return true; // a log in memory has no thread
+    try {
+      var thread = worker.get(log);
+      if (running.getBoolean(thread)) return false;
+      purge.invoke(thread, files.newInstance("closed", null, List.of()));
+    } catch (ReflectiveOperationException e) {
+      LOG.debug("The thread of {} is not woken", log, e);
+    }
+    return true;
+  }
+}

@@ -1,0 +1,53 @@
+package dunlin.store.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.store.disk.DataDirectory;
+import dunlin.store.disk.RatisPeers;
+import dunlin.store.settings.StoreSettings;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.apache.ratis.protocol.RaftGroup;
+import org.apache.ratis.protocol.RaftGroupId;
+import org.apache.ratis.protocol.RaftPeer;
+import org.apache.ratis.server.raftlog.RaftLog;
+import org.apache.ratis.statemachine.impl.BaseStateMachine;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The ends of the threads that write Ratis' logs. */
+class LogWorkersTest {
+  private static final Duration DEADLINE = Duration.ofMinutes(2);
+
+  private final LogWorkers workers = new LogWorkers();
+
+  @Test
+  void theThreadOfALogIsLeftAloneUntilTheLogIsClosed(@TempDir Path directory) throws Exception {
+    try (var data = DataDirectory.open(directory);
+        var callers = new PeerCallers(new SimpleMeterRegistry(), System::nanoTime)) {
+      Files.createDirectories(data.raft());
+      var node = RaftNode.build(data.identity().nodeId(), StoreSettings.defaults(), data, callers, _ -> new BaseStateMachine());
+      node.start();
+      var removed = serve(node, data);
+      var kept = serve(node, data);
+      assertThat(workers.woken(removed.log)).isFalse();
+
+      node.remove(removed.id, DEADLINE);
+      assertThat(workers.woken(removed.log)).isTrue();
+      assertThat(workers.woken(kept.log)).isFalse();
+
+      node.close();
+      assertThat(workers.woken(kept.log)).isTrue();
+    }
+  }
+
+  private record Group(RaftGroupId id, RaftLog log) {}
+
+  private static Group serve(RaftNode node, DataDirectory data) throws Exception {
+    var id = RaftGroupId.randomId();
+    node.add(RaftGroup.valueOf(id, RaftPeer.newBuilder().setId(RatisPeers.id(data.identity().nodeId())).build()), DEADLINE);
+    return new Group(id, node.division(id).getRaftLog());
+  }
+}
