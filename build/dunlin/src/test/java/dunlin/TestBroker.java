@@ -122,6 +122,8 @@ public final class TestBroker implements AutoCloseable {
     for (HopLedger hop : new HopLedger[] {frontend().publishes(), frontend().copies()}) {
       await("the books of a hop balance")
           .atMost(SOON)
+          .pollDelay(Duration.ZERO)
+          .pollInterval(Duration.ofMillis(10))
           .untilAsserted(
               () -> {
                 if (!hop.balanced()) {
