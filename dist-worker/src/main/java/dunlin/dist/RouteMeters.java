@@ -31,20 +31,15 @@ final class RouteMeters implements AutoCloseable {
             .baseUnit("bytes")
             .register(registry));
     for (var kind : RouteQuotaException.Kind.values()) {
-      if (kind != RouteQuotaException.Kind.PATTERNS) refused(kind, quotas, quota -> quota.refused(kind));
+      registered.add(
+          FunctionCounter.builder("dunlin.dist.refused", quotas, all -> all.stream().mapToLong(quota -> quota.refused(kind)).sum())
+              .tag("limit", kind.name().toLowerCase(Locale.ROOT))
+              .description("Routes that were refused because a limit was reached")
+              .register(registry));
     }
-    refused(RouteQuotaException.Kind.PATTERNS, servers, RouteServer::refusedForPatterns);
     gauge("dunlin.dist.routes", server -> server.applied().size(), "Routes; each is a topic filter whose messages a shard needs");
     gauge("dunlin.dist.filters", server -> server.applied().index().size(), "Topic filters with at least one route");
     gauge("dunlin.dist.changing", RouteServer::changing, "Routes with a change in the range's queue");
-  }
-
-  private <T> void refused(RouteQuotaException.Kind kind, List<T> all, ToLongFunction<T> of) {
-    registered.add(
-        FunctionCounter.builder("dunlin.dist.refused", all, each -> each.stream().mapToLong(of).sum())
-            .tag("limit", kind.name().toLowerCase(Locale.ROOT))
-            .description("Routes that were refused because a limit was reached")
-            .register(registry));
   }
 
   private void gauge(String name, ToLongFunction<RouteServer> of, String description) {

@@ -1,6 +1,10 @@
 package dunlin.dist.route;
 
+import static java.util.Objects.requireNonNull;
+
 import dunlin.model.TenantQuota;
+import java.util.EnumMap;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
@@ -29,9 +33,7 @@ public final class RouteQuota {
   private final AtomicLong taken = new AtomicLong();
   private final ConcurrentHashMap<FilterId, Integer> groupsTaken = new ConcurrentHashMap<>();
   private final ConcurrentHashMap<String, Integer> tenantsTaken = new ConcurrentHashMap<>();
-  private final LongAdder refusedForMemory = new LongAdder();
-  private final LongAdder refusedForGroups = new LongAdder();
-  private final LongAdder refusedForTenants = new LongAdder();
+  private final Map<RouteQuotaException.Kind, LongAdder> refused = new EnumMap<>(RouteQuotaException.Kind.class);
 
   private volatile TenantQuota tenants = TenantQuota.UNLIMITED;
 
@@ -54,6 +56,7 @@ public final class RouteQuota {
     this.groupsMax = groupsMax;
     this.applied = applied;
     this.appliedOf = appliedOf;
+    for (var kind : RouteQuotaException.Kind.values()) refused.put(kind, new LongAdder());
   }
 
   /** Sets how many routes a tenant may have. */
@@ -75,9 +78,8 @@ public final class RouteQuota {
     int taken = tenantsTaken.merge(tenant, 1, Integer::sum);
     try {
       if (appliedOf.applyAsLong(tenant) + taken > max) {
-        refusedForTenants.increment();
         tenants.reached(tenant);
-        throw new RouteQuotaException(RouteQuotaException.Kind.TENANT, max);
+        throw refusal(RouteQuotaException.Kind.TENANT, max);
       }
       Runnable giveBack = takeOfAll(route, groups);
       return () -> {
@@ -98,8 +100,7 @@ public final class RouteQuota {
     long memory = RouteRange.memoryOf(route);
     if (applied.getAsLong() + taken.addAndGet(memory) > memoryMax) {
       taken.addAndGet(-memory);
-      refusedForMemory.increment();
-      throw new RouteQuotaException(RouteQuotaException.Kind.MEMORY, memoryMax);
+      throw refusal(RouteQuotaException.Kind.MEMORY, memoryMax);
     }
     if (groups < 0) return () -> taken.addAndGet(-memory);
     var filter = new FilterId(route.tenant(), route.filter().filter());
@@ -111,15 +112,16 @@ public final class RouteQuota {
     int more = groupsTaken.merge(filter, 1, Integer::sum);
     if (groups + more <= groupsMax) return giveBack;
     giveBack.run();
-    refusedForGroups.increment();
-    throw new RouteQuotaException(RouteQuotaException.Kind.GROUPS, groupsMax);
+    throw refusal(RouteQuotaException.Kind.GROUPS, groupsMax);
+  }
+
+  /** Counts the refusal of a route, which is to be thrown. */
+  RouteQuotaException refusal(RouteQuotaException.Kind kind, long max) {
+    requireNonNull(refused.get(kind)).increment();
+    return new RouteQuotaException(kind, max);
   }
 
   public long refused(RouteQuotaException.Kind kind) {
-    return switch (kind) {
-      case MEMORY -> refusedForMemory.sum();
-      case GROUPS -> refusedForGroups.sum();
-      case TENANT -> refusedForTenants.sum();
-    };
+    return requireNonNull(refused.get(kind)).sum();
   }
 }

@@ -16,7 +16,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -65,7 +64,6 @@ public final class RouteServer implements RouteRangeClient {
   private final ConcurrentHashMap<ShardId, Integer> purging = new ConcurrentHashMap<>();
   private final AtomicLong failures = new AtomicLong();
   private final AtomicLong settledFailures = new AtomicLong();
-  private final LongAdder refusedForPatterns = new LongAdder();
 
   /**
    * @param name the range's name in messages
@@ -153,10 +151,7 @@ public final class RouteServer implements RouteRangeClient {
   private Runnable take(Route route) {
     var patterns = routes.patterns(); // the share is given back where it was taken, also when the range has opened anew
     String filter = route.filter().filter();
-    if (!patterns.take(route.tenant(), filter, patternsMax)) {
-      refusedForPatterns.increment();
-      throw new RouteQuotaException(RouteQuotaException.Kind.PATTERNS, patternsMax);
-    }
+    if (!patterns.take(route.tenant(), filter, patternsMax)) throw quota.refusal(RouteQuotaException.Kind.PATTERNS, patternsMax);
     Runnable giveBack = () -> patterns.remove(route.tenant(), filter);
     try {
       Runnable rest = quota.take(route, routes.groupsBeside(route));
@@ -168,11 +163,6 @@ public final class RouteServer implements RouteRangeClient {
       giveBack.run();
       throw full;
     }
-  }
-
-  /** Routes that were refused for the patterns of their wildcards. Any thread. */
-  public long refusedForPatterns() {
-    return refusedForPatterns.sum();
   }
 
   @Override
