@@ -43,6 +43,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Packets of one connection take effect in their order. Several SUBSCRIBEs may be in progress at a time, or several
  * UNSUBSCRIBEs. An UNSUBSCRIBE after a SUBSCRIBE, a SUBSCRIBE after an UNSUBSCRIBE, and a PUBLISH after either wait
  * until the earlier packet is answered; the client is not read from until then.
+ *
+ * <p>The class is long: both packets, for both kinds of sessions, change the same entries, and their answers share one order.
  */
 public final class Subscriptions {
   /*

@@ -81,6 +81,7 @@ class WithheldMessagesIT {
       publishBoth(admin, 2, true);
       client.subscribe("home/#", qos);
       seesTheOpenOneOnly(ruled, client, 1);
+      assertThat(ruled.metric("dunlin_inbox_appended_total", "")).as("messages that were offered to the inbox").isEqualTo(durable && qos > 0 ? 1 : 0);
     }
   }
 

@@ -61,7 +61,11 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Serves one session range on the node that leads it. */
+/**
+ * Serves one session range on the node that leads it.
+ *
+ * <p>The class is long: it has a method for each call of the tier, and what a command's effects are is decided here alone.
+ */
 final class InboxRangeServer {
   /*
    * Owner: any thread calls it, none blocks. The effects of a command, such as pushes and displaced connections, are

@@ -70,6 +70,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The session tier of a node that leads all session ranges. Frontends call it for sessions and inboxes, and the dist
  * tier delivers messages to it.
+ *
+ * <p>The class is long: it has a method for each call of the tier and for each question of operators.
  */
 public final class InboxServer implements InboxClient, AutoCloseable {
   /*
