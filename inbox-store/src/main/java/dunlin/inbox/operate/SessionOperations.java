@@ -31,8 +31,8 @@ import org.slf4j.LoggerFactory;
 /** Shows sessions, deletes them and disconnects clients, for an operator. */
 public final class SessionOperations implements SessionsMXBean {
   /*
-   * Sessions in memory have no order: an order of a million would cost each of them memory for the sake of an operator. So each page looks at all of them, whatever its
-   * filter, and keeps the first ones; this takes some tens of nanoseconds for each session. It is done on the operator's thread, without a lock, so neither the applying
+   * Sessions in memory have no order: an order of a million would cost each of them memory for the sake of an operator. So a page looks at all of them, whatever its
+   * filter, and keeps the first ones; this takes some tens of nanoseconds for each session. A listing that goes on keeps some thousand more for its next pages (SessionsAhead). It is done on the operator's thread, without a lock, so neither the applying
    * thread nor the readers of a range wait for it, and after each LOOKED_AT_ONCE sessions others have their turn: operators' threads are virtual, and one that never waits
    * would keep its carrier. As many pages are looked for at a time as requests are answered. A session whose whole client identifier is asked for is not looked for.
    *
@@ -55,6 +55,7 @@ public final class SessionOperations implements SessionsMXBean {
   private final Connections connections;
   private final InstantSource clock;
   private final Runnable turnOfOthers;
+  private final SessionsAhead ahead;
 
   /** Ends one session; answers whether there was such a session. */
   @FunctionalInterface
@@ -72,6 +73,7 @@ public final class SessionOperations implements SessionsMXBean {
     this.connections = connections;
     this.clock = clock;
     this.turnOfOthers = turnOfOthers;
+    this.ahead = new SessionsAhead(clock);
   }
 
   @Override
@@ -200,14 +202,29 @@ public final class SessionOperations implements SessionsMXBean {
         if (named != null) return List.of(named);
       }
     }
+    boolean goesOn = !after.isEmpty();
+    if (goesOn) {
+      List<SessionState> known = ahead.behind(tenant, prefix, after).stream().flatMap(clientId -> present(tenant, clientId)).limit(max).toList();
+      if (known.size() == max) return known;
+    } else {
+      ahead.begin(tenant, prefix);
+    }
     Comparator<SessionState> order = Comparator.comparing(session -> session.key.clientId());
-    var first = new FirstRows<>(order, max);
+    var first = new FirstRows<>(order, goesOn ? Math.max(max, SessionsAhead.IDS_MAX) : max);
     lookAtAll(
         session -> {
           String clientId = session.key.clientId();
           if (session.key.tenant().equals(tenant) && clientId.startsWith(prefix) && clientId.compareTo(after) > 0) first.offer(session);
         });
-    return first.inOrder();
+    List<SessionState> found = first.inOrder();
+    if (found.size() <= max) return found;
+    ahead.keep(tenant, prefix, after, found.stream().map(session -> session.key.clientId()).toList());
+    return List.copyOf(found.subList(0, max));
+  }
+
+  private Stream<SessionState> present(String tenant, String clientId) {
+    var key = new SessionKey(tenant, clientId);
+    return parts.stream().map(part -> part.sessions().get(key)).filter(Objects::nonNull);
   }
 
   private void lookAtAll(Consumer<SessionState> look) {

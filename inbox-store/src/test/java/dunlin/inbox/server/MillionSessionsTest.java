@@ -17,6 +17,7 @@ import dunlin.store.Range;
 import dunlin.store.RangeReader;
 import java.lang.management.ManagementFactory;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -71,12 +72,20 @@ class MillionSessionsTest {
 
   private final AtomicInteger turns = new AtomicInteger();
 
-  private SessionOperations with(int sessions, Connections unused) {
+  private static RangeState stateOf(int sessions) {
     var state = new RangeState(RangeHarness.INTERVAL);
     for (int i = 0; i < sessions; i++) {
       var key = new SessionKey(TENANT, clientId(i));
       state.sessions.put(key, new SessionState(key, "", i + 1L));
     }
+    return state;
+  }
+
+  private SessionOperations with(int sessions, Connections unused) {
+    return with(stateOf(sessions), unused);
+  }
+
+  private SessionOperations with(RangeState state, Connections unused) {
     return new SessionOperations(
         List.of(new SessionPart(state, new Unused(), _ -> Long.MAX_VALUE)), (_, _) -> CompletableFuture.completedFuture(false), unused, InstantSource.system(),
         turns::incrementAndGet);
@@ -128,6 +137,55 @@ class MillionSessionsTest {
       assertThat(many.list(TENANT, clientId(MANY / 2), "", 1)).hasSize(1);
       assertThat(turns).as("one that is named is not looked for").hasValue(0);
       assertThat(many.list(TENANT, "meter-000", "", 1)).extracting(SessionRow::clientId).as("a prefix that names none").containsExactly(clientId(0));
+    }
+  }
+
+  @Test
+  void aListingThatGoesOnLooksAtAllOnceForManyPages() throws Exception {
+    try (var node = new InboxNode(null, InboxSettings.defaults())) {
+      int sessions = 5 * FEW;
+      SessionOperations operations = with(sessions, node);
+      operations.list(TENANT, "", "", PAGE);
+      int once = turns.getAndSet(0);
+      assertThat(once).isPositive();
+
+      List<String> listed = new ArrayList<>();
+      for (String after = ""; ; after = listed.getLast()) {
+        List<SessionRow> page = operations.list(TENANT, "", after, PAGE);
+        if (page.isEmpty()) break;
+        for (SessionRow row : page) listed.add(row.clientId());
+      }
+      assertThat(listed).isEqualTo(IntStream.range(0, sessions).mapToObj(MillionSessionsTest::clientId).toList());
+      assertThat(turns.get() / once).as("how often it has looked at all").isLessThan(sessions / PAGE / 5);
+    }
+  }
+
+  @Test
+  void aListingThatBeginsFindsWhatHasComeSinceAnotherOne() throws Exception {
+    try (var node = new InboxNode(null, InboxSettings.defaults())) {
+      var state = stateOf(3 * PAGE);
+      SessionOperations operations = with(state, node);
+      String first = operations.list(TENANT, "", "", PAGE).getLast().clientId();
+      String second = operations.list(TENANT, "", first, PAGE).getLast().clientId();
+      state.sessions.remove(new SessionKey(TENANT, clientId(2 * PAGE)));
+      String come = second + "+";
+      state.sessions.put(new SessionKey(TENANT, come), new SessionState(new SessionKey(TENANT, come), "", 0));
+
+      assertThat(operations.list(TENANT, "", second, PAGE / 2)).extracting(SessionRow::clientId).as("without the one that is gone").startsWith(clientId(2 * PAGE + 1));
+      operations.list(TENANT, "", "", PAGE);
+      assertThat(operations.list(TENANT, "", second, PAGE / 2)).extracting(SessionRow::clientId).startsWith(come, clientId(2 * PAGE + 1));
+    }
+  }
+
+  @Test
+  void aListingFromAnywhereGetsWhatFollows() throws Exception {
+    try (var node = new InboxNode(null, InboxSettings.defaults())) {
+      SessionOperations operations = with(FEW, node);
+      for (int after : new int[] {10, 5, 3_000, 2_999, FEW - 10, 11, FEW - 1}) {
+        assertThat(operations.list(TENANT, "", clientId(after), 7)).extracting(SessionRow::clientId)
+            .isEqualTo(IntStream.range(after + 1, Math.min(FEW, after + 8)).mapToObj(MillionSessionsTest::clientId).toList());
+        assertThat(operations.list(TENANT, "meter-000000", clientId(after), 7)).hasSize(Math.clamp(9 - after, 0, 7));
+      }
     }
   }
 }
