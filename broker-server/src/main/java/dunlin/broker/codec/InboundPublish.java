@@ -5,7 +5,11 @@ import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +23,7 @@ public final class InboundPublish {
    * highest alias used. It changes only after the whole packet was found valid.
    * Failure: outside the callback, every accessor that needs the buffer throws IllegalStateException.
    */
+  private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN); // as Netty's buffers
   private static final byte[] NO_NAME = {};
   private static final byte[][] NO_ALIASES = {};
 
@@ -94,7 +99,9 @@ public final class InboundPublish {
 
   private boolean stands(byte[] name) {
     if (name.length != topicLength) return false;
-    for (int i = 0; i < name.length; i++) if (name[i] != in.getByte(topicIndex + i)) return false;
+    int i = 0;
+    for (; i + Long.BYTES <= name.length; i += Long.BYTES) if ((long) LONGS.get(name, i) != in.getLong(topicIndex + i)) return false;
+    for (; i < name.length; i++) if (name[i] != in.getByte(topicIndex + i)) return false;
     return true;
   }
 
@@ -123,10 +130,20 @@ public final class InboundPublish {
 
   /** The topic name; created at each call. */
   public String topic() {
-    if (aliasedTopic.length > 0) return new String(aliasedTopic, StandardCharsets.UTF_8);
+    return new String(topicBytes(), StandardCharsets.UTF_8);
+  }
+
+  /** The bytes of the topic name; created at each call. */
+  public byte[] topicBytes() {
+    if (aliasedTopic.length > 0) return aliasedTopic.clone();
     byte[] name = new byte[topicLength];
     buffer().getBytes(topicIndex, name);
-    return new String(name, StandardCharsets.UTF_8);
+    return name;
+  }
+
+  /** Whether these are the bytes of the topic name; creates nothing. */
+  public boolean isTopic(byte[] name) {
+    return aliasedTopic.length > 0 ? Arrays.equals(aliasedTopic, name) : stands(name);
   }
 
   /** Whether the payload is declared as UTF-8 text but is not; scans all of it. MQTT 5, section 3.3.2.3.2. */

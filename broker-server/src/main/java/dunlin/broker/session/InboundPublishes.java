@@ -7,7 +7,6 @@ import dunlin.broker.loop.FrontendSettings;
 import dunlin.broker.loop.LaneWindow;
 import dunlin.broker.loop.Loop;
 import dunlin.broker.loop.ServersTopics;
-import dunlin.broker.meter.Denials;
 import dunlin.inbox.OpenExchange;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
@@ -227,7 +226,7 @@ public final class InboundPublishes implements Feedback {
 
   private boolean isDenied(InboundPublish packet) {
     SessionAccess access = session.access();
-    return access != null && !access.mayPublish(Denials.Kind.PUBLISH, packet.topic(), packet.qos(), packet.retain());
+    return access != null && !access.mayPublish(packet);
   }
 
   private void deny(InboundPublish packet) {

@@ -7,6 +7,7 @@ import dunlin.broker.access.Grant;
 import dunlin.broker.access.Policy;
 import dunlin.broker.access.Subject;
 import dunlin.broker.access.Verdicts;
+import dunlin.broker.codec.InboundPublish;
 import dunlin.broker.meter.Denials;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
@@ -25,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 public final class SessionAccess {
   /*
    * Owner: the connection's event loop.
-   * Bounds: a name for each group of the session's subscriptions; verdicts are remembered in Verdicts.
+   * Bounds: a name for each group of the session's subscriptions, and the topic of the last publish that was allowed; verdicts are remembered in Verdicts.
    * Change of rules: the next question uses the new ones. Subscriptions that they do not allow any more are ended soon
    * after that by Subscriptions.checkAccess(), outside of any delivery; until then their messages are withheld.
    */
@@ -37,11 +38,34 @@ public final class SessionAccess {
   /** The policy of the last question. */
   private Policy applied;
 
+  /** The last publish that was allowed. Most clients publish to the same topic again, which is then known without a look into the verdicts. */
+  private @Nullable Permitted permitted;
+
   /** Whether each live message that can come is allowed, because every subscription is allowed as a whole. */
   private boolean whole = true;
 
   /** The groups of its subscriptions, and the empty name for those that are not shared. */
   private final List<String> groups = new ArrayList<>(1);
+
+  /** A publish as rules see it. */
+  private static final class Permitted {
+    private final Policy by;
+    private final byte[] topic;
+    private final QoS qos;
+    private final boolean retain;
+
+    Permitted(Policy by, InboundPublish packet) {
+      this.by = by;
+      this.topic = packet.topicBytes();
+      this.qos = packet.qos();
+      this.retain = packet.retain();
+    }
+
+    @SuppressWarnings("ReferenceEquality") // a policy that only equals this one is asked again, which is never wrong
+    boolean covers(Policy now, InboundPublish packet) {
+      return by == now && qos == packet.qos() && retain == packet.retain() && packet.isTopic(topic);
+    }
+  }
 
   public SessionAccess(Subject client, Grant grant, Verdicts verdicts, Denials denials) {
     this.client = client;
@@ -65,6 +89,15 @@ public final class SessionAccess {
       whole = false;
     }
     return now;
+  }
+
+  /** Whether the client may publish; a denial is counted and logged. */
+  boolean mayPublish(InboundPublish packet) {
+    Policy now = policy();
+    if (permitted != null && permitted.covers(now, packet)) return true;
+    if (!mayPublish(Denials.Kind.PUBLISH, packet.topic(), packet.qos(), packet.retain())) return false;
+    permitted = new Permitted(now, packet);
+    return true;
   }
 
   /** Whether the client may publish such a message; a denial is counted and logged. */

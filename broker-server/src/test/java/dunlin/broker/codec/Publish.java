@@ -34,6 +34,17 @@ record Publish(
         PUBLISHER, qos, retain, NOW, expiry, expiryOffset, name.length, block.length, Wire.join(name, block, payload), null);
   }
 
+  /** Whether a topic name that differs in one byte, wherever that is, or in its length is another one. */
+  private static boolean isNoOther(InboundPublish inbound) {
+    byte[] name = inbound.topicBytes();
+    for (int i = 0; i < Math.min(name.length, 100); i++) {
+      name[i] ^= 1;
+      if (inbound.isTopic(name)) return false;
+      name[i] ^= 1;
+    }
+    return !inbound.isTopic(Arrays.copyOf(name, name.length - 1)) && !inbound.isTopic(Arrays.copyOf(name, name.length + 1));
+  }
+
   /** The packet that was read, after a check of its consistency. */
   static Publish of(InboundPublish inbound) {
     Publication message = inbound.toPublication(PUBLISHER, NOW, null);
@@ -44,6 +55,8 @@ record Publish(
     for (Prop property : properties) if (property.id() == 0x02) expiry = property.number();
     boolean consistent =
         inbound.topic().equals(message.topic())
+            && inbound.isTopic(inbound.topicBytes())
+            && isNoOther(inbound)
             && inbound.topicLength() == message.topicLength()
             && inbound.payloadLength() == message.payloadLength()
             && inbound.bodyLength() == body.length
