@@ -1,4 +1,4 @@
-"""What `compare` and `alternate` share: workloads, a broker that runs, and what is said of the machine."""
+"""What the programs here share: where things are, workloads and the load generator, a broker that runs, and what is said of the machine."""
 import datetime
 import json
 import os
@@ -14,9 +14,12 @@ import time
 import urllib.request
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+JVM = ["--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-XX:+UseCompactObjectHeaders",
+       "-XX:+ExitOnOutOfMemoryError"]
 SETTLE_SECONDS = 2
 START_SECONDS_MAX = 120
 ASK_SECONDS_MAX = 30
+LOAD_SECONDS_MAX = 400
 
 # Name, short description, scenario with its options. The time of a run is added unless the scenario has none.
 WORKLOADS = [
@@ -30,6 +33,32 @@ WORKLOADS = [
     ("subscribe", "1,000 clients subscribe to a wildcard each", "subscribe -c 1000 --probe 100"),
     ("durable-1", "200 absent sessions, 500 messages of QoS 1 for each, published", "persist -s 200 -m 500"),
 ]
+
+
+def java():
+    script = f'. "{ROOT}/build/dunlin/src/main/dist/bin/dunlin-env.sh"; dunlin_find_java run && echo "$DUNLIN_FOUND_JAVA_HOME"'
+    found = subprocess.run(["bash", "-c", script], stdout=subprocess.PIPE, text=True)
+    if found.returncode:
+        sys.exit(1)
+    return os.path.join(found.stdout.strip(), "bin", "java")
+
+
+def class_path():
+    target = os.path.join(ROOT, "build", "bench", "target")
+    made = os.path.join(target, "class-path")
+    if not os.path.exists(made):
+        sys.exit("The benchmarks are not built yet: mvn -q -pl build/bench -am package -DskipTests")
+    with open(made) as path:
+        return os.path.join(target, "classes") + os.pathsep + path.read().strip()
+
+
+def loaded(line):
+    """What a load generator has measured."""
+    done = subprocess.run(line, capture_output=True, text=True, timeout=LOAD_SECONDS_MAX, stdin=subprocess.DEVNULL)
+    results = [text for text in done.stdout.splitlines() if text.startswith("{")]
+    if not results:
+        raise RuntimeError(f"no result of {' '.join(line)}: {done.stderr.strip()[-300:]}")
+    return json.loads(results[-1])
 
 
 def free_port():
