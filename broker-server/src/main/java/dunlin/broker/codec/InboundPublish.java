@@ -5,9 +5,6 @@ import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -23,7 +20,6 @@ public final class InboundPublish {
    * highest alias used. It changes only after the whole packet was found valid.
    * Failure: outside the callback, every accessor that needs the buffer throws IllegalStateException.
    */
-  private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN); // as Netty's buffers
   private static final byte[] NO_NAME = {};
   private static final byte[][] NO_ALIASES = {};
 
@@ -91,17 +87,15 @@ public final class InboundPublish {
       for (int i = 0; i < capacity; i++) grown[i] = i < aliases.length ? aliases[i] : NO_NAME;
       aliases = grown;
     }
-    if (stands(aliases[alias - 1])) return; // clients tend to send name and alias together each time
+    if (stands(in, aliases[alias - 1])) return; // clients tend to send name and alias together each time
     byte[] name = new byte[topicLength];
     in.getBytes(topicIndex, name);
     aliases[alias - 1] = name;
   }
 
-  private boolean stands(byte[] name) {
+  private boolean stands(ByteBuf in, byte[] name) {
     if (name.length != topicLength) return false;
-    int i = 0;
-    for (; i + Long.BYTES <= name.length; i += Long.BYTES) if ((long) LONGS.get(name, i) != in.getLong(topicIndex + i)) return false;
-    for (; i < name.length; i++) if (name[i] != in.getByte(topicIndex + i)) return false;
+    for (int i = 0; i < name.length; i++) if (name[i] != in.getByte(topicIndex + i)) return false;
     return true;
   }
 
@@ -130,7 +124,7 @@ public final class InboundPublish {
 
   /** The topic name; created at each call. */
   public String topic() {
-    return new String(topicBytes(), StandardCharsets.UTF_8);
+    return new String(aliasedTopic.length > 0 ? aliasedTopic : topicBytes(), StandardCharsets.UTF_8);
   }
 
   /** The bytes of the topic name; created at each call. */
@@ -143,7 +137,7 @@ public final class InboundPublish {
 
   /** Whether these are the bytes of the topic name; creates nothing. */
   public boolean isTopic(byte[] name) {
-    return aliasedTopic.length > 0 ? Arrays.equals(aliasedTopic, name) : stands(name);
+    return aliasedTopic.length > 0 ? Arrays.equals(aliasedTopic, name) : stands(buffer(), name);
   }
 
   /** Whether the payload is declared as UTF-8 text but is not; scans all of it. MQTT 5, section 3.3.2.3.2. */

@@ -95,14 +95,18 @@ public final class SessionAccess {
   boolean mayPublish(InboundPublish packet) {
     Policy now = policy();
     if (permitted != null && permitted.covers(now, packet)) return true;
-    if (!mayPublish(Denials.Kind.PUBLISH, packet.topic(), packet.qos(), packet.retain())) return false;
+    if (!mayPublish(now, Denials.Kind.PUBLISH, packet.topic(), packet.qos(), packet.retain())) return false;
     permitted = new Permitted(now, packet);
     return true;
   }
 
   /** Whether the client may publish such a message; a denial is counted and logged. */
   public boolean mayPublish(Denials.Kind kind, String topic, QoS qos, boolean retain) {
-    if (verdicts.allows(policy(), Access.publish(topic, qos, retain))) return true;
+    return mayPublish(policy(), kind, topic, qos, retain);
+  }
+
+  private boolean mayPublish(Policy now, Denials.Kind kind, String topic, QoS qos, boolean retain) {
+    if (verdicts.allows(now, Access.publish(topic, qos, retain))) return true;
     denied(kind, topic);
     return false;
   }
