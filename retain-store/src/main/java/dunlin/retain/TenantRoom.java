@@ -15,7 +15,7 @@ final class TenantRoom {
    * Owner: any thread.
    * Bounds: none of its own; TenantMessages counts. What other ranges have is known from their last answers, so with several ranges a tenant may exceed its limit by what
    *   the others have stored since.
-   * Full: the message is refused and counted, and the quota is told.
+   * Full: the message is refused and counted, and its tenant has reached the limit.
    */
   private volatile TenantQuota messages = TenantQuota.UNLIMITED;
   private volatile TenantQuota bytes = TenantQuota.UNLIMITED;

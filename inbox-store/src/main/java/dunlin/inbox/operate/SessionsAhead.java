@@ -42,10 +42,14 @@ final class SessionsAhead {
     windows.removeIf(window -> window.isOf(tenant, prefix));
   }
 
-  /** Keeps what a listing has found behind a client identifier. */
+  /**
+   * Keeps what a listing has found behind a client identifier.
+   *
+   * @param found at least one, at most IDS_MAX; never changes
+   */
   synchronized void keep(String tenant, String prefix, String behind, List<String> found) {
     if (windows.size() == WINDOWS_MAX) windows.removeFirst();
-    windows.add(new Window(tenant, prefix, behind, clock.millis() + LASTING_MILLIS, new SoftReference<>(List.copyOf(found))));
+    windows.add(new Window(tenant, prefix, behind, clock.millis() + LASTING_MILLIS, new SoftReference<>(found)));
   }
 
   /** What is known to follow a client identifier, in its order; there may be more. */
