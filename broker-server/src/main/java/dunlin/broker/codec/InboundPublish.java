@@ -6,7 +6,6 @@ import dunlin.model.QoS;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -124,20 +123,7 @@ public final class InboundPublish {
 
   /** The topic name; created at each call. */
   public String topic() {
-    return new String(aliasedTopic.length > 0 ? aliasedTopic : topicBytes(), StandardCharsets.UTF_8);
-  }
-
-  /** The bytes of the topic name; created at each call. */
-  public byte[] topicBytes() {
-    if (aliasedTopic.length > 0) return aliasedTopic.clone();
-    byte[] name = new byte[topicLength];
-    buffer().getBytes(topicIndex, name);
-    return name;
-  }
-
-  /** Whether these are the bytes of the topic name; creates nothing. */
-  public boolean isTopic(byte[] name) {
-    return aliasedTopic.length > 0 ? Arrays.equals(aliasedTopic, name) : stands(buffer(), name);
+    return aliasedTopic.length > 0 ? new String(aliasedTopic, StandardCharsets.UTF_8) : buffer().toString(topicIndex, topicLength, StandardCharsets.UTF_8);
   }
 
   /** Whether the payload is declared as UTF-8 text but is not; scans all of it. MQTT 5, section 3.3.2.3.2. */

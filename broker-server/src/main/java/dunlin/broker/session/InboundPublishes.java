@@ -7,6 +7,7 @@ import dunlin.broker.loop.FrontendSettings;
 import dunlin.broker.loop.LaneWindow;
 import dunlin.broker.loop.Loop;
 import dunlin.broker.loop.ServersTopics;
+import dunlin.broker.meter.Denials;
 import dunlin.inbox.OpenExchange;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
@@ -113,7 +114,7 @@ public final class InboundPublishes implements Feedback {
     if (failure != null && qos != QoS.AT_MOST_ONCE) return;
     Terms.Origin before = null;
     if (qos == QoS.EXACTLY_ONCE && received.get(packet.packetId())) {
-      if (recorded != null && !isDenied(packet)) before = recorded.reopen(packet.packetId());
+      if (recorded != null && mayRepeat(packet)) before = recorded.reopen(packet.packetId());
       if (before == null) {
         repeated(packet.packetId());
         return;
@@ -133,16 +134,16 @@ public final class InboundPublishes implements Feedback {
       refuse(packet, ReasonCode.PAYLOAD_FORMAT_INVALID, "the payload is declared as UTF-8 text but is not");
       return;
     }
-    if (before == null && isDenied(packet)) {
-      deny(packet);
-      return;
-    }
     boolean inExchange = session.durable() && qos == QoS.EXACTLY_ONCE;
     Publication message =
         packet.toPublication(
             session.publisher(),
             loop.nowMillis(),
             inExchange ? new Publication.Exchange(session.birth(), session.epoch(), packet.packetId()) : null);
+    if (before == null && isDenied(message)) {
+      deny(packet, message);
+      return;
+    }
     if (ServersTopics.has(message)) {
       refuse(packet, ReasonCode.NOT_AUTHORIZED, "only the server publishes to $SYS");
       return;
@@ -224,13 +225,19 @@ public final class InboundPublishes implements Feedback {
     acknowledgeFinished();
   }
 
-  private boolean isDenied(InboundPublish packet) {
+  /** Asked of the message and not of its packet, since its topic name is an array that is compared as a whole. */
+  private boolean isDenied(Publication message) {
     SessionAccess access = session.access();
-    return access != null && !access.mayPublish(packet);
+    return access != null && !access.mayPublish(message);
   }
 
-  private void deny(InboundPublish packet) {
-    Publication message = forNotes(packet);
+  /** Whether the client may still publish what an open exchange of it has published. */
+  private boolean mayRepeat(InboundPublish packet) {
+    SessionAccess access = session.access();
+    return access == null || access.mayPublish(Denials.Kind.PUBLISH, packet.topic(), packet.qos(), packet.retain());
+  }
+
+  private void deny(InboundPublish packet, Publication message) {
     session.loop().counts().publishes().received(message, session);
     session.loop().counts().publishes().dropped(DropReason.NOT_AUTHORIZED, message, session);
     if (packet.qos() == QoS.AT_MOST_ONCE) return;

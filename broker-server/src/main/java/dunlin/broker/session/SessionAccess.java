@@ -7,12 +7,12 @@ import dunlin.broker.access.Grant;
 import dunlin.broker.access.Policy;
 import dunlin.broker.access.Subject;
 import dunlin.broker.access.Verdicts;
-import dunlin.broker.codec.InboundPublish;
 import dunlin.broker.meter.Denials;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.TopicFilter;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -54,16 +54,16 @@ public final class SessionAccess {
     private final QoS qos;
     private final boolean retain;
 
-    Permitted(Policy by, InboundPublish packet) {
+    Permitted(Policy by, Publication message) {
       this.by = by;
-      this.topic = packet.topicBytes();
-      this.qos = packet.qos();
-      this.retain = packet.retain();
+      this.topic = Arrays.copyOf(message.body(), message.topicLength());
+      this.qos = message.qos();
+      this.retain = message.retain();
     }
 
     @SuppressWarnings("ReferenceEquality") // a policy that only equals this one is asked again, which is never wrong
-    boolean covers(Policy now, InboundPublish packet) {
-      return by == now && qos == packet.qos() && retain == packet.retain() && packet.isTopic(topic);
+    boolean covers(Policy now, Publication message) {
+      return by == now && qos == message.qos() && retain == message.retain() && message.hasTopic(topic);
     }
   }
 
@@ -92,11 +92,11 @@ public final class SessionAccess {
   }
 
   /** Whether the client may publish; a denial is counted and logged. */
-  boolean mayPublish(InboundPublish packet) {
+  boolean mayPublish(Publication message) {
     Policy now = policy();
-    if (permitted != null && permitted.covers(now, packet)) return true;
-    if (!mayPublish(now, Denials.Kind.PUBLISH, packet.topic(), packet.qos(), packet.retain())) return false;
-    permitted = new Permitted(now, packet);
+    if (permitted != null && permitted.covers(now, message)) return true;
+    if (!mayPublish(now, Denials.Kind.PUBLISH, message.topic(), message.qos(), message.retain())) return false;
+    permitted = new Permitted(now, message);
     return true;
   }
 

@@ -230,7 +230,6 @@ class MalformedPublishTest {
     InboundPublish publish = kept.get();
     assertThat(publish.qos()).isEqualTo(QoS.AT_LEAST_ONCE);
     assertThatThrownBy(publish::topic).isInstanceOf(IllegalStateException.class);
-    assertThatThrownBy(() -> publish.isTopic(new byte[] {'t'})).isInstanceOf(IllegalStateException.class);
     assertThatThrownBy(() -> publish.toPublication(new Publisher("default", "c"), 0, null))
         .isInstanceOf(IllegalStateException.class);
   }

@@ -34,15 +34,16 @@ record Publish(
         PUBLISHER, qos, retain, NOW, expiry, expiryOffset, name.length, block.length, Wire.join(name, block, payload), null);
   }
 
-  /** Whether a topic name that differs in one byte, wherever that is, or in its length is another one. */
-  private static boolean isNoOther(InboundPublish inbound) {
-    byte[] name = inbound.topicBytes();
+  /** Whether the message has its topic name, and none that differs in one byte, wherever that is, or in its length. */
+  private static boolean hasOneTopic(Publication message) {
+    byte[] name = Arrays.copyOf(message.body(), message.topicLength());
+    if (!message.hasTopic(name)) return false;
     for (int i = 0; i < Math.min(name.length, 100); i++) {
       name[i] ^= 1;
-      if (inbound.isTopic(name)) return false;
+      if (message.hasTopic(name)) return false;
       name[i] ^= 1;
     }
-    return !inbound.isTopic(Arrays.copyOf(name, name.length - 1)) && !inbound.isTopic(Arrays.copyOf(name, name.length + 1));
+    return !message.hasTopic(Arrays.copyOf(name, name.length - 1)) && !message.hasTopic(Arrays.copyOf(name, name.length + 1));
   }
 
   /** The packet that was read, after a check of its consistency. */
@@ -55,8 +56,7 @@ record Publish(
     for (Prop property : properties) if (property.id() == 0x02) expiry = property.number();
     boolean consistent =
         inbound.topic().equals(message.topic())
-            && inbound.isTopic(inbound.topicBytes())
-            && isNoOther(inbound)
+            && hasOneTopic(message)
             && inbound.topicLength() == message.topicLength()
             && inbound.payloadLength() == message.payloadLength()
             && inbound.bodyLength() == body.length

@@ -2,6 +2,7 @@ package dunlin.model;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -228,6 +229,11 @@ public final class Publication {
   /** Message Expiry Interval as an unsigned 32-bit number; only with an {@link #expiryOffset()}. */
   public int expirySeconds() {
     return expirySeconds;
+  }
+
+  /** Whether these are the bytes of the topic name. */
+  public boolean hasTopic(byte[] name) {
+    return Arrays.equals(body, 0, topicLength, name, 0, name.length);
   }
 
   public String topic() {
