@@ -6,12 +6,14 @@ import static org.awaitility.Awaitility.await;
 import dunlin.broker.LoopClient;
 import dunlin.broker.OpenFrontend;
 import dunlin.broker.OpenFrontend.FakeDist.Published;
+import dunlin.broker.access.Policy;
 import dunlin.broker.connect.ConnectionView;
 import dunlin.inbox.OpenExchange;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Terms;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -317,6 +319,17 @@ class RecordedPublishesTest {
 
       next.close();
       await().until(() -> one.sessions.delivered.equals(List.of(5, 6)));
+    }
+  }
+
+  /** Rules may have changed since the message was recorded. Its exchange goes on, so that the client can end it. */
+  @Test
+  void whatRulesDoNotAllowAnyMoreIsNotHandedOnAgain() {
+    try (var one = new OpenFrontend((client, _) -> CompletableFuture.completedFuture(Policy.of(client, List.of())))) {
+      LoopClient next = resumed(one);
+      next.send(publish(AGAIN, 6, "six"));
+      next.hears("50020006");
+      assertThat(one.dist.published).isEmpty();
     }
   }
 

@@ -45,7 +45,7 @@ class AccessMutantsIT {
 
   /** A check that is left out: in a file, a text that is there once, what takes its place, and what it is about. */
   enum Mutant {
-    PUBLISH("session/InboundPublishes.java", "!access.mayPublish(packet)", "false"),
+    PUBLISH("session/InboundPublishes.java", "!access.mayPublish(message)", "false"),
     PUBLISH_AGAIN_AFTER_A_CHANGE("session/SessionAccess.java", "by == now && ", ""),
     WILL_AT_CONNECT("connect/Admission.java", "!access.mayPublish(Denials.Kind.WILL, will.topic(), will.qos(), will.retain())", "false"),
     WILL_WHEN_SENT("SendingWill.java", "authorization.verdicts().allows(grant.policy(), Access.publish(will.topic(), will.qos(), will.retain()))", "true"),
