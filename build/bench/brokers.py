@@ -21,6 +21,10 @@ START_SECONDS_MAX = 120
 ASK_SECONDS_MAX = 30
 LOAD_SECONDS_MAX = 400
 
+# Scenarios of the load generator that have no time of their own, and those with publishers and subscribers who may be at different brokers.
+WITHOUT_TIME = ("subscribe", "persist", "retain")
+BETWEEN_CLIENTS = ("oneone", "fanout", "fanin")
+
 # Name, short description, scenario with its options. The time of a run is added unless the scenario has none.
 WORKLOADS = [
     ("oneone-0", "one-to-one, 50 pairs, QoS 0", "oneone -n 50 --qos 0"),
@@ -152,6 +156,58 @@ class Broker:
 
     def check(self):
         """Fails when a run has not measured what it says."""
+
+
+class Cluster:
+    """Processes of Dunlin that are one broker. Publishers connect to the first frontend, and subscribers to the second if there is one."""
+
+    def __init__(self, name, roles=("", "", ""), options=()):
+        """`roles` has the value of dunlin.roles of each process; empty for all roles."""
+        self.name = name
+        service, raft = ([free_port() for _ in roles] for _ in range(2))
+        seeds = [port for port, own in zip(service, roles) if not own or "store" in own]
+        common = ["-Ddunlin.cluster.seeds=" + ",".join(f"127.0.0.1:{port}" for port in seeds), f"-Ddunlin.cluster.bootstrap-expect={len(seeds)}", *options]
+        self.nodes = [
+            Broker(name, None, [*common, f"-Ddunlin.cluster.service-port={service[i]}", f"-Ddunlin.cluster.port={raft[i]}",
+                                *([f"-Ddunlin.roles={own}"] if own else [])])
+            for i, own in enumerate(roles)]
+        for node, own in zip(self.nodes, roles):
+            node.roles = own
+        self.frontends = [node for node in self.nodes if not node.roles or "frontend" in node.roles]
+
+    def __enter__(self):
+        for node in self.nodes:
+            node.port, node.directory = free_port(), tempfile.mkdtemp(prefix="compare-")
+            node.process = node.start_dunlin()
+            node.pid = node.process.pid
+        try:
+            for node in self.frontends:
+                node.await_port()
+            self.settle()
+        except BaseException:
+            self.__exit__()
+            raise
+        time.sleep(SETTLE_SECONDS)
+        return self
+
+    def settle(self):
+        """Waits until clients are served as they will be; they are when the port is open."""
+
+    def __exit__(self, *raised):
+        for node in self.nodes:
+            if node.process is not None:
+                node.process.terminate()
+        for node in self.nodes:
+            if node.process is not None:
+                node.__exit__(*raised)
+
+    def target(self, scenario):
+        at = [f"127.0.0.1:{node.port}" for node in self.frontends]
+        apart = ["--pub-target", "0", "--sub-target", "1"] if scenario in BETWEEN_CLIENTS and len(at) > 1 else []
+        return ["--target", ",".join(at), "--broker-pid", ",".join(str(node.pid) for node in self.nodes)], apart
+
+    def check(self):
+        """See Broker."""
 
 
 def machine():

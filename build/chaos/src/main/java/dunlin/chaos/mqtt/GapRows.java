@@ -1,5 +1,6 @@
 package dunlin.chaos.mqtt;
 
+import dunlin.chaos.Need;
 import dunlin.chaos.mqtt.MqttCluster.Node;
 import dunlin.chaos.mqtt.Probes.Kind;
 import dunlin.chaos.mqtt.Row.Form;
@@ -33,6 +34,9 @@ final class GapRows {
 
   static final List<Row> ALL =
       List.of(
+          new Row(
+              "gaps-far", "three brokers: links between them take 80 ms, and 1,000 clients subscribe at once at one that does not lead the routes", Set.of(Need.NETWORK),
+              Probes.SETTINGS, Form.OWN_CLUSTER, FarSubscribes::play),
           row("gaps-kill", "kill -9 of each, one after the other, with the default timeouts", Probes.SETTINGS, scene -> kill(scene, KILL_MAX_MILLIS)),
           row("gaps-kill-tuned", "the same with an election timeout of 300 ms", TUNED, scene -> kill(scene, KILL_TUNED_MAX_MILLIS)),
           new Row(

@@ -216,7 +216,7 @@ final class MqttCluster implements Service, AutoCloseable {
   /** Whether each range has a leader, which is not the same for most of them, and a dist worker leads the routes, if there is one. */
   private boolean areLeadersSpread(Map<String, Node> leaders) {
     var led = leaders.values().stream().collect(Collectors.groupingBy(node -> node.number, Collectors.counting()));
-    boolean settled = leaders.entrySet().stream().noneMatch(each -> each.getKey().startsWith(ROUTES) && !each.getValue().roles.contains(DIST));
+    boolean settled = leaders.entrySet().stream().noneMatch(each -> isRoutes(each.getKey()) && !each.getValue().roles.contains(DIST));
     return leaders.size() == ranges && led.values().stream().allMatch(count -> count <= (ranges + STORES - 1) / STORES) && settled;
   }
 
@@ -231,6 +231,11 @@ final class MqttCluster implements Service, AutoCloseable {
     var leaders = new TreeMap<String, Node>();
     for (var node : nodes) if (node.running) for (String range : node.leads()) leaders.put(range, node);
     return leaders;
+  }
+
+  /** Whether a range of this name has routes. */
+  static boolean isRoutes(String range) {
+    return range.startsWith(ROUTES);
   }
 
   /** Asks for a transfer of a range's leadership; does not wait for it. */
