@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +28,7 @@ final class RouteIndex {
    * Failure: a range whose index is never settled works, and keeps the memory of the index before.
    */
   private static final int STEP = 256;
+  private static final int PAUSES = 9;
 
   /** The filters of a range in an index that has ended: those from a key on, or those before it. */
   private record Part(FilterIndex<FilterRoutes> whole, byte[] cut, boolean isUpper) {
@@ -91,7 +93,7 @@ final class RouteIndex {
 
   /** All filters in one index, which is settled for that. */
   FilterIndex<FilterRoutes> whole() {
-    settle();
+    settle(0);
     return held.own;
   }
 
@@ -235,16 +237,22 @@ final class RouteIndex {
     }
   }
 
-  /** Makes an index of a part. Any thread, beside changes; more than one may. */
+  /** Makes an index of a part. Any thread, beside changes; more than one may. Pauses between its steps: what serves meanwhile goes first, the more the busier the machine is. */
   void settle() {
+    settle(PAUSES);
+  }
+
+  /** @param pauses each as long as the step before */
+  private void settle(int pauses) {
     var part = held.part;
     if (part == null) return;
-    List<FilterRoutes> all = new ArrayList<>();
-    part.whole.forEach(
-        of -> {
-          if (part.has(of)) all.add(of);
-        });
-    for (int from = 0; from < all.size(); from += STEP) take(all.subList(from, Math.min(from + STEP, all.size())));
+    List<FilterRoutes> all = new ArrayList<>(part.whole.size());
+    part.whole.forEach(all::add);
+    for (int from = 0; from < all.size() && held.part != null; from += STEP) {
+      long begun = System.nanoTime();
+      take(part, all.subList(from, Math.min(from + STEP, all.size())));
+      if (pauses > 0) LockSupport.parkNanos(pauses * (System.nanoTime() - begun));
+    }
     changes.lock();
     try {
       held = new Held(filling, null);
@@ -254,12 +262,12 @@ final class RouteIndex {
     show();
   }
 
-  private void take(List<FilterRoutes> some) {
+  private void take(Part part, List<FilterRoutes> some) {
     changes.lock();
     try {
       for (FilterRoutes of : some) {
         Route one = of.any();
-        if (one != null) take(of, one);
+        if (one != null && part.has(of)) take(of, one);
       }
     } finally {
       changes.unlock();
