@@ -24,7 +24,7 @@ final class RouteIndex {
    * is in `filling`, with all its routes counted, before it is changed.
    *
    * Owner: one thread at a time changes routes, and any thread may settle at that time; the lock is fair, so a change waits for one step. Any thread reads, without it.
-   * Bounds: RouteRange's; while it is divided, the index before as well, but for its texts and nodes shared by both ranges.
+   * Bounds: RouteRange's; until it is settled, the index before as well, which both ranges share.
    * Failure: a range whose index is never settled works, and keeps the memory of the index before.
    */
   private static final int STEP = 256;
@@ -237,7 +237,7 @@ final class RouteIndex {
     }
   }
 
-  /** Makes an index of a part. Any thread, beside changes; more than one may. Pauses between its steps: what serves meanwhile goes first, the more the busier the machine is. */
+  /** Makes an index of a part. Any thread, beside changes; more than one may. Pauses between its steps, for longer on a busy machine: what serves goes first. */
   void settle() {
     settle(PAUSES);
   }

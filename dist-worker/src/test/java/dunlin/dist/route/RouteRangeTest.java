@@ -100,7 +100,7 @@ public class RouteRangeTest {
     assertThat(child.range.size("two")).isEqualTo(child.range.size()).isPositive();
   }
 
-  /** It may come late, when a snapshot was installed meanwhile or nothing was split. */
+  /** It may come late, when a snapshot was installed since, or when nothing was split. */
   @Test
   void settlesWithoutACutAndAfterRowsWereRead() {
     var held = new Held(10);
