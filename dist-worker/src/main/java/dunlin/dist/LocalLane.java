@@ -241,7 +241,7 @@ final class LocalLane implements Lane, MatchedLane {
     for (int range = 0; range < in.length; range++) {
       if (!in[range]) continue;
       count(visited, 1);
-      nodes += worker.applied(range).index().match(publisher.tenant(), message.body(), 0, message.topicLength(), gatherer);
+      nodes += worker.applied(range).match(publisher.tenant(), message.body(), 0, message.topicLength(), gatherer);
     }
     return nodes;
   }

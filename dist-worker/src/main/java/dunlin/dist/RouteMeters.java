@@ -38,7 +38,7 @@ final class RouteMeters implements AutoCloseable {
               .register(registry));
     }
     gauge("dunlin.dist.routes", server -> server.applied().size(), "Routes; each is a topic filter whose messages a shard needs");
-    gauge("dunlin.dist.filters", server -> server.applied().index().size(), "Topic filters with at least one route");
+    gauge("dunlin.dist.filters", server -> server.applied().filters(), "Topic filters with at least one route");
     gauge("dunlin.dist.changing", RouteServer::changing, "Routes with a change in the range's queue");
   }
 

@@ -86,7 +86,7 @@ final class RouteOperations implements RoutesMXBean {
     }
     var first = new FirstRows<RouteRow>(Comparator.comparing(RouteRow::place), max);
     for (RouteServer server : servers) {
-      server.applied().index().match(tenant, name, 0, name.length, routes -> offer(routes, after, first));
+      server.applied().match(tenant, name, 0, name.length, routes -> offer(routes, after, first));
     }
     if (views != null) for (FilterRoutes routes : elsewhere(views.get(), tenant, name)) offer(routes, after, first);
     return first.inOrder();

@@ -167,7 +167,7 @@ public final class FilterIndex<V> {
     return word;
   }
 
-  /** Visits the values of all filters, in no order. Writer only; the visitor changes nothing here. */
+  /** Visits the values of all filters, in no order. Writer only, or any thread when nothing is changed any more; the visitor changes nothing here. */
   public void forEach(Consumer<? super V> visitor) {
     table.forEach((_, _, value) -> visitor.accept(value));
   }

@@ -28,6 +28,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -47,6 +48,11 @@ final class NodeActions {
 
   /** The leader takes no commands while it waits for its successor. A transfer that fails is asked for again. */
   private static final Duration TRANSFER_MAX = Duration.ofSeconds(3);
+
+  /** An election that takes longer has found no majority. */
+  private static final Duration ELECTION_MAX = Duration.ofSeconds(1);
+
+  private static final long LOOK_NANOS = 5_000_000;
 
   private final UUID self;
   private final LocalReplicas replicas;
@@ -95,7 +101,7 @@ final class NodeActions {
       case DropReplica(_, var range, var creation) -> drop(range, creation, deadline);
       case ChangePeers change -> changePeers(change, deadline);
       case TransferLeadership(_, var range, var to) -> transfer(range, to, deadline);
-      case Elect(_, var range) -> elect(range);
+      case Elect(_, var range) -> elect(range, deadline);
       case FlushReplica(_, var range) -> flush(range);
       case ProposeSplit(_, var split) -> split(split, deadline);
     };
@@ -151,10 +157,14 @@ final class NodeActions {
     return new Done();
   }
 
-  private Outcome elect(UUID range) {
+  /** Waits for the outcome: while an election is under way, another one would end both without a leader. */
+  private Outcome elect(UUID range, Duration deadline) {
     var there = replicas.find(range);
     if (there.isEmpty()) return new Outdated("node " + self + " has no replica of range " + range);
-    there.get().replica().elect();
+    var replica = there.get().replica();
+    replica.elect();
+    long until = System.nanoTime() + (deadline.compareTo(ELECTION_MAX) < 0 ? deadline : ELECTION_MAX).toNanos();
+    while (replica.status().leader().isEmpty() && System.nanoTime() - until < 0 && !Thread.currentThread().isInterrupted()) LockSupport.parkNanos(LOOK_NANOS);
     return new Done();
   }
 

@@ -7,7 +7,10 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.UUID;
 
-/** The actions that the meta group's leader has sent to nodes and that are not answered yet. None is sent twice at a time. */
+/**
+ * The actions that the meta group's leader has sent to nodes and that are not answered yet. None is sent twice at a time, and no two nodes are asked to be elected for a
+ * range at the same time: each would refuse the other its vote.
+ */
 final class PendingActions {
   /*
    * Owner: any thread; guarded by itself.
@@ -20,7 +23,7 @@ final class PendingActions {
   /** What happened to an action that was offered. */
   enum Offered {
     TAKEN,
-    /** An action on this range is pending at the node. */
+    /** An action on this range is pending at the node, or an election of the range at any node. */
     ASKED_ALREADY,
     FULL
   }
@@ -30,11 +33,16 @@ final class PendingActions {
   @GuardedBy("this")
   private final Set<Asked> asked = new HashSet<>();
 
+  @GuardedBy("this")
+  private final Set<UUID> electing = new HashSet<>();
+
   synchronized Offered offer(Action action) {
     var what = new Asked(action.node(), action.range());
-    if (asked.contains(what)) return Offered.ASKED_ALREADY;
+    boolean elects = action instanceof Action.Elect;
+    if (asked.contains(what) || (elects && electing.contains(action.range()))) return Offered.ASKED_ALREADY;
     if (asked.size() >= MAX || at(action.node()) >= NODE_MAX) return Offered.FULL;
     asked.add(what);
+    if (elects) electing.add(action.range());
     return Offered.TAKEN;
   }
 
@@ -46,5 +54,6 @@ final class PendingActions {
   /** An action that was taken has ended. */
   synchronized void ended(Action action) {
     asked.remove(new Asked(action.node(), action.range()));
+    if (action instanceof Action.Elect) electing.remove(action.range());
   }
 }

@@ -50,6 +50,9 @@ final class PlacementDriver {
    */
   private static final Logger log = LoggerFactory.getLogger(PlacementDriver.class);
   private static final Duration ACTION_DEADLINE = Duration.ofSeconds(30);
+
+  /** While it lasts no other node is asked to be elected. */
+  private static final Duration ELECTION_DEADLINE = Duration.ofSeconds(2);
   /** The pause between two decisions, however many reports come. */
   private static final long BREATH_NANOS = 20_000_000;
 
@@ -234,7 +237,7 @@ final class PlacementDriver {
 
   private void carryOut(Action action, long leadership) {
     try {
-      var outcome = admin.carryOut(action, leadership, ACTION_DEADLINE);
+      var outcome = admin.carryOut(action, leadership, action instanceof Action.Elect ? ELECTION_DEADLINE : ACTION_DEADLINE);
       boolean done = outcome instanceof RangeAdmin.Outcome.Done;
       meters.action(done);
       if (!done) log.info("{}: {}", action, outcome);

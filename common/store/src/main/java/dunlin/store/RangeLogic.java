@@ -9,7 +9,7 @@ import java.util.List;
  * setting while it applies: the command carries whatever it needs of these. A failure of the command itself is a
  * result; an exception says that the replica cannot go on, and stops it.
  *
- * <p>One thread at a time calls these methods, each call happens-before the next. An implementation synchronizes the
+ * <p>One thread at a time calls these methods but for {@link #settle}, each call happens-before the next. An implementation synchronizes the
  * in-memory indexes that it keeps for readers on other threads itself.
  *
  * @param <C> a command
@@ -20,8 +20,8 @@ public interface RangeLogic<C, R> {
   void open(RangeReader state);
 
   /**
-   * Adapts the in-memory indexes after the range was split: the rows from a key on are another range's. No command is applied until it returns, so
-   * an implementation with many rows takes what remains from its indexes rather than from the rows.
+   * Adapts the in-memory indexes after the range was split: the rows from a key on are another range's. No command is applied and no reader is served until it returns, so
+   * an implementation with many rows takes what remains from its indexes rather than from the rows, and leaves to {@link #settle} what can be done later.
    *
    * @param state the rows that remain
    */
@@ -40,6 +40,12 @@ public interface RangeLogic<C, R> {
   default boolean openSplit(RangeLogic<?, ?> parent, byte[] start) {
     return false;
   }
+
+  /**
+   * Does what {@link #cut} or {@link #openSplit} has left for later. Called after each of them, on a thread of its own and beside all other methods, which an
+   * implementation synchronizes itself. It may come late, also after the next cut.
+   */
+  default void settle() {}
 
   /** Applies the commands of one log entry in order, and returns a result for each, in the same order. */
   List<R> apply(List<C> commands, RangeWriter out);

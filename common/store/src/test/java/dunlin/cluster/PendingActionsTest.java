@@ -45,6 +45,23 @@ class PendingActionsTest {
     assertThat(offer(1, 1)).isEqualTo(Offered.ASKED_ALREADY);
   }
 
+  @Test
+  void oneNodeAtATimeIsAskedToBeElectedForARange() {
+    assertThat(underWay.offer(elect(1, 1))).isEqualTo(Offered.TAKEN);
+    assertThat(underWay.offer(elect(2, 1))).isEqualTo(Offered.ASKED_ALREADY);
+    assertThat(underWay.offer(elect(2, 2))).as("another range").isEqualTo(Offered.TAKEN);
+    assertThat(offer(2, 1)).as("another action").isEqualTo(Offered.TAKEN);
+
+    underWay.ended(flush(2, 1));
+    assertThat(underWay.offer(elect(2, 1))).isEqualTo(Offered.ASKED_ALREADY);
+    underWay.ended(elect(1, 1));
+    assertThat(underWay.offer(elect(2, 1))).isEqualTo(Offered.TAKEN);
+  }
+
+  private static Action elect(int node, int range) {
+    return new Action.Elect(new UUID(0, node), new UUID(1, range));
+  }
+
   private Offered offer(int node, int range) {
     return underWay.offer(flush(node, range));
   }

@@ -77,9 +77,12 @@ public final class FilterRoutes {
     return plain.length == 0 && groups.length == 0;
   }
 
-  /** Any of the routes; there is one. */
-  Route one() {
-    return plain.length > 0 ? plain[0] : groups[0].routes[0];
+  /** One of the routes, or null when there is none. Any thread. */
+  @Nullable Route any() {
+    Route[] some = plain;
+    if (some.length > 0) return some[0];
+    Group[] of = groups;
+    return of.length == 0 ? null : of[0].routes[0];
   }
 
   /** The plain routes and those of all groups. */

@@ -45,7 +45,7 @@ final class RouteMatcher {
    */
   RouteMatch match(String tenant, byte[] topic, MatchSignature known, byte[] after) {
     var found = new ArrayList<Route>();
-    routes.index().match(tenant, topic, 0, topic.length, of -> add(of, found));
+    routes.match(tenant, topic, 0, topic.length, of -> add(of, found));
     var signature = signature(found);
     if (after.length == 0 && signature.equals(known)) return new RouteMatch.Unchanged();
     if (after.length == 0 && sizeOf(found) <= pieceBytes) return new RouteMatch.Found(signature, found, null);

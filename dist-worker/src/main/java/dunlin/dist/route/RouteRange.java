@@ -5,7 +5,6 @@ import dunlin.dist.route.RouteCommand.PurgeBefore;
 import dunlin.dist.route.RouteCommand.Remove;
 import dunlin.model.FilterIndex;
 import dunlin.model.ShardId;
-import dunlin.model.TenantCounts;
 import dunlin.model.TopicFilter;
 import dunlin.runtime.LogText;
 import dunlin.store.RangeLogic;
@@ -19,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,27 +28,21 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   /*
    * The index has the contents of the rows, so changing a route reads no row. Lanes read the index and never a row.
    *
-   * Owner: the range's applying thread. Lanes and callers read through index(), which is another object after open().
+   * Owner: the range's applying thread. Lanes and callers read through index, which is another object after open() and cut().
    * Bounds: memoryOf() for each route; the range's leader sets no more than RouteQuota has room for. A match visits a number of nodes that the patterns bound, whatever the number of routes (WildcardPatterns).
-   * Failure: open() rebuilds the index from the rows, at about 1 us a route plus the scan; cut() takes what remains from
-   * the index before, which lanes go on reading until the range has its next epoch. What was cut off last waits for the
-   * replica here of the range that was split off, which takes it once and owns it then. It is held softly: without it
-   * that replica reads its rows. A route beyond the limits of the index is refused when it is applied; one in the rows is left out of the index, and stays in the rows until it
-   * is removed.
+   * Failure: open() rebuilds the index from the rows, at about 1 us a route plus the scan. cut() goes on with a part of the index before, and hands the other part to the
+   * replica here of the range that was split off, which takes it once. That is held softly: without it that replica reads its rows. A route beyond the limits of the
+   * index is refused when it is applied; one in the rows is left out of the index, and stays in the rows until it is removed.
    */
   private static final Logger log = LoggerFactory.getLogger(RouteRange.class);
   private static final int KNOWN_MAX = 10_000;
   private static final int NAMED_MAX = 20;
   private static final int ROUTE_BYTES = 256;
 
-  private volatile FilterIndex<FilterRoutes> index = new FilterIndex<>();
-  private volatile WildcardPatterns patterns = new WildcardPatterns(); // of the filters in the index
-  private volatile long size; // for readers; the applying thread counts in `routes`
-  private volatile long memory; // for readers, too
-  private volatile TenantCounts tenants = new TenantCounts(); // for readers; another object after open()
-  private long routes;
-  private long routesMemory;
-  private TenantCounts routesOf = tenants;
+  private volatile RouteIndex index = new RouteIndex();
+
+  /** Whether there may be rows whose routes are left out of the index. */
+  private boolean lacks;
 
   // Shares tenants' texts among millions of routes. Cleared when there turn out to be many.
   private final Map<String, String> knownTenants = new HashMap<>();
@@ -57,32 +51,37 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   /** Set by the applying thread; taken by the thread that opens the other range. */
   private final AtomicReference<@Nullable CutOff> cutOff = new AtomicReference<>();
 
-  /** All filters from a key on. */
-  private record CutOff(byte[] from, SoftReference<List<FilterRoutes>> filters) {}
+  /** All filters of the range before it was cut. */
+  private record CutOff(byte[] from, SoftReference<FilterIndex<FilterRoutes>> whole, boolean lacks) {}
 
-  /** The filters with their routes. Any thread. */
-  public FilterIndex<FilterRoutes> index() {
-    return index;
+  /** Visits the routes of all filters that match a topic name; returns how many nodes of indexes were looked at. Any thread. */
+  public int match(String tenant, byte[] topic, int offset, int length, Consumer<? super FilterRoutes> visitor) {
+    return index.match(tenant, topic, offset, length, visitor);
   }
 
   /** The patterns of the filters' wildcards. Any thread. */
   WildcardPatterns patterns() {
-    return patterns;
+    return index.patterns();
+  }
+
+  /** The number of filters. Any thread. */
+  public int filters() {
+    return index.filters();
   }
 
   /** The number of routes. Any thread. */
   public long size() {
-    return size;
+    return index.size();
   }
 
   /** Memory of the routes, by {@link #memoryOf}. Any thread. */
   public long memory() {
-    return memory;
+    return index.memory();
   }
 
   /** The number of routes of a tenant. Any thread. */
   public long size(String tenant) {
-    return tenants.of(tenant);
+    return index.size(tenant);
   }
 
   /** The approximate bytes of a route in the index. */
@@ -92,33 +91,29 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
 
   /** The applied route of a shard, or null. Any thread. */
   @Nullable Route find(String tenant, TopicFilter filter, ShardId shard) {
-    FilterRoutes of = index.get(tenant, filter.filter());
+    FilterRoutes of = index.find(tenant, filter.filter());
     return of == null ? null : of.find(filter, shard);
   }
 
   /** The number of a filter's groups if the route would add another one, otherwise -1. Any thread. */
   int groupsBeside(Route route) {
     if (!route.filter().shared()) return -1;
-    FilterRoutes of = index.get(route.tenant(), route.filter().filter());
+    FilterRoutes of = index.find(route.tenant(), route.filter().filter());
     if (of == null) return 0;
     return of.hasGroup(route.filter()) ? -1 : of.groups().length;
   }
 
   @Override
   public void open(RangeReader state) {
-    routes = 0;
-    routesMemory = 0;
-    routesOf = new TenantCounts();
     int[] leftOut = {0};
-    var fresh = new FilterIndex<FilterRoutes>();
-    patterns = new WildcardPatterns();
+    var fresh = new RouteIndex();
     state.scan(
         new byte[0],
         null,
         (key, value) -> {
           Route route = RouteRows.route(key, value);
           var problem = problem(route);
-          if (problem.isEmpty()) set(fresh, route);
+          if (problem.isEmpty()) fresh.put(known(route));
           else if (leftOut[0]++ < NAMED_MAX)
             log.warn(
                 "A stored route is left out, since no route can have {}: {} gets nothing for the filter {} of tenant {}",
@@ -126,8 +121,9 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
           return true;
         });
     if (leftOut[0] > NAMED_MAX) log.warn("{} stored routes are left out", leftOut[0]);
+    lacks = leftOut[0] > 0;
+    fresh.show();
     index = fresh;
-    counted();
   }
 
   @Override
@@ -136,41 +132,29 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
       open(state);
       return;
     }
-    List<FilterRoutes> below = new ArrayList<>();
-    List<FilterRoutes> above = new ArrayList<>();
-    index.forEach(of -> (Arrays.compareUnsigned(RouteRows.start(of.one()), from) < 0 ? below : above).add(of));
-    cutOff.set(new CutOff(from, new SoftReference<>(above)));
-    hold(below);
+    var before = index;
+    cutOff.set(new CutOff(from, new SoftReference<>(before.whole()), lacks));
+    index = RouteIndex.below(from, before);
   }
 
   @Override
   public boolean openSplit(RangeLogic<?, ?> parent, byte[] start) {
-    var filters = parent instanceof RouteRange from ? from.handOver(start) : null;
-    if (filters == null) return false;
-    hold(filters);
+    var taken = parent instanceof RouteRange from ? from.handOver(start) : null;
+    var whole = taken == null ? null : taken.whole.get();
+    if (taken == null || whole == null) return false;
+    lacks = taken.lacks;
+    index = RouteIndex.above(start, whole);
     return true;
   }
 
-  private @Nullable List<FilterRoutes> handOver(byte[] from) {
+  private @Nullable CutOff handOver(byte[] from) {
     var last = cutOff.get();
-    if (last == null || !Arrays.equals(last.from, from) || !cutOff.compareAndSet(last, null)) return null;
-    return last.filters.get();
+    return last != null && Arrays.equals(last.from, from) && cutOff.compareAndSet(last, null) ? last : null;
   }
 
-  /** Makes a new index with these filters alone. */
-  private void hold(List<FilterRoutes> filters) {
-    routes = 0;
-    routesMemory = 0;
-    routesOf = new TenantCounts();
-    var fresh = new FilterIndex<FilterRoutes>();
-    patterns = new WildcardPatterns();
-    for (var of : filters) {
-      var one = of.one();
-      put(fresh, one, of);
-      for (Route route : of.all()) count(route);
-    }
-    index = fresh;
-    counted();
+  @Override
+  public void settle() {
+    index.settle();
   }
 
   @Override
@@ -184,14 +168,8 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
             case PurgeBefore purge -> purge(purge, out);
           });
     }
-    counted();
+    index.show();
     return results;
-  }
-
-  private void counted() {
-    size = routes;
-    memory = routesMemory;
-    tenants = routesOf;
   }
 
   private static Optional<String> problem(Route route) {
@@ -207,7 +185,7 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
     }
     if (!route.equals(before)) {
       out.put(RouteRows.key(route), RouteRows.value(route));
-      set(index, route);
+      index.put(known(route));
     }
     return new RouteResult.Added();
   }
@@ -220,7 +198,9 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
     return new RouteResult.Removed();
   }
 
+  /** A shard without routes is looked for in no row: nodes that never had one leave clusters, too. */
   private RouteResult purge(PurgeBefore purge, RangeWriter out) {
+    if (!lacks && !index.mayHave(purge.shard())) return new RouteResult.Purged(0, null);
     var step =
         new Object() {
           int seen;
@@ -246,47 +226,12 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   private void remove(Route route, RangeWriter out) {
     out.delete(RouteRows.key(route));
     if (problem(route).isPresent()) return;
-    FilterRoutes of = index.get(route.tenant(), route.filter().filter());
-    if (of == null) throw new IllegalStateException("a route that is not in the index: " + route);
-    of.remove(route.filter(), route.shard());
-    if (of.isEmpty()) {
-      index.remove(route.tenant(), route.filter().filter());
-      patterns.remove(route.tenant(), route.filter().filter());
-    }
-    routes--;
-    routesOf.count(route.tenant(), -1);
-    routesMemory -= memoryOf(route);
+    index.remove(route);
   }
 
-  private void set(FilterIndex<FilterRoutes> in, Route decoded) {
-    var route =
-        new Route(
-            known(knownTenants, decoded.tenant()),
-            decoded.filter(),
-            known(knownShards, decoded.shard()),
-            decoded.incarnation(),
-            decoded.handle());
-    FilterRoutes of = in.get(route.tenant(), route.filter().filter());
-    if (of == null) {
-      of = new FilterRoutes();
-      of.put(route); // before a lane can see it
-      put(in, route, of);
-    } else if (!of.put(route)) {
-      return;
-    }
-    count(route);
-  }
-
-  /** Adds the routes of a filter that has none, of which this is one. */
-  private void put(FilterIndex<FilterRoutes> in, Route one, FilterRoutes of) {
-    in.put(one.tenant(), one.filter().filter(), of);
-    patterns.add(one.tenant(), one.filter().filter());
-  }
-
-  private void count(Route route) {
-    routes++;
-    routesOf.count(route.tenant(), 1);
-    routesMemory += memoryOf(route);
+  private Route known(Route decoded) {
+    return new Route(
+        known(knownTenants, decoded.tenant()), decoded.filter(), known(knownShards, decoded.shard()), decoded.incarnation(), decoded.handle());
   }
 
   private static <T> T known(Map<T, T> all, T value) {

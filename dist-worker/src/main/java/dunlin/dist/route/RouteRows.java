@@ -69,10 +69,10 @@ public final class RouteRows {
     return key.array();
   }
 
-  /** What the keys of all routes of a route's filter begin with, and no other key. */
-  static byte[] start(Route route) {
-    byte[] filter = utf8(route.filter().filter() + END);
-    return prefix(route.tenant(), filter, filter.length);
+  /** What the keys of all routes of a filter begin with, and no other key. */
+  static byte[] start(String tenant, String filter) {
+    byte[] ended = utf8(filter + END);
+    return prefix(tenant, ended, ended.length);
   }
 
   public static byte[] value(Route route) {

@@ -57,21 +57,62 @@ public class RouteRangeTest {
     assertHolds(seed, range, model);
   }
 
-  /** What remains after a split is what would be read from the remaining rows, and goes on like that. */
+  /** What remains after a split is what would be read from the remaining rows, and goes on like that, before it has settled and afterwards. */
   @ParameterizedTest
   @MethodSource("seeds")
   void keepsWhatIsBelowACut(long seed) {
     var random = new Random(seed);
     var held = new Held(seed);
     held.change(random, 300);
-    var before = held.range.index();
-    int filters = before.size();
 
     held.split(cut(random, held.model));
 
+    assertFinds(seed, held.range, held.model);
+    held.change(random, random.nextInt(100));
+    assertFinds(seed, held.range, held.model);
     held.isAsItsRows();
-    assertThat(before.size()).as("seed %d: lanes of the epoch before find everything", seed).isEqualTo(filters);
     held.change(random, 100);
+    held.isAsItsRows();
+  }
+
+  /** Limits and meters know what both parts had before, and what each has once it has settled. */
+  @Test
+  void countsWhatItHasWhenItHasSettled() {
+    var parent = new Held(9);
+    parent.change(new Random(9), 300);
+    long before = parent.range.size();
+    long memory = parent.range.memory();
+    byte[] from = RouteRows.first("two", "");
+    var child = parent.split(from);
+    assertThat(child.range.openSplit(parent.range, from)).isTrue();
+
+    assertThat(parent.range.size()).isEqualTo(before);
+    assertThat(parent.range.memory()).isEqualTo(memory);
+    assertThat(child.range.size()).isZero();
+    assertThat(child.range.memory()).isZero();
+    assertThat(child.range.size("two")).isZero();
+
+    parent.isAsItsRows();
+    child.isAsItsRows();
+    assertThat(parent.range.size() + child.range.size()).isEqualTo(before);
+    assertThat(parent.range.memory() + child.range.memory()).isEqualTo(memory);
+    assertThat(parent.range.size("two")).isZero();
+    assertThat(child.range.size("two")).isEqualTo(child.range.size()).isPositive();
+  }
+
+  /** It may come late, when a snapshot was installed since, or when nothing was split. */
+  @Test
+  void settlesWithoutACutAndAfterRowsWereRead() {
+    var held = new Held(10);
+    held.range.settle();
+    held.change(new Random(10), 300);
+    held.range.settle();
+    held.isAsItsRows();
+
+    held.split(RouteRows.first("two", ""));
+    held.range.open(held.rows);
+    held.range.settle();
+
     held.isAsItsRows();
   }
 
@@ -87,22 +128,26 @@ public class RouteRangeTest {
       boolean between = RouteRows.together(from) < from.length;
       var child = parent.split(from);
       if (random.nextInt(3) == 0) parent.range.open(parent.rows); // a snapshot was installed
+      if (random.nextInt(3) == 0) parent.range.settle();
       parent.change(random, random.nextInt(50)); // also of what is not its own any more
 
       assertThat(child.range.openSplit(parent.range, new byte[] {1})).as("seed %d: of another cut", seed).isFalse();
       assertThat(child.range.openSplit(parent.range, from)).as("seed %d", seed).isEqualTo(!between);
       if (between) child.range.open(child.rows);
 
-      child.isAsItsRows();
+      assertFinds(seed, child.range, child.model);
       assertThat(new RouteRange().openSplit(parent.range, from)).as("seed %d: a second time", seed).isFalse();
+      if (random.nextBoolean()) child.isAsItsRows();
       child.change(random, 100);
       parent.change(random, 100);
-      child.isAsItsRows();
-      parent.isAsItsRows();
-      child.range.open(child.rows);
-      child.isAsItsRows();
+      assertFinds(seed, child.range, child.model);
+      assertFinds(seed, parent.range, parent.model);
+      if (random.nextInt(3) == 0) child.range.open(child.rows);
+      if (random.nextBoolean()) child.isAsItsRows();
+      if (random.nextBoolean()) parent.isAsItsRows();
       if (random.nextBoolean()) parent = child;
     }
+    parent.isAsItsRows();
   }
 
   @Test
@@ -166,7 +211,9 @@ public class RouteRangeTest {
       return upper;
     }
 
+    /** Once it has settled. */
     void isAsItsRows() {
+      range.settle();
       assertHolds(seed, range, model);
       var reopened = new RouteRange();
       reopened.open(rows);
@@ -213,26 +260,28 @@ public class RouteRangeTest {
 
   private static void assertHolds(long seed, RouteRange range, Map<Key, Route> model) {
     assertThat(range.size()).as("seed %d", seed).isEqualTo(model.size());
-    assertThat(range.index().size())
+    assertThat(range.filters())
         .as("seed %d", seed)
-        .isEqualTo(model.keySet().stream().map(key -> key.tenant + ' ' + key.filter.filter()).distinct().count());
+        .isEqualTo(Math.toIntExact(model.keySet().stream().map(key -> key.tenant + ' ' + key.filter.filter()).distinct().count()));
+    assertFinds(seed, range, model);
+  }
+
+  private static void assertFinds(long seed, RouteRange range, Map<Key, Route> model) {
     model.forEach(
         (key, route) -> assertThat(range.find(key.tenant, key.filter, key.shard)).as("seed %d", seed).isEqualTo(route));
     for (String tenant : List.of("one", "two")) {
       for (String topic : List.of("a", "b", "a/a", "a/b", "b/a", "$a/a", "/a")) {
         var matched = new ArrayList<Route>();
         byte[] bytes = topic.getBytes(StandardCharsets.UTF_8);
-        range
-            .index()
-            .match(
-                tenant,
-                bytes,
-                0,
-                bytes.length,
-                of -> {
-                  matched.addAll(List.of(of.plain()));
-                  for (var group : of.groups()) matched.addAll(List.of(group.routes()));
-                });
+        range.match(
+            tenant,
+            bytes,
+            0,
+            bytes.length,
+            of -> {
+              matched.addAll(List.of(of.plain()));
+              for (var group : of.groups()) matched.addAll(List.of(group.routes()));
+            });
         assertThat(matched)
             .as("topic %s of %s, seed %d", topic, tenant, seed)
             .containsExactlyInAnyOrderElementsOf(
@@ -285,6 +334,45 @@ public class RouteRangeTest {
 
     assertThat(removed).containsExactly(2L, 1L, 2L, 0L);
     assertThat(range.size()).isEqualTo(5);
+  }
+
+  @Test
+  void looksForAShardWithoutRoutesInNoRow() {
+    var range = new RouteRange();
+    var rows = new InMemoryRange.Rows();
+    var add = new ArrayList<RouteCommand>();
+    for (int i = 0; i < 10; i++) add.add(new Add(new Route("t", TopicFilter.plain("f" + i), ShardId.inbox(0), 1, 0)));
+    range.apply(add, rows);
+    var purge = new PurgeBefore(ShardId.frontend("left"), Long.MAX_VALUE, new byte[0], 3);
+
+    assertThat(range.apply(List.of(purge), rows)).containsExactly(new RouteResult.Purged(0, null));
+
+    byte[] from = RouteRows.first("t", "f5");
+    rows.map.tailMap(from, true).clear();
+    range.cut(rows, from);
+    assertThat(range.apply(List.of(purge), rows).getFirst())
+        .as("what is not settled is read")
+        .isInstanceOfSatisfying(RouteResult.Purged.class, purged -> assertThat(purged.next()).isNotNull());
+    range.settle();
+    assertThat(range.apply(List.of(purge), rows)).containsExactly(new RouteResult.Purged(0, null));
+  }
+
+  /** Rows that no command names are not in the index, also not in that of a range that was split off. */
+  @Test
+  void looksInRowsThatTheIndexDoesNotHave() {
+    var rows = new InMemoryRange.Rows();
+    rows.put(RouteRows.key(TOO_DEEP), RouteRows.value(TOO_DEEP));
+    var parent = new RouteRange();
+    parent.open(rows);
+    byte[] from = RouteRows.first("a", "");
+    parent.cut(new InMemoryRange.Rows(), from);
+    var child = new RouteRange();
+    assertThat(child.openSplit(parent, from)).isTrue();
+    child.settle();
+
+    assertThat(child.apply(List.of(new PurgeBefore(TOO_DEEP.shard(), 2, new byte[0], 10)), rows)).hasSize(1);
+
+    assertThat(rows.map).isEmpty();
   }
 
   @Test

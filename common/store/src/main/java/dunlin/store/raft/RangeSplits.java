@@ -6,7 +6,6 @@ import dunlin.store.OutdatedException;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeId;
 import dunlin.store.RangeLogic;
-import dunlin.store.RangeReader;
 import dunlin.store.StoreException;
 import dunlin.store.disk.DataDirectory;
 import dunlin.store.disk.GroupStorage;
@@ -20,7 +19,6 @@ import java.util.Arrays;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.apache.ratis.protocol.RaftGroupId;
@@ -34,9 +32,9 @@ final class RangeSplits {
   /*
    * Owner: any thread proposes, which blocks, or confirms; the split is carried out on the applying thread, which alone
    * writes rows.
-   * Bounds: one pending confirmation at a time, on a thread of its own.
+   * Bounds: one pending confirmation at a time, on a thread of its own; a thread for each split until the logic has settled.
    * Failure: a child that a crash has left unfinished is deleted when the entry is applied again; a confirmation that
-   * fails is proposed again by the next maintenance.
+   * fails is proposed again by the next maintenance. A logic that has not settled works, and takes more memory.
    */
   private static final Logger log = LoggerFactory.getLogger(RangeSplits.class);
   private static final Duration BASE_DEADLINE = Duration.ofSeconds(10);
@@ -45,13 +43,14 @@ final class RangeSplits {
   private final DataDirectory data;
   private final ControlProposals controls;
   private final Supplier<@Nullable RangeDescriptor> descriptor;
-  private final BiConsumer<RangeReader, byte[]> remains;
+  private final RangeLogic<?, ?> logic;
+  private final String settling;
   private final Consumer<RangeDescriptor> listener;
   private final AtomicBoolean basing = new AtomicBoolean();
 
   /**
    * @param descriptor the range's current descriptor; null before it was placed
-   * @param remains tells the logic which rows remain, and from which key on none do
+   * @param settling the name of a thread on which the logic settles
    * @param listener receives what has been split off, and this range's descriptor once its rows are confirmed
    */
   RangeSplits(
@@ -59,12 +58,14 @@ final class RangeSplits {
       RaftGroupId group,
       DataDirectory data,
       Supplier<@Nullable RangeDescriptor> descriptor,
-      BiConsumer<RangeReader, byte[]> remains,
+      RangeLogic<?, ?> logic,
+      String settling,
       Consumer<RangeDescriptor> listener) {
     this.id = id;
     this.data = data;
     this.descriptor = descriptor;
-    this.remains = remains;
+    this.logic = logic;
+    this.settling = settling;
     this.listener = listener;
     controls = new ControlProposals(id, group);
   }
@@ -98,10 +99,11 @@ final class RangeSplits {
     long copied = System.nanoTime();
     rows.dropUpper(cut, requireNonNull(rows.placed()).with(lower), at);
     long dropped = System.nanoTime();
-    remains.accept(rows, cut);
+    logic.cut(rows, cut);
     log.info(
         "Range {}: split at entry {}; {} now has the keys {}; it took {} ms to copy its rows, {} ms to drop them here, {} ms to divide what is in memory",
         id, at.index(), child, upper.keys(), millis(begun, copied), millis(copied, dropped), millis(dropped, System.nanoTime()));
+    settle();
     listener.accept(upper);
   }
 
@@ -110,9 +112,28 @@ final class RangeSplits {
   }
 
   /** Opens the logic of a range that was split off with what its parent's logic has kept of the rows, if nothing was applied to them since; whether it could. */
-  static boolean open(RangeLogic<?, ?> logic, RangeLogic<?, ?> parent, RocksRange rows) {
+  boolean open(RangeLogic<?, ?> parent, RocksRange rows) {
     var placed = rows.placed();
-    return placed != null && rows.written().index() < 0 && logic.openSplit(parent, placed.range().keys().start());
+    boolean opened = placed != null && rows.written().index() < 0 && logic.openSplit(parent, placed.range().keys().start());
+    if (opened) settle();
+    return opened;
+  }
+
+  /** Has the logic do what a split has left for later. */
+  private void settle() {
+    Thread.ofPlatform()
+        .daemon()
+        .name(settling)
+        .start(
+            () -> {
+              long begun = System.nanoTime();
+              try {
+                logic.settle();
+                log.info("Range {}: what it has in memory was divided in {} ms, while it served", id, millis(begun, System.nanoTime()));
+              } catch (RuntimeException e) { // a bug: the range goes on with what it has
+                log.error("Range {}: what it has in memory is not divided, and takes more memory than it should", id, e);
+              }
+            });
   }
 
   /** Called on the applying thread. */

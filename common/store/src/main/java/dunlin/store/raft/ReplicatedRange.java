@@ -120,7 +120,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     this.meters = meters;
     this.initial = initial;
     this.onFailure = onFailure;
-    splits = new RangeSplits(id, group, data, this::descriptorOrNull, logic::cut, onSplit);
+    splits = new RangeSplits(id, group, data, this::descriptorOrNull, logic, threadName("settle"), onSplit);
     load = new ReplicaLoad(id, this::readable);
     leadership = new Leadership(id, group);
     membership = new Membership(id, group, leadership);
@@ -366,7 +366,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
       if (initial != null && rows.placed() == null) rows.place(Placed.begin(initial));
       installer.replace(rows); // a snapshot that was complete when the process ended: the log may be truncated already
       readingRows = true;
-      if (parent == null || !RangeSplits.open(logic, parent.logic, rows)) logic.open(rowsRead.counting(rows));
+      if (parent == null || !splits.open(parent.logic, rows)) logic.open(rowsRead.counting(rows));
       return rows;
     } catch (IOException | InterruptedException e) {
       rows.closeNow();

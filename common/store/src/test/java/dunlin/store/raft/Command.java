@@ -9,6 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** The commands of a small key-value store, for tests of ranges. */
@@ -68,6 +69,8 @@ public sealed interface Command {
   final class Logic implements RangeLogic<Command, String> {
     int opened;
     int applied;
+    final AtomicInteger settled = new AtomicInteger();
+    volatile boolean failsToSettle;
     final List<String> rowsAtOpen = new ArrayList<>();
 
     /** Whether it opens by what a parent has kept, and what it was given then. */
@@ -81,6 +84,12 @@ public sealed interface Command {
       parent = of;
       start = from;
       return takesOver;
+    }
+
+    @Override
+    public void settle() {
+      settled.incrementAndGet();
+      if (failsToSettle) throw new IllegalStateException("the test has it fail");
     }
 
     @Override

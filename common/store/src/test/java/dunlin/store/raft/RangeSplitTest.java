@@ -86,6 +86,24 @@ class RangeSplitTest {
     }
   }
 
+  /** What a logic does after a split neither holds up commands nor fails the range. */
+  @Test
+  void eachHalfSettlesBesideItsCommands() throws Exception {
+    try (var node = new Node(directory)) {
+      node.apply(node.parent, 1, new Put("z", "1"));
+      node.parentLogic.failsToSettle = true;
+      node.childLogic.takesOver = true;
+      node.parent.split(1, CUT, CHILD.uuid(), OneRange.DEADLINE);
+      var child = node.startChild();
+
+      await().atMost(OneRange.DEADLINE).until(() -> node.parentLogic.settled.get() == 1 && node.childLogic.settled.get() == 1);
+      node.apply(node.parent, 2, new Put("a", "1"));
+      node.apply(child, 2, new Append("z", "2"));
+      assertThat(node.rows(node.parent)).containsExactly("a=1");
+      assertThat(node.rows(child)).containsExactly("z=12");
+    }
+  }
+
   @Test
   void aChildThatWasStartedBeforeOpensByItsRows() throws Exception {
     int port = FreePort.find();
