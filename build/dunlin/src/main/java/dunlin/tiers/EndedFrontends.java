@@ -54,7 +54,7 @@ final class EndedFrontends {
     };
   }
 
-  /** Looks at all links; called a few times a second. */
+  /** Looks at all links; called many times a second. */
   void compare() {
     leases.entrySet().removeIf(each -> isOver(each.getKey(), each.getValue()));
     awaited.frontends().forEach((frontend, incarnation) -> {
