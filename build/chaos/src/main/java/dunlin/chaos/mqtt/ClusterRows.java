@@ -149,9 +149,6 @@ final class ClusterRows {
     for (int round = 0; round < scene.rounds; round++) {
       for (String range : List.copyOf(scene.cluster().leaders().keySet())) {
         scene.during(scene.random.nextInt(1000, 3000));
-        try (var operator = nodes.getFirst().operator()) {
-          awaitNoOperation(scene, operator); // leaders may just be spread again
-        }
         var from = scene.cluster().leaders().get(range);
         if (from == null) continue;
         var others = nodes.stream().filter(node -> node != from).toList();
@@ -186,15 +183,11 @@ final class ClusterRows {
     }
   }
 
-  private static void awaitNoOperation(Scene scene, Operator operator) throws InterruptedException {
-    scene.expect(scene.await(MOVE_MAX, () -> operator.cluster().getOperations().isEmpty()), "an operation of the cluster does not end");
-  }
-
   private static void leadAll(Scene scene, Probes probes, Node node) throws InterruptedException {
     try (var operator = node.operator()) { // opened before the step, since that takes a broker a good part of a second
       scene.step(probes, node.name() + " leads all ranges", () -> {
         for (String range : List.copyOf(scene.cluster().leaders().keySet())) {
-          awaitNoOperation(scene, operator);
+          scene.expect(scene.await(MOVE_MAX, () -> operator.cluster().getOperations().isEmpty()), "an operation of the cluster does not end");
           if (scene.cluster().leaders().get(range) == node) continue;
           scene.cluster().transfer(range, operator);
           boolean moved = scene.await(MOVE_MAX, () -> scene.cluster().leaders().get(range) == node);
