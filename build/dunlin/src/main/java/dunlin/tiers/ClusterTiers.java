@@ -140,7 +140,7 @@ public final class ClusterTiers implements AutoCloseable {
     layout = inbox.layout();
     drops = new DropMeters(parts.meters(), parts.tracer());
     repeats = new LaneRepeats(parts.timer(), RepeatedCalls.LIMIT);
-    var refused = new RefusedNodes(System::nanoTime);
+    var refused = new RefusedNodes(dialler::peer, System::nanoTime);
     parts.dials().onRefused(refused::note);
     led =
         new LedTiers(

@@ -1,19 +1,10 @@
 package dunlin.tiers;
 
-import dunlin.links.LinkPeer;
-import dunlin.store.grpc.FailureText;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
-import java.io.IOException;
-import java.net.InetSocketAddress;
-import java.net.Socket;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Optional;
-import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,20 +18,15 @@ final class EndedFrontends {
    *
    * A new leader has no link of a frontend whose process ended with the old leader or before. Clients that have moved away from it wait for it to come: its port is tried, too.
    *
-   * Owner: the thread of the links; a virtual thread for each attempt to connect.
-   * Bounds: a link for each frontend, and one attempt at a time, of CONNECT_MILLIS, for each that is interrupted or waited for.
+   * Owner: the thread of the links.
+   * Bounds: a link for each frontend.
    * Failure: a node that does not refuse is waited for, as before.
    */
   private static final Logger LOG = LoggerFactory.getLogger(EndedFrontends.class);
-  private static final int CONNECT_MILLIS = 1_000;
 
   private final RefusedNodes refused;
-  private final Function<UUID, Optional<LinkPeer>> where;
   private final Awaited awaited;
   private final Map<UUID, Lease> leases = new HashMap<>();
-
-  /** The nodes to which an attempt to connect is in progress; it takes itself out. */
-  private final Set<UUID> probed = ConcurrentHashMap.newKeySet();
 
   /** What the leader of the sessions knows of frontends that have not come to it. */
   interface Awaited {
@@ -54,10 +40,8 @@ final class EndedFrontends {
   /** The present link of a frontend. */
   private record Lease(Link link, Link.Handler handler) {}
 
-  /** @param where where a node's links are accepted, if this node knows it; any thread */
-  EndedFrontends(RefusedNodes refused, Function<UUID, Optional<LinkPeer>> where, Awaited awaited) {
+  EndedFrontends(RefusedNodes refused, Awaited awaited) {
     this.refused = refused;
-    this.where = where;
     this.awaited = awaited;
   }
 
@@ -70,7 +54,7 @@ final class EndedFrontends {
     };
   }
 
-  /** Looks at all links; called a few times a second. */
+  /** Looks at all links; called many times a second. */
   void compare() {
     leases.entrySet().removeIf(each -> isOver(each.getKey(), each.getValue()));
     awaited.frontends().forEach((frontend, incarnation) -> {
@@ -90,28 +74,10 @@ final class EndedFrontends {
 
   private boolean isGone(UUID node) {
     if (!refused.isGone(node)) {
-      probe(node);
+      refused.look(node);
       return false;
     }
     LOG.info("The process of node {} has ended: its host refuses connections. Its clients' connections are treated as lost", node);
     return true;
-  }
-
-  private void probe(UUID node) {
-    var at = where.apply(node).orElse(null);
-    if (at == null || !probed.add(node)) return;
-    Thread.ofVirtual().name("dunlin-probe").start(() -> {
-          if (refuses(at)) refused.note(node);
-          probed.remove(node);
-        });
-  }
-
-  private static boolean refuses(LinkPeer at) {
-    try (var socket = new Socket()) {
-      socket.connect(new InetSocketAddress(at.host(), at.port()), CONNECT_MILLIS);
-      return false;
-    } catch (IOException e) {
-      return FailureText.isRefusedConnection(e);
-    }
   }
 }

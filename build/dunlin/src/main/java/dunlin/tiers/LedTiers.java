@@ -71,7 +71,10 @@ final class LedTiers {
    * Failure: closing a server ends its links, so that their other sides look for the next leader, and accepts no others: what is sent again must not come here. Lanes with messages have DRAIN_MILLIS to answer what they have
    *   delivered: the rest is sent again to the next leader, from frontends to that of the routes, and from there to that of the sessions.
    */
-  private static final long COMPARE_MILLIS = 250;
+
+  /** A look at some nodes in memory: publishers wait for messages to a frontend whose process has ended, until this is seen. */
+  private static final long COMPARE_MILLIS = 50;
+
   private static final long DRAIN_MILLIS = 1_000;
   private static final long ASK_MILLIS = 1_000;
   private static final String SESSIONS = "Sessions";
@@ -208,18 +211,20 @@ final class LedTiers {
     attachSessions(worker, opening);
     var accepted = new AcceptedLinks(links);
     var threads = accepted.threads("dist", lanes);
-    var laneOf = new ArrayList<Lane>(LinkNames.LANES);
+    var opened = new ArrayList<CompletableFuture<Lane>>(LinkNames.LANES);
     for (int i = 0; i < LinkNames.LANES; i++) {
       int number = i;
       var thread = threads.get(i % lanes);
-      laneOf.add(CompletableFuture.supplyAsync(() -> worker.openLane(number, thread, LaneCredit.uncounted()), thread).join());
+      opened.add(CompletableFuture.supplyAsync(() -> worker.openLane(number, thread, LaneCredit.uncounted()), thread));
     }
+    var laneOf = opened.stream().map(CompletableFuture::join).toList(); // one after another, each would wait for its thread to wake up
     var window = new SharedWindow(bounds.dist().inFlightMax());
     Gauge.builder(IN_FLIGHT, window, SharedWindow::used)
         .description("Size of the messages that this node is delivering as the leader of the routes; dunlin.dist.in-flight-max bounds it")
         .baseUnit("bytes")
         .register(meters);
-    var calls = accepted.thread("routes");
+    var acceptedCalls = new AcceptedLinks(links);
+    var calls = acceptedCalls.thread("routes");
     var changes = RouteCalls.receiver(calls, CALLS, led.range(), new RouteRights(cluster::map));
     routeCalls.add(changes);
     var frontends = new FrontendDirectory(worker, clients, dialler, cluster, refused, opening, drops.deliveries());
@@ -236,8 +241,8 @@ final class LedTiers {
                 accepted.accept(LinkNames.lane(i), thread, LaneLinks.ofCallers(link -> streams.open(link, thread, RemoteLane.into(lane, window))));
               }
               UUID range = replica.id().uuid();
-              accepted.accept(LinkNames.routes(range), calls, frontends.noting(changes));
-              accepted.acceptOfLeaders(LinkNames.matches(range), calls, changes); // for nodes that have led it before
+              acceptedCalls.accept(LinkNames.routes(range), calls, frontends.noting(changes));
+              acceptedCalls.acceptOfLeaders(LinkNames.matches(range), calls, changes); // for nodes that have led it before
             });
     beans.register(ROUTES, worker.operations());
     return () -> {
@@ -245,11 +250,13 @@ final class LedTiers {
       ready.close();
       comparing.cancel(false);
       accepted.acceptNoMore(); // first, since a sender begins its next link at once
+      acceptedCalls.end(); // a subscriber waits for the next leader, and not for the messages that are on their way here
       worker.giveUpWaiting();
       streams.drain();
       accepted.end(); // before the worker is closed, so that nothing is appended any more
       worker.close();
       accepted.close();
+      acceptedCalls.close();
       routeCalls.remove(changes);
       unregister(IN_FLIGHT);
     };
@@ -346,7 +353,7 @@ final class LedTiers {
     var _ = server.start(); // a frontend is attached when this has ended
     var accepted = new AcceptedLinks(links);
     var calls = accepted.thread(range.toString());
-    var ended = new EndedFrontends(refused, dialler::peer, awaited(server));
+    var ended = new EndedFrontends(refused, awaited(server));
     var accepts = InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), drops.pushes(), new FrontendLinks(server, calls));
     accepted.accept(LinkNames.sessions(range.uuid()), calls, ended.watching(accepts));
     var comparing = timer.scheduleWithFixedDelay(() -> calls.execute(ended::compare), COMPARE_MILLIS, COMPARE_MILLIS, TimeUnit.MILLISECONDS);

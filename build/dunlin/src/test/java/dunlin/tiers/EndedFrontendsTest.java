@@ -31,13 +31,12 @@ class EndedFrontendsTest {
 
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final List<String> lost = new ArrayList<>();
-  private final RefusedNodes refused = new RefusedNodes(System::nanoTime);
-  private int port;
+  private final RefusedNodes refused = new RefusedNodes(node -> Optional.of(new LinkPeer(node, "127.0.0.1", port())), System::nanoTime);
+  private volatile int port;
   private final Map<String, Long> awaited = new HashMap<>();
   private final EndedFrontends frontends =
       new EndedFrontends(
           refused,
-          node -> Optional.of(new LinkPeer(node, "127.0.0.1", port)),
           new EndedFrontends.Awaited() {
             @Override
             public Map<String, Long> frontends() {
@@ -62,6 +61,10 @@ class EndedFrontendsTest {
     public void lost(String reason) {
       lost.add(reason);
     }
+  }
+
+  private int port() {
+    return port;
   }
 
   /** A link that has begun. */

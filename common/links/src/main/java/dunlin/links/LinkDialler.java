@@ -7,6 +7,7 @@ import dunlin.transport.link.Link;
 import dunlin.transport.link.Pipe;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
+import io.grpc.ConnectivityState;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Status;
@@ -24,6 +25,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -43,7 +45,9 @@ public final class LinkDialler implements AutoCloseable {
    * link is lost. One failure in a row is logged, and refusals of a certificate at once, since these do not pass by themselves. The other side may have moved by
    * then, for example with the leadership of a range: a link that has not begun yet begins there, and one that has is refused
    * there and lost. A caller may know where it is (Whereabouts): then a pause ends once that is another node than the last one, and it is
-   * PAUSE_NEAR_MILLIS at most while the right node does not accept links yet. A node that stands still or is cut off breaks no stream, so a caller may know
+   * PAUSE_NEAR_MILLIS at most while the right node does not accept links yet. The first EXPECTED_MAX pauses while that node answers are of PAUSE_MILLIS at most: a new leader
+   * accepts links some ten milliseconds after others know it, and clients wait for that. So that this costs little, a link asks again over the connection on which it was
+   * refused. A node that stands still or is cut off breaks no stream, so a caller may know
    * earlier that the other side is not there any more: then the stream is replaced at once.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LinkDialler.class);
@@ -53,6 +57,9 @@ public final class LinkDialler implements AutoCloseable {
   private static final long PAUSE_MAX_MILLIS = 1_000;
   private static final long PAUSE_NEAR_MILLIS = 200;
   private static final long FOUND_MILLIS = 25;
+
+  /** Refusals of the right node before the pauses get longer: about half a second. */
+  private static final int EXPECTED_MAX = 12;
 
   /** Failures to open a link before a warning is logged: about six seconds, in which nodes may start and leaders change. */
   private static final int QUIET_FAILURES = 11;
@@ -135,7 +142,7 @@ public final class LinkDialler implements AutoCloseable {
   @Override
   public void close() {
     timer.shutdownNow();
-    links.clear();
+    links.forEach(DialledLink::over);
   }
 
   /** The dialling end of a stream. */
@@ -146,6 +153,17 @@ public final class LinkDialler implements AutoCloseable {
     void abandon();
   }
 
+  /** A connection to a node, for the streams of one link. */
+  private record Connection(LinkPeer peer, ManagedChannel channel) {
+    boolean stands() {
+      return channel.getState(false) == ConnectivityState.READY;
+    }
+
+    void end() {
+      channel.shutdownNow();
+    }
+  }
+
   /** A link and its current stream; used by the link's thread only. */
   private final class DialledLink {
     private final Whereabouts to;
@@ -153,6 +171,9 @@ public final class LinkDialler implements AutoCloseable {
     private final Executor owner;
     private final Link link;
     private int failures;
+
+    /** Refusals of the right node, which do not count as failures. */
+    private int expected;
 
     /** The number of the present pause before the next stream; 0 without one. Other threads only read it. */
     private volatile int pause;
@@ -165,6 +186,12 @@ public final class LinkDialler implements AutoCloseable {
     /** The present stream; null between two. Other threads only read it. */
     private volatile @Nullable Dialled pipe;
 
+    /** That of the last stream, which the other side has ended, for the next one to the same node; null without one. Taken out by any thread. */
+    private final AtomicReference<@Nullable Connection> kept = new AtomicReference<>();
+
+    /** Whether the last stream came to its node. */
+    private boolean answered;
+
     private DialledLink(Whereabouts to, String name, Executor owner, Link link) {
       this.to = to;
       this.name = name;
@@ -174,38 +201,62 @@ public final class LinkDialler implements AutoCloseable {
 
     private void open() {
       if (link.isLost()) {
-        links.remove(this);
+        over();
         return;
       }
       pause = 0;
+      answered = false;
       var peer = to.next().orElse(null);
       dialled = peer == null ? null : peer.node();
       if (peer == null) {
-        failed(QUIET_FAILURES, false, "cannot be opened: it is not known where to");
+        failed(false, false, "cannot be opened: it is not known where to");
         return;
       }
       try {
-        var opened = own != null && peer.node().equals(node) ? new DialledLocally(this, peer, own) : new DialledPipe(this, peer, name);
+        var opened = own != null && peer.node().equals(node) ? new DialledLocally(this, peer, own) : new DialledPipe(this, connection(peer), name);
         pipe = opened;
         link.connected(opened);
       } catch (RuntimeException e) { // such as certificates that cannot be read
-        failed(QUIET_FAILURES, false, "to " + peer + " cannot be opened: " + e.getMessage());
+        failed(false, false, "to " + peer + " cannot be opened: " + e.getMessage());
       }
     }
 
-    private void broken(DialledPipe pipe, Status status) {
-      if (this.pipe == pipe && FailureText.isRefusedConnection(status)) refused.accept(pipe.peer.node());
-      broken(pipe, isRefusal(status), status.getCode() + ", " + FailureText.of(status));
+    private Connection connection(LinkPeer peer) {
+      var last = kept.getAndSet(null);
+      if (last != null && last.peer().equals(peer) && last.stands()) return last;
+      if (last != null) last.end();
+      return new Connection(peer, LinkWire.connect(peer, tls));
     }
 
-    private void broken(Dialled pipe, boolean refusal, String why) {
+    /** @param ours whether this side has ended the stream */
+    private void broken(DialledPipe pipe, Status status, boolean ours) {
+      if (this.pipe == pipe && FailureText.isRefusedConnection(status)) refused.accept(pipe.peer().node());
+      if (this.pipe == pipe && !ours && mayAnswerOtherwise(status) && pipe.connection.stands()) kept.set(pipe.connection);
+      else pipe.connection.end();
+      broken(pipe, kept.get() != null, isRefusal(status), status.getCode() + ", " + FailureText.of(status));
+    }
+
+    /** Whether the node may take a stream over the same connection later. Not where it needs another certificate, or is the wrong one: the next connection may lead elsewhere. */
+    private static boolean mayAnswerOtherwise(Status status) {
+      return status.isOk() || status.getCode() == Status.Code.UNAVAILABLE;
+    }
+
+    private void broken(Dialled pipe, boolean answered, boolean refusal, String why) {
       if (!pipe.equals(this.pipe)) return; // it was replaced
       this.pipe = null;
+      this.answered = answered;
       boolean wasOpen = link.isConnected();
-      if (wasOpen) failures = 0;
+      if (wasOpen) failures = expected = 0;
       link.broken(pipe);
-      if (link.isLost()) links.remove(this);
-      else failed(wasOpen ? 0 : QUIET_FAILURES, refusal, "to " + pipe.peer() + " has ended: " + why);
+      if (link.isLost()) over();
+      else failed(wasOpen, refusal, "to " + pipe.peer() + " has ended: " + why);
+    }
+
+    /** The link is lost, or its thread or this dialler has ended. Any thread. */
+    private void over() {
+      links.remove(this);
+      var last = kept.getAndSet(null);
+      if (last != null) last.end();
     }
 
     /** Whether the other side, or this one, refuses a certificate: that does not pass by itself. */
@@ -214,22 +265,23 @@ public final class LinkDialler implements AutoCloseable {
     }
 
     /**
-     * @param quiet number of failures in a row before one is logged
+     * @param wasOpen whether a stream has ended, and not an attempt
      * @param refused whether it is logged at once
      */
-    private void failed(int quiet, boolean refused, String how) {
+    private void failed(boolean wasOpen, boolean refused, String how) {
       broken.increment();
+      boolean isNear = isFound(true);
+      boolean isExpected = isNear && answered && !wasOpen && expected++ < EXPECTED_MAX;
       // Once for each time that the other side goes away, not for each attempt.
       if (refused && refusalLines.admits()) LOG.warn("The stream of link {} {}; {} more refusals were not logged", name, how, refusalLines.leftOut());
-      else if (!refused && failures == quiet) LOG.warn("The stream of link {} {}", name, how);
-      long most = isFound(true) ? PAUSE_NEAR_MILLIS : pauseMaxMillis;
-      long millis = Math.min(most, pauseMillis << Math.min(failures++, 10));
+      else if (!refused && !isExpected && failures == (wasOpen ? 0 : QUIET_FAILURES)) LOG.warn("The stream of link {} {}", name, how);
+      long millis = Math.min(isNear ? PAUSE_NEAR_MILLIS : pauseMaxMillis, isExpected ? pauseMillis : pauseMillis << Math.min(failures++, 10));
       int number = ++pauses;
       pause = number;
       try {
         var _ = timer.schedule(() -> hand(() -> goOn(number)), ThreadLocalRandom.current().nextLong(millis / 2, millis), TimeUnit.MILLISECONDS);
       } catch (RejectedExecutionException closed) {
-        links.remove(this);
+        over();
       }
     }
 
@@ -259,7 +311,7 @@ public final class LinkDialler implements AutoCloseable {
             pipe = null;
             present.abandon();
             link.broken(present);
-            if (link.isLost()) links.remove(this);
+            if (link.isLost()) over();
             else open();
           });
     }
@@ -268,15 +320,18 @@ public final class LinkDialler implements AutoCloseable {
       hand(
           () -> {
             link.tick();
-            if (link.isLost()) links.remove(this);
+            if (link.isLost()) over();
           });
     }
 
-    private void hand(Runnable work) {
+    /** Answers false when the link's thread has ended. */
+    private boolean hand(Runnable work) {
       try {
         owner.execute(work);
-      } catch (RejectedExecutionException over) {
-        links.remove(this);
+        return true;
+      } catch (RejectedExecutionException ended) {
+        over();
+        return false;
       }
     }
   }
@@ -284,17 +339,15 @@ public final class LinkDialler implements AutoCloseable {
   /** One stream, on a connection of its own. Only the link's thread sends and closes, since gRPC requires a single thread. */
   private final class DialledPipe extends ClientCall.Listener<byte[]> implements Dialled {
     private final DialledLink of;
-    private final LinkPeer peer;
-    private final ManagedChannel channel;
+    private final Connection connection;
     private final ClientCall<byte[], byte[]> call;
     private boolean closed;
 
-    private DialledPipe(DialledLink of, LinkPeer peer, String name) {
+    private DialledPipe(DialledLink of, Connection connection, String name) {
       this.of = of;
-      this.peer = peer;
-      channel = LinkWire.connect(peer, tls);
-      call = channel.newCall(LinkWire.PIPE, CallOptions.DEFAULT);
-      var headers = LinkWire.headers(node, peer.node());
+      this.connection = connection;
+      call = connection.channel().newCall(LinkWire.PIPE, CallOptions.DEFAULT);
+      var headers = LinkWire.headers(node, connection.peer().node());
       headers.put(LinkWire.NAME_KEY, name);
       call.start(this, headers);
       call.request(LinkWire.FRAMES_AHEAD);
@@ -311,23 +364,25 @@ public final class LinkDialler implements AutoCloseable {
 
     @Override
     public void onClose(Status status, Metadata trailers) {
-      channel.shutdownNow();
-      of.hand(
-          () -> {
-            closed = true;
-            of.broken(this, status);
-          });
+      boolean handed =
+          of.hand(
+              () -> {
+                boolean ours = closed;
+                closed = true;
+                of.broken(this, status, ours);
+              });
+      if (!handed) connection.end();
     }
 
     @Override
     public LinkPeer peer() {
-      return peer;
+      return connection.peer();
     }
 
     @Override
     public void abandon() {
       closed = true;
-      channel.shutdownNow();
+      connection.end();
     }
 
     @Override
@@ -341,9 +396,9 @@ public final class LinkDialler implements AutoCloseable {
       closed = true;
       call.halfClose();
       try {
-        var _ = timer.schedule(channel::shutdownNow, CLOSE_SECONDS, TimeUnit.SECONDS); // if the other side does not close it
+        var _ = timer.schedule(connection::end, CLOSE_SECONDS, TimeUnit.SECONDS); // if the other side does not close it
       } catch (RejectedExecutionException over) {
-        channel.shutdownNow();
+        connection.end();
       }
     }
   }
@@ -372,7 +427,7 @@ public final class LinkDialler implements AutoCloseable {
 
     @Override
     void ended() {
-      of.broken(this, false, "it accepts no links with this name, or not any more");
+      of.broken(this, true, false, "it accepts no links with this name, or not any more");
     }
 
     @Override

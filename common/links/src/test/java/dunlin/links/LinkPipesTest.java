@@ -8,7 +8,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dunlin.links.LinkThreads.Side;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
+import io.grpc.Attributes;
 import io.grpc.Server;
+import io.grpc.ServerTransportFilter;
 import io.grpc.netty.NettyServerBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
@@ -27,6 +29,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -52,6 +55,7 @@ class LinkPipesTest {
     final ExecutorService thread = opened.thread();
     final List<Side> sides = new CopyOnWriteArrayList<>();
     final List<Link> links = new CopyOnWriteArrayList<>();
+    final AtomicInteger connections = new AtomicInteger();
     final LinkService service;
     final LinkService.Accepted accepted;
     @Nullable Server server;
@@ -62,7 +66,11 @@ class LinkPipesTest {
 
     Accepting(UUID node, String name, long identity, Link.Settings settings) {
       service = opened.closing(new LinkService(node, caller -> Optional.ofNullable(known.get(caller)), meters));
-      accepted = service.accept(
+      accepted = accept(name, identity, settings);
+    }
+
+    LinkService.Accepted accept(String name, long identity, Link.Settings settings) {
+      return service.accept(
           name,
           new LinkAcceptor(
               identity, settings, 10, thread, System::nanoTime,
@@ -78,7 +86,21 @@ class LinkPipesTest {
     /** @param port 0 for any */
     int serve(int port) throws IOException {
       var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
-      var begun = NettyServerBuilder.forAddress(address).directExecutor().maxInboundMessageSize(LinkWire.FRAME_BYTES_MAX).addService(service.definition()).build().start();
+      var begun =
+          NettyServerBuilder.forAddress(address)
+              .directExecutor()
+              .maxInboundMessageSize(LinkWire.FRAME_BYTES_MAX)
+              .addService(service.definition())
+              .addTransportFilter(
+                  new ServerTransportFilter() {
+                    @Override
+                    public Attributes transportReady(Attributes attributes) {
+                      connections.incrementAndGet();
+                      return attributes;
+                    }
+                  })
+              .build()
+              .start();
       server = begun;
       opened.closing(begun::shutdownNow);
       return begun.getPort();
@@ -306,6 +328,38 @@ class LinkPipesTest {
     assertThat(there.sides).isEmpty();
     assertThat(meters.get("dunlin.links.refused").counter().count()).isGreaterThanOrEqualTo(2);
     until(() -> meters.get("dunlin.links.dialled").gauge().value() == 0);
+  }
+
+  /** As when the node has just become the leader of a range: it accepts links soon. */
+  @Test
+  void aRefusedLinkAsksAgainOverTheSameConnection() throws Exception {
+    var there = new Accepting("sessions", 1_000, PATIENT);
+    int port = there.serve(0);
+    var here = new Dialling(PATIENT);
+    var link = here.dial(NODE, port, "lane", new Side());
+    send(here.thread, link, 0, 10);
+    until(() -> meters.get("dunlin.links.refused").counter().count() >= 3);
+
+    there.accept("lane", 2_000, PATIENT);
+
+    until(() -> there.sides.size() == 1 && there.sides.getFirst().received.size() == 10);
+    assertThat(there.connections).hasValue(1);
+    there.stop();
+    there.serveAgain(port);
+    until(() -> on(here.thread, link::isConnected));
+    assertThat(there.connections).as("one that has broken is replaced").hasValue(2);
+  }
+
+  /** Another process may have its port by now, or the name of its host lead elsewhere. */
+  @Test
+  void aLinkThatCameToTheWrongNodeConnectsAnew() throws Exception {
+    var there = new Accepting("lane", 1_000, PATIENT);
+    int port = there.serve(0);
+    var here = new Dialling(PATIENT);
+
+    here.dial(OTHER, port, "lane", new Side());
+
+    until(() -> there.connections.get() >= 3);
   }
 
   @Test

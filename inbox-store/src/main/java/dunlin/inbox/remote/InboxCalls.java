@@ -67,7 +67,9 @@ public final class InboxCalls implements Link.Handler {
   private final Tier tier;
   private final RemoteConnections connections;
   private final InboxClient inbox;
-  private final CompletableFuture<Void> ready;
+
+  /** Completes when its life is attached and all CONNECTs that have come by now were made. */
+  private CompletableFuture<Void> turn;
 
   private long calls;
   private int unanswered;
@@ -80,8 +82,8 @@ public final class InboxCalls implements Link.Handler {
     connections = new RemoteConnections(link, owner, frontend, bounds, drops);
     var attachment = tier.attach(frontend, connections);
     inbox = attachment.inbox();
-    ready = attachment.ready();
-    ready.thenRun(connections::attached);
+    turn = attachment.ready();
+    turn.thenRun(connections::attached);
   }
 
   /**
@@ -143,7 +145,7 @@ public final class InboxCalls implements Link.Handler {
   private void ask(InboxCall.Asking asking, long number) {
     switch (asking) {
       case InboxCall.Connect(var request) ->
-          answerOnce(number, AnswerForm.CONNECTED, () -> ready.thenCompose(_ -> inbox.connect(request)), () -> inbox.missing(request.connection()));
+          answerOnce(number, AnswerForm.CONNECTED, () -> connect(request), () -> inbox.missing(request.connection()));
       case InboxCall.Subscribe(var session, var subscriptions) -> answer(number, AnswerForm.FLAGS, () -> inbox.subscribe(session, subscriptions));
       case InboxCall.Unsubscribe(var session, var filters) -> answer(number, AnswerForm.FLAGS, () -> inbox.unsubscribe(session, filters));
       case InboxCall.Disconnect(var session, var publishWill, var expirySeconds) ->
@@ -161,6 +163,13 @@ public final class InboxCalls implements Link.Handler {
           answer(number, AnswerForm.PAGE, () -> inbox.fetch(session, from, messagesMax, bytesMax));
       case InboxCall.Statistics() -> answerOnce(number, AnswerForm.STATISTICS, inbox::statistics, () -> {});
     }
+  }
+
+  /** Makes a CONNECT in its turn. What waits for one future runs in no order, and an earlier CONNECT of a client must not take the place of a later one. */
+  private CompletableFuture<InboxClient.Connected> connect(InboxClient.Connect request) {
+    var connected = turn.thenApply(_ -> made(() -> inbox.connect(request)));
+    turn = connected.thenRun(() -> {});
+    return connected.thenCompose(answer -> answer);
   }
 
   /** Of a call that may be made twice. */

@@ -28,7 +28,8 @@ import org.slf4j.LoggerFactory;
 public final class SessionLinks implements InboxClient, AutoCloseable {
   /*
    * Owner: the links' thread begins and replaces links and lives; any thread calls the present life.
-   * Bounds: one link at a time, with the bounds of RemoteInbox. The next begins AGAIN_MILLIS after the one before was lost.
+   * Bounds: one link at a time, with the bounds of RemoteInbox. The next begins at once when the tier had attached the frontend by the one before and that has
+   *   lasted, as when the sessions are led elsewhere: clients wait for it. Else it begins AGAIN_MILLIS later.
    * Failure: without a link calls wait, as RemoteInbox says. Connections of a life are given up when no tier has compared them for KEPT_MILLIS since a
    *   link was lost, and none is connected then: that is how long a tier waits for frontends after a start. While a tier is connected, SessionLinks waits
    *   for it and looks again every LOOK_AGAIN_MILLIS, since no other node can serve the clients. A link that cannot be begun counts as lost.
@@ -65,6 +66,9 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
 
   private long links;
 
+  /** Whether the present link has lasted for AGAIN_MILLIS since the tier attached the frontend by it. */
+  private boolean lasted;
+
   /** Counts how often connections began to wait for a tier, and how often they stopped waiting; odd while they wait. */
   private int waits;
 
@@ -78,10 +82,13 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
    */
   public SessionLinks(
       String frontend, KeptConnections connections, LongSupplier nextLife, Network network, Executor owner, RemoteInbox.Bounds bounds) {
-    this(frontend, connections, nextLife, network, owner, bounds, KEPT_MILLIS);
+    this(frontend, connections, nextLife, network, owner, bounds, KEPT_MILLIS, later(owner, AGAIN_MILLIS));
   }
 
-  /** @param keptMillis how long connections are kept without a tier */
+  /**
+   * @param keptMillis how long connections are kept without a tier
+   * @param again runs tasks on the links' thread AGAIN_MILLIS later
+   */
   SessionLinks(
       String frontend,
       KeptConnections connections,
@@ -89,7 +96,8 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
       Network network,
       Executor owner,
       RemoteInbox.Bounds bounds,
-      long keptMillis) {
+      long keptMillis,
+      Executor again) {
     this.frontend = frontend;
     this.connections = connections;
     this.nextLife = nextLife;
@@ -97,10 +105,10 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
     this.owner = owner;
     this.bounds = bounds;
     this.keptMillis = keptMillis;
-    again = later(AGAIN_MILLIS);
+    this.again = again;
   }
 
-  private Executor later(long millis) {
+  private static Executor later(Executor owner, long millis) {
     return CompletableFuture.delayedExecutor(millis, TimeUnit.MILLISECONDS, owner);
   }
 
@@ -123,6 +131,7 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
 
   private void dial(RemoteInbox inbox) {
     if (closed || present != inbox) return;
+    lasted = false;
     var opening = new InboxOpening(frontend, inbox.life(), ++links);
     try {
       inbox.dial(network.to(opening));
@@ -145,7 +154,11 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
 
     @Override
     public void attached() {
-      if (present == inbox) reached = true;
+      if (present == inbox) {
+        reached = true;
+        long link = links;
+        again.execute(() -> lasted |= link == links);
+      }
       attached.complete(null);
     }
 
@@ -170,11 +183,11 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
     reached = false;
     lost.incrementAndGet();
     LOG.warn("The link to the session tier is lost: {}", reason);
-    again.execute(() -> dial(inbox));
+    (lasted ? owner : again).execute(() -> dial(inbox));
   }
 
   private void giveUpLater(RemoteInbox inbox, int wait, long millis) {
-    later(millis).execute(() -> giveUp(inbox, wait));
+    later(owner, millis).execute(() -> giveUp(inbox, wait));
   }
 
   private void giveUp(RemoteInbox inbox, int wait) {

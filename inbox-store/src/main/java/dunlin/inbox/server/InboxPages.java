@@ -34,14 +34,14 @@ public final class InboxPages {
     this.expired = expired;
   }
 
+  /** @param handed the highest sequence that may have been handed to the session's connection before */
   public Page read(
-      RangeReader rows, SessionState session, SessionRef ref, long from, int messagesMax, int bytesMax, long now) {
+      RangeReader rows, SessionState session, SessionRef ref, long handed, long from, int messagesMax, int bytesMax, long now) {
     var inbox = session.backlogIfAny();
     if (inbox == null) return new Page(List.of(), Math.max(1, from), true);
     var found = new ArrayList<Found>();
     var late = new ArrayList<Long>();
     long sentBelow = inbox.sentBelow();
-    long handed = inbox.handed();
     var scan = new Scan(Math.max(1, from));
     rows.scan(
         inbox.key(scan.next),

@@ -34,7 +34,9 @@ import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.ShardInterval;
+import dunlin.inbox.state.Backlog;
 import dunlin.inbox.state.RangeState;
+import dunlin.inbox.state.SessionState;
 import dunlin.inbox.state.Transfer;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
@@ -433,9 +435,17 @@ final class InboxRangeServer {
   CompletableFuture<Void> disconnect(SessionRef session, boolean publishWill, long sessionExpirySeconds) {
     acks.flush(session.clientId());
     var present = logic.state().sessions.get(SessionKey.of(session));
-    long handed = present == null || present.epoch() != session.epoch() ? 0 : present.handed();
+    long handed = present == null || present.epoch() != session.epoch() ? 0 : handed(present);
     return proposals.run(
         session, new SessionCommand.Disconnect(clock.millis(), session, publishWill, sessionExpirySeconds, handed));
+  }
+
+  /**
+   * The highest sequence that was handed to a session's connection. A frontend's calls may come before this node has begun to lead: what an earlier leader has handed out
+   * is not known then, and may be everything. Else a message would be sent again without DUP.
+   */
+  private long handed(SessionState present) {
+    return leads ? present.handed() : Backlog.ANY;
   }
 
   CompletableFuture<Appended> append(
@@ -531,7 +541,7 @@ final class InboxRangeServer {
             }
             try {
               page.complete(
-                  reader.read(range.reader(), present, session, fromSequence, messagesMax, bytesMax, clock.millis()));
+                  reader.read(range.reader(), present, session, handed(present), fromSequence, messagesMax, bytesMax, clock.millis()));
             } catch (RuntimeException e) {
               page.completeExceptionally(e);
             }

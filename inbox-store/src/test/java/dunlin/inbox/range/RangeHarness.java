@@ -321,7 +321,7 @@ public final class RangeHarness {
     var present = state(session);
     var reader =
         new InboxPages((ref, sequences) -> apply(new SessionCommand.Acknowledge(ref, sequences, true)));
-    return reader.read(rows, present, session, from, max, 1 << 20, now);
+    return reader.read(rows, present, session, present.handed(), from, max, 1 << 20, now);
   }
 
   List<String> inbox(SessionRef session) {

@@ -28,6 +28,7 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -254,6 +255,24 @@ class RemoteInboxTest {
     wires.drain();
 
     assertThat(call).isCompleted();
+  }
+
+  /** Else an earlier CONNECT of a client, which its broker may have refused by then, would take the place of a later one. */
+  @Test
+  void connectsThatHaveWaitedAreMadeInTheirOrder() {
+    sides.ready = new CompletableFuture<>();
+    var requests = IntStream.range(0, 5).mapToObj(i -> new InboxClient.Connect("t", "c", "", connection(i), false, true, 5, null)).toList();
+    var calls = requests.stream().map(inbox::connect).toList();
+    wires.drain();
+
+    sides.ready.complete(null);
+    wires.drain();
+
+    assertThat(tier.calls).containsExactlyElementsOf(requests.stream().map(InboxCall.Connect::new).toList());
+    assertThat(calls).allSatisfy(call -> assertThat(call).isNotDone());
+    tier.answers.getLast().complete(new Connected(ONE, 1, true, List.of(), 1, 1, new int[0], List.of(), null));
+    wires.drain();
+    assertThat(calls.getLast()).as("does not wait for the answers to those before").isCompleted();
   }
 
   @Test

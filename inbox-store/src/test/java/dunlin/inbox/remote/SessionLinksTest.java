@@ -12,10 +12,12 @@ import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import dunlin.transport.link.Pipe;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -58,6 +60,11 @@ class SessionLinksTest {
   }
 
   private SessionLinks links(long keptMillis) {
+    return links(keptMillis, owner);
+  }
+
+  /** @param again runs what is to be done after the pause between two links */
+  private SessionLinks links(long keptMillis, Executor again) {
     SessionLinks.Network network =
         opening ->
             handler -> {
@@ -67,7 +74,7 @@ class SessionLinksTest {
               return link;
             };
     return new SessionLinks(
-        "one", new NoConnections(), () -> FIRST_LIFE + lives.incrementAndGet(), network, owner, RemoteInbox.Bounds.defaults(1_000), keptMillis);
+        "one", new NoConnections(), () -> FIRST_LIFE + lives.incrementAndGet(), network, owner, RemoteInbox.Bounds.defaults(1_000), keptMillis, again);
   }
 
   private void connect(Link link) {
@@ -138,6 +145,36 @@ class SessionLinksTest {
     assertThat(links.lost()).isEqualTo(1);
     assertThat(waiting).isNotDone();
     assertThat(lives).hasValue(0);
+  }
+
+  /** The sessions are led elsewhere then, and clients wait for the link to the next leader. */
+  @Test
+  void theNextLinkBeginsAtOnceOnlyWhenTheOneBeforeHasLasted() throws Exception {
+    var pauses = new ArrayDeque<Runnable>(); // the owner's
+    var links = links(LONG_MILLIS, pauses::add);
+    var _ = links.begin(FIRST_LIFE);
+    tierSays(awaitLink(1), COMPARES);
+    tierSays(awaitLink(1), ATTACHED);
+    loses(awaitLink(1));
+    onOwner(() -> {});
+    assertThat(dialled).as("the first one was lost too soon").hasSize(1);
+    onOwner(() -> passAll(pauses));
+    var second = awaitLink(2);
+
+    tierSays(second, COMPARES);
+    tierSays(second, ATTACHED);
+    onOwner(() -> passAll(pauses));
+    loses(second);
+
+    assertThat(awaitLink(3).opening()).isEqualTo(new InboxOpening("one", FIRST_LIFE, 3));
+    onOwner(() -> assertThat(pauses).isEmpty());
+    loses(awaitLink(3));
+    onOwner(() -> {});
+    assertThat(dialled).as("no tier had attached the frontend by the third one").hasSize(3);
+  }
+
+  private static void passAll(ArrayDeque<Runnable> pauses) {
+    while (!pauses.isEmpty()) pauses.remove().run();
   }
 
   @Test

@@ -18,6 +18,7 @@ import dunlin.inbox.range.MemoryRows;
 import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.ShardInterval;
+import dunlin.inbox.state.SessionState;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
@@ -52,6 +53,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
@@ -139,8 +141,23 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
    * or read.
    */
   void leadAgain() throws Exception {
+    leadAgain(_ -> {});
+  }
+
+  /**
+   * The same on a node that has followed another leader, which has handed messages to connections.
+   *
+   * @param early makes calls before the server has started, as the links of frontends may bring them
+   */
+  void leadAfterAnother(Consumer<InboxServer> early) throws Exception {
+    for (var replica : replicas) replica.sessions().state().sessions.values().forEach(SessionState::nothingHanded);
+    leadAgain(early);
+  }
+
+  private void leadAgain(Consumer<InboxServer> early) throws Exception {
     server.close();
     server = new InboxServer(replicas, over(ranges, InboxSettings.defaults()), FRONTEND_LEASE, this, this, this::instant, meters, Tracer.idle());
+    early.accept(server);
     attach(server.start());
   }
 
@@ -360,11 +377,15 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
 
   /** Publishes a message to topic "a" that expires after some seconds. */
   void publishExpiring(String payload, int seconds) throws Exception {
+    publishExpiring(QoS.AT_LEAST_ONCE, payload, seconds);
+  }
+
+  void publishExpiring(QoS qos, String payload, int seconds) throws Exception {
     byte[] text = payload.getBytes(StandardCharsets.UTF_8);
     var body = ByteBuffer.allocate(6 + text.length).put((byte) 'a').put((byte) 2).putInt(seconds).put(text);
     var publisher = new Publisher(TENANT, "p");
     var answer = new Answer();
-    var message = new Publication(publisher, QoS.AT_LEAST_ONCE, false, now.get(), seconds, 2, 1, 5, body.array(), null);
+    var message = new Publication(publisher, qos, false, now.get(), seconds, 2, 1, 5, body.array(), null);
     deliver(message, List.of(), answer);
     assertThat(get(answer.reason)).isEqualTo(ReasonCode.SUCCESS);
   }

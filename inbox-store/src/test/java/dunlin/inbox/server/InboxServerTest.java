@@ -27,6 +27,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -97,6 +98,36 @@ final class InboxServerTest {
     await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.queued")).isEqualTo(4));
     assertThat(node.count("dunlin.inbox.refused", "reason", "busy")).isZero();
     node.assertBalance();
+  }
+
+  /** The link of a frontend, and what waits for it, may be there before a new leader has begun: only the one before knows what it has sent. */
+  @Test
+  void messagesOfADisconnectThatComesBeforeTheLeadershipMayHaveBeenSent() throws Exception {
+    var session = node.connect("c").session();
+    node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
+    node.publish("m1");
+    var disconnected = new AtomicReference<CompletableFuture<Void>>();
+
+    node.leadAfterAnother(server -> disconnected.set(server.disconnect(session, false, 3_600)));
+
+    InboxNode.get(disconnected.get());
+    var again = node.connect("c");
+    var page = InboxNode.get(node.server.fetch(again.session(), again.firstUnacknowledged(), 10, 1 << 20));
+    assertThat(page.messages()).singleElement().satisfies(each -> assertThat(each.delivered()).isTrue());
+  }
+
+  /** As above; the client may have begun an exchange for the message, whatever its expiry. */
+  @Test
+  void anExpiredMessageOfQoS2ThatIsFetchedBeforeTheLeadershipMayHaveBeenSent() throws Exception {
+    var session = node.connect("c").session();
+    node.subscribe(session, "a", QoS.EXACTLY_ONCE);
+    node.publishExpiring(QoS.EXACTLY_ONCE, "m1", 1);
+    node.now.addAndGet(2_000);
+    var page = new AtomicReference<CompletableFuture<InboxClient.Page>>();
+
+    node.leadAfterAnother(server -> page.set(server.fetch(session, 1, 10, 1 << 20)));
+
+    assertThat(InboxNode.get(page.get()).messages()).hasSize(1);
   }
 
   @Test
