@@ -147,6 +147,11 @@ public final class RouteServer implements RouteRangeClient {
     return future;
   }
 
+  /** See {@link RouteClient#together}. */
+  public void together(Runnable calls) {
+    range.range().together(calls);
+  }
+
   /** Reserves the share of a new route in all that is bounded; see {@link RouteQuota#take}. */
   private Runnable take(Route route) {
     var patterns = routes.patterns(); // the share is given back where it was taken, also when the range has opened anew
