@@ -378,6 +378,16 @@ public final class DistWorker implements DistClient, AutoCloseable {
   }
 
   @Override
+  public void together(Runnable calls) {
+    Runnable nested = calls;
+    for (var server : servers) {
+      Runnable inner = nested;
+      nested = () -> server.together(inner);
+    }
+    nested.run();
+  }
+
+  @Override
   public CompletableFuture<Void> removeRoute(Route route) {
     var server = serverOf(route);
     return server.removeRoute(server.epoch(), route);

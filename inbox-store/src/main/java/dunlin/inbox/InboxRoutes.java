@@ -19,6 +19,11 @@ public interface InboxRoutes {
 
   CompletableFuture<Void> remove(ShardId shard, String tenant, TopicFilter filter);
 
+  /** Makes several of these calls on this thread, which then may cost less. */
+  default void together(Runnable calls) {
+    calls.run();
+  }
+
   /**
    * Lists the routes that were announced and not removed, also those from before a restart of the session tier, in
    * pages of at most a few hundred.

@@ -20,7 +20,7 @@ final class FilterSeek {
   private record Level(boolean any, byte[] name) {}
 
   private final byte[] tenant;
-  private final List<Level> levels = new ArrayList<>();
+  private final List<Level> levels;
   private final boolean withBranch;
   private final boolean wildFirst;
 
@@ -36,6 +36,7 @@ final class FilterSeek {
     String text = TopicFilter.plain(filter).filter();
     this.withBranch = text.endsWith("#");
     this.wildFirst = text.startsWith("#") || text.startsWith("+");
+    levels = new ArrayList<>();
     for (int from = 0; from <= text.length(); ) {
       int slash = text.indexOf('/', from);
       int to = slash < 0 ? text.length() : slash;
@@ -45,6 +46,21 @@ final class FilterSeek {
     }
     append(this.tenant, 0, this.tenant.length);
     appendLowest(0);
+  }
+
+  private FilterSeek(FilterSeek of) {
+    tenant = of.tenant;
+    levels = of.levels;
+    withBranch = of.withBranch;
+    wildFirst = of.wildFirst;
+    target = Arrays.copyOf(of.target, of.target.length);
+    targetLength = of.targetLength;
+    done = of.done;
+  }
+
+  /** Another one at the same place. */
+  FilterSeek copy() {
+    return new FilterSeek(this);
   }
 
   /** Continues where an earlier page ended. */

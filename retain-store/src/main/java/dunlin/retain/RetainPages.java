@@ -9,6 +9,7 @@ import dunlin.store.RangeReader;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Reads one page of the messages that match a filter, with bounded work. */
@@ -18,6 +19,9 @@ final class RetainPages {
 
   /** A page ends as well when its rows have so many bytes. It may be sent to another process, with the names of all publishers. */
   private static final int ROW_BYTES_MAX = 8 << 20;
+
+  /** The most keys visited by {@link #empty}: a few microseconds. */
+  private static final int LOOKS_MAX = 8;
 
   private RetainPages() {}
 
@@ -57,7 +61,29 @@ final class RetainPages {
       if (!message.expired(nowMillis)) messages.add(message);
       else if (!expired.full()) expired.add(key);
     }
-    Cursor next = seek.done() ? null : new Cursor(Arrays.copyOf(seek.target(), seek.targetLength()));
-    return new Result(new Page(List.copyOf(messages), next), visits, expired.list());
+    return new Result(new Page(List.copyOf(messages), cursor(seek)), visits, expired.list());
+  }
+
+  private static @Nullable Cursor cursor(FilterSeek seek) {
+    return seek.done() ? null : new Cursor(Arrays.copyOf(seek.target(), seek.targetLength()));
+  }
+
+  /**
+   * The page of a range in which no topic matches, if a few keys tell that; empty when rows must be read, or more keys. Any thread.
+   *
+   * @param seek stays where it is
+   */
+  static Optional<Page> empty(TopicIndex index, byte @Nullable [] rangeEnd, FilterSeek seek) {
+    FilterSeek ahead = seek.copy();
+    TopicIndex.Walk walk = index.walk();
+    for (int looks = 0; !ahead.done(); looks++) {
+      if (looks == LOOKS_MAX) return Optional.empty();
+      if (!walk.seek(ahead.target(), ahead.targetLength())) {
+        ahead.skipTo(rangeEnd);
+        break;
+      }
+      if (ahead.visit(walk.key(), walk.length())) return Optional.empty();
+    }
+    return Optional.of(new Page(List.of(), cursor(ahead)));
   }
 }

@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
 final class RetainRangeServer {
   /*
    * Owner: none; called by any thread. Proposals complete on the range's applying thread, pages and the sweep run on
-   * the range's reader threads.
+   * the range's reader threads, but for pages of which a few topics in memory tell that they are empty.
    * Bounds: the range's queues, and those of tenants (TenantRoom). A message that the full queue refuses waits in order, with the credit of its
    * publisher's lane, which is for all ranges together; WAITING_MAX may wait. One sweep at a time, with at most
    * REMOVALS_MAX pending removals of expired messages.
@@ -213,8 +213,26 @@ final class RetainRangeServer {
   /** {@link RetainClient#find} from the seek's position, which is in this range. */
   CompletableFuture<Page> find(long epoch, FilterSeek seek, int messagesMax, int bytesMax) {
     var answer = new CompletableFuture<Page>();
-    pendingSets.whenEnded(() -> readSoon(epoch, seek, messagesMax, bytesMax, answer));
+    pendingSets.whenEnded(
+        () -> {
+          if (!isEmpty(epoch, seek, answer)) readSoon(epoch, seek, messagesMax, bytesMax, answer);
+        });
     return answer;
+  }
+
+  /** Answers a page at once if a look at a few topics tells that none matches: most subscriptions find nothing, and need no reader. */
+  private boolean isEmpty(long epoch, FilterSeek seek, CompletableFuture<Page> answer) {
+    Optional<Page> empty;
+    try {
+      empty = RetainPages.empty(logic.index(), served.end(epoch), seek);
+      var _ = served.end(epoch); // as in read()
+    } catch (WrongEpochException | NotLeaderException _) {
+      return false; // as the reader will find, too
+    }
+    if (empty.isEmpty()) return false;
+    meters.pages.increment();
+    answer.complete(empty.get());
+    return true;
   }
 
   private void readSoon(long epoch, FilterSeek seek, int messagesMax, int bytesMax, CompletableFuture<Page> answer) {

@@ -346,12 +346,48 @@ class RetainServerTest {
 
   @Test
   void busyReadersFailThePage() {
+    set(Messages.message("a", "1"));
     range.readers = _ -> {
       throw new RejectedExecutionException("the test wants it to be full");
     };
 
     assertThatThrownBy(() -> topics("#")).hasCauseInstanceOf(StoreException.class);
     assertThat(count("dunlin.retain.refused", "reason", "page")).isEqualTo(1);
+  }
+
+  @Test
+  void aPageWithoutTopicsNeedsNoReader() {
+    for (String topic : List.of("a/b", "b/b", "c/d")) set(Messages.message(topic, "1"));
+    set(Messages.message("a", "1"));
+    set(Messages.message("a", ""));
+    range.readers =
+        _ -> {
+          throw new AssertionError("a reader is asked");
+        };
+
+    for (String filter : List.of("a", "a/c", "b/b/c", "+/c", "+/+/x", "d/#", "$x/#")) assertThat(topics(filter)).as(filter).isEmpty();
+    assertThat(count("dunlin.retain.pages")).isEqualTo(7);
+  }
+
+  @Test
+  void aTopicBehindManyOthersIsFoundByAReader() {
+    for (int i = 0; i < 100; i++) set(Messages.message("%02d/a".formatted(i), "1"));
+    set(Messages.message("99/b", "1"));
+
+    assertThat(topics("+/b")).containsExactly("99/b");
+    assertThat(topics("+/c")).isEmpty();
+  }
+
+  @Test
+  void aPageWithoutTopicsWaitsForPendingMessages() {
+    range.log = FakeRange.Log.HOLDS;
+    server.set(Messages.message("a", "1"), _ -> {});
+    var page = server.find(Messages.TENANT, "a", null, ALL, ALL);
+    assertThat(page).isNotDone();
+
+    range.applyHeld();
+
+    assertThat(page.join().messages()).extracting(Publication::topic).containsExactly("a");
   }
 
   @Test

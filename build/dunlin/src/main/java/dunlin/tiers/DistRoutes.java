@@ -48,6 +48,11 @@ public final class DistRoutes implements InboxRoutes {
   }
 
   @Override
+  public void together(Runnable calls) {
+    dist.together(calls);
+  }
+
+  @Override
   public CompletableFuture<Page> announced(byte @Nullable [] from) {
     return dist.routes(ShardId.Kind.INBOX, from).thenApply(page -> new Page(page.routes().stream().map(DistRoutes::announced).toList(), page.next()));
   }

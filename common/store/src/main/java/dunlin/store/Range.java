@@ -23,6 +23,11 @@ public interface Range<C, R> {
    */
   boolean propose(C command, Completion<R> completion);
 
+  /** Has the commands that a task proposes, on this thread, share a log entry where they fit into one. Without this the first may go alone. */
+  default void together(Runnable proposals) {
+    proposals.run();
+  }
+
   /**
    * Calls back once when at least half of the queue is free, in number and in bytes; soon, when that is so already. A
    * command of any kind and size is then accepted, unless others have filled the queue first: then the caller waits

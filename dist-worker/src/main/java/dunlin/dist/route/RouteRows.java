@@ -7,6 +7,7 @@ import dunlin.store.RangeReader;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
@@ -27,6 +28,9 @@ public final class RouteRows {
   private static final int VALUE = 1 + 8 + 4;
   private static final int TEXT_MAX = 65_535;
 
+  /** Of one character of Java. */
+  private static final int UTF8_BYTES_MAX = 3;
+
   /** A page ends when its keys have so many bytes. It may be sent to another process. */
   private static final int PAGE_BYTES = 4 << 20;
 
@@ -43,10 +47,11 @@ public final class RouteRows {
    */
   public static Optional<String> problem(String tenant, TopicFilter filter, ShardId shard) {
     for (String text : new String[] {tenant, filter.filter(), filter.group(), shard.name()}) {
-      if (utf8(text).length > TEXT_MAX) return Optional.of("a text of " + text.length() + " characters");
+      // The second look makes a copy, which most texts are too short to need.
+      if (text.length() > TEXT_MAX / UTF8_BYTES_MAX && utf8(text).length > TEXT_MAX) return Optional.of("a text of " + text.length() + " characters");
     }
     if (filter.filter().indexOf(END) >= 0 || filter.group().indexOf(END) >= 0) return Optional.of("U+0000 in its filter");
-    long levels = 1 + filter.filter().chars().filter(c -> c == '/').count();
+    int levels = filter.levels();
     return levels > FilterIndex.LEVELS_MAX ? Optional.of("a filter of " + levels + " levels") : Optional.empty();
   }
 
@@ -111,13 +116,34 @@ public final class RouteRows {
     }
   }
 
+  /** Which keys are those of a kind of shards. */
+  static Predicate<byte[]> of(ShardId.Kind kind) {
+    return key -> key[shardIn(key)] == (byte) kind.code();
+  }
+
+  /** Which keys are those of a shard. */
+  static Predicate<byte[]> of(ShardId shard) {
+    byte[] name = utf8(shard.name());
+    byte[] end = ByteBuffer.allocate(1 + name.length).put((byte) shard.kind().code()).put(name).array();
+    return key -> Arrays.equals(key, shardIn(key), key.length, end, 0, end.length);
+  }
+
+  /** Where a key says its shard. */
+  private static int shardIn(byte[] key) {
+    int mode = together(key);
+    int at = mode < key.length && key[mode] != PLAIN ? behindText(key, mode + 1) : mode + 1;
+    if (at >= key.length) throw new IllegalStateException("a route is truncated");
+    return at;
+  }
+
   /**
-   * The routes of a kind of shards in at most this many rows. Routes that are left out of the index are skipped: no
-   * change names them.
+   * Routes in at most this many rows. Routes that are left out of the index are skipped: no change names them. So are those of other shards, which costs little: most rows
+   * may be theirs.
    *
+   * @param of by their keys
    * @param from the first key to visit
    */
-  static RoutePage page(RangeReader rows, Predicate<ShardId> of, byte[] from, int rowsMax) {
+  static RoutePage page(RangeReader rows, Predicate<byte[]> of, byte[] from, int rowsMax) {
     var page =
         new Object() {
           int seen;
@@ -134,8 +160,8 @@ public final class RouteRows {
             return false;
           }
           page.bytes += key.length;
+          if (!of.test(key)) return true;
           Route route = route(key, value);
-          if (!of.test(route.shard())) return true;
           if (problem(route.tenant(), route.filter(), route.shard()).isEmpty()) page.routes.add(route);
           return true;
         });
@@ -161,7 +187,11 @@ public final class RouteRows {
   /** How many of a key's first bytes are its tenant and filter, whose routes are all in one range. Also of bytes that are no key. */
   static int together(byte[] key) {
     if (key.length < 2) return key.length;
-    int at = Math.min(key.length, 2 + Short.toUnsignedInt(ByteBuffer.wrap(key).getShort()));
+    return behindText(key, Math.min(key.length, 2 + Short.toUnsignedInt(ByteBuffer.wrap(key).getShort())));
+  }
+
+  private static int behindText(byte[] key, int from) {
+    int at = from;
     while (at < key.length && key[at] != END) at++;
     return Math.min(key.length, at + 1);
   }

@@ -147,6 +147,11 @@ public final class RouteServer implements RouteRangeClient {
     return future;
   }
 
+  /** See {@link RouteClient#together}. */
+  public void together(Runnable calls) {
+    range.range().together(calls);
+  }
+
   /** Reserves the share of a new route in all that is bounded; see {@link RouteQuota#take}. */
   private Runnable take(Route route) {
     var patterns = routes.patterns(); // the share is given back where it was taken, also when the range has opened anew
@@ -220,21 +225,21 @@ public final class RouteServer implements RouteRangeClient {
 
   @Override
   public CompletableFuture<RoutePage> routes(long epoch, ShardId.Kind kind, byte[] from) {
-    return page(epoch, shard -> shard.kind() == kind, from);
+    return page(epoch, RouteRows.of(kind), from);
   }
 
   @Override
   public CompletableFuture<RoutePage> routesOf(long epoch, ShardId shard, byte[] from) {
-    return page(epoch, shard::equals, from);
+    return page(epoch, RouteRows.of(shard), from);
   }
 
-  private CompletableFuture<RoutePage> page(long epoch, Predicate<ShardId> of, byte[] from) {
+  private CompletableFuture<RoutePage> page(long epoch, Predicate<byte[]> of, byte[] from) {
     var refused = range.refusal(epoch, from, from.length);
     if (refused.isPresent()) return CompletableFuture.failedFuture(refused.get());
     return range.readBarrier().thenCompose(_ -> readPage(epoch, of, from));
   }
 
-  private CompletableFuture<RoutePage> readPage(long epoch, Predicate<ShardId> of, byte[] from) {
+  private CompletableFuture<RoutePage> readPage(long epoch, Predicate<byte[]> of, byte[] from) {
     try {
       return CompletableFuture.supplyAsync(() -> read(epoch, of, from), range.range().readers());
     } catch (RejectedExecutionException busy) {
@@ -242,7 +247,7 @@ public final class RouteServer implements RouteRangeClient {
     }
   }
 
-  private RoutePage read(long epoch, Predicate<ShardId> of, byte[] from) {
+  private RoutePage read(long epoch, Predicate<byte[]> of, byte[] from) {
     var page = RouteRows.page(range.range().reader(), of, from, PAGE_ROWS);
     byte @Nullable [] end = range.end(epoch); // the rows behind a cut may have gone while the page was read
     return page.next() == null ? new RoutePage(page.routes(), end) : page;

@@ -16,8 +16,8 @@ final class WildcardPatterns {
    * Owner: any thread, under the lock. The range's applying thread counts the filters of routes; those that are being set count as well, since threads that set them take their share before. No match looks here.
    * Bounds: for each tenant a node for each pattern, and for each level in front of the first "+". RouteServer has none set that would bring too many, but what a log says is counted in any case.
    */
-  private static final String PLUS = "+";
-  private static final String ALL = "#";
+  private static final char PLUS = '+';
+  private static final char ALL = '#';
 
   /** A level of a pattern; how many filters have it. */
   private static final class Node {
@@ -58,7 +58,7 @@ final class WildcardPatterns {
   /** Counts a filter, unless it has a pattern that is new and its tenant then has more than this; returns whether it was counted. */
   synchronized boolean take(String tenant, String filter, int max) {
     if (isWithoutPattern(filter)) return true;
-    String[] levels = levels(filter);
+    boolean[] levels = levels(filter);
     Tenant of = tenants.get(tenant);
     int known = of == null ? 0 : of.patterns;
     int more = missing(of, levels);
@@ -70,9 +70,7 @@ final class WildcardPatterns {
     of.patterns += more;
     Node node = of.root;
     node.filters++;
-    for (String level : levels) {
-      if (level.equals(ALL)) break;
-      boolean plus = level.equals(PLUS);
+    for (boolean plus : levels) {
       Node next = node.next(plus);
       if (next == null) {
         next = new Node();
@@ -85,14 +83,13 @@ final class WildcardPatterns {
   }
 
   /** How many patterns of a filter its tenant does not have. */
-  private static int missing(@Nullable Tenant of, String[] levels) {
+  private static int missing(@Nullable Tenant of, boolean[] levels) {
     Node node = of == null ? null : of.root;
     boolean wild = false;
     int missing = 0;
-    for (String level : levels) {
-      if (level.equals(ALL)) break;
-      wild |= level.equals(PLUS);
-      if (node != null) node = node.next(level.equals(PLUS));
+    for (boolean plus : levels) {
+      wild |= plus;
+      if (node != null) node = node.next(plus);
       if (wild && node == null) missing++;
     }
     return missing;
@@ -106,9 +103,7 @@ final class WildcardPatterns {
     Node node = of.root;
     boolean wild = false;
     if (--node.filters == 0) tenants.remove(tenant);
-    for (String level : levels(filter)) {
-      if (level.equals(ALL)) break;
-      boolean plus = level.equals(PLUS);
+    for (boolean plus : levels(filter)) {
       wild |= plus;
       Node next = node.next(plus);
       if (next == null) throw new IllegalStateException("a filter that was not counted");
@@ -121,10 +116,19 @@ final class WildcardPatterns {
   }
 
   private static boolean isWithoutPattern(String filter) {
-    return filter.indexOf('+') < 0;
+    return filter.indexOf(PLUS) < 0;
   }
 
-  private static String[] levels(String filter) {
-    return filter.split("/", -1);
+  /** Which levels in front of "#" are "+". */
+  private static boolean[] levels(String filter) {
+    int slashes = 0;
+    for (int i = 0; i < filter.length(); i++) if (filter.charAt(i) == '/') slashes++;
+    var levels = new boolean[filter.charAt(filter.length() - 1) == ALL ? slashes : slashes + 1];
+    int level = 0;
+    for (int i = 0; i < filter.length(); i++) {
+      if (filter.charAt(i) == '/') level++;
+      else if (filter.charAt(i) == PLUS) levels[level] = true; // which has a level to itself, as "#" has
+    }
+    return levels;
   }
 }

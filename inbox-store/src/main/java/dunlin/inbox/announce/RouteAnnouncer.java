@@ -73,13 +73,12 @@ public final class RouteAnnouncer {
 
   /** Announces changes in their order. Any thread; the calls of one thread keep their order. */
   public void change(List<RouteChange> changes) {
-    hand(
-        () ->
-            changes.forEach(
-                change -> {
-                  changed.accept(change.route());
-                  want(change.route(), change.wanted());
-                }));
+    hand(() -> routes.together(() -> changes.forEach(this::change)));
+  }
+
+  private void change(RouteChange change) {
+    changed.accept(change.route());
+    want(change.route(), change.wanted());
   }
 
   /** Removes routes that no session here needs. On the timer thread; a later change of a route wins. */

@@ -20,7 +20,6 @@ public final class Attacks {
   private static final Logger log = LoggerFactory.getLogger(Attacks.class);
   private static final int HEAP_MEGABYTES = 256;
   private static final int SECONDS = 60;
-  private static final int USAGE = 2;
   private static final String BEGIN = "<!-- attacks -->\n";
   private static final String END = "<!-- /attacks -->";
 
@@ -44,40 +43,22 @@ public final class Attacks {
       request = parse(Arrays.asList(args));
     } catch (IllegalArgumentException e) {
       System.err.println(e.getMessage());
-      System.err.println("Rows: " + String.join(" ", ALL.stream().map(Attack::name).toList()));
-      System.exit(USAGE);
+      System.err.println("Rows: " + String.join(" ", names()));
+      System.exit(Options.USAGE);
       return;
     }
     System.exit(run(request).stream().allMatch(Outcome::good) ? 0 : 1);
   }
 
   static Request parse(List<String> arguments) {
-    List<String> only = List.of();
-    int heap = HEAP_MEGABYTES;
-    int seconds = SECONDS;
-    var out = Path.of("build/chaos/target/attacks");
-    @Nullable Path distribution = null;
-    @Nullable Path page = null;
-    for (var rest = arguments.iterator(); rest.hasNext(); ) {
-      String option = rest.next();
-      if (!List.of("--only", "--heap-megabytes", "--seconds", "--out", "--distribution", "--page").contains(option))
-        throw new IllegalArgumentException("there is no option " + option);
-      if (!rest.hasNext()) throw new IllegalArgumentException(option + " needs a value");
-      String value = rest.next();
-      switch (option) {
-        case "--only" -> only = List.of(value.split(",", -1));
-        case "--heap-megabytes" -> heap = Integer.parseInt(value);
-        case "--seconds" -> seconds = Integer.parseInt(value);
-        case "--out" -> out = Path.of(value);
-        case "--distribution" -> distribution = Path.of(value);
-        default -> page = Path.of(value);
-      }
-    }
-    var known = ALL.stream().map(Attack::name).toList();
-    for (String name : only) if (!known.contains(name)) throw new IllegalArgumentException("there is no row " + name);
-    if (seconds < 1) throw new IllegalArgumentException("--seconds " + seconds + " is less than 1");
-    if (distribution == null) throw new IllegalArgumentException("--distribution is missing");
-    return new Request(only, heap, seconds, out.toAbsolutePath(), distribution.toAbsolutePath(), page);
+    var options = Options.parse(arguments, List.of("--only", "--heap-megabytes", "--seconds", "--out", "--distribution", "--page"));
+    return new Request(
+        options.rows("--only", names()), options.atLeastOne("--heap-megabytes", HEAP_MEGABYTES), options.atLeastOne("--seconds", SECONDS),
+        options.path("--out", "build/chaos/target/attacks"), options.needed("--distribution"), options.path("--page"));
+  }
+
+  private static List<String> names() {
+    return ALL.stream().map(Attack::name).toList();
   }
 
   private static List<Outcome> run(Request request) throws IOException {

@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,7 +18,6 @@ public final class NeighbourRows {
   private static final int SECONDS = 20;
   private static final int TIMES = 100;
   private static final double RATIO = 2;
-  private static final int USAGE = 2;
 
   /**
    * The command line.
@@ -39,43 +37,23 @@ public final class NeighbourRows {
       request = parse(Arrays.asList(args));
     } catch (IllegalArgumentException e) {
       System.err.println(e.getMessage());
-      System.err.println("Rows: " + String.join(" ", Floods.ALL.stream().map(Flood::name).toList()));
-      System.exit(USAGE);
+      System.err.println("Rows: " + String.join(" ", names()));
+      System.exit(Options.USAGE);
       return;
     }
     System.exit(run(request).stream().allMatch(Outcome::good) ? 0 : 1);
   }
 
   static Request parse(List<String> arguments) {
-    List<String> only = List.of();
-    int heap = HEAP_MEGABYTES;
-    int seconds = SECONDS;
-    int times = TIMES;
-    double ratio = RATIO;
-    var out = Path.of("build/chaos/target/neighbours");
-    @Nullable Path distribution = null;
-    for (var rest = arguments.iterator(); rest.hasNext(); ) {
-      String option = rest.next();
-      if (!List.of("--only", "--heap-megabytes", "--seconds", "--times", "--ratio", "--out", "--distribution").contains(option))
-        throw new IllegalArgumentException("there is no option " + option);
-      if (!rest.hasNext()) throw new IllegalArgumentException(option + " needs a value");
-      String value = rest.next();
-      switch (option) {
-        case "--only" -> only = List.of(value.split(",", -1));
-        case "--heap-megabytes" -> heap = Integer.parseInt(value);
-        case "--seconds" -> seconds = Integer.parseInt(value);
-        case "--times" -> times = Integer.parseInt(value);
-        case "--ratio" -> ratio = Double.parseDouble(value);
-        case "--out" -> out = Path.of(value);
-        default -> distribution = Path.of(value);
-      }
-    }
-    var known = Floods.ALL.stream().map(Flood::name).toList();
-    for (String name : only) if (!known.contains(name)) throw new IllegalArgumentException("there is no row " + name);
-    if (seconds < 1) throw new IllegalArgumentException("--seconds " + seconds + " is less than 1");
-    if (times < 1) throw new IllegalArgumentException("--times " + times + " is less than 1");
-    if (distribution == null) throw new IllegalArgumentException("--distribution is missing");
-    return new Request(only, heap, seconds, times, ratio, out.toAbsolutePath(), distribution.toAbsolutePath());
+    var options = Options.parse(arguments, List.of("--only", "--heap-megabytes", "--seconds", "--times", "--ratio", "--out", "--distribution"));
+    return new Request(
+        options.rows("--only", names()), options.atLeastOne("--heap-megabytes", HEAP_MEGABYTES), options.atLeastOne("--seconds", SECONDS),
+        options.atLeastOne("--times", TIMES), options.number("--ratio", RATIO), options.path("--out", "build/chaos/target/neighbours"),
+        options.needed("--distribution"));
+  }
+
+  private static List<String> names() {
+    return Floods.ALL.stream().map(Flood::name).toList();
   }
 
   private static List<Outcome> run(Request request) throws IOException {

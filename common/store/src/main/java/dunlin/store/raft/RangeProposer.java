@@ -130,6 +130,9 @@ final class RangeProposer<C, R> {
   /** Call ids that Ratis may forget; emptied with each entry, so about entries.inFlight long. */
   private final ConcurrentLinkedQueue<Long> replied = new ConcurrentLinkedQueue<>();
 
+  /** The last thread that has begun {@link #together}, which wakes the proposer thread at its end; null when one has ended since. */
+  private volatile @Nullable Thread gathering;
+
   private volatile @Nullable Thread thread; // set once
   private volatile @Nullable StoreException failure; // set once
   private volatile boolean parked; // single writer: the proposer thread
@@ -177,8 +180,19 @@ final class RangeProposer<C, R> {
       meters.commandRejected();
       return false;
     }
-    wakeForMore();
+    if (!Thread.currentThread().equals(gathering)) wakeForMore();
     return true;
+  }
+
+  /** See {@link Range#together}. */
+  void together(Runnable proposals) {
+    gathering = Thread.currentThread();
+    try {
+      proposals.run();
+    } finally {
+      gathering = null;
+      wakeForMore();
+    }
   }
 
   /** See {@link Range#whenRoom}. */

@@ -166,6 +166,11 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   }
 
   @Override
+  public void together(Runnable proposals) {
+    proposer.together(proposals);
+  }
+
+  @Override
   public boolean propose(long epoch, C command, Completion<R> completion) {
     return proposer.propose(epoch, command, completion);
   }

@@ -107,6 +107,44 @@ class RangeStoreTest {
   }
 
   @Test
+  void commandsProposedTogetherShareAnEntry() {
+    try (var one = OneRange.start(directory)) {
+      // The thread that takes them may be awake for another reason, and then takes some of them alone.
+      await().atMost(OneRange.DEADLINE).until(() -> entriesOfTogether(one) == 1);
+
+      assertThat(one.value("all")).startsWith("x".repeat(100));
+    }
+  }
+
+  private static int entriesOfTogether(OneRange one) {
+    var entries = one.meters.get("dunlin.store.entries").counter();
+    double before = entries.count();
+    var results = new ArrayList<CompletableFuture<String>>();
+    one.range.together(
+        () -> {
+          for (int i = 0; i < 100; i++) results.add(one.propose(new Append("all", "x")));
+        });
+    CompletableFuture.allOf(results.toArray(CompletableFuture<?>[]::new)).join();
+    return (int) (entries.count() - before);
+  }
+
+  @Test
+  void aTaskThatFailsLeavesWhatItHasProposed() {
+    try (var one = OneRange.start(directory)) {
+      var results = new ArrayList<CompletableFuture<String>>();
+      Runnable failing =
+          () -> {
+            results.add(one.propose(new Put("a", "1")));
+            throw new IllegalStateException("the test wants it to fail");
+          };
+
+      assertThatThrownBy(() -> one.range.together(failing)).hasMessage("the test wants it to fail");
+
+      assertThat(results.getFirst()).succeedsWithin(OneRange.DEADLINE).isEqualTo("put");
+    }
+  }
+
+  @Test
   void aCommandSeesTheChangesOfEarlierOnesInTheSameEntry() {
     try (var one = OneRange.start(directory)) {
       one.apply(new Put("b", "durable"));
