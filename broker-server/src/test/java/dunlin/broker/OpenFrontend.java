@@ -2,8 +2,9 @@ package dunlin.broker;
 
 import dunlin.broker.auth.AskingLoop;
 import dunlin.broker.auth.Authentication;
-import dunlin.broker.auth.AuthenticationProvider;
+import dunlin.broker.auth.AuthenticationProvider.Authenticators;
 import dunlin.broker.auth.AuthenticationSettings;
+import dunlin.broker.auth.Authorizer;
 import dunlin.broker.guard.GuardSettings;
 import dunlin.broker.http.HttpSettings;
 import dunlin.broker.jwt.JwtSettings;
@@ -128,7 +129,7 @@ public final class OpenFrontend implements AutoCloseable {
   }
 
   public OpenFrontend(int lanes, int queueMessages, NodeBudget budget) {
-    this(lanes, queueMessages, budget, true, GROUP_WAITS);
+    this(lanes, queueMessages, budget, true, GROUP_WAITS, Authenticators.none());
   }
 
   /** @param alone whether there is no other frontend */
@@ -138,10 +139,15 @@ public final class OpenFrontend implements AutoCloseable {
 
   /** @param waits how long messages wait for members of their groups */
   public OpenFrontend(int lanes, boolean alone, FrontendSettings.GroupWaits waits) {
-    this(lanes, QUEUE_MESSAGES, Budgets.large(), alone, waits);
+    this(lanes, QUEUE_MESSAGES, Budgets.large(), alone, waits, Authenticators.none());
   }
 
-  private OpenFrontend(int lanes, int queueMessages, NodeBudget budget, boolean alone, FrontendSettings.GroupWaits waits) {
+  /** One of several frontends, whose clients may do what the authorizer says. */
+  public OpenFrontend(int lanes, Authorizer authorizer) {
+    this(lanes, QUEUE_MESSAGES, Budgets.large(), false, GROUP_WAITS, new Authenticators(Optional.empty(), List.of(), Optional.of(authorizer)));
+  }
+
+  private OpenFrontend(int lanes, int queueMessages, NodeBudget budget, boolean alone, FrontendSettings.GroupWaits waits, Authenticators authenticators) {
     var settings =
         settings(
             new FrontendSettings.Connections(Duration.ofSeconds(10), Duration.ZERO, 100, 0, 0, ""),
@@ -150,7 +156,7 @@ public final class OpenFrontend implements AutoCloseable {
             waits);
     var anybody = 
         new AuthenticationSettings(true, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 2, 100, 100, GuardSettings.none(), TenantSettings.none()); // independent of a PROXY header
-    authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), InstantSource.system(), meters);
+    authentication = Authentication.open(anybody, authenticators, InstantSource.system(), meters);
     frontend = new Frontend(settings, budget, authentication, new FrontendIdentity("node", 7), InstantSource.system(), meters, drops, tracer, noListener());
     frontend.open(new Tiers(dist, retain, sessions, alone));
   }

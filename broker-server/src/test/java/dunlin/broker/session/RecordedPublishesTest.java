@@ -6,12 +6,15 @@ import static org.awaitility.Awaitility.await;
 import dunlin.broker.LoopClient;
 import dunlin.broker.OpenFrontend;
 import dunlin.broker.OpenFrontend.FakeDist.Published;
+import dunlin.broker.access.Policy;
+import dunlin.broker.auth.Authorizer;
 import dunlin.broker.connect.ConnectionView;
 import dunlin.inbox.OpenExchange;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Terms;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -317,6 +320,21 @@ class RecordedPublishesTest {
 
       next.close();
       await().until(() -> one.sessions.delivered.equals(List.of(5, 6)));
+    }
+  }
+
+  /** Its client may not publish it any more. It is answered as any repetition, or the client would repeat it for ever. */
+  @Test
+  void whatMayNotBeDeliveredAndIsNotAllowedAnyMoreStaysOpenAndIsNotHandedOn() {
+    Authorizer nothing = (subject, _) -> CompletableFuture.completedFuture(Policy.of(subject, List.of()));
+    try (var one = new OpenFrontend(1, nothing)) {
+      LoopClient next = resumed(one);
+      next.send(publish(AGAIN, 5, "five") + publish(AGAIN, 6, "six"));
+      next.hears("50020005" + "50020006");
+      assertThat(one.dist.published).isEmpty();
+
+      next.close();
+      await().until(() -> one.sessions.delivered.equals(List.of(5)));
     }
   }
 
