@@ -28,6 +28,7 @@ import dunlin.broker.loop.Loop;
 import dunlin.broker.loop.Tiers;
 import dunlin.broker.session.ClientConnection;
 import dunlin.broker.session.LiveSession;
+import dunlin.broker.session.SessionAccess;
 import dunlin.dist.DistClient;
 import dunlin.dist.route.Route;
 import dunlin.dist.route.RouteClient;
@@ -235,6 +236,11 @@ public final class OpenFrontend implements AutoCloseable {
   }
 
   public LiveSession session(int loop, String clientId, boolean durable) {
+    return session(loop, clientId, durable, null);
+  }
+
+  /** @param access what its client may do; null if everything */
+  public LiveSession session(int loop, String clientId, boolean durable, @Nullable SessionAccess access) {
     return on(
         loop,
         () -> {
@@ -245,7 +251,7 @@ public final class OpenFrontend implements AutoCloseable {
           var connected =
               new InboxClient.Connected(
                   new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), 1, false, List.of(), 1, 1, new int[0], List.of(), null);
-          return new LiveSession(connection, connections(loop).sessions(), durable, 1, connected, null);
+          return new LiveSession(connection, connections(loop).sessions(), durable, 1, connected, access);
         });
   }
 
