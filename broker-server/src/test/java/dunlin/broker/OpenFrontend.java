@@ -2,7 +2,7 @@ package dunlin.broker;
 
 import dunlin.broker.auth.AskingLoop;
 import dunlin.broker.auth.Authentication;
-import dunlin.broker.auth.AuthenticationProvider;
+import dunlin.broker.auth.AuthenticationProvider.Authenticators;
 import dunlin.broker.auth.AuthenticationSettings;
 import dunlin.broker.auth.Authorizer;
 import dunlin.broker.guard.GuardSettings;
@@ -28,6 +28,7 @@ import dunlin.broker.loop.Loop;
 import dunlin.broker.loop.Tiers;
 import dunlin.broker.session.ClientConnection;
 import dunlin.broker.session.LiveSession;
+import dunlin.broker.session.SessionAccess;
 import dunlin.dist.DistClient;
 import dunlin.dist.route.Route;
 import dunlin.dist.route.RouteClient;
@@ -129,7 +130,7 @@ public final class OpenFrontend implements AutoCloseable {
   }
 
   public OpenFrontend(int lanes, int queueMessages, NodeBudget budget) {
-    this(lanes, queueMessages, budget, true, GROUP_WAITS, AuthenticationProvider.Authenticators.none());
+    this(lanes, queueMessages, budget, true, GROUP_WAITS, Authenticators.none());
   }
 
   /** @param alone whether there is no other frontend */
@@ -139,22 +140,15 @@ public final class OpenFrontend implements AutoCloseable {
 
   /** @param waits how long messages wait for members of their groups */
   public OpenFrontend(int lanes, boolean alone, FrontendSettings.GroupWaits waits) {
-    this(lanes, QUEUE_MESSAGES, Budgets.large(), alone, waits, AuthenticationProvider.Authenticators.none());
+    this(lanes, QUEUE_MESSAGES, Budgets.large(), alone, waits, Authenticators.none());
   }
 
-  /** A frontend of several, with one lane. */
-  public OpenFrontend(Authorizer authorizer) {
-    this(
-        1,
-        QUEUE_MESSAGES,
-        Budgets.large(),
-        false,
-        GROUP_WAITS,
-        new AuthenticationProvider.Authenticators(Optional.empty(), List.of(), Optional.of(authorizer)));
+  /** One of several frontends, whose clients may do what the authorizer says. */
+  public OpenFrontend(int lanes, Authorizer authorizer) {
+    this(lanes, QUEUE_MESSAGES, Budgets.large(), false, GROUP_WAITS, new Authenticators(Optional.empty(), List.of(), Optional.of(authorizer)));
   }
 
-  private OpenFrontend(
-      int lanes, int queueMessages, NodeBudget budget, boolean alone, FrontendSettings.GroupWaits waits, AuthenticationProvider.Authenticators authenticators) {
+  private OpenFrontend(int lanes, int queueMessages, NodeBudget budget, boolean alone, FrontendSettings.GroupWaits waits, Authenticators authenticators) {
     var settings =
         settings(
             new FrontendSettings.Connections(Duration.ofSeconds(10), Duration.ZERO, 100, 0, 0, ""),
@@ -242,6 +236,11 @@ public final class OpenFrontend implements AutoCloseable {
   }
 
   public LiveSession session(int loop, String clientId, boolean durable) {
+    return session(loop, clientId, durable, null);
+  }
+
+  /** @param access what its client may do; null if everything */
+  public LiveSession session(int loop, String clientId, boolean durable, @Nullable SessionAccess access) {
     return on(
         loop,
         () -> {
@@ -252,7 +251,7 @@ public final class OpenFrontend implements AutoCloseable {
           var connected =
               new InboxClient.Connected(
                   new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), 1, false, List.of(), 1, 1, new int[0], List.of(), null);
-          return new LiveSession(connection, connections(loop).sessions(), durable, 1, connected, null);
+          return new LiveSession(connection, connections(loop).sessions(), durable, 1, connected, access);
         });
   }
 

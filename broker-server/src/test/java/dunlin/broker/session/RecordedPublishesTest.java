@@ -7,6 +7,7 @@ import dunlin.broker.LoopClient;
 import dunlin.broker.OpenFrontend;
 import dunlin.broker.OpenFrontend.FakeDist.Published;
 import dunlin.broker.access.Policy;
+import dunlin.broker.auth.Authorizer;
 import dunlin.broker.connect.ConnectionView;
 import dunlin.inbox.OpenExchange;
 import dunlin.model.Publication;
@@ -322,14 +323,18 @@ class RecordedPublishesTest {
     }
   }
 
-  /** Rules may have changed since the message was recorded. Its exchange goes on, so that the client can end it. */
+  /** Its client may not publish it any more. It is answered as any repetition, or the client would repeat it for ever. */
   @Test
-  void whatRulesDoNotAllowAnyMoreIsNotHandedOnAgain() {
-    try (var one = new OpenFrontend((client, _) -> CompletableFuture.completedFuture(Policy.of(client, List.of())))) {
+  void whatMayNotBeDeliveredAndIsNotAllowedAnyMoreStaysOpenAndIsNotHandedOn() {
+    Authorizer nothing = (subject, _) -> CompletableFuture.completedFuture(Policy.of(subject, List.of()));
+    try (var one = new OpenFrontend(1, nothing)) {
       LoopClient next = resumed(one);
-      next.send(publish(AGAIN, 6, "six"));
-      next.hears("50020006");
+      next.send(publish(AGAIN, 5, "five") + publish(AGAIN, 6, "six"));
+      next.hears("50020005" + "50020006");
       assertThat(one.dist.published).isEmpty();
+
+      next.close();
+      await().until(() -> one.sessions.delivered.equals(List.of(5)));
     }
   }
 

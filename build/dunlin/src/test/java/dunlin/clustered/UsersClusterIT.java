@@ -9,7 +9,9 @@ import dunlin.TestBroker;
 import dunlin.broker.tenant.TenantsMXBean;
 import dunlin.broker.users.AccessMXBean;
 import dunlin.broker.users.BanKind;
+import dunlin.cluster.ClusterMXBean;
 import dunlin.harness.ClusterClients;
+import dunlin.harness.EmbeddedCluster;
 import dunlin.harness.FreePort;
 import dunlin.harness.RawClient;
 import dunlin.harness.Restarts;
@@ -318,11 +320,44 @@ class UsersClusterIT {
     }
     try (RawClient third = connected(2, "third", "alice@blue")) {
       assertThat(third.publishAndWait("kept/2", "x", true)).isEqualTo(QUOTA_EXCEEDED);
+      countedAfterASplit(third);
       // The limit on inboxes holds once all brokers have said that they can apply it.
       await().atMost(LONG).until(() -> third.publishAndWait("a", "x".repeat(10_000)) == 0 && dropped("tenant-full") > 0);
       for (int i = 0; i < 10; i++) assertThat(third.publishAndWait("a", "x".repeat(10_000))).isZero();
     }
     assertThat(ofLeader("Sessions", SessionsMXBean.class).list("blue", "session-0", "", 1)).singleElement().satisfies(row -> assertThat(row.bytes()).isBetween(50_000L, 65_536L));
+  }
+
+  /** One of the tenant's two retained messages goes to another range. The leader of that one learns of the other within a second or two. */
+  private void countedAfterASplit(RawClient client) {
+    var cluster = bean(0, "Cluster", ClusterMXBean.class);
+    await("the range is split")
+        .atMost(LONG)
+        .ignoreExceptions()
+        .until(
+            () -> {
+              var ranges = EmbeddedCluster.ranges(cluster, "retain");
+              boolean inProgress = !cluster.getOperations().isEmpty();
+              if (ranges.size() == 1 && !inProgress) cluster.splitAtTopic(ranges.getFirst().id(), "blue", "kept/1");
+              return ranges.size() == 2 && !inProgress;
+            });
+    for (String further : List.of("kept/0/lower", "kept/2/upper")) awaitRefused(client, further);
+
+    assertThat(client.publishAndWait("kept/0", "", true)).isLessThan(0x80);
+    await().atMost(LONG).until(() -> client.publishAndWait("kept/2", "x", true) < 0x80);
+    for (String further : List.of("kept/0/lower", "kept/2/upper")) awaitRefused(client, further);
+  }
+
+  /** Waits until a topic has no room. */
+  private static void awaitRefused(RawClient client, String topic) {
+    await()
+        .atMost(LONG)
+        .until(
+            () -> {
+              int answer = client.publishAndWait(topic, "x", true);
+              if (answer < 0x80) assertThat(client.publishAndWait(topic, "", true)).as("it is removed again").isLessThan(0x80);
+              return answer == QUOTA_EXCEEDED;
+            });
   }
 
   private static int subscribing(RawClient client, String filter) {

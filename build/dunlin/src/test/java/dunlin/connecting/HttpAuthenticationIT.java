@@ -16,6 +16,7 @@ import dunlin.harness.WebService;
 import dunlin.runtime.SettingException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -270,16 +271,19 @@ class HttpAuthenticationIT {
   }
 
   @Test
-  void theSecretIsInTheHeader() {
+  void theSecretIsInTheHeaderAndItsFileIsReadAnew() throws IOException {
     var headers = new ConcurrentLinkedQueue<Optional<String>>();
     service.answer(
         exchange -> {
           headers.add(Optional.ofNullable(exchange.getRequestHeaders().getFirst("Authorization")));
           judge(exchange);
         });
-    try (TestBroker broker = broker("dunlin.auth.http.authorization", "Bearer 0123456789")) {
+    Path secret = Files.writeString(directory.resolve("secret"), "Bearer 0123456789\n");
+    try (TestBroker broker = broker("dunlin.auth.http.authorization", "file:" + secret)) {
       assertThat(answer(broker, "bob", "bob")).isZero();
-      assertThat(headers).containsExactly(Optional.of("Bearer 0123456789"));
+      Files.writeString(secret, "Bearer 9876543210\n");
+      assertThat(answer(broker, "bob", "bob")).isZero();
+      assertThat(headers).containsExactly(Optional.of("Bearer 0123456789"), Optional.of("Bearer 9876543210"));
     }
   }
 }

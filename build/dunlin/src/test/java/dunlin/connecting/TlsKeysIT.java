@@ -15,6 +15,7 @@ import dunlin.harness.Certificates.Issued;
 import dunlin.harness.SecureBroker;
 import dunlin.runtime.SettingException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,6 +23,7 @@ import java.util.HashMap;
 import java.util.Map;
 import javax.management.JMException;
 import javax.management.ObjectName;
+import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
@@ -29,9 +31,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Key stores and their passwords, curves, and what access rules know of a client's certificate. */
+/** Key stores and their passwords, curves, the authorities of clients, and what access rules know of a client's certificate. */
 class TlsKeysIT {
   private static final String FAILED = "dunlin.listener.tls.reloads,listener=tls,result=failed";
+  private static final String READ = "dunlin.listener.tls.reloads,listener=tls,result=ok";
 
   @TempDir Path directory;
 
@@ -136,6 +139,32 @@ class TlsKeysIT {
       socket.setSSLParameters(parameters);
       socket.startHandshake();
     }
+  }
+
+  // ------------------------------------------------------------------------------------------------------ the authorities of clients
+
+  /** Who is connected stays: connections end by revocation, not by another authority. The old client resumes its TLS session if it may. */
+  @Test
+  void theAuthorityOfClientsIsReplacedWhileTheListenerRuns() {
+    var next = new Certificates();
+    SSLContext old = secure.withCertificate().askingClients().authority.context(secure.authority.client("CN=old"));
+    SSLContext fresh = secure.authority.context(next.client("CN=new"));
+    try (var broker = secure.start(); var stays = connected(broker, old, "stays")) {
+      refused(broker, fresh);
+      secure.file("ca.pem", "nothing");
+      awaitCount(broker, FAILED, 1);
+      connected(broker, old, "old").close();
+
+      secure.file("ca.pem", next.rootPem());
+      awaitCount(broker, READ, 1);
+      connected(broker, fresh, "new").close();
+      refused(broker, old);
+      stays.ping();
+    }
+  }
+
+  private static void refused(TestBroker broker, SSLContext context) {
+    assertThatThrownBy(() -> connected(broker, context, "refused").close()).isInstanceOfAny(UncheckedIOException.class, AssertionError.class);
   }
 
   // --------------------------------------------------------------------------------------------------------- names in certificates

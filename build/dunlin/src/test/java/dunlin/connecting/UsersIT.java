@@ -12,6 +12,8 @@ import dunlin.broker.auth.PasswordFile;
 import dunlin.broker.users.AccessMXBean;
 import dunlin.broker.users.BanKind;
 import dunlin.harness.RawClient;
+import dunlin.harness.SecureBroker;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,6 +21,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.UUID;
+import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -162,6 +165,35 @@ class UsersIT {
       assertThat(answer(broker, "alice", "secret")).isEqualTo(0x8A);
 
       await().atMost(TestBroker.SOON).until(() -> answer(broker, "alice", "secret") == 0);
+    }
+  }
+
+  /** A user that cannot log in by a password: the certificate says who the client is, and the user's roles what it may do. */
+  @Test
+  void aCertificateHasTheRolesOfItsUser() throws IOException {
+    var secure = new SecureBroker(directory).withCertificate().askingClients();
+    secure.settings.putAll(Map.of("dunlin.auth.users.enabled", "true", SecureBroker.ROOT + "tls.identity", "cn-user-name"));
+    SSLContext pump = secure.authority.context(secure.authority.client("CN=pump"));
+    SSLContext unknown = secure.authority.context(secure.authority.client("CN=unknown"));
+    try (TestBroker broker = secure.start();
+        RawClient stranger = SecureBroker.connected(broker, unknown, "stranger")) {
+      AccessMXBean access = access(broker);
+      access.putRole("pumps", "allow publish up/%u", 0);
+      access.putUser("pump", "", "pumps", true, 0);
+      try (RawClient client = SecureBroker.connected(broker, pump, "c")) {
+        assertThat(client.publishAndWait("up/pump", "x")).isNotEqualTo(0x87);
+        assertThat(client.publishAndWait("up/unknown", "x")).isEqualTo(0x87);
+        assertThat(stranger.publishAndWait("up/unknown", "x")).as("what no rule allows").isEqualTo(0x87);
+
+        access.putRole("pumps", "allow publish down/%u", ANY);
+        await().atMost(TestBroker.SOON).until(() -> client.publishAndWait("up/pump", "x") == 0x87);
+        access.putUser("pump", "", "pumps", false, ANY);
+        client.expectDisconnect(0x87);
+      }
+      try (RawClient again = new RawClient(SecureBroker.socket(broker, pump))) {
+        again.send(RawClient.connect(5, true, 0, "c", RawClient.noProperties()));
+        assertThat(again.expect(CONNACK).at(1)).isEqualTo(0x87);
+      }
     }
   }
 

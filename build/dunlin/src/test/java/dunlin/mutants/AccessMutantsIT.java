@@ -16,27 +16,35 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Leaves out one check of access rules, users, bans or tenants at a time, and expects the tests of these to fail. It takes half an hour and more: with
- * {@code -Ddunlin.test.mutants=true} only; docs/development.md has the command.
+ * {@code -Ddunlin.test.mutants=true} only, or with the names of some mutants in place of {@code true}; docs/development.md has the command.
  */
-@EnabledIfSystemProperty(named = "dunlin.test.mutants", matches = "true")
+@EnabledIfSystemProperty(named = AccessMutantsIT.WANTED, matches = ".+")
 class AccessMutantsIT {
+  static final String WANTED = "dunlin.test.mutants";
+
   private static final Path MODULES = Path.of("../..");
   private static final Path SOURCES = MODULES.resolve("broker-server/src/main/java/dunlin/broker");
+
+  /** Some of the tests are there. */
+  private static final Path TESTS = MODULES.resolve("broker-server/target/test-classes");
+
   private static final int MINUTES_MAX = 20;
 
   /** What checks are about, and so which tests have to notice that one is left out. */
   enum Matter {
     RULES,
+    SESSION,
     USERS,
     TENANTS;
 
     private List<String> tests() {
       return switch (this) {
         case RULES -> List.of("dunlin.subscribing.WithheldMessagesIT", "dunlin.connecting.AuthorisationIT");
+        case SESSION -> List.of("dunlin.broker.session.ChangedRulesTest", "dunlin.broker.session.RecordedPublishesTest");
         case USERS -> List.of("dunlin.connecting.UsersIT");
         case TENANTS -> List.of("dunlin.connecting.TenantsIT", "dunlin.connecting.TenantLimitsIT", "dunlin.connecting.TenantStoresIT");
       };
@@ -47,6 +55,7 @@ class AccessMutantsIT {
   enum Mutant {
     PUBLISH("session/InboundPublishes.java", "!access.mayPublish(message)", "false"),
     PUBLISH_AGAIN_AFTER_A_CHANGE("session/SessionAccess.java", "by == now && ", ""),
+    PUBLISH_THAT_IS_REPEATED_AFTER_A_LOSS("session/InboundPublishes.java", "recorded != null && !isDenied(packet)", "recorded != null", Matter.SESSION),
     WILL_AT_CONNECT("connect/Admission.java", "!access.mayPublish(Denials.Kind.WILL, will.topic(), will.qos(), will.retain())", "false"),
     WILL_WHEN_SENT("SendingWill.java", "authorization.verdicts().allows(grant.policy(), Access.publish(will.topic(), will.qos(), will.retain()))", "true"),
     SUBSCRIBE("session/Subscriptions.java", "access.grant(filter, options.maximumQoS())", "options.maximumQoS()"),
@@ -54,12 +63,12 @@ class AccessMutantsIT {
     LIVE("session/Outbound.java", "session.withholds(message, qos, retain)", "false"),
     OUT_OF_THE_QUEUE("session/Outbound.java", "session.withholds(message.message, message.qos, message.retain)", "false"),
     RETAINED("session/RetainedReader.java", "!session.withholds(message, message.qos().min(request.options.maximumQoS()), true)", "true"),
-    SHARED("session/LiveSession.java", "if (withholds(message, qos, retain)) return false;", ""),
+    SHARED("session/LiveSession.java", "if (withholds(message, qos, retain)) return false;", "", Matter.SESSION),
     RECEIVE("session/SessionAccess.java", "verdicts.allows(now, Access.receive(topic, qos, retain)) && maySubscribe(now, topic)", "maySubscribe(now, topic)"),
     SUBSCRIBE_TO_THE_TOPIC("session/SessionAccess.java", "verdicts.allows(now, Access.receive(topic, qos, retain)) && maySubscribe(now, topic)", "verdicts.allows(now, Access.receive(topic, qos, retain))"),
     SUBSCRIPTIONS_THAT_ARE_NOT_ALLOWED_AS_A_WHOLE("session/SessionAccess.java", "whole &= coverage == Coverage.ALL;", ""),
     MESSAGES_THAT_WAIT_AFTER_A_CHANGE("session/LiveSession.java", "if (outbound != null && outbound.queued() > 0) access.checkAll();", ""),
-    CHANGED_RULES("session/SessionAccess.java", "Policy now = grant.policy();\n    if (!now.equals(applied)) {", "Policy now = applied;\n    if (!now.equals(applied)) {"),
+    CHANGED_RULES("session/SessionAccess.java", "Policy now = grant.policy();\n    if (!now.equals(applied)) {", "Policy now = applied;\n    if (!now.equals(applied)) {", Matter.SESSION),
     WILL_OF_A_CLIENT_WITHOUT_RULES_OF_ITS_OWN("auth/Authorization.java", "underRules || !ofTokens", "!ofTokens"),
     BANS("auth/Authentication.java", "ban.isEmpty()", "true", Matter.USERS),
     BANS_OF_CONNECTED_CLIENTS("connect/Connection.java", ".turnedAway(peer(), live.clientId(), user, userSince)", ".turnedAway(peer(), \"\", \"\", 0)", Matter.USERS),
@@ -102,7 +111,7 @@ class AccessMutantsIT {
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-ea", "-Xmx1g", "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"));
     command.add("-Djava.io.tmpdir=" + Files.createDirectories(directory.resolve("files")));
-    command.addAll(List.of("-cp", mutated + File.pathSeparator + classPath(), SelectedTests.class.getName()));
+    command.addAll(List.of("-cp", String.join(File.pathSeparator, mutated.toString(), classPath(), TESTS.toString()), SelectedTests.class.getName()));
     command.addAll(tests);
     var process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(directory.resolve("output").toFile()).start();
     try {
@@ -125,8 +134,13 @@ class AccessMutantsIT {
     assertThat(run(all, Files.createDirectory(directory.resolve("nothing")))).as(() -> output()).isZero();
   }
 
+  static Stream<Mutant> wanted() {
+    String names = System.getProperty(WANTED, "");
+    return names.equals("true") ? Stream.of(Mutant.values()) : Stream.of(names.split(",", -1)).map(Mutant::valueOf);
+  }
+
   @ParameterizedTest
-  @EnumSource
+  @MethodSource("wanted")
   void aCheckThatIsLeftOutIsNoticed(Mutant mutant) throws Exception {
     Path original = (mutant.file.contains("/src/") ? MODULES : SOURCES).resolve(mutant.file);
     String text = Files.readString(original);

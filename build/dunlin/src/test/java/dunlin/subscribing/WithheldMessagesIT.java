@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class WithheldMessagesIT {
   private static final String[] PARTLY = {"deny user reader read home/secret", "allow user reader read home/#", "allow user reader publish wills/#"};
   private static final String[] ALL = {"allow user reader read home/#", "allow user reader publish wills/#"};
-  private static final String[] NONE = {"allow user reader read other", "deny user reader publish wills/late", "allow user reader publish wills/#"};
+  private static final String[] NONE = {"allow user reader read other", "allow user reader publish wills/later"};
 
   private static final String UPTIME = "$SYS/broker/uptime";
 
@@ -58,6 +58,19 @@ class WithheldMessagesIT {
       publishBoth(admin, 2, false);
       seesTheOpenOneOnly(ruled, client, 1);
       await().atMost(TestBroker.SOON).until(() -> ruled.denied("receive") == 1);
+    }
+  }
+
+  /** Rules deny one of the two that it takes to get a message. */
+  @ParameterizedTest
+  @CsvSource({"subscribe,false", "subscribe,true", "receive,false", "receive,true"})
+  void eitherToSubscribeOrToReceiveIsDenied(String action, boolean durable) {
+    try (var ruled = new RuledBroker(directory, "deny user reader " + action + " home/secret", "allow user reader read home/#");
+        Hive admin = ruled.admin();
+        var client = durable ? ruled.durable("reader", "c") : ruled.connected("reader", "c")) {
+      client.subscribe("home/#", 1);
+      publishBoth(admin, 1, false);
+      seesTheOpenOneOnly(ruled, client, 1);
     }
   }
 
@@ -242,6 +255,30 @@ class WithheldMessagesIT {
       RawClient.Message first = client.message();
       ruled.change(PARTLY);
       client.puback(first.packetId());
+      seesTheOpenOneOnly(ruled, client, 1);
+    }
+  }
+
+  /** It waits by a subscription that its client has ended itself, and all others are allowed as a whole. The other client, on the same loop, shows when the rules have changed there. */
+  @Test
+  void waitingByAnEndedSubscriptionAfterAChange() {
+    try (var ruled = new RuledBroker(directory, Map.of("dunlin.lanes", "1"), "allow user reader read home/#", "allow user reader read other", "allow user other read home/#");
+        Hive admin = ruled.admin();
+        var client = RawClient.connected(ruled.broker().port(), narrow());
+        var ends = ruled.connected("other", "d")) {
+      client.subscribe("home/#", 1);
+      client.subscribe("other", 1);
+      ends.subscribe("home/none", 1);
+      admin.publish("home/open", 1, "fills the window").join();
+      admin.publish("home/secret", 1, "secret").join();
+      RawClient.Message first = client.message();
+      client.send(RawClient.UNSUBSCRIBE, RawClient.u16(100), RawClient.noProperties(), "home/#");
+      client.next(RawClient.UNSUBACK);
+
+      ruled.change("allow user reader read other");
+      await().atMost(TestBroker.SOON).until(() -> ruled.denied("subscription") == 1);
+      client.puback(first.packetId());
+      admin.publish("other", 1, "open").join();
       seesTheOpenOneOnly(ruled, client, 1);
     }
   }

@@ -70,6 +70,11 @@ final class ForgedCalls {
     }
   }
 
+  /** A call in the name of a node, to be damaged or sent as another one. */
+  static byte[] bytes(Trio.Node node, String caller, long term) {
+    return RequestVoteRequestProto.newBuilder().setServerRequest(inTheNameOf(caller, node)).setCandidateTerm(term).build().toByteArray();
+  }
+
   static RequestVoteReplyProto vote(Trio.Node node, String caller, long term) {
     return vote(node, channel(node), caller, term);
   }
