@@ -55,7 +55,7 @@ class AccessMutantsIT {
   enum Mutant {
     PUBLISH("session/InboundPublishes.java", "!access.mayPublish(message)", "false"),
     PUBLISH_AGAIN_AFTER_A_CHANGE("session/SessionAccess.java", "by == now && ", ""),
-    PUBLISH_THAT_IS_REPEATED_AFTER_A_LOSS("session/InboundPublishes.java", "recorded != null && !isDenied(packet)", "recorded != null", Matter.SESSION),
+    PUBLISH_THAT_IS_REPEATED_AFTER_A_LOSS("session/InboundPublishes.java", "recorded != null && mayRepeat(packet)", "recorded != null", Matter.SESSION),
     WILL_AT_CONNECT("connect/Admission.java", "!access.mayPublish(Denials.Kind.WILL, will.topic(), will.qos(), will.retain())", "false"),
     WILL_WHEN_SENT("SendingWill.java", "authorization.verdicts().allows(grant.policy(), Access.publish(will.topic(), will.qos(), will.retain()))", "true"),
     SUBSCRIBE("session/Subscriptions.java", "access.grant(filter, options.maximumQoS())", "options.maximumQoS()"),
