@@ -138,11 +138,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
         });
     readers =
         new ThreadPoolExecutor(
-            settings.reads().threads(),
-            settings.reads().threads(),
-            0,
-            TimeUnit.SECONDS,
-            new ArrayBlockingQueue<>(settings.reads().queuedMax()),
+            settings.reads().threads(), settings.reads().threads(), 0, TimeUnit.SECONDS, new ArrayBlockingQueue<>(settings.reads().queuedMax()),
             Thread.ofPlatform().daemon().name(threadName("reader-"), 0).factory(),
             (_, _) -> {
               meters.readRejected();
@@ -152,8 +148,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     meters.gauge("dunlin.store.log.bytes", "Bytes of the range's log on disk", this, range -> range.logTruncation.bytes());
     meters.gauge("dunlin.store.leading", "1 on the node that leads the range", leadership, leads -> leads.leading() ? 1 : 0);
     meters.gauge(
-        "dunlin.store.quarantined", "1 while the range's damaged files are in quarantine and it has no replica here", this,
-        range -> range.quarantined ? 1 : 0);
+        "dunlin.store.quarantined", "1 while the range's damaged files are in quarantine and it has no replica here", this, range -> range.quarantined ? 1 : 0);
     meters.status(this);
     meters.seconds(
         "dunlin.store.install.waiting", "How long a snapshot of another replica has waited to be installed", installer,
