@@ -29,8 +29,8 @@ import org.jspecify.annotations.Nullable;
  * addressed to this node. Ratis would also serve its clients and administrators there, which may write into a log and
  * change its peers; we do both inside the process. It does not check the addressee of a call: a new node at the address
  * of one that has lost its disk would vote and acknowledge in that one's name. And it passes calls to a group that it
- * is still starting, which makes that start fail when peers call all the time. Appends of a group take turns
- * ({@link GroupTurns}).
+ * is still starting, which makes that start fail when peers call all the time. Appends of entries take
+ * turns within their group ({@link GroupTurns}).
  */
 final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor {
   /*
@@ -95,7 +95,8 @@ final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor 
         var from = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
         String objection = callers.objection(meant, termOf(message), names, from);
         if (objection != null) refuse(Status.PERMISSION_DENIED.withDescription(objection));
-        else if (message instanceof AppendEntriesRequestProto) appends.run(meant.getRaftGroupId().getId(), () -> super.onMessage(message));
+        else if (message instanceof AppendEntriesRequestProto append && append.getEntriesCount() > 0)
+          appends.run(meant.getRaftGroupId().getId(), () -> super.onMessage(message));
         else super.onMessage(message);
       }
     }
