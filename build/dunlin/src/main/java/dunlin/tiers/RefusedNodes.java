@@ -79,16 +79,26 @@ final class RefusedNodes {
 
   private void lookAt(UUID node) {
     try {
-      while (refuses(node)) {
-        if (noted(node).isLong()) return;
-        Thread.sleep(LOOK_AGAIN_MILLIS);
-      }
-      Thread.sleep(PAUSE_MILLIS); // it is asked for again and again while a link is interrupted
+      long looked;
+      do {
+        while (refuses(node)) {
+          if (noted(node).isLong()) return;
+          Thread.sleep(LOOK_AGAIN_MILLIS);
+        }
+        looked = nanoTime.getAsLong();
+        Thread.sleep(PAUSE_MILLIS); // it is asked for again and again while a link is interrupted
+      } while (isRefusedSince(node, looked));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {
       lookedAt.remove(node);
     }
+  }
+
+  /** Whether a link has been refused since, which did not look again because this was in progress. */
+  private boolean isRefusedSince(UUID node, long nanos) {
+    var series = refused.get(node);
+    return series != null && series.lastNanos - nanos > 0;
   }
 
   private boolean refuses(UUID node) {

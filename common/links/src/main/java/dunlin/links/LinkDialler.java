@@ -159,6 +159,10 @@ public final class LinkDialler implements AutoCloseable {
       return channel.getState(false) == ConnectivityState.READY;
     }
 
+    boolean leadsTo(LinkPeer next) {
+      return peer.equals(next) && stands();
+    }
+
     void end() {
       channel.shutdownNow();
     }
@@ -206,26 +210,25 @@ public final class LinkDialler implements AutoCloseable {
       }
       pause = 0;
       answered = false;
+      var last = kept.getAndSet(null);
       var peer = to.next().orElse(null);
+      if (last != null && (peer == null || !last.leadsTo(peer))) {
+        last.end();
+        last = null;
+      }
+      if (peer == null || !peer.node().equals(dialled)) expected = 0; // another node may need the same time
       dialled = peer == null ? null : peer.node();
       if (peer == null) {
         failed(false, false, "cannot be opened: it is not known where to");
         return;
       }
       try {
-        var opened = own != null && peer.node().equals(node) ? new DialledLocally(this, peer, own) : new DialledPipe(this, connection(peer), name);
+        var opened = own != null && peer.node().equals(node) ? new DialledLocally(this, peer, own) : new DialledPipe(this, last == null ? new Connection(peer, LinkWire.connect(peer, tls)) : last, name);
         pipe = opened;
         link.connected(opened);
       } catch (RuntimeException e) { // such as certificates that cannot be read
         failed(false, false, "to " + peer + " cannot be opened: " + e.getMessage());
       }
-    }
-
-    private Connection connection(LinkPeer peer) {
-      var last = kept.getAndSet(null);
-      if (last != null && last.peer().equals(peer) && last.stands()) return last;
-      if (last != null) last.end();
-      return new Connection(peer, LinkWire.connect(peer, tls));
     }
 
     /** @param ours whether this side has ended the stream */
@@ -336,7 +339,7 @@ public final class LinkDialler implements AutoCloseable {
     }
   }
 
-  /** One stream, on a connection of its own. Only the link's thread sends and closes, since gRPC requires a single thread. */
+  /** One stream, on the connection of its link. Only the link's thread sends and closes, since gRPC requires a single thread. */
   private final class DialledPipe extends ClientCall.Listener<byte[]> implements Dialled {
     private final DialledLink of;
     private final Connection connection;
