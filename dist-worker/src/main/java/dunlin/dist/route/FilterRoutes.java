@@ -20,6 +20,9 @@ public final class FilterRoutes {
   private volatile Route[] plain = NO_ROUTES;
   private volatile Group[] groups = NO_GROUPS;
 
+  /** The index that has counted the routes; under its lock. */
+  @Nullable RouteIndex countedBy;
+
   /** The shards in which a group of shared subscriptions has members. */
   public static final class Group {
     private final String name;

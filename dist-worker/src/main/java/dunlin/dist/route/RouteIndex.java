@@ -19,9 +19,11 @@ final class RouteIndex {
   /*
    * Dividing an index of half a million filters takes a second, and many times as long on a busy machine. Nothing waits for it: the range below the cut and the one
    * above it share the index before, which has ended (`whole`), and each of them passes over the filters of the other. What has no filter there is added to `own`.
-   * settle() then makes the index that the range has afterwards (`filling`), of its filters in `whole` and of what is added, while matches and changes go on. Each
+   * settle() first counts the part, and then makes the index that the range has afterwards (`filling`), of its filters in `whole` and of what is added, while matches and changes go on. Each
    * filter has the same FilterRoutes in all of them, and only the range that has its keys changes it; so `whole` is up to date, but for filters that it does not have. A filter
    * is in `filling`, with all its routes counted, before it is changed.
+   * Until the part is counted, which takes a small part of the time, readers get what the range before had for its lower part and nothing for the upper one, and new patterns of wildcards are judged
+   * by those of the range before.
    *
    * Owner: one thread at a time changes routes, and any thread may settle at that time; the lock is fair, so a change waits for one step. Any thread reads, without it.
    * Bounds: RouteRange's; until it is settled, the index before as well, which both ranges share.
@@ -29,6 +31,7 @@ final class RouteIndex {
    */
   private static final int STEP = 256;
   private static final int PAUSES = 9;
+  private static final long PAUSE_MAX_NANOS = 5_000_000;
 
   /** The filters of a range in an index that has ended: those from a key on, or those before it. */
   private record Part(FilterIndex<FilterRoutes> whole, byte[] cut, boolean isUpper) {
@@ -46,11 +49,15 @@ final class RouteIndex {
   /** Where the filters are: all in one index, or until that is settled those that are not in the part. */
   private record Held(FilterIndex<FilterRoutes> own, @Nullable Part part) {}
 
-  /** What readers know of. Of a divided range, what the one before had: too much for its lower part, and nothing for its upper one. */
+  /** What readers know of. */
   private record Counts(long routes, long memory, TenantCounts tenants) {}
 
   private final ReentrantLock changes = new ReentrantLock(true);
-  private final WildcardPatterns patterns = new WildcardPatterns(); // of the filters in `filling`
+  private final WildcardPatterns patterns = new WildcardPatterns(); // of the filters that are counted
+
+  /** The patterns of the range before, and of what was added to both parts since; null when this one is counted. */
+  private volatile @Nullable WildcardPatterns inherited;
+
   private volatile Held held;
   private volatile Counts shown;
 
@@ -76,19 +83,21 @@ final class RouteIndex {
     shown = new Counts(0, 0, tenants);
   }
 
-  private RouteIndex(Part part, Counts shown) {
+  private RouteIndex(Part part, WildcardPatterns inherited, Counts shown) {
     held = new Held(new FilterIndex<>(), part);
+    this.inherited = inherited;
     this.shown = shown;
   }
 
   /** What remains of a range below a cut. The index of the range before is not changed any more. */
   static RouteIndex below(byte[] cut, RouteIndex before) {
-    return new RouteIndex(new Part(before.whole(), cut, false), before.shown);
+    var whole = before.whole();
+    return new RouteIndex(new Part(whole, cut, false), before.patterns, before.shown);
   }
 
   /** What was cut off from an index that is not changed any more. */
-  static RouteIndex above(byte[] cut, FilterIndex<FilterRoutes> whole) {
-    return new RouteIndex(new Part(whole, cut, true), new Counts(0, 0, new TenantCounts()));
+  static RouteIndex above(byte[] cut, FilterIndex<FilterRoutes> whole, WildcardPatterns patterns) {
+    return new RouteIndex(new Part(whole, cut, true), patterns, new Counts(0, 0, new TenantCounts()));
   }
 
   /** All filters in one index, which is settled for that. */
@@ -126,9 +135,10 @@ final class RouteIndex {
     return in.part.whole.get(tenant, filter);
   }
 
-  /** The patterns of the filters' wildcards. Any thread. */
+  /** The patterns of the filters' wildcards; until the range is counted, those of the range before. Any thread. */
   WildcardPatterns patterns() {
-    return patterns;
+    var before = inherited;
+    return before == null ? patterns : before;
   }
 
   /** The number of filters; while the range is being divided, of both parts. Any thread. */
@@ -159,19 +169,25 @@ final class RouteIndex {
       var now = held;
       String filter = route.filter().filter();
       FilterRoutes of = find(now, route.tenant(), filter);
-      if (of == null) {
-        of = new FilterRoutes();
-        of.put(route); // before a lane can see it
-        add(of, route);
-        if (now.part != null) now.own.put(route.tenant(), filter, of);
-      } else {
-        take(of, route);
-        if (!of.put(route)) return;
-      }
-      count(route, 1);
+      boolean isFound = of != null;
+      if (of == null) of = new FilterRoutes();
+      count(of);
+      if (isFound) take(of, route);
+      if (of.isEmpty()) addPattern(route.tenant(), filter);
+      if (of.put(route)) count(route, 1);
+      if (isFound) return;
+      filling.put(route.tenant(), filter, of); // not earlier, since a lane may see it then
+      if (now.part != null) now.own.put(route.tenant(), filter, of);
     } finally {
       changes.unlock();
     }
+  }
+
+  @GuardedBy("changes")
+  private void addPattern(String tenant, String filter) {
+    patterns.add(tenant, filter);
+    var before = inherited;
+    if (before != null) before.add(tenant, filter);
   }
 
   /** Removes a route, which must be here. */
@@ -182,6 +198,7 @@ final class RouteIndex {
       String filter = route.filter().filter();
       FilterRoutes of = find(now, route.tenant(), filter);
       if (of == null) throw new IllegalStateException("a route that is not in the index: " + route);
+      count(of);
       take(of, route);
       of.remove(route.filter(), route.shard());
       if (of.isEmpty()) {
@@ -195,17 +212,22 @@ final class RouteIndex {
     }
   }
 
-  @GuardedBy("changes")
-  private void add(FilterRoutes of, Route one) {
-    filling.put(one.tenant(), one.filter().filter(), of);
-    patterns.add(one.tenant(), one.filter().filter());
-  }
-
-  /** Adds a filter of the part, which this is a route of, with the routes that it has, unless that was done. */
+  /** Takes a filter of the part, which this is a route of, into the index that is made, unless that was done. */
   @GuardedBy("changes")
   private void take(FilterRoutes of, Route one) {
-    if (held.part == null || filling.get(one.tenant(), one.filter().filter()) != null) return;
-    add(of, one);
+    if (held.part == null) return;
+    String filter = one.filter().filter();
+    if (filling.get(one.tenant(), filter) == null) filling.put(one.tenant(), filter, of);
+  }
+
+  /** Counts the routes that a filter has, unless that was done. */
+  @GuardedBy("changes")
+  private void count(FilterRoutes of) {
+    if (this.equals(of.countedBy)) return;
+    of.countedBy = this;
+    Route one = of.any();
+    if (one == null) return;
+    patterns.add(one.tenant(), one.filter().filter());
     for (Route route : of.all()) count(route, 1);
   }
 
@@ -221,17 +243,17 @@ final class RouteIndex {
   boolean mayHave(ShardId shard) {
     changes.lock();
     try {
-      return held.part != null || shards.containsKey(shard);
+      return inherited != null || shards.containsKey(shard);
     } finally {
       changes.unlock();
     }
   }
 
-  /** Shows readers what was counted, unless the range is being divided. */
+  /** Shows readers what was counted, when all of the range is. */
   void show() {
     changes.lock();
     try {
-      if (held.part == null) shown = new Counts(routes, memory, tenants);
+      if (inherited == null) shown = new Counts(routes, memory, tenants);
     } finally {
       changes.unlock();
     }
@@ -242,16 +264,24 @@ final class RouteIndex {
     settle(PAUSES);
   }
 
-  /** @param pauses each as long as the step before */
+  /** @param pauses how many times as long as the step before it each pause is, up to PAUSE_MAX_NANOS */
   private void settle(int pauses) {
     var part = held.part;
     if (part == null) return;
     List<FilterRoutes> all = new ArrayList<>(part.whole.size());
     part.whole.forEach(all::add);
+    for (int from = 0; from < all.size() && inherited != null; from += STEP) count(part, step(all, from));
+    changes.lock();
+    try {
+      inherited = null;
+      show();
+    } finally {
+      changes.unlock();
+    }
     for (int from = 0; from < all.size() && held.part != null; from += STEP) {
       long begun = System.nanoTime();
-      take(part, all.subList(from, Math.min(from + STEP, all.size())));
-      if (pauses > 0) LockSupport.parkNanos(pauses * (System.nanoTime() - begun));
+      take(part, step(all, from));
+      if (pauses > 0) LockSupport.parkNanos(Math.min(PAUSE_MAX_NANOS, pauses * (System.nanoTime() - begun)));
     }
     changes.lock();
     try {
@@ -259,7 +289,19 @@ final class RouteIndex {
     } finally {
       changes.unlock();
     }
-    show();
+  }
+
+  private static List<FilterRoutes> step(List<FilterRoutes> all, int from) {
+    return all.subList(from, Math.min(from + STEP, all.size()));
+  }
+
+  private void count(Part part, List<FilterRoutes> some) {
+    changes.lock();
+    try {
+      for (FilterRoutes of : some) if (part.has(of)) count(of);
+    } finally {
+      changes.unlock();
+    }
   }
 
   private void take(Part part, List<FilterRoutes> some) {

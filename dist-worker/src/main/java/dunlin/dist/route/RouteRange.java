@@ -51,8 +51,8 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   /** Set by the applying thread; taken by the thread that opens the other range. */
   private final AtomicReference<@Nullable CutOff> cutOff = new AtomicReference<>();
 
-  /** All filters of the range before it was cut. */
-  private record CutOff(byte[] from, SoftReference<FilterIndex<FilterRoutes>> whole, boolean lacks) {}
+  /** All filters of the range before it was cut, and their patterns. */
+  private record CutOff(byte[] from, SoftReference<FilterIndex<FilterRoutes>> whole, WildcardPatterns patterns, boolean lacks) {}
 
   /** Visits the routes of all filters that match a topic name; returns how many nodes of indexes were looked at. Any thread. */
   public int match(String tenant, byte[] topic, int offset, int length, Consumer<? super FilterRoutes> visitor) {
@@ -133,7 +133,7 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
       return;
     }
     var before = index;
-    cutOff.set(new CutOff(from, new SoftReference<>(before.whole()), lacks));
+    cutOff.set(new CutOff(from, new SoftReference<>(before.whole()), before.patterns(), lacks)); // whole() first: they are its own then
     index = RouteIndex.below(from, before);
   }
 
@@ -143,7 +143,7 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
     var whole = taken == null ? null : taken.whole.get();
     if (taken == null || whole == null) return false;
     lacks = taken.lacks;
-    index = RouteIndex.above(start, whole);
+    index = RouteIndex.above(start, whole, taken.patterns);
     return true;
   }
 

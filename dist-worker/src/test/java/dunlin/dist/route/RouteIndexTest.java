@@ -17,6 +17,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -67,6 +68,32 @@ class RouteIndexTest {
     }
 
     for (Part part : parts) part.isAsItsRows();
+  }
+
+  /** A match costs by their number ever after, so a split must not let more of them in. */
+  @Test
+  void newPatternsAreJudgedByThoseOfTheRangeBeforeUntilThePartIsCounted() {
+    var rows = new InMemoryRange.Rows();
+    var parent = new RouteRange();
+    var _ = parent.apply(List.of(new Add(new Route(TENANT, TopicFilter.plain("a/+"), SHARD, 1, 1)), new Add(new Route(TENANT, TopicFilter.plain("f/+/x"), SHARD, 1, 1))), rows);
+    int before = parent.patterns().size(TENANT);
+    byte[] from = RouteRows.first(TENANT, "f");
+    var upperRows = new InMemoryRange.Rows();
+    upperRows.map.putAll(rows.map.tailMap(from, true));
+    rows.map.tailMap(from, true).clear();
+    var child = new RouteRange();
+    parent.cut(rows, from);
+    assertThat(child.openSplit(parent, from)).isTrue();
+
+    assertThat(parent.patterns().take(TENANT, "b/c/+", before)).as("a new pattern").isFalse();
+    assertThat(child.patterns().take(TENANT, "g/h/+", before)).as("a new pattern").isFalse();
+    var _ = child.apply(List.of(new Add(new Route(TENANT, TopicFilter.plain("g/h/+"), SHARD, 1, 1))), upperRows);
+    assertThat(parent.patterns().size(TENANT)).as("both parts together").isEqualTo(before + 1);
+
+    parent.settle();
+    child.settle();
+    assertThat(parent.patterns().size(TENANT)).isEqualTo(1);
+    assertThat(child.patterns().size(TENANT)).isEqualTo(before + 1);
   }
 
   private static final class Part {
