@@ -3,7 +3,9 @@ package dunlin.cluster;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.cluster.call.NodeCalls;
 import dunlin.placement.Action;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 
@@ -33,16 +35,17 @@ final class PendingActions {
   @GuardedBy("this")
   private final Set<Asked> asked = new HashSet<>();
 
+  /** The node that is asked to be elected for a range. */
   @GuardedBy("this")
-  private final Set<UUID> electing = new HashSet<>();
+  private final Map<UUID, UUID> electing = new HashMap<>();
 
   synchronized Offered offer(Action action) {
     var what = new Asked(action.node(), action.range());
     boolean elects = action instanceof Action.Elect;
-    if (asked.contains(what) || (elects && electing.contains(action.range()))) return Offered.ASKED_ALREADY;
+    if (asked.contains(what) || (elects && electing.containsKey(action.range()))) return Offered.ASKED_ALREADY;
     if (asked.size() >= MAX || at(action.node()) >= NODE_MAX) return Offered.FULL;
     asked.add(what);
-    if (elects) electing.add(action.range());
+    if (elects) electing.put(action.range(), action.node());
     return Offered.TAKEN;
   }
 
@@ -51,9 +54,14 @@ final class PendingActions {
     return asked.stream().filter(what -> what.node.equals(node)).count();
   }
 
+  /** An action that was taken has its outcome. The node is asked for nothing else until it has ended, but another one may be elected. */
+  synchronized void answered(Action action) {
+    if (action instanceof Action.Elect) electing.remove(action.range(), action.node());
+  }
+
   /** An action that was taken has ended. */
   synchronized void ended(Action action) {
+    answered(action);
     asked.remove(new Asked(action.node(), action.range()));
-    if (action instanceof Action.Elect) electing.remove(action.range());
   }
 }

@@ -238,6 +238,7 @@ final class PlacementDriver {
   private void carryOut(Action action, long leadership) {
     try {
       var outcome = admin.carryOut(action, leadership, action instanceof Action.Elect ? ELECTION_DEADLINE : ACTION_DEADLINE);
+      pending.answered(action);
       boolean done = outcome instanceof RangeAdmin.Outcome.Done;
       meters.action(done);
       if (!done) log.info("{}: {}", action, outcome);

@@ -23,7 +23,7 @@ public interface Range<C, R> {
    */
   boolean propose(C command, Completion<R> completion);
 
-  /** Has the commands that a task proposes, on this thread, share a log entry where they fit into one. Without this the first may go alone. */
+  /** Makes it likely that the commands which a task proposes, on this thread, share a log entry. Without this the first often goes alone. */
   default void together(Runnable proposals) {
     proposals.run();
   }

@@ -20,7 +20,7 @@ public interface RangeLogic<C, R> {
   void open(RangeReader state);
 
   /**
-   * Adapts the in-memory indexes after the range was split: the rows from a key on are another range's. No command is applied and no reader is served until it returns, so
+   * Adapts the in-memory indexes after the range was split: the rows from a key on are another range's. No command is applied and no read barrier is granted until it returns, so
    * an implementation with many rows takes what remains from its indexes rather than from the rows, and leaves to {@link #settle} what can be done later.
    *
    * @param state the rows that remain

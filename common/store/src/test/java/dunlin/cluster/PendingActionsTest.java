@@ -58,6 +58,18 @@ class PendingActionsTest {
     assertThat(underWay.offer(elect(2, 1))).isEqualTo(Offered.TAKEN);
   }
 
+  @Test
+  void anotherNodeMayBeElectedOnceTheFirstHasAnswered() {
+    assertThat(underWay.offer(elect(1, 1))).isEqualTo(Offered.TAKEN);
+    underWay.answered(elect(1, 1));
+    assertThat(underWay.offer(elect(1, 1))).as("it is not asked again so soon").isEqualTo(Offered.ASKED_ALREADY);
+    assertThat(underWay.offer(elect(2, 1))).isEqualTo(Offered.TAKEN);
+
+    underWay.ended(elect(1, 1));
+
+    assertThat(underWay.offer(elect(3, 1))).as("the second is still asked").isEqualTo(Offered.ASKED_ALREADY);
+  }
+
   private static Action elect(int node, int range) {
     return new Action.Elect(new UUID(0, node), new UUID(1, range));
   }

@@ -178,6 +178,7 @@ final class RangeProposer<C, R> {
     var proposal = new Proposal<>(epoch, command, codec.source(command), bytes, System.nanoTime(), completion);
     if (!queue.offer(proposal, kind)) {
       meters.commandRejected();
+      wakeForMore(); // what is gathered must not wait for its end
       return false;
     }
     if (!Thread.currentThread().equals(gathering)) wakeForMore();

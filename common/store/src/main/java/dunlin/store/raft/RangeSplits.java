@@ -129,7 +129,8 @@ final class RangeSplits {
               long begun = System.nanoTime();
               try {
                 logic.settle();
-                log.info("Range {}: what it has in memory was divided in {} ms, while it served", id, millis(begun, System.nanoTime()));
+                long took = millis(begun, System.nanoTime());
+                if (took > 0) log.info("Range {}: what it has in memory was divided in {} ms, while it served", id, took);
               } catch (RuntimeException e) { // a bug: the range goes on with what it has
                 log.error("Range {}: what it has in memory is not divided, and takes more memory than it should", id, e);
               }
