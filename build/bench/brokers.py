@@ -92,7 +92,11 @@ class Broker:
         if self.command is None:
             self.process = self.start_dunlin()
             self.pid = self.process.pid
-            self.await_port()
+            try:
+                self.await_port()
+            except BaseException:
+                self.__exit__()
+                raise
         else:
             line = shlex.split(self.command) + [str(self.port), os.path.join(self.directory, "peer")]
             done = subprocess.run(line, capture_output=True, text=True, timeout=START_SECONDS_MAX, stdin=subprocess.DEVNULL)
@@ -115,7 +119,8 @@ class Broker:
         deadline = time.monotonic() + START_SECONDS_MAX
         while not answers(self.port):
             if self.process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"{self.name} does not start, see {self.log}")
+                with open(self.log) as log:
+                    raise RuntimeError(f"{self.name} does not start: {log.read().strip()[-300:]}")
             time.sleep(0.1)
 
     def target(self, scenario):
@@ -176,11 +181,11 @@ class Cluster:
         self.frontends = [node for node in self.nodes if not node.roles or "frontend" in node.roles]
 
     def __enter__(self):
-        for node in self.nodes:
-            node.port, node.directory = free_port(), tempfile.mkdtemp(prefix="compare-")
-            node.process = node.start_dunlin()
-            node.pid = node.process.pid
         try:
+            for node in self.nodes:
+                node.port, node.directory = free_port(), tempfile.mkdtemp(prefix="compare-")
+                node.process = node.start_dunlin()
+                node.pid = node.process.pid
             for node in self.frontends:
                 node.await_port()
             self.settle()

@@ -154,9 +154,10 @@ final class ClusterRows {
         var others = nodes.stream().filter(node -> node != from).toList();
         var to = others.get(scene.random.nextInt(others.size()));
         scene.struck(from);
-        scene.cluster().transfer(range, to);
-        boolean moved = scene.await(MOVE_MAX, () -> scene.cluster().leaders().get(range) == to);
-        scene.expect(moved, "the leadership of %s has not moved to %s".formatted(range, to.name()));
+        try (var operator = to.operator()) {
+          boolean moved = scene.await(MOVE_MAX, () -> scene.cluster().lead(range, to, operator));
+          scene.expect(moved, "the leadership of %s has not moved to %s".formatted(range, to.name()));
+        }
         outage(scene);
         scene.healed();
       }

@@ -55,9 +55,6 @@ final class MqttCluster implements Service, AutoCloseable {
   /** Ranges of a cluster beside those of sessions: the meta group, and one each of routes and retained messages. */
   private static final int OTHER_RANGES = 3;
 
-  /** The processes that may lead any range. */
-  private static final int STORES = 3;
-
   private static final Pattern LEADS = Pattern.compile("^dunlin_store_leading\\{.*range=\"([^\"]+)\".*} 1\\.0$");
 
   /** One broker, over all its runs. */
@@ -213,11 +210,12 @@ final class MqttCluster implements Service, AutoCloseable {
     }
   }
 
-  /** Whether each range has a leader, which is not the same for most of them, and a dist worker leads the routes, if there is one. */
+  /** Whether each range has a leader, no process leads two more than another one could, and a dist worker leads the routes, if there is one. What is less even is evened out later. */
   private boolean areLeadersSpread(Map<String, Node> leaders) {
     var led = leaders.values().stream().collect(Collectors.groupingBy(node -> node.number, Collectors.counting()));
     boolean settled = leaders.entrySet().stream().noneMatch(each -> isRoutes(each.getKey()) && !each.getValue().roles.contains(DIST));
-    return leaders.size() == ranges && led.values().stream().allMatch(count -> count <= (ranges + STORES - 1) / STORES) && settled;
+    var ofStores = nodes().stream().filter(node -> node.roles.contains(STORE)).mapToLong(node -> led.getOrDefault(node.number, 0L)).summaryStatistics();
+    return leaders.size() == ranges && settled && ofStores.getMax() - ofStores.getMin() <= 1;
   }
 
   /** Starts all of them at the same time: the first one alone would wait for the others. */
@@ -238,14 +236,19 @@ final class MqttCluster implements Service, AutoCloseable {
     return range.startsWith(ROUTES);
   }
 
-  /** Asks for a transfer of a range's leadership; does not wait for it. */
-  void transfer(String range, Node to) {
-    try (var operator = to.operator()) {
-      transfer(range, operator);
+  /** Whether a node leads a range. If it does not, its operator asks for that, unless the cluster is changing something else just then. */
+  boolean lead(String range, Node node, Operator its) {
+    if (leaders().get(range) == node) return true;
+    if (!its.cluster().getOperations().isEmpty()) return false;
+    try {
+      transfer(range, its);
+    } catch (IllegalStateException e) {
+      // An operation has begun since, such as one that spreads leaders.
     }
+    return false;
   }
 
-  /** The same, to the broker of an operator. */
+  /** Asks for a transfer of a range's leadership to the broker of an operator; does not wait for it. */
   void transfer(String range, Operator to) {
     var cluster = to.cluster();
     var row = cluster.getRanges().stream().filter(each -> new RangeId(each.kind(), UUID.fromString(each.id())).toString().equals(range)).findFirst();
