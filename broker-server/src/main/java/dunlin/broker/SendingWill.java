@@ -32,7 +32,7 @@ final class SendingWill implements Sending {
    * publish in flight.
    * Failure: the two parts are repeated separately, until each is accepted or refused by a rule. Durable subscribers
    * are served before the others: if their store does not accept the will now, no subscriber has received it, so a
-   * further attempt never delivers the will twice to connected sessions. In a cluster, a will to be retained goes to
+   * further attempt of the same leader never delivers the will twice to connected sessions. In a cluster, a will to be retained goes to
    * subscribers only once it is retained, or cannot be: see RetainLine.
    * Access rules are asked before each attempt, with the user whose session has left the will, and behind them what the
    * rules of the client's token have said of it at CONNECT. A will that they deny is refused, and so is one for which

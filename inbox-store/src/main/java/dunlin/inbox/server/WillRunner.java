@@ -34,8 +34,8 @@ final class WillRunner {
    * Failure: a will that a destination cannot accept now is tried again after 200 ms, then after twice the delay each
    * time up to 10 s, and only at the destinations that have not accepted it. A will that a rule refuses is counted and
    * finished; so is one without an answer after ANSWER_NANOS: it was handed over, and another attempt would deliver it
-   * twice to all others. A finished will stays here until the range has recorded it, so that it is published once in
-   * the life of the process. After a crash the range reports it again: at least once.
+   * twice to all others. A finished will stays here until the range has recorded it, so that it is published once by
+   * this leader. To the next one, after a crash too, the range reports it again: at least once.
    * Displaced connections: the frontend may know a DISCONNECT that the range has not seen yet. It reports that before the
    * connection has settled, and the range discards the will, which recorded() says.
    */
