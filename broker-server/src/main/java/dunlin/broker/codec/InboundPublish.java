@@ -86,13 +86,13 @@ public final class InboundPublish {
       for (int i = 0; i < capacity; i++) grown[i] = i < aliases.length ? aliases[i] : NO_NAME;
       aliases = grown;
     }
-    if (stands(in, aliases[alias - 1])) return; // clients tend to send name and alias together each time
+    if (stands(aliases[alias - 1])) return; // clients tend to send name and alias together each time
     byte[] name = new byte[topicLength];
     in.getBytes(topicIndex, name);
     aliases[alias - 1] = name;
   }
 
-  private boolean stands(ByteBuf in, byte[] name) {
+  private boolean stands(byte[] name) {
     if (name.length != topicLength) return false;
     for (int i = 0; i < name.length; i++) if (name[i] != in.getByte(topicIndex + i)) return false;
     return true;
@@ -123,7 +123,10 @@ public final class InboundPublish {
 
   /** The topic name; created at each call. */
   public String topic() {
-    return aliasedTopic.length > 0 ? new String(aliasedTopic, StandardCharsets.UTF_8) : buffer().toString(topicIndex, topicLength, StandardCharsets.UTF_8);
+    if (aliasedTopic.length > 0) return new String(aliasedTopic, StandardCharsets.UTF_8);
+    byte[] name = new byte[topicLength];
+    buffer().getBytes(topicIndex, name);
+    return new String(name, StandardCharsets.UTF_8);
   }
 
   /** Whether the payload is declared as UTF-8 text but is not; scans all of it. MQTT 5, section 3.3.2.3.2. */

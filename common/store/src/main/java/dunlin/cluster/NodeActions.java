@@ -157,7 +157,7 @@ final class NodeActions {
     return new Done();
   }
 
-  /** Waits for the outcome: while an election is under way, another one would end both without a leader. */
+  /** Waits for the outcome: during an election, another one would end both without a leader. */
   private Outcome elect(UUID range, Duration deadline) {
     var there = replicas.find(range);
     if (there.isEmpty()) return new Outdated("node " + self + " has no replica of range " + range);
