@@ -169,12 +169,16 @@ public final class Operations {
       to.commands.add(new PeersChanged(id, range.epoch(), led.replica().configuration(), range.peers()));
   }
 
-  /** Starts members that are not running: a process that crashed during a split may not have started its own. */
+  /**
+   * Starts members that are not running: a process that crashed during a split may not have started its own. A node that
+   * has applied an old split after it got a replica of the parent may have no part in the child: its rows are tidied up.
+   */
   private static void start(UUID id, ClusterMap map, ClusterObservation observation, Decision to) {
     var placed = map.ranges().get(id);
     for (var report : observation.reports().values()) {
       boolean stored = report.replica(id).filter(replica -> replica.phase() == Phase.STORED).isPresent();
-      if (stored && placed != null && observation.heard(report.node())) to.actions.add(new StartReplica(report.node(), id));
+      boolean member = placed != null && placed.range().has(report.node());
+      if (stored && member && observation.heard(report.node())) to.actions.add(new StartReplica(report.node(), id));
     }
   }
 

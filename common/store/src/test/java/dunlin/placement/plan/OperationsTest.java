@@ -454,6 +454,19 @@ class OperationsTest {
     assertThat(decide().actions()).isEmpty();
   }
 
+  /** It got a replica of the parent after the child had moved on, and has applied the split since. */
+  @Test
+  void rowsThatASplitHasLeftOnANodeWithoutAPartInTheChildAreRemoved() {
+    cluster(4, 1);
+    lead(1, 1, 1, 2, 3);
+    var node = PlacementTest.id(4);
+    replica(4, at(range(1, 1, 2, 3), Phase.STORED, false));
+    assertThat(decide().actions()).as("a node has one pending action for a range").containsExactly(new Action.DropReplica(node, id(1), NodeReport.ORIGINAL));
+
+    apply(new Begin(OPERATION, new MoveReplica(id(1), PlacementTest.id(2), node)));
+    assertThat(step()).as("before it gets a replica").isEqualTo(new Action.DropReplica(node, id(1), NodeReport.ORIGINAL));
+  }
+
   /** The change that adds it may take effect late, so the range gets another configuration first. */
   @Test
   void anOperationIsAbandonedOnlyWhenItsReplicaIsSurelyNotAdded() {
