@@ -1,9 +1,13 @@
 package dunlin.tiers;
 
+import dunlin.runtime.LineLimit;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
+import io.micrometer.core.instrument.Counter;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,14 +23,19 @@ final class EndedFrontends {
    * A new leader has no link of a frontend whose process ended with the old leader or before. Clients that have moved away from it wait for it to come: its port is tried, too.
    *
    * Owner: the thread of the links.
-   * Bounds: a link for each frontend.
+   * Bounds: a link for each frontend. One that clients wait for is found to have ended at every look until it is gone, and is counted once; the lines of the log have a limit of their own.
    * Failure: a node that does not refuse is waited for, as before.
    */
   private static final Logger LOG = LoggerFactory.getLogger(EndedFrontends.class);
 
   private final RefusedNodes refused;
   private final Awaited awaited;
+  private final Counter found;
+  private final LineLimit lines;
   private final Map<UUID, Lease> leases = new HashMap<>();
+
+  /** Those whose processes were found to have ended, while clients wait for them. */
+  private final Set<UUID> ended = new HashSet<>();
 
   /** What the leader of the sessions knows of frontends that have not come to it. */
   interface Awaited {
@@ -40,9 +49,15 @@ final class EndedFrontends {
   /** The present link of a frontend. */
   private record Lease(Link link, Link.Handler handler) {}
 
-  EndedFrontends(RefusedNodes refused, Awaited awaited) {
+  /**
+   * @param found counts frontends whose processes have ended
+   * @param lines of the log about them
+   */
+  EndedFrontends(RefusedNodes refused, Awaited awaited, Counter found, LineLimit lines) {
     this.refused = refused;
     this.awaited = awaited;
+    this.found = found;
+    this.lines = lines;
   }
 
   /** Accepts links, and watches each frontend's newest one. */
@@ -57,7 +72,10 @@ final class EndedFrontends {
   /** Looks at all links; called many times a second. */
   void compare() {
     leases.entrySet().removeIf(each -> isOver(each.getKey(), each.getValue()));
-    awaited.frontends().forEach((frontend, incarnation) -> {
+    var coming = awaited.frontends();
+    ended.removeIf(node -> !coming.containsKey(node.toString()));
+    coming.forEach(
+        (frontend, incarnation) -> {
           var node = UUID.fromString(frontend);
           if (!leases.containsKey(node) && isGone(node)) awaited.isGone(frontend, incarnation);
         });
@@ -75,9 +93,14 @@ final class EndedFrontends {
   private boolean isGone(UUID node) {
     if (!refused.isGone(node)) {
       refused.look(node);
+      ended.remove(node);
       return false;
     }
-    LOG.info("The process of node {} has ended: its host refuses connections. Its clients' connections are treated as lost", node);
+    if (!ended.add(node)) return true;
+    found.increment();
+    if (lines.admits())
+      LOG.info(
+          "The process of node {} has ended: its host refuses connections. Its clients' connections are treated as lost; {} more such nodes were not logged", node, lines.leftOut());
     return true;
   }
 }

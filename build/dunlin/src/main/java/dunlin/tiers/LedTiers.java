@@ -36,6 +36,7 @@ import dunlin.retain.RetainSettings;
 import dunlin.retain.RetainTier;
 import dunlin.retain.remote.RetainCalls;
 import dunlin.retain.remote.RetainRouter;
+import dunlin.runtime.LineLimit;
 import dunlin.runtime.metrics.NodeBeans;
 import dunlin.store.RangeId;
 import dunlin.store.Replica;
@@ -47,8 +48,10 @@ import dunlin.transport.lane.LaneLinks;
 import dunlin.transport.lane.RemoteLane;
 import dunlin.transport.lane.SharedWindow;
 import dunlin.transport.trace.Tracer;
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -77,6 +80,11 @@ final class LedTiers {
 
   private static final long DRAIN_MILLIS = 1_000;
   private static final long ASK_MILLIS = 1_000;
+
+  /** Lines of the log about frontends whose processes have ended: a host may take many with it. */
+  private static final int ENDED_LINES = 10;
+
+  private static final Duration ENDED_PERIOD = Duration.ofSeconds(10);
   private static final String SESSIONS = "Sessions";
   private static final String EXPORTS = "SessionExports";
   private static final String RETAINED = "RetainedMessages";
@@ -103,6 +111,8 @@ final class LedTiers {
   private final RouteTier routes;
   private final RetainTier retained;
   private final SessionTier sessions;
+  private final Counter endedFrontends;
+  private final LineLimit endedLines = new LineLimit(ENDED_LINES, ENDED_PERIOD, System::nanoTime);
 
   /** Whether the leaders of other ranges of routes are asked what topics match there: since this node has led the first one. */
   private final AtomicBoolean asksOthers = new AtomicBoolean();
@@ -145,6 +155,10 @@ final class LedTiers {
     retained = new RetainTier(bounds.retain(), meters, clock, timer);
     retained.limitTenants(tenants.apply(TenantLimit.RETAINED), tenants.apply(TenantLimit.RETAINED_BYTES));
     sessions = new SessionTier(bounds.inbox(), clock, meters, tracer);
+    endedFrontends =
+        Counter.builder("dunlin.inbox.frontends.ended")
+            .description("Nodes whose frontends had clients with sessions that are led here, and whose processes have ended: their hosts refuse connections")
+            .register(meters);
     Gauge.builder("dunlin.dist.calls.served", routeCalls, all -> all.stream().mapToInt(CallReceiver::unanswered).sum())
         .description("Calls of all nodes for routes that this node has not answered, as the leader of their ranges")
         .register(meters);
@@ -353,7 +367,7 @@ final class LedTiers {
     var _ = server.start(); // a frontend is attached when this has ended
     var accepted = new AcceptedLinks(links);
     var calls = accepted.thread(range.toString());
-    var ended = new EndedFrontends(refused, awaited(server));
+    var ended = new EndedFrontends(refused, awaited(server), endedFrontends, endedLines);
     var accepts = InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), drops.pushes(), new FrontendLinks(server, calls));
     accepted.accept(LinkNames.sessions(range.uuid()), calls, ended.watching(accepts));
     var comparing = timer.scheduleWithFixedDelay(() -> calls.execute(ended::compare), COMPARE_MILLIS, COMPARE_MILLIS, TimeUnit.MILLISECONDS);

@@ -93,14 +93,6 @@ class SessionImportClusterIT {
     }
   }
 
-  /** A page, which is refused while the sessions have no leader, and then asked for again. */
-  private static Answer answered(ApiCalls api, String path) {
-    return await("while leaders may still move").atMost(LONG).until(() -> api.get(path), page -> {
-      assertThat(page.status()).as(page.text()).isIn(200, 503);
-      return page.status() == 200;
-    });
-  }
-
   private static Set<String> all() {
     Set<String> all = new TreeSet<>();
     for (int number = 0; number < SESSIONS; number++) all.add(clientId(number));
@@ -111,7 +103,7 @@ class SessionImportClusterIT {
     List<String> clients = new ArrayList<>();
     String next = "";
     do {
-      Answer page = answered(api, "/sessions?limit=250&cursor=" + next);
+      Answer page = api.answered("/sessions?limit=250&cursor=" + next);
       clients.addAll(page.members("clientId"));
       next = page.member("next");
     } while (!next.isEmpty());
@@ -124,7 +116,7 @@ class SessionImportClusterIT {
     List<String> exported = new ArrayList<>();
     String next = "";
     do {
-      Answer page = answered(api, "/export/sessions?limit=500&cursor=" + next);
+      Answer page = api.answered("/export/sessions?limit=500&cursor=" + next);
       for (JsonElement row : page.json().getAsJsonArray("items")) {
         JsonObject message = row.getAsJsonObject().getAsJsonObject("message");
         if (message != null) exported.add(message.get("clientId").getAsString() + " " + message.get("sequence").getAsLong());

@@ -1,5 +1,8 @@
 package dunlin.harness;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
@@ -21,6 +24,8 @@ import java.util.List;
 /** Asks the admin API of a node, with its own token unless another one is given. */
 public final class ApiCalls implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofMinutes(1);
+  private static final Duration LEADERS_MOVE = Duration.ofMinutes(3);
+  private static final int NO_LEADER = 503;
 
   private final HttpClient http = HttpClient.newHttpClient();
   private final String address;
@@ -82,6 +87,13 @@ public final class ApiCalls implements AutoCloseable {
 
   public Answer get(String path) {
     return send("GET", path, null, "application/json");
+  }
+
+  /** What nodes of a cluster answer for a range that has a leader: it is asked for again while a node knows of none, as leaders may move at any time. */
+  public Answer answered(String path) {
+    Answer answer = await("while leaders may still move").atMost(LEADERS_MOVE).until(() -> get(path), asked -> asked.status() != NO_LEADER);
+    assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+    return answer;
   }
 
   public Answer delete(String path) {

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 import dunlin.Dunlin;
 import dunlin.TestBroker;
 import dunlin.cluster.ClusterMXBean;
+import dunlin.placement.LeaderSpread;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.lang.management.ManagementFactory;
@@ -69,14 +70,16 @@ public final class EmbeddedCluster implements AutoCloseable {
     return cluster;
   }
 
-  /** Whether all ranges have a leader, and no broker leads more than its share of them. */
+  /** Whether all ranges have a leader, and none is transferred any more. */
   private static boolean areLeadersSpread(int ranges, int nodes) throws JMException {
     var beans = ManagementFactory.getPlatformMBeanServer();
     var led = new HashMap<String, Integer>();
     for (var range : beans.queryNames(new ObjectName("dunlin:type=Range,*"), null)) {
       if (beans.getAttribute(range, "Role").equals("leader")) led.merge(range.getKeyProperty("node"), 1, Integer::sum);
     }
-    return led.values().stream().mapToInt(Integer::intValue).sum() == ranges && led.values().stream().allMatch(count -> count <= Math.max(2, (ranges + nodes - 1) / nodes));
+    List<Integer> counts = new ArrayList<>(led.values());
+    while (counts.size() < nodes) counts.add(0);
+    return counts.stream().mapToInt(Integer::intValue).sum() == ranges && LeaderSpread.isEven(counts);
   }
 
   /** In the order of their start. */

@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.links.LinkPeer;
+import dunlin.runtime.LineLimit;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import dunlin.transport.link.Pipe;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -34,6 +37,9 @@ class EndedFrontendsTest {
   private final RefusedNodes refused = new RefusedNodes(node -> Optional.of(new LinkPeer(node, "127.0.0.1", port())), System::nanoTime);
   private volatile int port;
   private final Map<String, Long> awaited = new HashMap<>();
+  private boolean isGoneAtOnce = true;
+  private final Counter ended = new SimpleMeterRegistry().counter("ended");
+  private final LineLimit lines = new LineLimit(10, () -> 0);
   private final EndedFrontends frontends =
       new EndedFrontends(
           refused,
@@ -46,9 +52,11 @@ class EndedFrontendsTest {
             @Override
             public void isGone(String frontend, long incarnation) {
               lost.add("awaited, incarnation " + incarnation);
-              awaited.remove(frontend);
+              if (isGoneAtOnce) awaited.remove(frontend);
             }
-          });
+          },
+          ended,
+          lines);
   private final LinkAcceptor acceptor =
       new LinkAcceptor(7, LINK, 4, tasks::add, System::nanoTime, frontends.watching((_, _) -> new Recorder()));
   private final @Nullable Pipe[] ends = new @Nullable Pipe[2];
@@ -142,6 +150,30 @@ class EndedFrontendsTest {
             });
 
     assertThat(lost).containsExactly("awaited, incarnation 7");
+  }
+
+  /** As while the range of their sessions is full: they are looked at again and again. */
+  @Test
+  void manyFrontendsThatAreWaitedForAreCountedOnceAndFillNoLog() throws IOException {
+    try (var once = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = once.getLocalPort();
+    }
+    isGoneAtOnce = false;
+    for (int i = 0; i < 100; i++) awaited.put(new UUID(2, i).toString(), 7L);
+
+    await()
+        .atMost(PATIENCE)
+        .until(
+            () -> {
+              frontends.compare();
+              return ended.count() == 100;
+            });
+    lost.clear();
+    frontends.compare();
+
+    assertThat(lost).as("attempts go on").isNotEmpty();
+    assertThat(ended.count()).isEqualTo(100);
+    assertThat(lines.leftOut()).isEqualTo(90);
   }
 
   /** Its link may resume: it is what counts. */

@@ -236,12 +236,13 @@ public final class LinkDialler implements AutoCloseable {
       if (this.pipe == pipe && FailureText.isRefusedConnection(status)) refused.accept(pipe.peer().node());
       if (this.pipe == pipe && !ours && mayAnswerOtherwise(status) && pipe.connection.stands()) kept.set(pipe.connection);
       else pipe.connection.end();
-      broken(pipe, kept.get() != null, isRefusal(status), status.getCode() + ", " + FailureText.of(status));
+      boolean isFull = status.getCode() == Status.Code.RESOURCE_EXHAUSTED; // that takes longer than a change of leaders
+      broken(pipe, kept.get() != null && !isFull, isRefusal(status), status.getCode() + ", " + FailureText.of(status));
     }
 
     /** Whether the node may take a stream over the same connection later. Not where it needs another certificate, or is the wrong one: the next connection may lead elsewhere. */
     private static boolean mayAnswerOtherwise(Status status) {
-      return status.isOk() || status.getCode() == Status.Code.UNAVAILABLE;
+      return status.isOk() || status.getCode() == Status.Code.UNAVAILABLE || status.getCode() == Status.Code.RESOURCE_EXHAUSTED;
     }
 
     private void broken(Dialled pipe, boolean answered, boolean refusal, String why) {

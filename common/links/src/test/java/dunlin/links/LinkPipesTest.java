@@ -9,8 +9,13 @@ import dunlin.links.LinkThreads.Side;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import io.grpc.Attributes;
+import io.grpc.Metadata;
 import io.grpc.Server;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
 import io.grpc.ServerTransportFilter;
+import io.grpc.Status;
 import io.grpc.netty.NettyServerBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
@@ -56,6 +61,10 @@ class LinkPipesTest {
     final List<Side> sides = new CopyOnWriteArrayList<>();
     final List<Link> links = new CopyOnWriteArrayList<>();
     final AtomicInteger connections = new AtomicInteger();
+
+    /** How many of the next streams are too many. */
+    final AtomicInteger tooMany = new AtomicInteger();
+
     final LinkService service;
     final LinkService.Accepted accepted;
     @Nullable Server server;
@@ -91,6 +100,7 @@ class LinkPipesTest {
               .directExecutor()
               .maxInboundMessageSize(LinkWire.FRAME_BYTES_MAX)
               .addService(service.definition())
+              .intercept(new Full(tooMany))
               .addTransportFilter(
                   new ServerTransportFilter() {
                     @Override
@@ -122,6 +132,16 @@ class LinkPipesTest {
       if (server == null) throw new AssertionError("not started");
       server.shutdownNow();
       assertThat(server.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
+    }
+  }
+
+  /** Refuses streams as a node does that has too many. */
+  private record Full(AtomicInteger tooMany) implements ServerInterceptor {
+    @Override
+    public <Q, A> ServerCall.Listener<Q> interceptCall(ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+      if (tooMany.getAndUpdate(left -> Math.max(0, left - 1)) == 0) return next.startCall(call, headers);
+      call.close(Status.RESOURCE_EXHAUSTED.withDescription("the test has it be too many"), new Metadata());
+      return new ServerCall.Listener<>() {};
     }
   }
 
@@ -348,6 +368,22 @@ class LinkPipesTest {
     there.serveAgain(port);
     until(() -> on(here.thread, link::isConnected));
     assertThat(there.connections).as("one that has broken is replaced").hasValue(2);
+  }
+
+  /** That says nothing about the connection. */
+  @Test
+  void aLinkThatIsOneTooManyAsksAgainOverTheSameConnection() throws Exception {
+    var there = new Accepting("lane", 1_000, PATIENT);
+    there.tooMany.set(3);
+    int port = there.serve(0);
+    var here = new Dialling(PATIENT);
+    var link = here.dial(NODE, port, "lane", new Side());
+
+    send(here.thread, link, 0, 10);
+
+    until(() -> there.sides.size() == 1 && there.sides.getFirst().received.size() == 10);
+    assertThat(there.tooMany).hasValue(0);
+    assertThat(there.connections).hasValue(1);
   }
 
   /** Another process may have its port by now, or the name of its host lead elsewhere. */

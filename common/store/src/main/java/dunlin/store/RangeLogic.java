@@ -1,6 +1,7 @@
 package dunlin.store;
 
 import java.util.List;
+import java.util.function.BooleanSupplier;
 
 /**
  * The state machine of a kind of ranges: a deterministic function from log entries to rows and results.
@@ -44,8 +45,10 @@ public interface RangeLogic<C, R> {
   /**
    * Does what {@link #cut} or {@link #openSplit} has left for later. Called after each of them, on a thread of its own and beside all other methods, which an
    * implementation synchronizes itself. It may come late, also after the next cut.
+   *
+   * @param over whether the replica has failed or is closed; what is left to do is not done then
    */
-  default void settle() {}
+  default void settle(BooleanSupplier over) {}
 
   /** Applies the commands of one log entry in order, and returns a result for each, in the same order. */
   List<R> apply(List<C> commands, RangeWriter out);

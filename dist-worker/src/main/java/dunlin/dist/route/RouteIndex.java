@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -102,7 +103,7 @@ final class RouteIndex {
 
   /** All filters in one index, which is settled for that. */
   FilterIndex<FilterRoutes> whole() {
-    settle(0);
+    settle(0, () -> false);
     return held.own;
   }
 
@@ -259,18 +260,21 @@ final class RouteIndex {
     }
   }
 
-  /** Makes an index of a part. Any thread, beside changes; more than one may. Pauses between its steps, for longer on a busy machine: what serves goes first. */
-  void settle() {
-    settle(PAUSES);
+  /** Makes an index of a part. Any thread, beside changes; more than one may. Pauses between its steps, for longer on a busy machine: what serves goes first. Once it is over, the part stays as it is. */
+  void settle(BooleanSupplier over) {
+    settle(PAUSES, over);
   }
 
   /** @param pauses how many times as long as the step before it each pause is, up to PAUSE_MAX_NANOS */
-  private void settle(int pauses) {
+  private void settle(int pauses, BooleanSupplier over) {
     var part = held.part;
     if (part == null) return;
     List<FilterRoutes> all = new ArrayList<>(part.whole.size());
     part.whole.forEach(all::add);
-    for (int from = 0; from < all.size() && inherited != null; from += STEP) count(part, step(all, from));
+    for (int from = 0; from < all.size() && inherited != null; from += STEP) {
+      if (over.getAsBoolean()) return;
+      count(part, step(all, from));
+    }
     changes.lock();
     try {
       inherited = null;
@@ -279,6 +283,7 @@ final class RouteIndex {
       changes.unlock();
     }
     for (int from = 0; from < all.size() && held.part != null; from += STEP) {
+      if (over.getAsBoolean()) return;
       long begun = System.nanoTime();
       take(part, step(all, from));
       if (pauses > 0) LockSupport.parkNanos(Math.min(PAUSE_MAX_NANOS, pauses * (System.nanoTime() - begun)));

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -153,8 +154,8 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   }
 
   @Override
-  public void settle() {
-    index.settle();
+  public void settle(BooleanSupplier over) {
+    index.settle(over);
   }
 
   @Override

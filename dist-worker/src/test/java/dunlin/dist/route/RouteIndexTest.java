@@ -90,8 +90,8 @@ class RouteIndexTest {
     var _ = child.apply(List.of(new Add(new Route(TENANT, TopicFilter.plain("g/h/+"), SHARD, 1, 1))), upperRows);
     assertThat(parent.patterns().size(TENANT)).as("both parts together").isEqualTo(before + 1);
 
-    parent.settle();
-    child.settle();
+    parent.settle(() -> false);
+    child.settle(() -> false);
     assertThat(parent.patterns().size(TENANT)).isEqualTo(1);
     assertThat(child.patterns().size(TENANT)).isEqualTo(before + 1);
   }
@@ -119,7 +119,7 @@ class RouteIndexTest {
 
     private void settle() {
       try {
-        range.settle();
+        range.settle(() -> false);
       } finally {
         changed.countDown();
       }

@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -104,16 +105,37 @@ public class RouteRangeTest {
   @Test
   void settlesWithoutACutAndAfterRowsWereRead() {
     var held = new Held(10);
-    held.range.settle();
+    held.range.settle(() -> false);
     held.change(new Random(10), 300);
-    held.range.settle();
+    held.range.settle(() -> false);
     held.isAsItsRows();
 
     held.split(RouteRows.first("two", ""));
     held.range.open(held.rows);
-    held.range.settle();
+    held.range.settle(() -> false);
 
     held.isAsItsRows();
+  }
+
+  /** It works all the same, and may be divided later. */
+  @Test
+  void aRangeThatIsOverIsDividedNoFurther() {
+    var parent = new Held(11);
+    parent.change(new Random(11), 2_000);
+    var _ = parent.split(RouteRows.first("two", ""));
+    var looks = new AtomicInteger();
+
+    for (int last = 1; last <= 2; last++) { // before it is counted, and before it is divided
+      int end = last;
+      looks.set(0);
+      parent.range.settle(() -> looks.incrementAndGet() == end);
+
+      assertThat(looks).as("looks").hasValue(last);
+      assertFinds(11, parent.range, parent.model);
+      parent.change(new Random(last), 50);
+    }
+
+    parent.isAsItsRows();
   }
 
   /** What was split off opens by what its parent has kept as by its rows, goes on like that, and is split again. */
@@ -128,7 +150,7 @@ public class RouteRangeTest {
       boolean between = RouteRows.together(from) < from.length;
       var child = parent.split(from);
       if (random.nextInt(3) == 0) parent.range.open(parent.rows); // a snapshot was installed
-      if (random.nextInt(3) == 0) parent.range.settle();
+      if (random.nextInt(3) == 0) parent.range.settle(() -> false);
       parent.change(random, random.nextInt(50)); // also of what is not its own any more
 
       assertThat(child.range.openSplit(parent.range, new byte[] {1})).as("seed %d: of another cut", seed).isFalse();
@@ -213,7 +235,7 @@ public class RouteRangeTest {
 
     /** Once it has settled. */
     void isAsItsRows() {
-      range.settle();
+      range.settle(() -> false);
       assertHolds(seed, range, model);
       var reopened = new RouteRange();
       reopened.open(rows);
@@ -353,7 +375,7 @@ public class RouteRangeTest {
     assertThat(range.apply(List.of(purge), rows).getFirst())
         .as("what is not settled is read")
         .isInstanceOfSatisfying(RouteResult.Purged.class, purged -> assertThat(purged.next()).isNotNull());
-    range.settle();
+    range.settle(() -> false);
     assertThat(range.apply(List.of(purge), rows)).containsExactly(new RouteResult.Purged(0, null));
   }
 
@@ -368,7 +390,7 @@ public class RouteRangeTest {
     parent.cut(new InMemoryRange.Rows(), from);
     var child = new RouteRange();
     assertThat(child.openSplit(parent, from)).isTrue();
-    child.settle();
+    child.settle(() -> false);
 
     assertThat(child.apply(List.of(new PurgeBefore(TOO_DEEP.shard(), 2, new byte[0], 10)), rows)).hasSize(1);
 

@@ -167,7 +167,7 @@ final class ExportReading {
     if (session == null || session.birth() != at.birth()) return at.at(Stage.NEXT_SESSION);
     Backlog inbox = session.backlogIfAny();
     if (inbox == null) return at.at(Stage.SUBSCRIPTIONS, at.name(), at.birth());
-    long sentBelow = session.owner() == null ? inbox.sentBelow() : Math.max(inbox.sentBelow(), inbox.handed() + 1);
+    long sentBelow = range.sentBelow(session, inbox);
     List<Header> headers = headers(rows, SessionKeys.sessionMessages(session.key, at.birth()), at.sequence());
     for (Header header : headers) {
       StoredMessage stored = header.stored();

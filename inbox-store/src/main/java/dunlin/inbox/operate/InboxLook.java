@@ -105,7 +105,7 @@ final class InboxLook {
   }
 
   /** The first messages behind a sequence. */
-  static MessagePage messages(RangeReader rows, SessionState session, long after, int max, long now) {
+  static MessagePage messages(RangeReader rows, SessionPart part, SessionState session, long after, int max, long now) {
     Backlog inbox = session.backlogIfAny();
     if (inbox == null) return new MessagePage(List.of(), MessagePage.END);
     List<Header> headers = new ArrayList<>();
@@ -120,10 +120,11 @@ final class InboxLook {
           return headers.size() < max && bytes[0] <= BYTES_MAX;
         });
     boolean full = headers.size() == max || bytes[0] > BYTES_MAX;
+    long sentBelow = part.sentBelow(session, inbox);
     List<MessageRow> found = new ArrayList<>(headers.size());
     for (Header header : headers) {
       Publication message = message(rows, session, inbox, header.sequence(), header.stored());
-      if (message != null) found.add(row(session, inbox, header, message, now));
+      if (message != null) found.add(row(header, message, header.sequence() < sentBelow, now));
     }
     return new MessagePage(found, full ? headers.getLast().sequence() : MessagePage.END);
   }
@@ -145,12 +146,10 @@ final class InboxLook {
     return message == null ? OptionalLong.empty() : OptionalLong.of(message.acceptedAtMillis());
   }
 
-  private static MessageRow row(SessionState session, Backlog inbox, Header header, Publication message, long now) {
+  private static MessageRow row(Header header, Publication message, boolean sent, long now) {
     StoredMessage stored = header.stored();
-    long sequence = header.sequence();
-    boolean sent = sequence < inbox.sentBelow() || (session.owner() != null && sequence <= inbox.handed());
     return new MessageRow(
-        sequence, message.topic(), stored.qos().code(), stored.retain(), message.publisher().clientId(), stored.size(), message.payloadLength(),
+        header.sequence(), message.topic(), stored.qos().code(), stored.retain(), message.publisher().clientId(), stored.size(), message.payloadLength(),
         Instant.ofEpochMilli(message.acceptedAtMillis()).toString(), Math.max(0, now - message.acceptedAtMillis()) / 1_000,
         stored.expiresAt() == StoredMessage.NEVER ? "" : Instant.ofEpochMilli(stored.expiresAt()).toString(), sent);
   }

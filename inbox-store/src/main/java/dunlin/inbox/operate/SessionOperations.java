@@ -22,7 +22,6 @@ import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -165,7 +164,7 @@ public final class SessionOperations implements SessionsMXBean {
   @Override
   public List<SubscriptionRow> subscriptions(String tenant, String clientId, String after, int max) {
     NodeBeans.requireMax(max, PAGE_MAX);
-    return read(tenant, clientId, List.of(), (rows, session) -> InboxLook.subscriptions(rows, session, after, max));
+    return read(tenant, clientId, List.of(), (rows, _, session) -> InboxLook.subscriptions(rows, session, after, max));
   }
 
   @Override
@@ -173,21 +172,26 @@ public final class SessionOperations implements SessionsMXBean {
     NodeBeans.requireMax(max, MESSAGES_MAX);
     if (after < 0) throw new IllegalArgumentException("a sequence is not negative");
     long now = clock.millis();
-    return read(tenant, clientId, new MessagePage(List.of(), MessagePage.END), (rows, session) -> InboxLook.messages(rows, session, after, max, now));
+    return read(tenant, clientId, new MessagePage(List.of(), MessagePage.END), (rows, part, session) -> InboxLook.messages(rows, part, session, after, max, now));
   }
 
   @Override
   public List<WaitingMessage> message(String tenant, String clientId, long sequence) {
     if (sequence < 0) throw new IllegalArgumentException("a sequence is not negative");
-    return read(tenant, clientId, List.of(), (rows, session) -> InboxLook.message(rows, session, sequence));
+    return read(tenant, clientId, List.of(), (rows, _, session) -> InboxLook.message(rows, session, sequence));
+  }
+
+  @FunctionalInterface
+  private interface Reading<T> {
+    T read(RangeReader rows, SessionPart part, SessionState session);
   }
 
   /** Reads rows of a session, or answers what there is without one. */
-  private <T> T read(String tenant, String clientId, T none, BiFunction<RangeReader, SessionState, T> reading) {
+  private <T> T read(String tenant, String clientId, T none, Reading<T> reading) {
     var key = new SessionKey(tenant, clientId);
     for (var part : parts) {
       var session = part.sessions().get(key);
-      if (session != null) return part.read(rows -> reading.apply(rows, session));
+      if (session != null) return part.read(rows -> reading.read(rows, part, session));
     }
     return none;
   }

@@ -2,6 +2,7 @@ package dunlin.inbox.operate;
 
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.state.Backlog;
 import dunlin.inbox.state.GroupState;
 import dunlin.inbox.state.RangeState;
 import dunlin.inbox.state.SessionState;
@@ -22,8 +23,9 @@ import java.util.function.ToLongFunction;
  * @param state what is in memory; only what any thread may read is read
  * @param range its rows
  * @param mostOfTenant how many bytes all inboxes of a tenant may hold there
+ * @param handed the highest sequence that was handed to a session's connection, as far as this node knows
  */
-public record SessionPart(RangeState state, Range<?, ?> range, ToLongFunction<String> mostOfTenant) {
+public record SessionPart(RangeState state, Range<?, ?> range, ToLongFunction<String> mostOfTenant, ToLongFunction<SessionState> handed) {
   private static final long PATIENCE_SECONDS = 60;
 
   /** Those in memory; any thread may read it. */
@@ -34,6 +36,11 @@ public record SessionPart(RangeState state, Range<?, ?> range, ToLongFunction<St
   /** Shared subscriptions in memory; any thread may read it. */
   Map<GroupKey, GroupState> groups() {
     return state.groups;
+  }
+
+  /** Messages of a session's inbox with a lower sequence may have been sent to its client. */
+  long sentBelow(SessionState session, Backlog inbox) {
+    return session.owner() == null ? inbox.sentBelow() : Math.max(inbox.sentBelow(), handed.applyAsLong(session) + 1);
   }
 
   /**

@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
 /** The calls of a frontend in another process, as they arrive at the session tier: it makes them, in their order, and sends the answers. */
 public final class InboxCalls implements Link.Handler {
   /*
-   * Owner: the link's thread. Answers come from any thread and go through RemoteConnections, so the answer to a CONNECT is in front of the
+   * Owner: the link's thread, which makes all calls: thousands of CONNECTs may have waited for one thread of the tier, which has other work. Answers come from any thread and go through RemoteConnections, so the answer to a CONNECT is in front of the
    *   pushes that come after it. When it is there before the call has returned, the thread that applies the log may overtake it with a push; the
    *   connection then reads its inbox.
    * Bounds: UNANSWERED_MAX calls that are not answered, more than a frontend makes: beyond, the link is ended. An answer of more than
@@ -68,7 +68,7 @@ public final class InboxCalls implements Link.Handler {
   private final RemoteConnections connections;
   private final InboxClient inbox;
 
-  /** Completes when its life is attached and all CONNECTs that have come by now were made. */
+  /** Completes on the link's thread, when its life is attached and all CONNECTs that have come by now were made. */
   private CompletableFuture<Void> turn;
 
   private long calls;
@@ -82,8 +82,7 @@ public final class InboxCalls implements Link.Handler {
     connections = new RemoteConnections(link, owner, frontend, bounds, drops);
     var attachment = tier.attach(frontend, connections);
     inbox = attachment.inbox();
-    turn = attachment.ready();
-    turn.thenRun(connections::attached);
+    turn = attachment.ready().thenRunAsync(connections::attached, owner);
   }
 
   /**

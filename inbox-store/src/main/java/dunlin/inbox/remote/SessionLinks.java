@@ -9,6 +9,7 @@ import dunlin.model.Publication;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.store.StoreException;
+import dunlin.transport.call.NextLink;
 import dunlin.transport.lane.SendingStream;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -51,7 +52,7 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
   private final LongSupplier nextLife;
   private final Network network;
   private final Executor owner;
-  private final Executor again;
+  private final NextLink nextLink;
   private final long keptMillis;
   private final RemoteInbox.Bounds bounds;
   private final CompletableFuture<Void> attached = new CompletableFuture<>();
@@ -63,11 +64,6 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
   private volatile @Nullable RemoteInbox present; // written by the links' thread
   private volatile boolean reached; // written by the links' thread
   private volatile boolean closed;
-
-  private long links;
-
-  /** Whether the present link has lasted for AGAIN_MILLIS since the tier attached the frontend by it. */
-  private boolean lasted;
 
   /** Counts how often connections began to wait for a tier, and how often they stopped waiting; odd while they wait. */
   private int waits;
@@ -105,7 +101,7 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
     this.owner = owner;
     this.bounds = bounds;
     this.keptMillis = keptMillis;
-    this.again = again;
+    nextLink = new NextLink(owner, again);
   }
 
   private static Executor later(Executor owner, long millis) {
@@ -131,8 +127,7 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
 
   private void dial(RemoteInbox inbox) {
     if (closed || present != inbox) return;
-    lasted = false;
-    var opening = new InboxOpening(frontend, inbox.life(), ++links);
+    var opening = new InboxOpening(frontend, inbox.life(), nextLink.begins());
     try {
       inbox.dial(network.to(opening));
     } catch (RuntimeException e) {
@@ -156,8 +151,7 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
     public void attached() {
       if (present == inbox) {
         reached = true;
-        long link = links;
-        again.execute(() -> lasted |= link == links);
+        nextLink.isTaken();
       }
       attached.complete(null);
     }
@@ -183,7 +177,7 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
     reached = false;
     lost.incrementAndGet();
     LOG.warn("The link to the session tier is lost: {}", reason);
-    (lasted ? owner : again).execute(() -> dial(inbox));
+    nextLink.follows(() -> dial(inbox));
   }
 
   private void giveUpLater(RemoteInbox inbox, int wait, long millis) {

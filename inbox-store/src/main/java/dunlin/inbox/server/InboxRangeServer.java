@@ -206,7 +206,7 @@ final class InboxRangeServer {
 
   /** What operators look at. */
   SessionPart part() {
-    return new SessionPart(logic.state(), range, tenant -> tenants.mostIn(logic.state(), tenant));
+    return new SessionPart(logic.state(), range, tenant -> tenants.mostIn(logic.state(), tenant), this::handed);
   }
 
   Proposals proposals() {
@@ -441,7 +441,7 @@ final class InboxRangeServer {
   }
 
   /**
-   * The highest sequence that was handed to a session's connection. A frontend's calls may come before this node has begun to lead: what an earlier leader has handed out
+   * The highest sequence that was handed to a session's connection. Calls of frontends and operators may come before this node has begun to lead: what an earlier leader has handed out
    * is not known then, and may be everything. Else a message would be sent again without DUP.
    */
   private long handed(SessionState present) {

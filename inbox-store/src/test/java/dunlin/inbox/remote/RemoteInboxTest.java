@@ -275,6 +275,26 @@ class RemoteInboxTest {
     assertThat(calls.getLast()).as("does not wait for the answers to those before").isCompleted();
   }
 
+  /** A thread of the tier says that the frontend is attached, and has other work. */
+  @Test
+  void manyConnectsThatHaveWaitedAreMadeOnTheThreadOfTheLink() {
+    var test = new InboxSides(RemoteInbox.Bounds.defaults(1 << 20), RemoteConnections.Bounds.defaults(), LINK);
+    test.ready = new CompletableFuture<>();
+    for (int i = 0; i < 20_000; i++) {
+      var _ = test.inbox.connect(new InboxClient.Connect("t", "c", "", connection(i), false, true, 5, null));
+    }
+    test.wires.drain();
+
+    test.ready.complete(null);
+    assertThat(test.tier.calls).as("made by who said so").isEmpty();
+    test.wires.drain();
+
+    assertThat(test.tier.calls).hasSize(20_000);
+    for (int i = 0; i < 20_000; i++) {
+      assertThat(((InboxCall.Connect) test.tier.calls.get(i)).request().connection()).isEqualTo(connection(i));
+    }
+  }
+
   @Test
   void aConnectFailsWhenTheFrontendCannotBeAttached() {
     sides.ready = CompletableFuture.failedFuture(new StoreException("too many frontends are attached"));

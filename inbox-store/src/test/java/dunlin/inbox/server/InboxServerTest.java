@@ -13,6 +13,8 @@ import dunlin.inbox.InboxSettings.Sums;
 import dunlin.inbox.OtherUserException;
 import dunlin.inbox.OverflowPolicy;
 import dunlin.inbox.QuotaExceededException;
+import dunlin.inbox.SessionExports;
+import dunlin.inbox.SessionsMXBean.MessageRow;
 import dunlin.inbox.StaleSessionException;
 import dunlin.inbox.WillPublisher;
 import dunlin.inbox.rows.SessionCommand;
@@ -128,6 +130,29 @@ final class InboxServerTest {
     node.leadAfterAnother(server -> page.set(server.fetch(session, 1, 10, 1 << 20)));
 
     assertThat(InboxNode.get(page.get()).messages()).hasSize(1);
+  }
+
+  /** As above: what is shown and exported says that it may have been sent, and an exchange that may have begun goes with the session. */
+  @Test
+  void messagesThatAreShownOrExportedBeforeTheLeadershipMayHaveBeenSent() throws Exception {
+    var session = node.connect("c").session();
+    node.subscribe(session, "a", QoS.EXACTLY_ONCE);
+    node.publishExpiring(QoS.EXACTLY_ONCE, "m1", 1);
+    node.now.addAndGet(2_000);
+    var shown = new ArrayList<MessageRow>();
+    var exported = new ArrayList<SessionExports.Part>();
+
+    node.leadAfterAnother(
+        server -> {
+          shown.addAll(server.operations().messages(InboxNode.TENANT, "c", 0, 10).messages());
+          exported.addAll(server.exports().page(InboxNode.TENANT, "c", null, 100, 1 << 20).parts());
+        });
+
+    assertThat(shown).singleElement().satisfies(each -> assertThat(each.sent()).isTrue());
+    assertThat(exported)
+        .filteredOn(SessionExports.Waiting.class::isInstance)
+        .singleElement()
+        .satisfies(each -> assertThat(((SessionExports.Waiting) each).message().delivered()).isTrue());
   }
 
   @Test

@@ -87,7 +87,7 @@ class MillionSessionsTest {
 
   private SessionOperations with(RangeState state, Connections unused) {
     return new SessionOperations(
-        List.of(new SessionPart(state, new Unused(), _ -> Long.MAX_VALUE)), (_, _) -> CompletableFuture.completedFuture(false), unused, InstantSource.system(),
+        List.of(new SessionPart(state, new Unused(), _ -> Long.MAX_VALUE, SessionState::handed)), (_, _) -> CompletableFuture.completedFuture(false), unused, InstantSource.system(),
         turns::incrementAndGet);
   }
 

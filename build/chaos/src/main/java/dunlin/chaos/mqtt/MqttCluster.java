@@ -5,6 +5,7 @@ import dunlin.chaos.Site;
 import dunlin.chaos.TrialException;
 import dunlin.chaos.mqtt.MqttBroker.Home;
 import dunlin.chaos.mqtt.check.Drops;
+import dunlin.placement.LeaderSpread;
 import dunlin.store.RangeId;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -210,12 +211,12 @@ final class MqttCluster implements Service, AutoCloseable {
     }
   }
 
-  /** Whether each range has a leader, no process leads two more than another one could, and a dist worker leads the routes, if there is one. What is less even is evened out later. */
+  /** Whether each range has a leader, none is transferred any more, and a dist worker leads the routes, if there is one. */
   private boolean areLeadersSpread(Map<String, Node> leaders) {
-    var led = leaders.values().stream().collect(Collectors.groupingBy(node -> node.number, Collectors.counting()));
+    var led = leaders.values().stream().collect(Collectors.groupingBy(node -> node.number, Collectors.summingInt(_ -> 1)));
     boolean settled = leaders.entrySet().stream().noneMatch(each -> isRoutes(each.getKey()) && !each.getValue().roles.contains(DIST));
-    var ofStores = nodes().stream().filter(node -> node.roles.contains(STORE)).mapToLong(node -> led.getOrDefault(node.number, 0L)).summaryStatistics();
-    return leaders.size() == ranges && settled && ofStores.getMax() - ofStores.getMin() <= 1;
+    var ofStores = nodes().stream().filter(node -> node.roles.contains(STORE)).map(node -> led.getOrDefault(node.number, 0)).toList();
+    return leaders.size() == ranges && settled && LeaderSpread.isEven(ofStores);
   }
 
   /** Starts all of them at the same time: the first one alone would wait for the others. */

@@ -28,7 +28,7 @@ final class MeterChecks {
       List.of(
           "dunlin.application.events-dropped", "dunlin.cluster.tls.reloads", "dunlin.frontend.disconnects-unsettled", "dunlin.frontend.store-failures",
           "dunlin.inbox.wills-refused", "dunlin.listener.tls.crl-reloads", "dunlin.listener.tls.reloads", "dunlin.routes.repaired",
-          "dunlin.store.callers.rejected", "dunlin.store.followers.stuck");
+          "dunlin.store.appends.failed", "dunlin.store.callers.rejected", "dunlin.store.followers.stuck");
 
   /** A will that access rules deny has not failed: a client without the right causes it at will. */
   private static final String DENIED = "not-authorized";

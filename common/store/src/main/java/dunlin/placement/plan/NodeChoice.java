@@ -2,6 +2,7 @@ package dunlin.placement.plan;
 
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
+import dunlin.placement.LeaderSpread;
 import dunlin.placement.Operation.MoveReplica;
 import dunlin.placement.Operation.TransferLeadership;
 import dunlin.store.RangeDescriptor;
@@ -106,7 +107,7 @@ final class NodeChoice {
       if (intent.operation() instanceof TransferLeadership) return Optional.empty(); // one at a time: a transfer changes the counts
 
     TransferLeadership best = null;
-    int bestGain = 1;
+    int bestGain = LeaderSpread.DIFFERENCE_MAX;
     for (var id : map.ranges().keySet()) {
       var led = observation.leader(id).orElse(null);
       if (led == null || map.intentOn(id).isPresent() || !leads.containsKey(led.node())) continue;

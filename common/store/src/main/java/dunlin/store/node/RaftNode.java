@@ -6,6 +6,7 @@ import dunlin.store.disk.RatisPeers;
 import dunlin.store.settings.ClusterSettings;
 import dunlin.store.settings.PeerSecurity;
 import dunlin.store.settings.StoreSettings;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -80,7 +81,7 @@ public final class RaftNode {
   }
 
   public static RaftNode build(
-      UUID nodeId, StoreSettings settings, DataDirectory data, PeerCallers callers, Function<RaftGroupId, StateMachine> ranges)
+      UUID nodeId, StoreSettings settings, DataDirectory data, PeerCallers callers, MeterRegistry meters, Function<RaftGroupId, StateMachine> ranges)
       throws IOException {
     requireSafe(settings.cluster());
     requireFreePort(settings.cluster());
@@ -99,8 +100,13 @@ public final class RaftNode {
             .setOption(RaftStorage.StartupOption.RECOVER)
             .build();
     callers.serve(server);
-    List<PeerDuty> duties = settings.cluster().hasPeers() ? List.of(new PeerConnections(server)::retry, new LostAnswers(server)::look) : List.of();
+    List<PeerDuty> duties = settings.cluster().hasPeers() ? duties(server, settings.cluster(), meters) : List.of();
     return new RaftNode(server, peerCalls, settings.cluster(), tls, duties);
+  }
+
+  private static List<PeerDuty> duties(RaftServer server, ClusterSettings cluster, MeterRegistry meters) {
+    var appends = new FailedAppends(server, cluster.electionTimeout(), meters);
+    return List.of(new PeerConnections(server)::retry, new LostAnswers(server)::look, _ -> appends.look());
   }
 
   public RaftServer server() {
@@ -115,8 +121,8 @@ public final class RaftNode {
   }
 
   /**
-   * Tries to connect to peers that cannot be reached, replaces connections that carry nothing, and sends entries again whose answers were lost; called once a
-   * second.
+   * Tries to connect to peers that cannot be reached, replaces connections that carry nothing, sends entries again whose answers were lost, and forgets appends
+   * that have failed; called once a second.
    */
   public void reconnect(long nowNanos) {
     for (PeerDuty duty : duties) {

@@ -10,6 +10,7 @@ import dunlin.store.disk.RocksRange;
 import dunlin.store.node.PeerCallers;
 import dunlin.store.node.RaftNode;
 import dunlin.store.settings.StoreSettings;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,6 +34,7 @@ final class NodeStart {
   private final StoreSettings settings;
   private final DataDirectory data;
   private final PeerCallers callers;
+  private final MeterRegistry meters;
   private final Collection<ReplicatedRange<?, ?>> ranges;
   private final BooleanSupplier closed;
   private final Consumer<RaftNode> built;
@@ -42,12 +44,14 @@ final class NodeStart {
       StoreSettings settings,
       DataDirectory data,
       PeerCallers callers,
+      MeterRegistry meters,
       Collection<ReplicatedRange<?, ?>> ranges,
       BooleanSupplier closed,
       Consumer<RaftNode> built) {
     this.settings = settings;
     this.data = data;
     this.callers = callers;
+    this.meters = meters;
     this.ranges = ranges;
     this.closed = closed;
     this.built = built;
@@ -109,7 +113,7 @@ final class NodeStart {
         if (damage != null && range.replicated()) range.quarantine(damage);
       }
     while (true) {
-      var node = RaftNode.build(data.identity().nodeId(), settings, data, callers, this::stateMachine);
+      var node = RaftNode.build(data.identity().nodeId(), settings, data, callers, meters, this::stateMachine);
       built.accept(node);
       if (closed.getAsBoolean()) node.close(); // close() may have run before there was a server
       try {

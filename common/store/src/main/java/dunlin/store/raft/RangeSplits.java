@@ -19,6 +19,7 @@ import java.util.Arrays;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.apache.ratis.protocol.RaftGroupId;
@@ -32,7 +33,7 @@ final class RangeSplits {
   /*
    * Owner: any thread proposes, which blocks, or confirms; the split is carried out on the applying thread, which alone
    * writes rows.
-   * Bounds: one pending confirmation at a time, on a thread of its own; a thread for each split until the logic has settled.
+   * Bounds: one pending confirmation at a time, on a thread of its own; a thread for each split until the logic has settled, or the replica is over.
    * Failure: a child that a crash has left unfinished is deleted when the entry is applied again; a confirmation that
    * fails is proposed again by the next maintenance. A logic that has not settled works, and takes more memory.
    */
@@ -45,12 +46,14 @@ final class RangeSplits {
   private final Supplier<@Nullable RangeDescriptor> descriptor;
   private final RangeLogic<?, ?> logic;
   private final String settling;
+  private final BooleanSupplier over;
   private final Consumer<RangeDescriptor> listener;
   private final AtomicBoolean basing = new AtomicBoolean();
 
   /**
    * @param descriptor the range's current descriptor; null before it was placed
    * @param settling the name of a thread on which the logic settles
+   * @param over whether the replica has failed or is closed
    * @param listener receives what has been split off, and this range's descriptor once its rows are confirmed
    */
   RangeSplits(
@@ -60,12 +63,14 @@ final class RangeSplits {
       Supplier<@Nullable RangeDescriptor> descriptor,
       RangeLogic<?, ?> logic,
       String settling,
+      BooleanSupplier over,
       Consumer<RangeDescriptor> listener) {
     this.id = id;
     this.data = data;
     this.descriptor = descriptor;
     this.logic = logic;
     this.settling = settling;
+    this.over = over;
     this.listener = listener;
     controls = new ControlProposals(id, group);
   }
@@ -128,9 +133,9 @@ final class RangeSplits {
             () -> {
               long begun = System.nanoTime();
               try {
-                logic.settle();
+                logic.settle(over);
                 long took = millis(begun, System.nanoTime());
-                if (took > 0) log.info("Range {}: what it has in memory was divided in {} ms, while it served", id, took);
+                if (took > 0 && !over.getAsBoolean()) log.info("Range {}: what it has in memory was divided in {} ms, while it served", id, took);
               } catch (RuntimeException e) { // a bug: the range goes on with what it has
                 log.error("Range {}: what it has in memory is not divided, and takes more memory than it should", id, e);
               }

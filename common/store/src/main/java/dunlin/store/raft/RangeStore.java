@@ -320,7 +320,7 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
 
   private void startRanges() {
     try {
-      var start = new NodeStart(settings, data, callers, replicas.all(), () -> state.get() == State.CLOSED, built -> node = built);
+      var start = new NodeStart(settings, data, callers, meters, replicas.all(), () -> state.get() == State.CLOSED, built -> node = built);
       start.prepare();
       disk.show(meters);
       // The rows are opened on their own threads while Ratis' classes are loaded here and the logs are read.

@@ -120,7 +120,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     this.meters = meters;
     this.initial = initial;
     this.onFailure = onFailure;
-    splits = new RangeSplits(id, group, data, this::descriptorOrNull, logic, threadName("settle"), onSplit);
+    splits = new RangeSplits(id, group, data, this::descriptorOrNull, logic, threadName("settle"), () -> failure.get() != null, onSplit);
     load = new ReplicaLoad(id, this::readable);
     leadership = new Leadership(id, group);
     membership = new Membership(id, group, leadership);

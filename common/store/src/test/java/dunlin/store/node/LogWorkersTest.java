@@ -28,7 +28,7 @@ class LogWorkersTest {
     try (var data = DataDirectory.open(directory);
         var callers = new PeerCallers(new SimpleMeterRegistry(), System::nanoTime)) {
       Files.createDirectories(data.raft());
-      var node = RaftNode.build(data.identity().nodeId(), StoreSettings.defaults(), data, callers, _ -> new BaseStateMachine());
+      var node = RaftNode.build(data.identity().nodeId(), StoreSettings.defaults(), data, callers, new SimpleMeterRegistry(), _ -> new BaseStateMachine());
       node.start();
       var removed = serve(node, data);
       var kept = serve(node, data);

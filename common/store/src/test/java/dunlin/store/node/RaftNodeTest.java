@@ -90,6 +90,7 @@ class RaftNodeTest {
         settings,
         data,
         callers,
+        new SimpleMeterRegistry(),
         _ -> {
           throw new IllegalStateException("there is no range");
         });

@@ -10,6 +10,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** The commands of a small key-value store, for tests of ranges. */
@@ -71,6 +73,7 @@ public sealed interface Command {
     int applied;
     final AtomicInteger settled = new AtomicInteger();
     volatile boolean failsToSettle;
+    volatile boolean settlesLong;
     final List<String> rowsAtOpen = new ArrayList<>();
 
     /** Whether it opens by what a parent has kept, and what it was given then. */
@@ -87,7 +90,8 @@ public sealed interface Command {
     }
 
     @Override
-    public void settle() {
+    public void settle(BooleanSupplier over) {
+      while (settlesLong && !over.getAsBoolean()) LockSupport.parkNanos(1_000_000);
       settled.incrementAndGet();
       if (failsToSettle) throw new IllegalStateException("the test has it fail");
     }

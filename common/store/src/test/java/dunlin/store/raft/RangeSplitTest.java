@@ -105,6 +105,20 @@ class RangeSplitTest {
   }
 
   @Test
+  void whatIsLeftOfASplitIsNotDoneForAReplicaThatIsClosed() throws Exception {
+    Command.Logic logic;
+    try (var node = new Node(directory)) {
+      logic = node.parentLogic;
+      logic.settlesLong = true;
+      node.parent.split(1, CUT, CHILD.uuid(), OneRange.DEADLINE);
+      node.apply(node.parent, 2, new Put("a", "1"));
+      assertThat(logic.settled).hasValue(0);
+    }
+
+    await().atMost(OneRange.DEADLINE).until(() -> logic.settled.get() == 1);
+  }
+
+  @Test
   void aChildThatWasStartedBeforeOpensByItsRows() throws Exception {
     int port = FreePort.find();
     try (var node = new Node(directory, port)) {

@@ -49,7 +49,7 @@ public final class CallLinks implements AutoCloseable {
   private final long incarnation;
   private final Network network;
   private final Executor owner;
-  private final Executor later;
+  private final NextLink nextLink;
   private final CallBounds bounds;
   private final CallLoad load;
   private final LongAdder refused = new LongAdder();
@@ -61,7 +61,6 @@ public final class CallLinks implements AutoCloseable {
 
   private volatile boolean reached; // written by the links' thread
   private volatile boolean closed;
-  private long links; // the links' thread's
 
   /**
    * Without a link, until {@link #begin}.
@@ -86,7 +85,7 @@ public final class CallLinks implements AutoCloseable {
     this.network = network;
     this.owner = owner;
     this.bounds = bounds;
-    this.later = later;
+    nextLink = new NextLink(owner, later);
     load = new CallLoad(bounds);
   }
 
@@ -105,7 +104,7 @@ public final class CallLinks implements AutoCloseable {
 
   private void dial(CallStream stream) {
     if (closed) return;
-    var opening = new CallOpening(protocol.name(), caller, incarnation, ++links);
+    var opening = new CallOpening(protocol.name(), caller, incarnation, nextLink.begins());
     try {
       stream.begin(network.to(opening));
     } catch (RuntimeException e) {
@@ -115,14 +114,11 @@ public final class CallLinks implements AutoCloseable {
   }
 
   private final class Present implements CallStream.Listener {
-    /** Whether the link was taken and has lasted for AGAIN_MILLIS. */
-    private boolean lasted;
-
     @Override
     public void taken() {
       reached = true;
       taken.complete(null);
-      later.execute(() -> lasted = true);
+      nextLink.isTaken();
     }
 
     @Override
@@ -131,7 +127,7 @@ public final class CallLinks implements AutoCloseable {
       reached = false;
       lost.incrementAndGet();
       LOG.warn("The link of {} to the {} is lost: {}", caller, protocol.tier(), reason);
-      (lasted ? owner : later).execute(() -> dial(next));
+      nextLink.follows(() -> dial(next));
     }
   }
 
