@@ -363,7 +363,7 @@ public final class WiredTiers implements TierConnections {
   public InboxClient sessions(InboxServer inbox, Frontend frontend) {
     var here = thread("sessions-of-frontend");
     var there = thread("sessions-of-tier");
-    var tier = new FrontendLinks(inbox, there);
+    var tier = new FrontendLinks(inbox, () -> CompletableFuture.completedFuture(null), there);
     var accepts = InboxCalls.factory(there, RemoteConnections.Bounds.defaults(), pushDrops, tier);
     var wire =
         wire(

@@ -17,6 +17,7 @@ import dunlin.model.ReasonCode;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.runtime.FirstRows;
+import dunlin.store.StoreException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -430,6 +431,7 @@ public final class Subscriptions {
             case TENANT -> SubscribeRules.fullOfTenant("routes of the tenant", full.limit());
             case PATTERNS -> SubscribeRules.tooManyPatterns(full.limit());
           };
+      case StoreException _ -> new SubscribeRules.Refusal(ReasonCode.IMPLEMENTATION_SPECIFIC_ERROR, null, "could not be stored now");
       default -> new SubscribeRules.Refusal(ReasonCode.UNSPECIFIED_ERROR, null, "could not be stored");
     };
   }

@@ -231,7 +231,7 @@ public final class ClusterTiers implements AutoCloseable {
                     replica,
                     () ->
                         led.serveSessions(
-                            replica.id(), sessions, betweenSessions, routesOfSessions(), parts.frontend().wills()))),
+                            replica, sessions, betweenSessions, routesOfSessions(), parts.frontend().wills()))),
         AccessReplica.kind(
             (replica, rows) -> opened(replica, () -> led.serveAccess(replica, rows, parts.routes().wallClock()))));
   }

@@ -359,16 +359,20 @@ final class LedTiers {
     };
   }
 
-  /** @param between links to the leaders of all ranges of sessions, by number; none where there is one range */
+  /**
+   * @param replica this node's replica of the range
+   * @param between links to the leaders of all ranges of sessions, by number; none where there is one range
+   */
   AutoCloseable serveSessions(
-      RangeId range, SessionReplica replica, List<RemoteSessions> between, InboxRoutes routes, WillPublisher wills) {
-    var server = sessions.lead(replica, others(range, between), routes, wills);
+      Replica<?, ?> replica, SessionReplica rows, List<RemoteSessions> between, InboxRoutes routes, WillPublisher wills) {
+    RangeId range = replica.id();
+    var server = sessions.lead(rows, others(range, between), routes, wills);
     server.limitTenants(tenants.apply(TenantLimit.SESSIONS)::max, tenants.apply(TenantLimit.ALL_SUBSCRIPTIONS), tenants.apply(TenantLimit.INBOX_BYTES));
     var _ = server.start(); // a frontend is attached when this has ended
     var accepted = new AcceptedLinks(links);
     var calls = accepted.thread(range.toString());
     var ended = new EndedFrontends(refused, awaited(server), endedFrontends, endedLines);
-    var accepts = InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), drops.pushes(), new FrontendLinks(server, calls));
+    var accepts = InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), drops.pushes(), new FrontendLinks(server, replica::readBarrier, calls));
     accepted.accept(LinkNames.sessions(range.uuid()), calls, ended.watching(accepts));
     var comparing = timer.scheduleWithFixedDelay(() -> calls.execute(ended::compare), COMPARE_MILLIS, COMPARE_MILLIS, TimeUnit.MILLISECONDS);
     if (!between.isEmpty()) accepted.acceptOfLeaders(LinkNames.between(range.uuid()), calls, RangeQuestions.receiver(calls, CALLS, server.asked()));

@@ -132,7 +132,7 @@ class ClusterRefusalIT {
     int own = FreePort.any();
     BrokerProcess.launch(data, settings(own, authority, own)).awaitStarted(LONG).close();
     refused(data, settings(own, authority, service), "belongs to cluster", "this node to cluster");
-    goesOn();
+    goesOn("was called by a node of cluster");
   }
 
   @Test

@@ -310,6 +310,19 @@ public final class BrokerProcess implements AutoCloseable {
     awaitExit(Duration.ofMinutes(1));
   }
 
+  /** @param name such as STOP */
+  public void signal(String name) {
+    try {
+      int exit = new ProcessBuilder("kill", "-" + name, Long.toString(pid())).inheritIO().start().waitFor();
+      if (exit != 0) throw new AssertionError("kill -" + name + " has ended with " + exit);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AssertionError("interrupted", e);
+    }
+  }
+
   /** Sends SIGTERM and does not wait. */
   public void terminate() {
     process.toHandle().destroy(); // Process.destroy would close the streams, and lose the last output

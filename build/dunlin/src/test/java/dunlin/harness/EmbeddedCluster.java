@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
+import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import javax.management.JMException;
@@ -39,6 +40,11 @@ public final class EmbeddedCluster implements AutoCloseable {
 
   /** Starts brokers that found a cluster, and waits until its leaders are spread: they are soon after it was founded, which makes clients wait. */
   public static EmbeddedCluster start(Path directory, int nodes, Map<String, String> settings) {
+    return start(directory, nodes, settings, _ -> Map.of());
+  }
+
+  /** @param own the settings of one broker alone, by its number */
+  public static EmbeddedCluster start(Path directory, int nodes, Map<String, String> settings, IntFunction<Map<String, String>> own) {
     var cluster = new EmbeddedCluster();
     int[] ports = IntStream.generate(FreePort::any).limit(2L * nodes).toArray();
     String seeds = IntStream.range(0, nodes).mapToObj(i -> "127.0.0.1:" + ports[i]).collect(Collectors.joining(","));
@@ -61,6 +67,7 @@ public final class EmbeddedCluster implements AutoCloseable {
                 .set("dunlin.cluster.election-timeout", "1s")
                 .meterRegistry(registry);
         settings.forEach(builder::set);
+        own.apply(node).forEach(builder::set);
         started.add(CompletableFuture.supplyAsync(builder::build, starting));
       }
       started.forEach(each -> cluster.brokers.add(each.join()));

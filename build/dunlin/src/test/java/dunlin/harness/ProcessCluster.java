@@ -1,7 +1,5 @@
 package dunlin.harness;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -73,15 +71,7 @@ public final class ProcessCluster implements AutoCloseable {
 
   /** @param name such as STOP */
   public void signal(int node, String name) {
-    try {
-      int exit = new ProcessBuilder("kill", "-" + name, Long.toString(processes.get(node).pid())).inheritIO().start().waitFor();
-      if (exit != 0) throw new AssertionError("kill -" + name + " has ended with " + exit);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new AssertionError("interrupted", e);
-    }
+    processes.get(node).signal(name);
   }
 
   @Override

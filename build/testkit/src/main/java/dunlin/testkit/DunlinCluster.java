@@ -68,7 +68,9 @@ public final class DunlinCluster implements AutoCloseable {
     network = new Network(builder.nodes);
     for (int i = 0; i < builder.nodes; i++) {
       var settings = builder.effective(i, network);
-      nodes.add(new ClusterNode(i, directory.resolve("node-" + i), settings, network.routes(i), events, origin));
+      var node = new ClusterNode(i, directory.resolve("node-" + i), settings, network.routes(i), events, origin);
+      node.step(builder.clocks.getOrDefault(i, Duration.ZERO));
+      nodes.add(node);
     }
     lines = LoggerFactory.getILoggerFactory().getClass().getName().equals(LOGBACK) ? LogbackLines.to(events::add, origin::get) : null;
   }
@@ -386,6 +388,7 @@ public final class DunlinCluster implements AutoCloseable {
 
     private final Map<String, String> common = new LinkedHashMap<>();
     private final TreeMap<Integer, Map<String, String>> byNode = new TreeMap<>();
+    private final TreeMap<Integer, Duration> clocks = new TreeMap<>();
     private int nodes = 3;
     private Duration startMax = Duration.ofMinutes(1);
     private @Nullable Path directory;
@@ -418,6 +421,12 @@ public final class DunlinCluster implements AutoCloseable {
       return this;
     }
 
+    /** Has the wall clock of a node be wrong when it is started for the first time, forwards or backwards; steps add up, also with {@link DunlinCluster#stepClock} later. */
+    public Builder stepClock(int node, Duration by) {
+      clocks.merge(node, by, Duration::plus);
+      return this;
+    }
+
     private static String checked(String key) {
       if (OWN.contains(key) || key.startsWith("dunlin.cluster.tls."))
         throw new IllegalArgumentException(key + " is set by the test kit");
@@ -446,6 +455,8 @@ public final class DunlinCluster implements AutoCloseable {
     public DunlinCluster start() {
       if (!byNode.isEmpty() && (byNode.firstKey() < 0 || byNode.lastKey() >= nodes))
         throw new IllegalArgumentException("there are settings for nodes %s of %d nodes".formatted(byNode.keySet(), nodes));
+      if (!clocks.isEmpty() && (clocks.firstKey() < 0 || clocks.lastKey() >= nodes))
+        throw new IllegalArgumentException("there are clocks for nodes %s of %d nodes".formatted(clocks.keySet(), nodes));
       var cluster = new DunlinCluster(this, directory == null ? temporary() : directory);
       try {
         cluster.startAll();

@@ -79,6 +79,11 @@ class ClusterFaultsTest {
       assertThat(subscriber.sessionPresent()).isTrue();
       publish(publisher, "t", "after");
       receive(subscriber, "after");
+      try (var online = new PahoSession(cluster.uri(0), "online-again", 0)) {
+        online.subscribe("t");
+        publish(publisher, "t", "after, to a client of that node");
+        receive(online, "after, to a client of that node");
+      }
     }
   }
 

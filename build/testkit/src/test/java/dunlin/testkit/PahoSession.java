@@ -16,6 +16,7 @@ import org.eclipse.paho.mqttv5.client.persist.MemoryPersistence;
 import org.eclipse.paho.mqttv5.common.MqttException;
 import org.eclipse.paho.mqttv5.common.MqttMessage;
 import org.eclipse.paho.mqttv5.common.packet.MqttProperties;
+import org.jspecify.annotations.Nullable;
 
 /** A client of Paho that resumes its session, and notes what it receives. */
 final class PahoSession implements AutoCloseable, MqttCallback {
@@ -31,12 +32,23 @@ final class PahoSession implements AutoCloseable, MqttCallback {
   private final CompletableFuture<OptionalInt> disconnected = new CompletableFuture<>();
 
   PahoSession(URI broker, String clientId, long expirySeconds) throws MqttException {
+    this(broker, clientId, expirySeconds, null, 0);
+  }
+
+  /** @param willTopic of a will that says the client's identifier; null for none */
+  PahoSession(URI broker, String clientId, long expirySeconds, @Nullable String willTopic, long willDelaySeconds) throws MqttException {
     client = new MqttClient(broker.toString(), clientId, new MemoryPersistence());
     client.setTimeToWait(SECONDS * 1_000L);
     client.setCallback(this);
     options.setConnectionTimeout(SECONDS);
     options.setCleanStart(false);
     options.setSessionExpiryInterval(expirySeconds);
+    if (willTopic != null) {
+      var delay = new MqttProperties();
+      delay.setWillDelayInterval(willDelaySeconds);
+      options.setWillMessageProperties(delay);
+      options.setWill(willTopic, new MqttMessage(clientId.getBytes(StandardCharsets.UTF_8), 1, false, null));
+    }
     sessionPresent = connectOnceServed();
   }
 
@@ -87,6 +99,11 @@ final class PahoSession implements AutoCloseable, MqttCallback {
   /** Waits for the end of the connection. Answers the reason code of DISCONNECT; empty when there was none. */
   OptionalInt disconnection() throws Exception {
     return disconnected.get(SECONDS, TimeUnit.SECONDS);
+  }
+
+  /** Ends the connection without DISCONNECT. */
+  void lose() throws MqttException {
+    client.disconnectForcibly(0, SECONDS * 1_000L, false);
   }
 
   @Override

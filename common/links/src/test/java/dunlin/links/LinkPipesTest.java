@@ -9,6 +9,8 @@ import dunlin.links.LinkThreads.Side;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import io.grpc.Attributes;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
 import io.grpc.Metadata;
 import io.grpc.Server;
 import io.grpc.ServerCall;
@@ -28,6 +30,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -330,6 +333,64 @@ class LinkPipesTest {
 
     assertThat(side.lost.get(1, TimeUnit.MINUTES)).contains("not known");
     until(() -> meters.get("dunlin.links.dialled").gauge().value() == 0);
+  }
+
+  /** A process of a later version: it receives a sentence with both versions, and links of others go on. */
+  @Test
+  void aStreamOfAnotherVersionIsRefused() throws Exception {
+    var there = new Accepting("lane", 1_000, PATIENT);
+    int port = there.serve(0);
+    var here = new Dialling(PATIENT);
+    var link = here.dial(NODE, port, "lane", new Side());
+    send(here.thread, link, 0, 10);
+    until(() -> there.sides.size() == 1 && there.sides.getFirst().received.size() == 10);
+
+    var channel = LinkWire.connect(new LinkPeer(NODE, "127.0.0.1", port), null);
+    opened.closing(channel::shutdownNow);
+    var headers = LinkWire.headers(HERE, NODE);
+    headers.put(LinkWire.NAME_KEY, "lane");
+    headers.discardAll(LinkWire.VERSION_KEY);
+    headers.put(LinkWire.VERSION_KEY, "2");
+    var ended = new CompletableFuture<Status>();
+    channel
+        .newCall(LinkWire.PIPE, CallOptions.DEFAULT)
+        .start(
+            new ClientCall.Listener<>() {
+              @Override
+              public void onClose(Status status, Metadata trailers) {
+                ended.complete(status);
+              }
+            },
+            headers);
+
+    var status = ended.get(1, TimeUnit.MINUTES);
+    assertThat(status.getCode()).isEqualTo(Status.Code.FAILED_PRECONDITION);
+    assertThat(status.getDescription()).isEqualTo("links of version 2 are not known here, only of version " + LinkWire.VERSION);
+    assertThat(meters.get("dunlin.links.refused").counter().count()).isEqualTo(1);
+    assertThat(there.sides).hasSize(1);
+    send(here.thread, link, 10, 20);
+    until(() -> there.sides.getFirst().received.size() == 20);
+  }
+
+  /** As when a host is cut off: the connection stays open, and nothing comes any more. */
+  @Test
+  void anOpenLinkThatGoesSilentIsLostInTime() throws Exception {
+    var there = new Accepting("lane", 1_000, SHORT);
+    try (var between = new Silenced(there.serve(0))) {
+      var here = new Dialling(SHORT);
+      var side = new Side();
+      var link = here.dial(NODE, between.port(), "lane", side);
+      send(here.thread, link, 0, 10);
+      until(() -> there.sides.size() == 1 && there.sides.getFirst().received.size() == 10);
+      until(() -> on(here.thread, link::unconfirmedFrames) == 0);
+      assertThat(side.lost).isNotDone();
+
+      between.silent.set(true);
+      send(here.thread, link, 10, 20);
+
+      assertThat(side.lost.get(1, TimeUnit.MINUTES)).contains("none was confirmed");
+      assertThat(there.sides.getFirst().received).hasSize(10);
+    }
   }
 
   @Test

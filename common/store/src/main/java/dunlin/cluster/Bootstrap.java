@@ -65,8 +65,9 @@ final class Bootstrap {
     while (true) {
       String why;
       try {
-        var answers = askAll(this::ask);
-        switch (BootstrapRule.decide(self, own == null ? null : own.cluster(), settings.bootstrapExpect(), answers)) {
+        UUID before = own == null ? null : own.cluster();
+        var answers = askAll(seed -> ask(seed, before));
+        switch (BootstrapRule.decide(self, before, settings.bootstrapExpect(), answers)) {
           case Decision.Join(var cluster, _) -> {
             boolean fits = fits(cluster);
             if (own != null) return own; // perhaps the whole cluster is starting, and no node can answer yet
@@ -130,9 +131,10 @@ final class Bootstrap {
     return asked.stream().map(CompletableFuture::join).toList();
   }
 
-  private BootstrapRule.Hello ask(NodeAddress seed) {
+  /** @param before the cluster that this node belongs to, so that a seed of another one logs it, too */
+  private BootstrapRule.Hello ask(NodeAddress seed, @Nullable UUID before) {
     String name = seed.toString();
-    return switch (exchanged(seed, new ClusterWire.Sent(null, new ClusterCall.Hello()))) {
+    return switch (exchanged(seed, new ClusterWire.Sent(before, new ClusterCall.Hello()))) {
       case HelloIs(var node, var cluster) ->
           cluster == null ? new BootstrapRule.Hello.Empty(name, node) : new BootstrapRule.Hello.Member(name, node, cluster);
       case Refused(var sentence) -> new BootstrapRule.Hello.Unreachable(name, sentence);

@@ -347,6 +347,10 @@ public final class Cluster implements AutoCloseable {
     }
     try {
       var own = identity;
+      if (own != null && sent.cluster() != null && !own.cluster().equals(sent.cluster()))
+        refusals.refused(
+            "Node %s belongs to cluster %s and was called by a node of cluster %s: the data directory of that node, or its seeds, are those of another cluster"
+                .formatted(self, own.cluster(), sent.cluster()));
       if (sent.call() instanceof Hello) {
         if (own == null && !settings.roles().store()) return new Refused("node " + self + " belongs to no cluster and cannot found one, since it does not have the role store");
         return new HelloIs(self, own == null ? null : own.cluster());

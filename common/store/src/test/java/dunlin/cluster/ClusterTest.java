@@ -4,10 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import dunlin.cluster.TestCluster.Node;
 import dunlin.cluster.call.ClusterAnswer;
 import dunlin.cluster.call.ClusterCall;
 import dunlin.cluster.call.ClusterWire;
+import dunlin.cluster.call.RefusalLog;
 import dunlin.placement.ClusterNode;
 import dunlin.placement.NodeReport;
 import dunlin.placement.Operation.DrainNode;
@@ -27,6 +31,7 @@ import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
+import org.slf4j.LoggerFactory;
 
 /** Real nodes that found a cluster, keep their ranges on three of them, and refuse what does not belong to it. */
 @Isolated // whole nodes, whose leases run out when too much else is busy
@@ -170,6 +175,63 @@ class ClusterTest {
         assertThat(ClusterWire.answer(node.answer(bad, (_, _) -> true))).isInstanceOf(ClusterAnswer.Refused.class);
 
       assertThat(cluster.append(LEDGER, "a", "1")).isEqualTo("1");
+    }
+  }
+
+  /** A node of a later version is refused with a sentence on both sides, and others are answered as before. */
+  @Test
+  void callsOfAnotherVersionAreLoggedAndOthersAreServed() {
+    try (var cluster = TestCluster.start(directory, 1, TestCluster.operations(1, null)); var log = new Refusals()) {
+      cluster.awaitSettled(1);
+      var node = cluster.nodes.getFirst();
+      byte[] later = ClusterWire.bytes(new ClusterWire.Sent(node.cluster().cluster().orElseThrow(), new ClusterCall.Watch(0)));
+      later[0]++;
+
+      assertThat(ClusterWire.answer(node.cluster().answer(later, (_, _) -> true)))
+          .isInstanceOfSatisfying(ClusterAnswer.Refused.class, refused -> assertThat(refused.sentence()).contains("cannot be read", "format " + later[0]));
+      assertThat(log.lines()).singleElement().asString().contains(node.id().toString(), "format " + later[0], "of a node of another version");
+
+      assertThat(ask(node, new ClusterCall.Watch(0), (_, _) -> true)).isInstanceOf(ClusterAnswer.Changed.class);
+      assertThat(cluster.append(LEDGER, "a", "1")).isEqualTo("1");
+    }
+  }
+
+  /** A node of another cluster learns the answer itself; an operator of this one sees that it has asked. */
+  @Test
+  void aNodeOfAnotherClusterThatSaysHelloIsLogged() {
+    try (var cluster = TestCluster.start(directory, 1, TestCluster.operations(1, null)); var log = new Refusals()) {
+      cluster.awaitSettled(1);
+      var node = cluster.nodes.getFirst();
+      var own = node.cluster().cluster().orElseThrow();
+      var other = UUID.randomUUID();
+      var hello = new ClusterAnswer.HelloIs(node.id(), own);
+
+      for (UUID harmless : new UUID[] {null, own})
+        assertThat(ClusterWire.answer(node.cluster().answer(ClusterWire.bytes(new ClusterWire.Sent(harmless, new ClusterCall.Hello())), (_, _) -> true))).isEqualTo(hello);
+      assertThat(log.lines()).isEmpty();
+
+      assertThat(ClusterWire.answer(node.cluster().answer(ClusterWire.bytes(new ClusterWire.Sent(other, new ClusterCall.Hello())), (_, _) -> true))).isEqualTo(hello);
+      assertThat(log.lines()).singleElement().asString().contains("belongs to cluster " + own, "was called by a node of cluster " + other);
+    }
+  }
+
+  /** What a node tells its operator about other nodes that it has refused. */
+  private static final class Refusals implements AutoCloseable {
+    private final Logger logger = (Logger) LoggerFactory.getLogger(RefusalLog.class);
+    private final ListAppender<ILoggingEvent> seen = new ListAppender<>();
+
+    Refusals() {
+      seen.start();
+      logger.addAppender(seen);
+    }
+
+    List<String> lines() {
+      return seen.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
+    }
+
+    @Override
+    public void close() {
+      logger.detachAppender(seen);
     }
   }
 

@@ -1,6 +1,9 @@
 package dunlin.inbox.remote;
 
 import dunlin.inbox.InboxClient;
+import dunlin.inbox.OpenExchange;
+import dunlin.model.Publication;
+import dunlin.model.TopicFilter;
 import dunlin.runtime.Failures;
 import dunlin.store.StoreException;
 import dunlin.transport.lane.FrameReader;
@@ -29,6 +32,8 @@ public final class InboxCalls implements Link.Handler {
    *   compares them over its next link.
    *   A call that may be made twice is not answered when another node leads its range, or when it is unknown whether it was done: the link is
    *   interrupted, and the frontend makes the call again, at the next leader.
+   * Lease: most calls are commands, which a leader that was deposed cannot have committed. What is only read (a page, or that a group has no member
+   *   here) is answered behind a proof that this node has led the range since: a later leader may have taken the session to another connection.
    */
   private static final Logger LOG = LoggerFactory.getLogger(InboxCalls.class);
   private static final int UNANSWERED_MAX = 1 << 20;
@@ -59,6 +64,12 @@ public final class InboxCalls implements Link.Handler {
 
     /** That link is to be closed. No connection is lost: the frontend goes on over another link. */
     void interrupt(InboxOpening frontend, RemoteConnections connections, String reason);
+
+    /**
+     * Completes when it is sure that this node has led the range until this was called, so that what was read before is right. Else fails as the range does.
+     * Any thread.
+     */
+    CompletableFuture<@Nullable Void> proof();
   }
 
   private final Link link;
@@ -153,13 +164,13 @@ public final class InboxCalls implements Link.Handler {
       case InboxCall.Append(var session, var options, var from, var retained) ->
           answer(number, AnswerForm.APPENDED, () -> inbox.append(session, options, from, retained));
       case InboxCall.AppendToGroup(var group, var message, var exchange) ->
-          answerOnce(number, AnswerForm.FLAG, () -> inbox.appendToGroup(group, message, exchange), () -> {});
+          answerOnce(number, AnswerForm.FLAG, () -> appendToGroup(group, message, exchange), () -> {});
       case InboxCall.Received(var session, var sequence) -> answer(number, AnswerForm.NOTHING, () -> inbox.received(session, sequence));
       case InboxCall.Released(var session, var birth, var packetId) -> answer(number, AnswerForm.NOTHING, () -> inbox.released(session, birth, packetId));
       case InboxCall.Forget(var session, var birth, var packetId) -> answer(number, AnswerForm.NOTHING, () -> inbox.forget(session, birth, packetId));
       case InboxCall.Delivered(var session, var packetIds) -> answer(number, AnswerForm.NOTHING, () -> inbox.delivered(session, packetIds));
       case InboxCall.Fetch(var session, var from, var messagesMax, var bytesMax) ->
-          answer(number, AnswerForm.PAGE, () -> inbox.fetch(session, from, messagesMax, bytesMax));
+          answer(number, AnswerForm.PAGE, () -> inbox.fetch(session, from, messagesMax, bytesMax).thenCompose(this::proved));
       case InboxCall.Statistics() -> answerOnce(number, AnswerForm.STATISTICS, inbox::statistics, () -> {});
     }
   }
@@ -169,6 +180,15 @@ public final class InboxCalls implements Link.Handler {
     var connected = turn.thenApply(_ -> made(() -> inbox.connect(request)));
     turn = connected.thenRun(() -> {});
     return connected.thenCompose(answer -> answer);
+  }
+
+  /** That a message was taken is in the log; that there is no member to take it was only read. */
+  private CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message, @Nullable OpenExchange exchange) {
+    return inbox.appendToGroup(group, message, exchange).thenCompose(taken -> taken ? CompletableFuture.completedFuture(true) : proved(false));
+  }
+
+  private <T> CompletableFuture<T> proved(T read) {
+    return tier.proof().thenApply(_ -> read);
   }
 
   /** Of a call that may be made twice. */

@@ -3,10 +3,14 @@ package dunlin.inbox.server;
 import dunlin.inbox.remote.InboxCalls;
 import dunlin.inbox.remote.InboxOpening;
 import dunlin.inbox.remote.RemoteConnections;
+import dunlin.store.serve.SharedBarrier;
 import dunlin.transport.link.LinkRefusedException;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,6 +29,7 @@ public final class FrontendLinks implements InboxCalls.Tier {
   private static final Logger LOG = LoggerFactory.getLogger(FrontendLinks.class);
 
   private final InboxServer server;
+  private final SharedBarrier barrier;
   private final Executor owner;
 
   /** By the frontends' names. */
@@ -32,10 +37,19 @@ public final class FrontendLinks implements InboxCalls.Tier {
 
   private record Attached(InboxOpening frontend, RemoteConnections connections) {}
 
-  /** @param owner runs tasks on the links' thread, soon */
-  public FrontendLinks(InboxServer server, Executor owner) {
+  /**
+   * @param barrier asks for a read barrier of the range, as {@code Replica.readBarrier}
+   * @param owner runs tasks on the links' thread, soon
+   */
+  public FrontendLinks(InboxServer server, Supplier<CompletableFuture<@Nullable Void>> barrier, Executor owner) {
     this.server = server;
+    this.barrier = new SharedBarrier(barrier);
     this.owner = owner;
+  }
+
+  @Override
+  public CompletableFuture<@Nullable Void> proof() {
+    return barrier.ask();
   }
 
   @Override

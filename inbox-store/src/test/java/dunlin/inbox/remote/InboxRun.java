@@ -175,6 +175,11 @@ final class InboxRun implements InboxCalls.Tier, InboxClient, KeptConnections {
   }
 
   @Override
+  public CompletableFuture<@Nullable Void> proof() {
+    return CompletableFuture.completedFuture(null);
+  }
+
+  @Override
   public void interrupt(InboxOpening frontend, RemoteConnections to, String reason) {
     interrupted++;
     to.close();

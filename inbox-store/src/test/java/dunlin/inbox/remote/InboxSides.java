@@ -37,6 +37,9 @@ final class InboxSides {
   @Nullable Link accepted;
   String refuses = "";
   CompletableFuture<Void> ready = CompletableFuture.completedFuture(null);
+
+  /** Whether the tier leads. */
+  CompletableFuture<@Nullable Void> proof = CompletableFuture.completedFuture(null);
   int attachedTimes;
   int comparedTimes;
   final InboxCalls.Tier taking;
@@ -62,6 +65,11 @@ final class InboxSides {
           public void interrupt(InboxOpening frontend, RemoteConnections connections, String reason) {
             interrupted.add(reason);
             connections.close();
+          }
+
+          @Override
+          public CompletableFuture<@Nullable Void> proof() {
+            return proof;
           }
         };
     wires =

@@ -71,6 +71,11 @@ final class SessionRouterTest {
       ended.add(reason);
     }
 
+    @Override
+    public CompletableFuture<@Nullable Void> proof() {
+      return CompletableFuture.completedFuture(null);
+    }
+
     String calls() {
       return InboxSides.kinds(tier.calls);
     }

@@ -67,6 +67,8 @@ final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
 
   private void apply(ByteBuffer bytes, Completion<R> completion) {
     C command = codec.decode(bytes);
+    var log = faults.log;
+    if (log != null) log.add(command);
     var refuses = faults.refusing;
     if (faults.broken || (refuses != null && refuses.isInstance(command))) {
       faults.refused.incrementAndGet();

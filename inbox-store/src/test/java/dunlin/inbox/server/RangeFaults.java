@@ -1,6 +1,7 @@
 package dunlin.inbox.server;
 
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -18,6 +19,9 @@ final class RangeFaults {
 
   /** Commands of this class are applied without an answer; null if there are none. */
   volatile @Nullable Class<?> silent;
+
+  /** Commands as they come to the log, in any order of the ranges; null while they are not noted. */
+  volatile @Nullable Queue<Object> log;
 
   /** Number of commands that have failed. */
   final AtomicInteger refused = new AtomicInteger();

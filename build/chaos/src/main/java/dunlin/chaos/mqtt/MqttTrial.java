@@ -154,13 +154,19 @@ final class MqttTrial {
     if (row.usual() && violations.isEmpty() && problems.isEmpty()) {
       var facts = new Facts(history);
       var random = new Random(seed);
+      var missing = MqttChecker.missing(history);
+      var placeless = new ArrayList<String>();
       for (var mutant : Mutants.ALL) {
         var changed = mutant.mutation().of(facts, random);
-        if (changed.isEmpty()) continue;
+        if (changed.isEmpty()) {
+          placeless.add(mutant.name());
+          continue;
+        }
         mutants++;
-        boolean found = MqttChecker.check(changed.get(), drops).stream().anyMatch(each -> each.promise().equals(mutant.promise()));
+        boolean found = MqttChecker.check(changed.get(), missing).stream().anyMatch(each -> each.promise().equals(mutant.promise()));
         if (!found) unfound.add(mutant.name());
       }
+      if (!placeless.isEmpty()) figures.put("mutants without a place", String.join(", ", placeless));
     }
     if (!violations.isEmpty()) write(history);
     boolean good = violations.isEmpty() && problems.isEmpty() && unfound.isEmpty();

@@ -12,6 +12,7 @@ import dunlin.chaos.mqtt.check.Event.ReceivedBehind;
 import dunlin.chaos.mqtt.check.Event;
 import dunlin.chaos.mqtt.check.Facts;
 import dunlin.chaos.mqtt.check.MessageId;
+import dunlin.chaos.mqtt.check.Session.Subscription;
 import dunlin.chaos.mqtt.check.Session;
 import dunlin.chaos.mqtt.check.WillRules;
 import java.util.ArrayList;
@@ -50,12 +51,16 @@ final class Mutants {
           new Mutant("serve two owners of a session", "D6", Mutants::twoOwners),
           new Mutant("deliver to the owner before", "D6", Mutants::ownerBefore),
           new Mutant("lose what a deposed leader acknowledged", "D3", Mutants::deposed),
+          new Mutant("overlook a subscription as a deposed leader", "D2", Mutants::overlooked),
+          new Mutant("resume a lane one message too late", "D3", Mutants::resumedTooLate),
+          new Mutant("resume a lane one message too early", "D5", Mutants::resumedTooEarly),
           new Mutant("acknowledge as a minority", "D14", Mutants::minority),
           new Mutant("lose a will", "D7", (facts, random) -> will(facts, random, false).map(one -> without(facts, one))),
           new Mutant("send a will twice", "D7", (facts, random) -> will(facts, random, false).map(one -> again(facts, one))),
           new Mutant("send a will early", "D7", (facts, random) -> will(facts, random, true).map(one -> early(facts, one))),
           new Mutant("send a will after DISCONNECT", "D7", Mutants::willAfterDisconnect),
-          new Mutant("let a retained value go back", "D8", Mutants::retainedBack),
+          new Mutant("let a retained value go back", "D8", (facts, random) -> retainedBack(facts, random, _ -> true)),
+          new Mutant("read a retained value as a deposed leader", "D8", (facts, random) -> retainedBack(facts, random, each -> facts.disturbedBetween(each.nanos(), each.nanos()))),
           new Mutant("lose a retained value", "D8", Mutants::retainedLost),
           new Mutant("give one to two members", "D9", Mutants::twoMembers),
           new Mutant("lose one of a group", "D9", Mutants::groupLoses));
@@ -250,6 +255,47 @@ final class Mutants {
         .map(one -> forged(facts, one));
   }
 
+  /** A message that is published in a fault, by SUBACK of an online client in the same fault, does not come to that client alone. */
+  private static Optional<List<Event>> overlooked(Facts facts, Random random) {
+    var all = new ArrayList<Received>();
+    for (var session : facts.sessions) {
+      if (session.durable() || session.group().isPresent() || !session.aliveAt(facts.drainedNanos)) continue;
+      long since = session.subscriptions.stream().mapToLong(Subscription::fromNanos).filter(each -> facts.disturbedBetween(each, each)).min().orElse(Long.MAX_VALUE);
+      for (var each : session.received) {
+        var message = facts.sent.get(each.id());
+        if (message == null || each.retain() || message.first.nanos() < since || !DeliveryRules.owed(session, message)) continue;
+        if (facts.quietAfter(since, 0) >= message.first.nanos()) all.add(each);
+      }
+    }
+    return any(all, random).map(one -> without(facts, one));
+  }
+
+  /** A message at a fault that is acknowledged, and that the lane has skipped: no client receives it. */
+  private static Optional<List<Event>> resumedTooLate(Facts facts, Random random) {
+    return pick(facts, random, each -> owed(facts, each) && atFault(facts, each))
+        .map(one -> facts.events.stream().filter(each -> !(each instanceof Received it && it.id().equals(one.id()))).toList());
+  }
+
+  /** A message of QoS 2 at a fault, which the lane has sent once more: it comes to all of its clients again, as another one. */
+  private static Optional<List<Event>> resumedTooEarly(Facts facts, Random random) {
+    return pick(facts, random, each -> exact(facts, each) && atFault(facts, each))
+        .map(
+            one -> {
+              var events = new ArrayList<Event>();
+              for (var each : facts.events) {
+                events.add(each);
+                if (each instanceof Received it && it.id().equals(one.id()) && !it.dup()) events.add(changed(it, it.id(), it.nanos() + 1, it.packetId() % 65_535 + 1));
+              }
+              return events;
+            });
+  }
+
+  /** Whether a message was published in a fault, or so near to one that it was on its way. */
+  private static boolean atFault(Facts facts, Received one) {
+    long nanos = sent(facts, one.id()).first.nanos();
+    return facts.disturbedBetween(nanos - SECOND, nanos + SECOND);
+  }
+
   /** A message is sent to a broker that is cut off, and acknowledged. */
   private static Optional<List<Event>> minority(Facts facts, Random random) {
     var all = new ArrayList<Event.Broker>();
@@ -295,7 +341,7 @@ final class Mutants {
         one -> any(all, random).map(it -> inserted(facts, it, changed(one, new MessageId(it.client(), it.connection()), it.nanos() + 1, 60_000))));
   }
 
-  private static Optional<List<Event>> retainedBack(Facts facts, Random random) {
+  private static Optional<List<Event>> retainedBack(Facts facts, Random random, Predicate<Received> which) {
     // When each topic first had a retained message other than its publisher's first, as far as the publisher knows.
     Map<String, Long> laterSince = new HashMap<>();
     for (var message : facts.sent.values())
@@ -308,7 +354,7 @@ final class Mutants {
       long asked = session.subscriptions.getFirst().askedNanos();
       for (var each : session.received) {
         if (!each.retain() || each.id().number() <= 1 || !facts.sent.containsKey(new MessageId(each.id().publisher(), 1))) continue;
-        if (laterSince.getOrDefault(each.topic(), Long.MAX_VALUE) < asked) all.add(each);
+        if (laterSince.getOrDefault(each.topic(), Long.MAX_VALUE) < asked && which.test(each)) all.add(each);
       }
     }
     return any(all, random).map(one -> replaced(facts, one, changed(one, new MessageId(one.id().publisher(), 1), one.nanos(), one.packetId())));

@@ -193,15 +193,20 @@ final class TestHistory {
     history.connect("m1", FOREVER, false).subscribe("m1", "$share/g/s/#", 1).connect("m2", FOREVER, false).subscribe("m2", "$share/g/s/#", 1);
     history.connect("switch", 0, false).subscribe("switch", "u/#", 1).unsubscribe("switch", "u/#");
     history.connect("pub", FOREVER, false);
+    history.connect("keeper", FOREVER, false).value("keeper", 1, "v/1").value("keeper", 2, "v/1");
     history.deed(Deed.STRUCK).deed(Deed.CUT, 2);
+    history.connect("asks", 0, false).subscribe("asks", "v/#", 1).receive("asks", "keeper", 2, "v/1", 1, false, true).end("asks", End.DISCONNECTED);
     for (int n = 1; n <= 8; n++) {
-      if (n == 2) history.deed(Deed.MENDED, 2).deed(Deed.HEALED).later(10);
-      history.safe("pub", n, "d/1", n / 5 + 1).receive("sub", "pub", n, "d/1", n / 5 + 1).receive("on", "pub", n, "d/1", 1);
+      int qos = n == 3 || n >= 5 ? 2 : 1;
+      if (n == 2) history.connect("joins", 0, false).subscribe("joins", "d/#", 1);
+      if (n == 4) history.deed(Deed.MENDED, 2).deed(Deed.HEALED).later(10);
+      history.safe("pub", n, "d/1", qos).receive("sub", "pub", n, "d/1", qos).receive("on", "pub", n, "d/1", 1);
+      if (n >= 2) history.receive("joins", "pub", n, "d/1", 1);
     }
     for (int n = 9; n <= 12; n++) history.safe("pub", n, "s/1", 1).receive(n % 2 == 0 ? "m1" : "m2", "pub", n, "s/1", 1);
     history.end("sub", End.DISCONNECTED).later(1).connect("sub", FOREVER, true);
     history.connect("sub", FOREVER, true).end("sub", 2, End.TAKEN_OVER, 0x8E);
-    history.safe("pub", 13, "d/1", 1).receive("sub", "pub", 13, "d/1", 1).receive("on", "pub", 13, "d/1", 1);
+    history.safe("pub", 13, "d/1", 1).receive("sub", "pub", 13, "d/1", 1).receive("on", "pub", 13, "d/1", 1).receive("joins", "pub", 13, "d/1", 1);
     history.connectWithWill("will", FOREVER, false, 0).end("will", End.ABANDONED).receive("watcher", "will", 1, "w/will", 2).later(5);
     history.connectWithWill("late", FOREVER, false, 2).end("late", End.ABANDONED).later(2).receive("watcher", "late", 1, "w/late", 2);
     history.connectWithWill("polite", FOREVER, false, 0).end("polite", End.DISCONNECTED).later(5);

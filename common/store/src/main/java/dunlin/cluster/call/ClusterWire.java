@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 public final class ClusterWire {
   private static final int FORMAT = 3;
 
-  /** @param cluster null from a node that belongs to none yet, which may only say hello */
+  /** @param cluster null from a node that belongs to none yet, which may only say hello; to that, any node answers */
   public record Sent(@Nullable UUID cluster, ClusterCall call) {}
 
   private ClusterWire() {}
