@@ -65,7 +65,7 @@ class JwtIT {
   private TestBroker starting(String... settings) {
     var all = new HashMap<String, String>();
     all.put("dunlin.auth.jwt.jwks-url", provider.url());
-    all.put("dunlin.auth.jwt.algorithms", "rs256");
+    all.put("dunlin.auth.jwt.algorithms", "es256");
     all.put("dunlin.auth.jwt.audience", "mqtt");
     all.put("dunlin.auth.jwt.clock-skew", "0s");
     all.put("dunlin.auth.jwt.jwks-interval-min", "1s");
@@ -500,11 +500,11 @@ class JwtIT {
   void settingsThatDoNotFitStopTheStart() throws IOException {
     Path keys = Files.writeString(directory.resolve("keys"), provider.keySet());
     wrong("dunlin.auth.jwt.jwks-url: must begin with https://", "dunlin.auth.jwt.jwks-url", "http://example.com/");
-    wrong("dunlin.auth.jwt.secret-file: must be set for hs256", "dunlin.auth.jwt.algorithms", "hs256,rs256");
+    wrong("dunlin.auth.jwt.secret-file: must be set for hs256", "dunlin.auth.jwt.algorithms", "hs256,es256");
     wrong("dunlin.auth.jwt.algorithms", "dunlin.auth.jwt.secret-file", keys.toString());
     wrong("dunlin.auth.jwt.keys-file: " + directory.resolve("absent") + ": there is no such file", "dunlin.auth.jwt.keys-file", directory.resolve("absent").toString());
-    wrong("no key for es256", "dunlin.auth.jwt.keys-file", keys.toString(), "dunlin.auth.jwt.algorithms", "es256");
-    wrong("a secret of 3 bytes", "dunlin.auth.jwt.secret-file", Files.writeString(directory.resolve("secret"), "abc\n").toString(), "dunlin.auth.jwt.algorithms", "rs256,hs256");
+    wrong("no key for rs256", "dunlin.auth.jwt.keys-file", keys.toString(), "dunlin.auth.jwt.algorithms", "rs256");
+    wrong("a secret of 3 bytes", "dunlin.auth.jwt.secret-file", Files.writeString(directory.resolve("secret"), "abc\n").toString(), "dunlin.auth.jwt.algorithms", "es256,hs256");
     wrong("dunlin.auth.jwt.match-user-name", "dunlin.auth.jwt.match-user-name", "true", "dunlin.auth.jwt.token-in", "user-name");
     wrong("dunlin.auth.jwt.attribute-claims", "dunlin.auth.jwt.attribute-claims", "a/b");
     assertThat(directory.resolve("data")).doesNotExist();

@@ -111,7 +111,7 @@ class CtlByTlsIT {
     assertThat(run("status", "--address", address, "--as-user", "vera", "--password-file", password)).isEqualTo(Ctl.UNREACHED);
 
     broker.close();
-    show(secure.authority.server(Certificates.rsa(), Duration.ofMinutes(-10)));
+    show(secure.authority.server(Certificates.ec(), Duration.ofMinutes(-10)));
     broker = secure.start();
 
     assertThat(asVera("status")).isEqualTo(Ctl.UNREACHED);

@@ -3,10 +3,11 @@ package dunlin.harness;
 import com.nimbusds.jose.JOSEException;
 import com.nimbusds.jose.JWSAlgorithm;
 import com.nimbusds.jose.JWSHeader;
-import com.nimbusds.jose.crypto.RSASSASigner;
+import com.nimbusds.jose.crypto.ECDSASigner;
+import com.nimbusds.jose.jwk.Curve;
+import com.nimbusds.jose.jwk.ECKey;
 import com.nimbusds.jose.jwk.JWKSet;
-import com.nimbusds.jose.jwk.RSAKey;
-import com.nimbusds.jose.jwk.gen.RSAKeyGenerator;
+import com.nimbusds.jose.jwk.gen.ECKeyGenerator;
 import com.nimbusds.jwt.JWTClaimsSet;
 import com.nimbusds.jwt.SignedJWT;
 import com.sun.net.httpserver.HttpExchange;
@@ -16,14 +17,14 @@ import java.time.Instant;
 import java.util.Date;
 import java.util.function.UnaryOperator;
 
-/** Issues tokens, and publishes its keys at a URL; the server can be made to fail. */
+/** Issues tokens of ES256, and publishes its keys at a URL; the server can be made to fail. */
 public final class IdentityProvider implements AutoCloseable {
   private final WebService service = new WebService(this::publish);
-  private volatile RSAKey key = newKey("key-1");
+  private volatile ECKey key = newKey("key-1");
 
-  private static RSAKey newKey(String id) {
+  private static ECKey newKey(String id) {
     try {
-      return new RSAKeyGenerator(2_048).keyID(id).generate();
+      return new ECKeyGenerator(Curve.P_256).keyID(id).generate();
     } catch (JOSEException e) {
       throw new AssertionError(e);
     }
@@ -83,14 +84,14 @@ public final class IdentityProvider implements AutoCloseable {
     return signed(key, keyId, new JWTClaimsSet.Builder().subject("u").audience("mqtt").expirationTime(Date.from(Instant.now().plusSeconds(60))).build());
   }
 
-  private static String signed(RSAKey key, JWTClaimsSet claims) {
+  private static String signed(ECKey key, JWTClaimsSet claims) {
     return signed(key, key.getKeyID(), claims);
   }
 
-  private static String signed(RSAKey key, String keyId, JWTClaimsSet claims) {
+  private static String signed(ECKey key, String keyId, JWTClaimsSet claims) {
     try {
-      var token = new SignedJWT(new JWSHeader.Builder(JWSAlgorithm.RS256).keyID(keyId).build(), claims);
-      token.sign(new RSASSASigner(key));
+      var token = new SignedJWT(new JWSHeader.Builder(JWSAlgorithm.ES256).keyID(keyId).build(), claims);
+      token.sign(new ECDSASigner(key));
       return token.serialize();
     } catch (JOSEException e) {
       throw new AssertionError(e);

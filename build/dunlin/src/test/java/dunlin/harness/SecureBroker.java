@@ -36,7 +36,10 @@ public final class SecureBroker {
 
   /** Sets the listener's certificate, in PEM. */
   public SecureBroker withCertificate() {
-    Certificates.Issued server = authority.server();
+    return with(authority.server());
+  }
+
+  public SecureBroker with(Certificates.Issued server) {
     settings.put(ROOT + "tls.certificate", file("server.pem", server.certificatePem()));
     settings.put(ROOT + "tls.key", file("server.key", server.keyPem()));
     return this;

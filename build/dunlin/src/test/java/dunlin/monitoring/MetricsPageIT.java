@@ -95,7 +95,7 @@ class MetricsPageIT {
             .set("dunlin.auth.acl-file", Files.writeString(directory.resolve("acl"), "allow everyone all #\n").toString())
             .set("dunlin.auth.users.enabled", "true")
             .set("dunlin.auth.anonymous", "true")
-            .set("dunlin.auth.jwt.algorithms", "rs256,hs256")
+            .set("dunlin.auth.jwt.algorithms", "es256,hs256")
             .set("dunlin.auth.jwt.secret-file", Files.writeString(directory.resolve("secret"), "x".repeat(32)).toString())
             .set("dunlin.auth.jwt.keys-file", Files.writeString(directory.resolve("keys.pem"), server.certificatePem()).toString())
             .set("dunlin.auth.jwt.jwks-url", "http://127.0.0.1:1/no-answer")

@@ -19,7 +19,8 @@ public record Certificates(Path certificate, Path key) {
     Process tool =
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "keytool").toString(), "-genkeypair", "-alias", "k", "-keyalg", "EC", "-dname", "CN=" + name, "-ext", "SAN=ip:127.0.0.1",
-                "-ext", "BC=ca:true", "-storetype", "PKCS12", "-keystore", store.toString(), "-storepass", new String(PASSWORD))
+                "-ext", "BC=ca:true", "-storetype", "PKCS12", "-keystore", store.toString(), "-storepass", new String(PASSWORD), "-J-XX:TieredStopAtLevel=1",
+                "-J-XX:+UseSerialGC")
             .redirectErrorStream(true)
             .start();
     assertThat(tool.waitFor(120, TimeUnit.SECONDS)).isTrue();

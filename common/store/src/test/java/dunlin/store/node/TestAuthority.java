@@ -15,33 +15,36 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /** An authority and the certificates that it has issued, made by the keytool of this Java. */
-final class TestAuthority {
+public final class TestAuthority {
   static final String PASSWORD = "secret";
 
   private final Path directory;
   private final Path store;
+  private final Path certificate;
 
-  TestAuthority(Path directory, String name) throws Exception {
+  /** Writes its certificate into the directory, as its name and {@code .pem}. */
+  public TestAuthority(Path directory, String name) throws Exception {
     this.directory = directory;
     store = directory.resolve(name + ".p12");
-    keytool("-genkeypair", "-alias", "authority", "-keyalg", "EC", "-dname", "CN=" + name, "-ext", "bc:c");
+    keytool("-genkeypair", "-alias", "authority", "-keyalg", "EC", "-groupname", "secp256r1", "-dname", "CN=" + name, "-ext", "bc:c");
+    certificate = pem(name + ".pem", "CERTIFICATE", KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray()).getCertificate("authority").getEncoded());
   }
 
   /** The files of one certificate, in PEM. */
-  record Issued(Path key, Path certificates, Path authority) {
+  public record Issued(Path key, Path certificates, Path authority) {
     PeerSecurity.MutualTls security() {
       return new PeerSecurity.MutualTls(key, certificates, authority);
     }
   }
 
-  /** A node's key with a certificate, as files. */
-  Issued issue(String name, String alternatives) throws Exception {
-    keytool("-genkeypair", "-alias", name, "-keyalg", "EC", "-dname", "CN=" + name, "-signer", "authority", "-ext", "san=" + alternatives);
+  /** A node's key with a certificate, as files: its name and {@code .key} and {@code .pem}. */
+  public Issued issue(String name, String alternatives) throws Exception {
+    keytool("-genkeypair", "-alias", name, "-keyalg", "EC", "-groupname", "secp256r1", "-dname", "CN=" + name, "-signer", "authority", "-ext", "san=" + alternatives);
     var issued = KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray());
     return new Issued(
         pem(name + ".key", "PRIVATE KEY", issued.getKey(name, PASSWORD.toCharArray()).getEncoded()),
         pem(name + ".pem", "CERTIFICATE", issued.getCertificate(name).getEncoded()),
-        pem(name + "-authority.pem", "CERTIFICATE", issued.getCertificate("authority").getEncoded()));
+        certificate);
   }
 
   private Path pem(String file, String type, byte[] content) throws IOException {
@@ -82,12 +85,13 @@ final class TestAuthority {
     return store;
   }
 
+  /** Each run is a JVM of its own, and a short one: it gets flags for that. */
   private void keytool(String... arguments) throws IOException, InterruptedException {
     var command =
         Stream.concat(
                 Stream.of(
                     Path.of(System.getProperty("java.home"), "bin", "keytool").toString(), "-keystore", store.toString(),
-                    "-storetype", "PKCS12", "-storepass", PASSWORD),
+                    "-storetype", "PKCS12", "-storepass", PASSWORD, "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC"),
                 Stream.of(arguments))
             .toList();
     var process = new ProcessBuilder(List.copyOf(command)).redirectErrorStream(true).start();

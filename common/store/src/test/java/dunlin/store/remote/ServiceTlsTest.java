@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import dunlin.store.grpc.ServiceTls;
+import dunlin.store.node.TestAuthority;
 import dunlin.store.remote.Caller.Entry;
 import dunlin.store.settings.PeerSecurity;
 import dunlin.store.settings.RangeServiceSettings;
@@ -14,17 +15,12 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.security.KeyStore;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Base64;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -46,46 +42,10 @@ class ServiceTlsTest {
 
   @BeforeAll
   static void makeCertificates() throws Exception {
-    for (var authority : List.of("ours", "theirs")) {
-      pair(authority, "CN=" + authority, "bc:c");
-      export(authority);
-      for (var node : NAMES.keySet()) {
-        var name = authority + "-" + node;
-        pair(name, "CN=" + name, "san=" + NAMES.get(node));
-        keytool("-certreq", "-alias", name, "-file", file(name + ".csr").toString());
-        keytool(
-            "-gencert", "-alias", authority, "-infile", file(name + ".csr").toString(), "-outfile", file(name + ".pem").toString(),
-            "-rfc", "-ext", "san=" + NAMES.get(node));
-        writeKey(name);
-      }
+    for (var name : List.of("ours", "theirs")) {
+      var authority = new TestAuthority(directory, name);
+      for (var node : NAMES.entrySet()) authority.issue(name + "-" + node.getKey(), node.getValue());
     }
-  }
-
-  private static void pair(String alias, String subject, String extension) throws Exception {
-    keytool(
-        "-genkeypair", "-alias", alias, "-dname", subject, "-keyalg", "EC", "-groupname", "secp256r1", "-validity", "30",
-        "-ext", extension);
-  }
-
-  private static void export(String alias) throws Exception {
-    keytool("-exportcert", "-rfc", "-alias", alias, "-file", file(alias + ".pem").toString());
-  }
-
-  private static void writeKey(String alias) throws Exception {
-    var store = KeyStore.getInstance(file("keys").toFile(), "password".toCharArray());
-    var key = store.getKey(alias, "password".toCharArray());
-    var text = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(Objects.requireNonNull(key).getEncoded());
-    Files.writeString(file(alias + ".key"), "-----BEGIN PRIVATE KEY-----\n" + text + "\n-----END PRIVATE KEY-----\n");
-  }
-
-  private static void keytool(String... arguments) throws Exception {
-    var command = new ArrayList<String>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
-    command.addAll(List.of(arguments));
-    command.addAll(List.of("-keystore", file("keys").toString(), "-storetype", "PKCS12", "-storepass", "password"));
-    var process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    var output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertThat(process.waitFor()).as(output).isZero();
   }
 
   private static Path file(String name) {
