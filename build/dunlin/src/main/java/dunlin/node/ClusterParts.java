@@ -33,12 +33,15 @@ final class ClusterParts {
   private final ClusterMember member;
   private final ClusterTiers tiers;
   private final Cluster cluster;
+  private final MissingRoles missing;
+  private final Foundation node;
 
   // The admin port asks for it, and is open before there is a member or a tier.
   private final AtomicReference<Supplier<Optional<String>>> unserved = new AtomicReference<>(Optional::empty);
 
   /** Opens all of them. Nothing is started, and no other node is called yet. */
   ClusterParts(Foundation node) {
+    this.node = node;
     NodeRoles roles = NodeRoles.of(node.settings());
     broker = new BrokerParts(node, roles, () -> unserved.get().get());
     member = new ClusterMember(node);
@@ -60,6 +63,8 @@ final class ClusterParts {
     QuestionCalls asked = node.opening(new QuestionCalls(self, member.tls(), node.meters()));
     cluster = member.join(ClusterKeys.member(node.settings(), broker.hasUsers()), tiers.kinds(roles.kinds()), List.of(links, questions));
     tiers.in(cluster);
+    missing = MissingRoles.of(cluster);
+    node.remarkBy(missing::sentences);
     node.askBy(
         (to, question, deadline) ->
             asked.ask(tiers.peer(to).orElseThrow(() -> new IOException("has no address that this node knows")), question, deadline));
@@ -72,6 +77,7 @@ final class ClusterParts {
    */
   void start(UnaryOperator<RetainClient> retained) {
     member.start();
+    node.everySeconds(1, missing::look);
     Frontend frontend = broker.frontend();
     frontend.open(new Tiers(tiers.dist(), retained.apply(tiers.retained()), tiers.sessions(), false));
     broker.showExports(tiers.retained());

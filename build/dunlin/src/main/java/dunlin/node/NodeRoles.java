@@ -8,6 +8,7 @@ import dunlin.retain.RetainReplica;
 import dunlin.runtime.Settings;
 import dunlin.tiers.ClusterTiers;
 import java.util.HashSet;
+import java.util.Locale;
 import java.util.Set;
 
 /** What a process does in its cluster: some of the roles of {@code dunlin.roles}, or all. */
@@ -33,6 +34,16 @@ record NodeRoles(Set<Role> roles) {
         case INBOX -> SessionReplica.KIND;
         case FRONTEND, STORE -> throw new IllegalArgumentException("the role " + this + " is about no kind of ranges");
       };
+    }
+
+    /** The word for it in a node's row of the map. The role store has none of its own. */
+    String word() {
+      return this == FRONTEND ? ClusterTiers.FRONTEND : ClusterNode.preferring(kind());
+    }
+
+    /** Its name in the setting. */
+    String label() {
+      return name().toLowerCase(Locale.ROOT);
     }
   }
 
@@ -76,8 +87,7 @@ record NodeRoles(Set<Role> roles) {
   MemberSettings.Roles member(boolean users) {
     boolean store = roles.contains(Role.STORE);
     var words = new HashSet<String>();
-    if (frontend()) words.add(ClusterTiers.FRONTEND);
-    for (Role role : TIERS) if (roles.contains(role)) words.add(ClusterNode.preferring(role.kind()));
+    for (Role role : roles) if (role != Role.STORE) words.add(role.word());
     Set<String> founds = users ? ClusterTiers.all() : ClusterTiers.founded();
     return new MemberSettings.Roles(store, store ? founds : Set.of(), words);
   }

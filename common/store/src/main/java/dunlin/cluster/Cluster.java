@@ -63,6 +63,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -546,9 +547,14 @@ public final class Cluster implements AutoCloseable {
     if (running != null) running.heartbeat.wake();
   }
 
-  /** The cluster for operators, to be registered as an MXBean, with {@code keys} for each kind of ranges whose keys stand for a tenant and a topic (filter). */
-  public ClusterMXBean bean(Map<String, BiFunction<String, String, byte[]>> keys) {
-    return new ClusterBean(this, keys);
+  /**
+   * The cluster for operators, to be registered as an MXBean.
+   *
+   * @param keys for each kind of ranges whose keys stand for a tenant and a topic (filter)
+   * @param missingRoles the roles that no node of a map has
+   */
+  public ClusterMXBean bean(Map<String, BiFunction<String, String, byte[]>> keys, Function<ClusterMap, List<String>> missingRoles) {
+    return new ClusterBean(this, keys, missingRoles);
   }
 
   private boolean closed() {
