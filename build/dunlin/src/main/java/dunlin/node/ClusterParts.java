@@ -5,6 +5,7 @@ import dunlin.broker.Frontend;
 import dunlin.broker.loop.Tiers;
 import dunlin.broker.tenant.TenantLimit;
 import dunlin.cluster.Cluster;
+import dunlin.dist.DistSettings;
 import dunlin.dist.deliver.DeliverSettings;
 import dunlin.links.LinkDialler;
 import dunlin.links.LinkService;
@@ -57,7 +58,8 @@ final class ClusterParts {
                 new ClusterTiers.Parts(
                     broker.frontend(), links, dials, node.embedding().surroundings(), node.meters(), node.tracer(), node.metrics().beans(), broker::sessionExports,
                     limit -> limit == TenantLimit.INBOX_BYTES ? inboxBytes : broker.frontend().quotaOfTenants(limit), broker.clock(), node.housekeeping(),
-                    node.settings().get(ClusterKeys.HEARTBEAT), broker.routesAnnounced()),
+                    node.settings().get(ClusterKeys.HEARTBEAT), broker.routesAnnounced(), node.settings().get(DistSettings.ROUTES_KEPT),
+                    node::raiseIncarnation),
                 broker.dist(), DeliverSettings.from(node.settings()), broker.inbox(), broker.retain(), broker.users()));
     QuestionService questions = new QuestionService(self, member::host, new PeerAnswers(node.metrics().beans())::answer, node.meters());
     QuestionCalls asked = node.opening(new QuestionCalls(self, member.tls(), node.meters()));

@@ -83,6 +83,7 @@ final class Foundation implements AutoCloseable {
   private final Embedding embedding;
   private final Tracer tracer;
 
+  private @Nullable DataDirectory directory;
   private @Nullable NodeIdentity identity;
   private @Nullable Metrics metrics; // set once the node has a name
   private @Nullable RangeStore store; // none in a node without replicas
@@ -173,6 +174,7 @@ final class Foundation implements AutoCloseable {
   private DataDirectory openData() {
     DataDirectory data = DataDirectory.open(dataDirectory());
     try {
+      directory = data;
       identity = data.identity();
       openMetrics();
       return data;
@@ -213,9 +215,14 @@ final class Foundation implements AutoCloseable {
     return identity().nodeId().toString();
   }
 
-  /** How often the data directory has been opened, this time included. */
+  /** Larger with each start. */
   long incarnation() {
     return identity().incarnation();
+  }
+
+  /** Raises the incarnation on disk, for what this process does from now on, and returns it. Waits for the disk. */
+  long raiseIncarnation() {
+    return requireNonNull(directory).raiseIncarnation();
   }
 
   String name() {

@@ -477,6 +477,12 @@ public final class Cluster implements AutoCloseable {
     return running != null && running.heartbeat.silenceNanos() < settings.lease().toNanos();
   }
 
+  /** Whether a leader of the meta group has answered a heartbeat that this node has sent after a time, by {@code System.nanoTime}; its map is in {@link #map} then. */
+  public boolean heardSince(long nanos) {
+    var running = parts;
+    return running != null && running.heartbeat.heardNanos() - nanos > 0;
+  }
+
   /** Other nodes of the cluster that do not answer this one. */
   public List<UUID> unreached() {
     var running = parts;
