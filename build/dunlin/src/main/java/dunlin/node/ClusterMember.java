@@ -40,7 +40,7 @@ final class ClusterMember {
 
   ClusterMember(Foundation node) {
     this.node = node;
-    tls = ServiceTls.of(ClusterKeys.read(node.settings()).security()).orElse(null);
+    tls = ClusterKeys.tls(node.settings()).orElse(null);
     if (tls != null) {
       tls.show(node.meters());
       node.everySeconds(Foundation.RELOAD_SECONDS, tls::refresh);

@@ -10,6 +10,7 @@ import dunlin.tiers.ClusterTiers;
 import java.util.HashSet;
 import java.util.Locale;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /** What a process does in its cluster: some of the roles of {@code dunlin.roles}, or all. */
 record NodeRoles(Set<Role> roles) {
@@ -55,6 +56,11 @@ record NodeRoles(Set<Role> roles) {
 
   static NodeRoles of(Settings settings) {
     return new NodeRoles(settings.get(NodeSettings.ROLES));
+  }
+
+  /** The names of the roles, as the setting has them. */
+  String labels() {
+    return roles.stream().sorted().map(Role::label).collect(Collectors.joining(", "));
   }
 
   boolean isAll() {

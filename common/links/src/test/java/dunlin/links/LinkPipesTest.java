@@ -9,9 +9,14 @@ import dunlin.links.LinkThreads.Side;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import io.grpc.Attributes;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.Metadata;
 import io.grpc.Server;
 import io.grpc.ServerTransportFilter;
+import io.grpc.Status;
 import io.grpc.netty.NettyServerBuilder;
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -23,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -168,6 +174,34 @@ class LinkPipesTest {
     assertCounts(there.sides.getFirst().received, 20_000);
     assertCounts(side.received, 20_000);
     until(() -> on(here.thread, link::unconfirmedFrames) == 0);
+  }
+
+  @Test
+  void aCallerWithAnotherVersionOfLinksIsRefusedWithASentence() throws Exception {
+    var there = new Accepting("lane", 1_000, PATIENT);
+    var channel = LinkWire.connect(new LinkPeer(NODE, "127.0.0.1", there.serve(0)), null);
+    opened.closing(channel::shutdownNow);
+    var headers = LinkWire.headers(HERE, NODE);
+    headers.discardAll(LinkWire.VERSION_KEY);
+    headers.put(LinkWire.VERSION_KEY, "0");
+    headers.put(LinkWire.NAME_KEY, "lane");
+    var ended = new CompletableFuture<Status>();
+    var call = channel.newCall(LinkWire.PIPE, CallOptions.DEFAULT);
+    call.start(
+        new ClientCall.Listener<>() {
+          @Override
+          public void onClose(Status status, Metadata trailers) {
+            ended.complete(status);
+          }
+        },
+        headers);
+    call.request(1);
+
+    var refused = ended.get(1, TimeUnit.MINUTES);
+    assertThat(refused.getCode()).isEqualTo(Status.Code.FAILED_PRECONDITION);
+    assertThat(refused.getDescription()).isEqualTo("links of version 0 are not known here, only of version " + LinkWire.VERSION);
+    assertThat(there.sides).isEmpty();
+    assertThat(meters.get("dunlin.links.refused").counters().stream().mapToDouble(Counter::count).sum()).isEqualTo(1);
   }
 
   /** A port without a process refuses; a process that stands still does not, nor does one that speaks another protocol. */
