@@ -113,10 +113,10 @@ public final class ClusterKeys {
           "dunlin.cluster.join-timeout", Duration.ofMinutes(5), Duration.ofSeconds(1), Duration.ofDays(1),
           "Maximum time that a node looks for its cluster, or waits to found it. After that its start fails.");
   public static final Setting<String> REGION =
-      Setting.text("dunlin.cluster.region", "", "Region of the node. Replicas of a range are placed in different regions where possible.");
+      Setting.text("dunlin.cluster.region", "", "Region of the node. Replicas of a range are placed in different zones where possible; zones of different regions are different. Nothing else depends on it.");
   public static final Setting<String> ZONE =
       Setting.text("dunlin.cluster.zone", "", "Zone of the node within its region. Replicas of a range are placed in different zones where"
-          + " possible.");
+          + " possible. Nothing else depends on it.");
   public static final Setting<Duration> HEARTBEAT =
       Setting.duration(
           "dunlin.cluster.heartbeat", MEMBER.heartbeat(), Duration.ofMillis(10), Duration.ofMinutes(1),
