@@ -259,9 +259,8 @@ public final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Waits until the meta group has as many voters as the cluster is founded with, three by default. Before that, the
-   * loss of the founder would leave the others without a quorum, for good if its disk is lost. A node that was a member
-   * before this start does not wait.
+   * Waits until the meta group has as many voters as the cluster is founded with, three by default. Before that, the loss of the founder would leave the others without a
+   * quorum, for good if its disk is lost. A node that was a member before this start does not wait.
    *
    * @param goOn whether it is still worth waiting
    */
@@ -468,9 +467,8 @@ public final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Whether this node holds its lease: it has sent a heartbeat within the lease that a leader of the meta group has
-   * answered. Without the lease, other nodes may soon act as if this one were dead; they do so after {@code downAfter}
-   * at the earliest.
+   * Whether this node holds its lease: it has sent a heartbeat within the lease that a leader of the meta group has answered. Without the lease, other nodes may soon act
+   * as if this one were dead; they do so after {@code downAfter} at the earliest.
    */
   public boolean leased() {
     var running = parts;
@@ -553,12 +551,7 @@ public final class Cluster implements AutoCloseable {
     if (running != null) running.heartbeat.wake();
   }
 
-  /**
-   * The cluster for operators, to be registered as an MXBean.
-   *
-   * @param keys for each kind of ranges whose keys stand for a tenant and a topic (filter)
-   * @param missingRoles the roles that no node of a map has
-   */
+  /** The cluster for operators, to be registered as an MXBean, with {@code keys} for each kind of ranges whose keys stand for a tenant and a topic (filter), and the roles that no node of a map has. */
   public ClusterMXBean bean(Map<String, BiFunction<String, String, byte[]>> keys, Function<ClusterMap, List<String>> missingRoles) {
     return new ClusterBean(this, keys, missingRoles);
   }
@@ -567,10 +560,7 @@ public final class Cluster implements AutoCloseable {
     return closed;
   }
 
-  /**
-   * Stops heartbeats and actions; other nodes see this node as silent. Its ranges keep running until the store is
-   * closed. Stopping is not leaving the cluster. Waits up to CLOSE_MAX for what is in progress.
-   */
+  /** Stops heartbeats and actions; other nodes see this node as silent. Its ranges keep running until the store is closed. Stopping is not leaving. Waits up to CLOSE_MAX for what is in progress. */
   @Override
   public synchronized void close() {
     if (closed) return;
