@@ -22,6 +22,7 @@ import dunlin.transport.Feedback;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -65,6 +66,8 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
   @GuardedBy("this")
   private int count;
   @GuardedBy("this")
+  private long incarnation;
+  @GuardedBy("this")
   private boolean attached;
   @GuardedBy("this")
   private boolean closed;
@@ -103,7 +106,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
 
   /** One topic filter with all its subscriptions. */
   private static final class Filter {
-    final Route route;
+    volatile Route route; // its incarnation rises
     volatile Taker[] subscriptions = {};
 
     Filter(Route route) {
@@ -125,7 +128,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
   }
 
   /**
-   * @param identity the frontend on whose event loops it is called; these routes have its incarnation
+   * @param identity the frontend on whose event loops it is called; its incarnation is the smallest that these routes have
    * @param attach attaches this object to the dist tier; called before the first route is set
    * @param bytesMax maximum number of bytes of all messages that wait for listeners
    */
@@ -139,6 +142,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
       MeterRegistry meters,
       long bytesMax) {
     this.identity = identity;
+    this.incarnation = identity.incarnation();
     this.tiers = tiers;
     this.limits = limits;
     this.rules = rules;
@@ -206,7 +210,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
       count++;
       if (!attached) attach.accept(this);
       attached = true;
-      var of = filters.computeIfAbsent(new Key(tenant, filter), key -> new Filter(new Route(tenant, filter, shard, identity.incarnation(), ++lastHandle)));
+      var of = filters.computeIfAbsent(new Key(tenant, filter), key -> new Filter(new Route(tenant, filter, shard, incarnation, ++lastHandle)));
       byHandle.put(of.route.handle(), of);
       of.add(subscription);
       routed = tiers.dist().addRoute(of.route);
@@ -247,13 +251,26 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
     }
   }
 
+  /** Sets all routes again with a larger incarnation, which later ones have, too. Completes when they are set. */
+  CompletableFuture<Void> renewRoutes(long larger) {
+    synchronized (this) {
+      incarnation = larger;
+      var each = new ArrayList<CompletableFuture<Void>>();
+      for (var of : filters.values()) {
+        of.route = new Route(of.route.tenant(), of.route.filter(), shard, larger, of.route.handle());
+        each.add(tiers.dist().addRoute(of.route));
+      }
+      return CompletableFuture.allOf(each.toArray(CompletableFuture[]::new));
+    }
+  }
+
   @Override
   public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     var loop = LoopThread.current();
     if (loop == null) throw new IllegalStateException("a lane without an event loop");
     for (int i = 0; i < routes.size(); i++) {
       var route = routes.get(i);
-      var of = route.incarnation() == identity.incarnation() ? byHandle.get(route.handle()) : null;
+      var of = route.incarnation() >= identity.incarnation() ? byHandle.get(route.handle()) : null;
       if (of == null) continue;
       for (var subscription : of.subscriptions) subscription.take(message, loop.counts().copies());
     }

@@ -92,6 +92,7 @@ public final class Frontend implements AutoCloseable {
 
   private @Nullable Loops loops;
   private @Nullable Tiers tiers;
+  private volatile @Nullable ApplicationSubscriptions subscribed; // set once, by the thread that starts the node
 
   /**
    * @param budget the memory that all clients together may make it use
@@ -284,7 +285,20 @@ public final class Frontend implements AutoCloseable {
    * @param bytesMax maximum number of bytes of all messages that wait for the application's listeners
    */
   public ApplicationSubscriptions subscriptionsOfApplication(Consumer<ApplicationSubscriptions> attach, long bytesMax) {
-    return new ApplicationSubscriptions(identity, tiers(), decoderLimits, subscribeRules, clock, attach, registry, bytesMax);
+    var opened = new ApplicationSubscriptions(identity, tiers(), decoderLimits, subscribeRules, clock, attach, registry, bytesMax);
+    subscribed = opened;
+    return opened;
+  }
+
+  /**
+   * Sets the routes of all subscriptions again, with a larger incarnation: those that were set before may be removed at any time. Any thread, once the frontend is open.
+   *
+   * @return completes when clients that subscribe from then on have such routes, and the application does
+   */
+  public CompletableFuture<Void> renewRoutes(long incarnation) {
+    var of = subscribed;
+    var clients = fanout.renewRoutes(incarnation);
+    return of == null ? clients : CompletableFuture.allOf(clients, of.renewRoutes(incarnation));
   }
 
   /** A limit of tenants that stores enforce. Any thread. */

@@ -15,7 +15,6 @@ import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
 import dunlin.store.StoreException;
-import dunlin.store.grpc.ServiceTls;
 import dunlin.store.raft.RangeStore;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -111,7 +110,7 @@ final class Check {
 
   private void cluster(boolean ports) {
     find(() -> ClusterKeys.member(settings));
-    find(() -> ServiceTls.of(ClusterKeys.read(settings).security()));
+    find(() -> ClusterKeys.tls(settings));
     if (!ports) return;
     if (NodeSettings.hasStore(settings)) free(ClusterKeys.PORT, new InetSocketAddress(settings.get(ClusterKeys.BIND), ClusterKeys.raftPort(settings)));
     free(ClusterKeys.SERVICE_PORT, ClusterKeys.serviceAddress(settings));

@@ -47,7 +47,13 @@ public record DistSettings(long memoryMax, int groupsMax, int patternsMax, long 
           "Time between two comparisons of the dist tier's routes with the subscriptions of this node's connected clients. What differs is mended and"
               + " counted. 0: never.");
 
-  public static final List<Setting<?>> ALL = List.of(MEMORY_MAX, GROUPS_MAX, PATTERNS_MAX, IN_FLIGHT_MAX, AUDIT_INTERVAL);
+  public static final Setting<Duration> ROUTES_KEPT =
+      Setting.duration(
+          "dunlin.dist.routes-kept", Duration.ofMinutes(5), Duration.ZERO, Duration.ofDays(7),
+          "Time after which the routes of a frontend that counts as dead (dunlin.cluster.down-after) are removed. Until then they cost memory, and each message that"
+              + " matches one of them is counted in dunlin.dist.unattached. The node that leads the first range of routes removes them. 0: never.");
+
+  public static final List<Setting<?>> ALL = List.of(MEMORY_MAX, GROUPS_MAX, PATTERNS_MAX, IN_FLIGHT_MAX, AUDIT_INTERVAL, ROUTES_KEPT);
 
   private static final int MEMORY_PART_OF_HEAP = 2;
   private static final int IN_FLIGHT_PART_OF_HEAP = 8;

@@ -17,6 +17,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,7 +36,7 @@ public final class Fanout implements Delivery {
 
   /**
    * @param shard the shard of this frontend in the dist tier
-   * @param incarnation the life of the node; routes of earlier lives are void
+   * @param incarnation of this process; routes of smaller ones are void
    */
   public Fanout(ShardId shard, long incarnation) {
     this.shard = shard;
@@ -58,6 +59,12 @@ public final class Fanout implements Delivery {
     new RouteAudit(List.of(parts), shard, dist, interval, registry).start();
   }
 
+  /** Sets all routes again with a larger incarnation. Completes when filters that are subscribed to from then on have it. Any thread. */
+  public CompletableFuture<Void> renewRoutes(long larger) {
+    return CompletableFuture.allOf(
+        Arrays.stream(parts).map(part -> CompletableFuture.runAsync(() -> part.routes().renew(larger), part.loop()::post)).toArray(CompletableFuture[]::new));
+  }
+
   /** The part of an event loop. */
   public LoopFanout on(int loop) {
     return parts[loop];
@@ -70,7 +77,7 @@ public final class Fanout implements Delivery {
 
   /** The filter of a route, or null if the route belongs to an earlier life or the filter has been removed. */
   @Nullable FilterHandle filterOf(Route route) {
-    if (route.incarnation() != incarnation) return null;
+    if (route.incarnation() < incarnation) return null;
     FilterHandle handle = parts[route.handle() % parts.length].routes().byNumber(route.handle());
     return handle != null && handle.isOf(route) ? handle : null;
   }

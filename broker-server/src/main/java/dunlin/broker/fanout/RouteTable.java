@@ -45,7 +45,6 @@ public final class RouteTable {
   private final Loop loop;
   private final int loopCount;
   private final ShardId shard;
-  private final long incarnation;
   private final DistClient dist;
 
   private final int changesMax;
@@ -62,6 +61,7 @@ public final class RouteTable {
   /** Null unless the routes are being compared. */
   private @Nullable RouteCheck check;
   private final StaleRoutes stale;
+  private long incarnation;
   private int subscriptions;
   private int sharedSubscriptions;
   private int changesUnderWay;
@@ -136,10 +136,21 @@ public final class RouteTable {
     return new Use(entry.handle, entry.routed);
   }
 
+  @SuppressWarnings("ReferenceEquality") // the route may have been set again since
   private void setRoute(Entry entry) {
     CompletableFuture<Void> routed = change(entry.handle, true);
     entry.routed = routed;
-    routed.thenRun(() -> entry.routed = standing); // so that millions of filters do not keep a future each
+    routed.thenRun(
+        () -> {
+          if (entry.routed == routed) entry.routed = standing; // so that millions of filters do not keep a future each
+        });
+  }
+
+  /** Sets all routes again, and those of later filters, with a larger incarnation: those that were set before are void, and may be removed at any time. */
+  void renew(long larger) {
+    assert loop.isCurrent() : "touched off its event loop";
+    incarnation = larger;
+    for (Entry entry : entries.values()) setRoute(entry);
   }
 
   /** Counts one subscription less; the route is removed with the last one. */

@@ -202,6 +202,26 @@ class RouteAuditTest {
   }
 
   @Test
+  void aLargerIncarnationIsSetForAllFiltersAndThoseToCome() {
+    for (int i = 0; i < 20; i++) subscribe((i % 3 == 0 ? "$share/g/" : "") + "f/" + i);
+    assertRight();
+
+    assertThat(open.frontend().renewRoutes(LIFE + 3)).succeedsWithin(SOON);
+    subscribe("later");
+    unsubscribe("f/1");
+
+    await().atMost(SOON).untilAsserted(() -> assertThat(dist.all().values()).hasSize(20).allMatch(route -> route.incarnation() == LIFE + 3));
+    open.frontend().auditRoutes(Duration.ofMillis(1));
+    awaitAudit();
+    assertThat(repaired("stray") + repaired("missing")).isZero();
+    for (var of : used.values()) {
+      var handle = of.getFirst();
+      var before = new Route(TENANT, handle.filter(), shard, LIFE, handle.number());
+      assertThat(open.fanout().filterOf(before)).as("of messages that are on their way").isSameAs(handle);
+    }
+  }
+
+  @Test
   void whatDiffersIsMendedAndCounted() {
     for (int i = 0; i < 100; i++) subscribe((i % 3 == 0 ? "$share/g/" : "") + "f/" + i);
     assertRight();

@@ -30,6 +30,7 @@ public final class RemoteRequests implements HttpHandler {
   private final IntFunction<Optional<InetAddress>> clients;
   private final Supplier<Optional<String>> unhealthy;
   private final Supplier<Optional<String>> unready;
+  private final Supplier<String> ready;
   private final RequestPlaces probes;
 
   /**
@@ -37,16 +38,18 @@ public final class RemoteRequests implements HttpHandler {
    * @param clients the client whose requests come from a port of loopback
    * @param unhealthy as for the probes of the other ports
    * @param unready as for the probes of the other ports
+   * @param ready what /ready says of a node that is ready
    */
   public RemoteRequests(
       AdminApi api, Predicate<String> names, IntFunction<Optional<InetAddress>> clients, Supplier<Optional<String>> unhealthy,
-      Supplier<Optional<String>> unready, Deadlines deadlines) {
+      Supplier<Optional<String>> unready, Supplier<String> ready, Deadlines deadlines) {
     this.api = api;
     this.page = new PageFiles(deadlines);
     this.site = SameSite.byTls(names);
     this.clients = clients;
     this.unhealthy = unhealthy;
     this.unready = unready;
+    this.ready = ready;
     this.probes = new RequestPlaces(PROBES_MAX, PROBES_PER_CLIENT, SECONDS, deadlines, () -> {});
   }
 
@@ -60,8 +63,8 @@ public final class RemoteRequests implements HttpHandler {
     Door door = new Door(true, client.get(), site);
     String path = String.valueOf(exchange.getRequestURI().getPath());
     switch (path) {
-      case "/health" -> probe(exchange, door, "alive", unhealthy);
-      case "/ready" -> probe(exchange, door, "ready", unready);
+      case "/health" -> probe(exchange, door, () -> "alive", unhealthy);
+      case "/ready" -> probe(exchange, door, ready, unready);
       case AdminApi.METRICS -> api.handle(exchange, door);
       default -> {
         if (path.startsWith(Endpoints.PREFIX)) api.handle(exchange, door);
@@ -70,7 +73,7 @@ public final class RemoteRequests implements HttpHandler {
     }
   }
 
-  private void probe(HttpExchange exchange, Door door, String good, Supplier<Optional<String>> trouble) {
+  private void probe(HttpExchange exchange, Door door, Supplier<String> good, Supplier<Optional<String>> trouble) {
     boolean begun =
         probes.start(
             exchange, door,
@@ -81,10 +84,10 @@ public final class RemoteRequests implements HttpHandler {
     if (!begun) exchange.close();
   }
 
-  private static void answer(HttpExchange exchange, String good, Optional<String> trouble) throws IOException {
+  private static void answer(HttpExchange exchange, Supplier<String> good, Optional<String> trouble) throws IOException {
     String method = exchange.getRequestMethod();
     if (method.equals("GET") || method.equals("HEAD")) {
-      ApiHeaders.send(exchange, trouble.isEmpty() ? 200 : 503, TEXT, (trouble.orElse(good) + "\n").getBytes(StandardCharsets.UTF_8));
+      ApiHeaders.send(exchange, trouble.isEmpty() ? 200 : 503, TEXT, (trouble.orElseGet(good) + "\n").getBytes(StandardCharsets.UTF_8));
       return;
     }
     ApiHeaders.set(exchange, TEXT);

@@ -10,6 +10,7 @@ import dunlin.runtime.Secret;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
+import dunlin.store.grpc.ServiceTls;
 import dunlin.store.settings.ClusterSettings;
 import dunlin.store.settings.PeerSecurity;
 import dunlin.store.settings.RangeServiceSettings;
@@ -17,6 +18,7 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.NavigableMap;
 import java.util.Set;
 import java.util.TreeMap;
@@ -111,10 +113,10 @@ public final class ClusterKeys {
           "dunlin.cluster.join-timeout", Duration.ofMinutes(5), Duration.ofSeconds(1), Duration.ofDays(1),
           "Maximum time that a node looks for its cluster, or waits to found it. After that its start fails.");
   public static final Setting<String> REGION =
-      Setting.text("dunlin.cluster.region", "", "Region of the node. Replicas of a range are placed in different regions where possible.");
+      Setting.text("dunlin.cluster.region", "", "Region of the node. Replicas of a range are placed in different zones where possible; zones of different regions are different. Nothing else depends on it.");
   public static final Setting<String> ZONE =
       Setting.text("dunlin.cluster.zone", "", "Zone of the node within its region. Replicas of a range are placed in different zones where"
-          + " possible.");
+          + " possible. Nothing else depends on it.");
   public static final Setting<Duration> HEARTBEAT =
       Setting.duration(
           "dunlin.cluster.heartbeat", MEMBER.heartbeat(), Duration.ofMillis(10), Duration.ofMinutes(1),
@@ -274,6 +276,22 @@ public final class ClusterKeys {
     if (host.isBlank() || host.chars().anyMatch(c -> c <= ' ' || c == '/' || c == '@'))
       throw new SettingException("dunlin.cluster.host: '" + host + "' is not a name or address of a host");
     return host;
+  }
+
+  /**
+   * The TLS between this node and others; empty without.
+   *
+   * @throws SettingException if the node's certificate is not for its roles
+   * @throws dunlin.store.StoreException naming the file that cannot be used
+   */
+  public static Optional<ServiceTls> tls(Settings settings) {
+    Optional<ServiceTls> tls = ServiceTls.of(security(settings));
+    NodeRoles roles = NodeRoles.of(settings);
+    if (roles.stores() && tls.filter(ServiceTls::isOfFrontend).isPresent()) {
+      throw new SettingException(
+          "dunlin.roles: the node's certificate is only for a frontend (urn:dunlin:role:frontend), so that other nodes refuse what the roles %s are for".formatted(roles.labels()));
+    }
+    return tls;
   }
 
   private static PeerSecurity security(Settings settings) {

@@ -40,7 +40,7 @@ final class ClusterMember {
 
   ClusterMember(Foundation node) {
     this.node = node;
-    tls = ServiceTls.of(ClusterKeys.read(node.settings()).security()).orElse(null);
+    tls = ClusterKeys.tls(node.settings()).orElse(null);
     if (tls != null) {
       tls.show(node.meters());
       node.everySeconds(Foundation.RELOAD_SECONDS, tls::refresh);
@@ -82,7 +82,7 @@ final class ClusterMember {
         RangeService.start(
             ClusterKeys.serviceAddress(settings), joined.self(), _ -> Optional.empty(), store.<LocalSnapshots>map(all -> all).orElseGet(LocalSnapshots::none), joined::answer,
             services, ClusterKeys.service(settings), tls, node.meters(), System::nanoTime));
-    node.metrics().beans().register("Cluster", joined.bean(Map.of(RetainReplica.KIND, TopicKeys::of, RouteReplica.KIND, RouteReplica::first)));
+    node.metrics().beans().register("Cluster", joined.bean(Map.of(RetainReplica.KIND, TopicKeys::of, RouteReplica.KIND, RouteReplica::first), MissingRoles::in));
     catchUp = node.opening(new CatchUp(() -> joined.connected() ? joined.map() : ClusterMap.empty(), () -> store.map(RangeStore::status).orElseGet(List::of), joined.self()));
     return joined;
   }

@@ -5,6 +5,7 @@ import dunlin.broker.Frontend;
 import dunlin.broker.loop.Tiers;
 import dunlin.broker.tenant.TenantLimit;
 import dunlin.cluster.Cluster;
+import dunlin.dist.DistSettings;
 import dunlin.dist.deliver.DeliverSettings;
 import dunlin.links.LinkDialler;
 import dunlin.links.LinkService;
@@ -33,12 +34,15 @@ final class ClusterParts {
   private final ClusterMember member;
   private final ClusterTiers tiers;
   private final Cluster cluster;
+  private final MissingRoles missing;
+  private final Foundation node;
 
   // The admin port asks for it, and is open before there is a member or a tier.
   private final AtomicReference<Supplier<Optional<String>>> unserved = new AtomicReference<>(Optional::empty);
 
   /** Opens all of them. Nothing is started, and no other node is called yet. */
   ClusterParts(Foundation node) {
+    this.node = node;
     NodeRoles roles = NodeRoles.of(node.settings());
     broker = new BrokerParts(node, roles, () -> unserved.get().get());
     member = new ClusterMember(node);
@@ -54,12 +58,15 @@ final class ClusterParts {
                 new ClusterTiers.Parts(
                     broker.frontend(), links, dials, node.embedding().surroundings(), node.meters(), node.tracer(), node.metrics().beans(), broker::sessionExports,
                     limit -> limit == TenantLimit.INBOX_BYTES ? inboxBytes : broker.frontend().quotaOfTenants(limit), broker.clock(), node.housekeeping(),
-                    node.settings().get(ClusterKeys.HEARTBEAT), broker.routesAnnounced()),
+                    node.settings().get(ClusterKeys.HEARTBEAT), broker.routesAnnounced(), node.settings().get(DistSettings.ROUTES_KEPT),
+                    node::raiseIncarnation),
                 broker.dist(), DeliverSettings.from(node.settings()), broker.inbox(), broker.retain(), broker.users()));
     QuestionService questions = new QuestionService(self, member::host, new PeerAnswers(node.metrics().beans())::answer, node.meters());
     QuestionCalls asked = node.opening(new QuestionCalls(self, member.tls(), node.meters()));
     cluster = member.join(ClusterKeys.member(node.settings(), broker.hasUsers()), tiers.kinds(roles.kinds()), List.of(links, questions));
     tiers.in(cluster);
+    missing = MissingRoles.of(cluster);
+    node.remarkBy(missing::sentences);
     node.askBy(
         (to, question, deadline) ->
             asked.ask(tiers.peer(to).orElseThrow(() -> new IOException("has no address that this node knows")), question, deadline));
@@ -72,6 +79,7 @@ final class ClusterParts {
    */
   void start(UnaryOperator<RetainClient> retained) {
     member.start();
+    node.everySeconds(1, missing::look);
     Frontend frontend = broker.frontend();
     frontend.open(new Tiers(tiers.dist(), retained.apply(tiers.retained()), tiers.sessions(), false));
     broker.showExports(tiers.retained());

@@ -49,6 +49,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -74,6 +75,7 @@ final class Foundation implements AutoCloseable {
 
   private final ArrayDeque<AutoCloseable> opened = new ArrayDeque<>();
   private final AtomicBoolean closed = new AtomicBoolean();
+  private final AtomicReference<Supplier<List<String>>> remarks = new AtomicReference<>(List::of); // the admin port is open before there is a cluster
   private final Readiness readiness = new Readiness();
   private final CompositeMeterRegistry meters = new CompositeMeterRegistry();
   private final Settings settings;
@@ -81,6 +83,7 @@ final class Foundation implements AutoCloseable {
   private final Embedding embedding;
   private final Tracer tracer;
 
+  private @Nullable DataDirectory directory;
   private @Nullable NodeIdentity identity;
   private @Nullable Metrics metrics; // set once the node has a name
   private @Nullable RangeStore store; // none in a node without replicas
@@ -171,6 +174,7 @@ final class Foundation implements AutoCloseable {
   private DataDirectory openData() {
     DataDirectory data = DataDirectory.open(dataDirectory());
     try {
+      directory = data;
       identity = data.identity();
       openMetrics();
       return data;
@@ -211,9 +215,14 @@ final class Foundation implements AutoCloseable {
     return identity().nodeId().toString();
   }
 
-  /** How often the data directory has been opened, this time included. */
+  /** Larger with each start. */
   long incarnation() {
     return identity().incarnation();
+  }
+
+  /** Raises the incarnation on disk, for what this process does from now on, and returns it. Waits for the disk. */
+  long raiseIncarnation() {
+    return requireNonNull(directory).raiseIncarnation();
   }
 
   String name() {
@@ -276,7 +285,7 @@ final class Foundation implements AutoCloseable {
    * @param unserved why the cluster cannot serve, which depends on other nodes
    */
   void openAdmin(Supplier<String> start, BooleanSupplier stalled, BooleanSupplier draining, Supplier<Optional<String>> unserved) {
-    Probes probes = new Probes(readiness, start, stalled, stored(), settings.get(NodeSettings.READY_COMMAND_AGE_MAX), draining, unserved);
+    Probes probes = new Probes(readiness, start, stalled, stored(), settings.get(NodeSettings.READY_COMMAND_AGE_MAX), draining, unserved, () -> remarks.get().get());
     metrics().bindReady(() -> probes.unready().isEmpty());
     openHealth(probes);
     openAdmin(probes);
@@ -298,6 +307,7 @@ final class Foundation implements AutoCloseable {
     Deadlines deadlines = opening(new Deadlines("dunlin-admin-deadlines"));
     AdminApi made = opening(new AdminApi(shown, tokens, operators, metrics()::scrape, Node.VERSION, meters, deadlines));
     AdminServer opened = openAdminPort(probes);
+    opened.sayWhenReady(probes::ready);
     opened.whenClosing(made::countClosed);
     opened.serve(Endpoints.PREFIX, made);
     opened.serveOthers(new PageFiles(deadlines));
@@ -323,9 +333,14 @@ final class Foundation implements AutoCloseable {
     behind.whenClosing(made::countClosed);
     behind.serveAll(
         new RemoteRequests(
-            made, name -> names.contains(name) || front.names().contains(name), front::clientAt, probes::unhealthy, probes::unready, deadlines));
+            made, name -> names.contains(name) || front.names().contains(name), front::clientAt, probes::unhealthy, probes::unready, probes::ready, deadlines));
     everySeconds(RELOAD_SECONDS, front::reloadCertificate);
     log.info("Admin port {} on {}, with TLS: the API, the operations page, /health, /ready, /metrics", front.port(), settings.get(AdminKeys.HOST));
+  }
+
+  /** Sets what {@code /ready} says beside that this node is ready, in sentences without a point. */
+  void remarkBy(Supplier<List<String>> said) {
+    remarks.set(said);
   }
 
   /** Lets operators make backups of these ranges. */
@@ -381,6 +396,7 @@ final class Foundation implements AutoCloseable {
     } catch (IllegalStateException e) {
       throw new SettingException("dunlin.health.host, dunlin.health.port: %s".formatted(e.getMessage()), e);
     }
+    health.sayWhenReady(probes::ready);
     log.info("Health port {} on {}: /health and /ready", health.port(), settings.get(NodeSettings.HEALTH_HOST));
   }
 

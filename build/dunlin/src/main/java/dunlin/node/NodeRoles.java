@@ -8,7 +8,9 @@ import dunlin.retain.RetainReplica;
 import dunlin.runtime.Settings;
 import dunlin.tiers.ClusterTiers;
 import java.util.HashSet;
+import java.util.Locale;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /** What a process does in its cluster: some of the roles of {@code dunlin.roles}, or all. */
 record NodeRoles(Set<Role> roles) {
@@ -34,6 +36,16 @@ record NodeRoles(Set<Role> roles) {
         case FRONTEND, STORE -> throw new IllegalArgumentException("the role " + this + " is about no kind of ranges");
       };
     }
+
+    /** The word for it in a node's row of the map. The role store has none of its own. */
+    String word() {
+      return this == FRONTEND ? ClusterTiers.FRONTEND : ClusterNode.preferring(kind());
+    }
+
+    /** Its name in the setting. */
+    String label() {
+      return name().toLowerCase(Locale.ROOT);
+    }
   }
 
   private static final Set<Role> TIERS = Set.of(Role.DIST, Role.RETAIN, Role.INBOX);
@@ -44,6 +56,11 @@ record NodeRoles(Set<Role> roles) {
 
   static NodeRoles of(Settings settings) {
     return new NodeRoles(settings.get(NodeSettings.ROLES));
+  }
+
+  /** The names of the roles, as the setting has them. */
+  String labels() {
+    return roles.stream().sorted().map(Role::label).collect(Collectors.joining(", "));
   }
 
   boolean isAll() {
@@ -76,8 +93,7 @@ record NodeRoles(Set<Role> roles) {
   MemberSettings.Roles member(boolean users) {
     boolean store = roles.contains(Role.STORE);
     var words = new HashSet<String>();
-    if (frontend()) words.add(ClusterTiers.FRONTEND);
-    for (Role role : TIERS) if (roles.contains(role)) words.add(ClusterNode.preferring(role.kind()));
+    for (Role role : roles) if (role != Role.STORE) words.add(role.word());
     Set<String> founds = users ? ClusterTiers.all() : ClusterTiers.founded();
     return new MemberSettings.Roles(store, store ? founds : Set.of(), words);
   }

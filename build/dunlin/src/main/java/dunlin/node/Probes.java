@@ -4,10 +4,12 @@ import dunlin.store.RangeProgress;
 import dunlin.store.raft.RangeStore;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /** Health and readiness of a node, for an orchestrator: whether to restart it, and whether to send it clients. */
 final class Probes {
@@ -22,12 +24,14 @@ final class Probes {
   private final Duration commandAgeMax;
   private final BooleanSupplier draining;
   private final Supplier<Optional<String>> unserved;
+  private final Supplier<List<String>> remarks;
 
   /**
    * @param start the progress of the start, as text
    * @param stalled whether the start has failed because there was no progress
    * @param store empty for a node without replicas
    * @param unserved why the cluster cannot serve, which depends on other nodes
+   * @param remarks what is wrong elsewhere and no reason to send clients to another node
    * @param commandAgeMax how long a command may wait for a range before the node is not ready
    */
   Probes(
@@ -37,7 +41,8 @@ final class Probes {
       Optional<RangeStore> store,
       Duration commandAgeMax,
       BooleanSupplier draining,
-      Supplier<Optional<String>> unserved) {
+      Supplier<Optional<String>> unserved,
+      Supplier<List<String>> remarks) {
     this.readiness = readiness;
     this.start = start;
     this.stalled = stalled;
@@ -45,6 +50,7 @@ final class Probes {
     this.commandAgeMax = commandAgeMax;
     this.draining = draining;
     this.unserved = unserved;
+    this.remarks = remarks;
   }
 
   /** Why the node should be restarted; empty while it serves or its start makes progress. */
@@ -68,6 +74,11 @@ final class Probes {
         .filter(range -> range.oldest().compareTo(commandAgeMax) > 0)
         .max(Comparator.comparing(RangeProgress::oldest))
         .map(Probes::behind);
+  }
+
+  /** What a node that is ready says of itself, and of its cluster. */
+  String ready() {
+    return String.join("\n", Stream.concat(Stream.of("ready"), remarks.get().stream()).toList());
   }
 
   private static String behind(RangeProgress range) {

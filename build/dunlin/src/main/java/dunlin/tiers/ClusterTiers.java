@@ -33,6 +33,7 @@ import dunlin.links.LinkPeer;
 import dunlin.links.LinkService;
 import dunlin.model.ShardId;
 import dunlin.model.TenantQuota;
+import dunlin.placement.ClusterNode;
 import dunlin.retain.RetainClient;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainSettings;
@@ -64,6 +65,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.IntFunction;
+import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -98,6 +100,8 @@ public final class ClusterTiers implements AutoCloseable {
    * @param tenants gives their limits on what the tiers have
    * @param leaseChecked the time between two checks of the frontend's lease
    * @param announced counts the routes that this node's session tier has announced
+   * @param routesKept the time for which routes of dead frontends are kept
+   * @param raisesIncarnation raises this node's incarnation, on its disk
    */
   public record Parts(
       Frontend frontend,
@@ -112,7 +116,9 @@ public final class ClusterTiers implements AutoCloseable {
       InstantSource clock,
       ScheduledExecutorService timer,
       Duration leaseChecked,
-      LongAdder announced) {}
+      LongAdder announced,
+      Duration routesKept,
+      LongSupplier raisesIncarnation) {}
 
   private final Parts parts;
   private final LeaderDialler dialler;
@@ -144,7 +150,7 @@ public final class ClusterTiers implements AutoCloseable {
     parts.dials().onRefused(refused::note);
     led =
         new LedTiers(
-            parts.accepts(), dialler, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain, users.bounds()), parts.meters(), parts.tracer(), drops,
+            parts.accepts(), dialler, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain, users.bounds(), parts.routesKept()), parts.meters(), parts.tracer(), drops,
             repeats, refused, parts.beans(), parts.exports(), parts.tenants(), parts.clock(), parts.timer());
     accepted = new AcceptedLinks(parts.accepts());
     String node = parts.frontend().identity().nodeId();
@@ -348,10 +354,18 @@ public final class ClusterTiers implements AutoCloseable {
    */
   public CompletableFuture<Void> begin() {
     acceptLanes(LinkNames::clients, parts.frontend().delivery());
-    lease =
+    Cluster member = cluster();
+    var begun =
         new FrontendLease(
-            cluster(), parts.timer(), parts.leaseChecked(), () -> sessions.lose("this node has lost its lease in the cluster"));
+            member::leased, parts.timer(), parts.leaseChecked(), () -> sessions.lose("this node has lost its lease in the cluster"),
+            () -> parts.frontend().renewRoutes(parts.raisesIncarnation().getAsLong()));
+    lease = begun;
+    member.watch(map -> begun.said(isDown(map.nodes().get(member.self()))));
     return CompletableFuture.allOf(routesOfClients.begin(), routesOfSessions.begin(), retained.begin(), sessions.begin(parts.frontend()::life));
+  }
+
+  private static boolean isDown(@Nullable ClusterNode node) {
+    return node != null && node.state() == ClusterNode.State.DOWN;
   }
 
   /** Opens what a node without clients needs of the tiers: sessions that it leads announce routes, and publish wills. */

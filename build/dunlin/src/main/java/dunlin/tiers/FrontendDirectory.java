@@ -25,8 +25,8 @@ import org.slf4j.LoggerFactory;
 final class FrontendDirectory {
   /*
    * A frontend ends its connections when it has lost its lease, before the cluster counts it as dead (FrontendLease). From then on messages that match its
-   * routes have no receiver there, and must not wait for it: it is detached. Its routes stay until it starts again, or leaves
-   * the cluster; they cost memory, no messages. One whose process has ended is detached at once: its connections have ended with it (RefusedNodes).
+   * routes have no receiver there, and must not wait for it: it is detached. Its routes stay until it starts again, leaves
+   * the cluster, or has been dead for long (DeadRoutes); they cost memory, no messages. One whose process has ended is detached at once: its connections have ended with it (RefusedNodes).
    *
    * A frontend that is back has its clients' subscriptions added over a link of its own, and calls here as well when they are in another range (RouteRouter). So one
    * from which a call has come since is attached at once,
@@ -46,6 +46,7 @@ final class FrontendDirectory {
   private final byte[] opening;
   private final UnacknowledgedDrops drops;
   private final RefusedNodes refused;
+  private final DeadRoutes deadRoutes;
   private final Set<UUID> attached = new HashSet<>();
   private final Set<UUID> detached = new HashSet<>();
 
@@ -61,9 +62,12 @@ final class FrontendDirectory {
    * @param routes of all ranges
    * @param opening of this leader's links
    * @param drops counts the QoS 0 messages that do not reach their frontend
+   * @param deadRoutes removes what dead frontends leave behind
    */
   FrontendDirectory(
-      DistWorker worker, RouteClient routes, LeaderDialler dialler, Cluster cluster, RefusedNodes refused, byte[] opening, UnacknowledgedDrops drops) {
+      DistWorker worker, RouteClient routes, LeaderDialler dialler, Cluster cluster, RefusedNodes refused, byte[] opening, UnacknowledgedDrops drops,
+      DeadRoutes deadRoutes) {
+    this.deadRoutes = deadRoutes;
     this.opening = opening;
     this.drops = drops;
     this.refused = refused;
@@ -75,13 +79,21 @@ final class FrontendDirectory {
 
   /** Attaches and detaches nodes by their present state. */
   void compare() {
-    for (var node : cluster.map().nodes().values()) {
+    var nodes = cluster.map().nodes();
+    deadRoutes.among(nodes.keySet());
+    for (var node : nodes.values()) {
       if (node.state() != ClusterNode.State.DOWN) backSinceDown.remove(node.id());
       if (node.state() == ClusterNode.State.LEFT) leave(node.id());
       else if (!isFrontend(node)) withdraw(node.id());
-      else if (isGone(node.id()) || (node.state() == ClusterNode.State.DOWN && cluster.leased() && !backSinceDown.contains(node.id()))) detach(node.id());
+      else if (isGone(node.id()) || isDead(node)) detach(node.id());
       else attach(node.id());
+      if (isFrontend(node) && isDead(node)) deadRoutes.dead(node.id());
+      else deadRoutes.alive(node.id());
     }
+  }
+
+  private boolean isDead(ClusterNode node) {
+    return node.state() == ClusterNode.State.DOWN && cluster.leased() && !backSinceDown.contains(node.id());
   }
 
   /** Whether the process of a node has ended. */

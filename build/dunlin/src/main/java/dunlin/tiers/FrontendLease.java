@@ -1,35 +1,55 @@
 package dunlin.tiers;
 
-import dunlin.cluster.Cluster;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Ends this node's connections when it loses its lease. Other nodes deliver no messages to a frontend that is counted as
- * dead; one that was only cut off must not have clients by then that still believe to be subscribed.
+ * dead, and remove its routes later; one that was only cut off must not have clients by then that still believe to be subscribed. Before it has clients again,
+ * it sets its routes anew, with a larger incarnation: what is removed of the earlier ones does not concern them ({@link DeadRoutes}).
  */
 final class FrontendLease {
   /*
-   * Owner: the timer's thread; any thread reads.
+   * By its clock it may not notice that it was away, for instance when its whole machine stood still. So the lease is lost as well when the map of the cluster
+   * says that this node is dead, and is not held again before the map says otherwise. At a start, the map may still say so of the process before.
+   *
+   * Owner: the timer's thread; any thread reads, and brings maps.
    * Failure: a timer that is late by more than the time between lease and down-after lets clients wait for messages that do not come. Connections end
-   *   once it runs.
+   *   once it runs. Routes that cannot be set anew are tried again with the next check.
    */
   private static final Logger LOG = LoggerFactory.getLogger(FrontendLease.class);
 
-  private final Cluster cluster;
+  private final BooleanSupplier leased;
   private final Runnable ended;
+  private final Supplier<CompletableFuture<Void>> renewing;
   private volatile boolean held = true;
+  private @Nullable CompletableFuture<Void> renewal;
+
+  // Written by the thread that brings maps.
+  private volatile boolean wasAlive;
+  private volatile boolean isDead;
+
+  /** Set by that thread, and taken by the timer's: a map has said that this node is dead. */
+  private final AtomicBoolean wasDead = new AtomicBoolean();
 
   /**
+   * @param leased whether heartbeats are answered
    * @param every the time between two checks
    * @param ended ends all connections; called once for each loss of the lease
+   * @param renewing sets the routes of this node anew; called on the timer's thread
    */
-  FrontendLease(Cluster cluster, ScheduledExecutorService timer, Duration every, Runnable ended) {
-    this.cluster = cluster;
+  FrontendLease(BooleanSupplier leased, ScheduledExecutorService timer, Duration every, Runnable ended, Supplier<CompletableFuture<Void>> renewing) {
+    this.leased = leased;
     this.ended = ended;
+    this.renewing = renewing;
     var _ = timer.scheduleWithFixedDelay(this::check, every.toNanos(), every.toNanos(), TimeUnit.NANOSECONDS);
   }
 
@@ -38,15 +58,38 @@ final class FrontendLease {
     return held;
   }
 
+  /** A map has come; the maps come in order. */
+  void said(boolean dead) {
+    if (!dead) wasAlive = true;
+    isDead = dead && wasAlive;
+    if (isDead) wasDead.set(true);
+  }
+
   private void check() {
-    boolean leased = cluster.leased();
-    if (leased == held) return;
-    held = leased;
-    if (leased) {
-      LOG.info("This node holds its lease in the cluster again, and accepts clients");
-    } else {
-      LOG.warn("This node has lost its lease in the cluster: no leader of the meta group answers its heartbeats. It disconnects its clients and accepts none");
+    boolean lost = wasDead.getAndSet(false) || isDead || !leased.getAsBoolean();
+    if (lost && held) {
+      held = false;
+      LOG.warn("This node has lost its lease in the cluster: no leader of the meta group answers its heartbeats, or it counts as dead. It disconnects its clients and accepts none");
       ended.run();
+    }
+    if (lost) renewal = null;
+    else if (!held) renew();
+  }
+
+  private void renew() {
+    var begun = renewal;
+    try {
+      if (begun == null) {
+        renewal = renewing.get();
+      } else if (begun.isDone()) {
+        begun.join();
+        held = true;
+        renewal = null;
+        LOG.info("This node holds its lease in the cluster again, and accepts clients");
+      }
+    } catch (RuntimeException failure) {
+      renewal = null;
+      LOG.warn("This node holds its lease in the cluster again, and cannot set its routes anew yet: {}", failure.getMessage());
     }
   }
 }

@@ -92,8 +92,12 @@ final class LedTiers {
   private static final String IN_FLIGHT = "dunlin.dist.in-flight";
   static final CallBounds CALLS = new CallBounds(1 << 20, 1 << 30, 32 << 20);
 
-  /** The bounds of the tiers. */
-  record Bounds(DistSettings dist, DeliverSettings deliver, InboxSettings inbox, RetainSettings retain, AccessBounds access) {}
+  /**
+   * The bounds of the tiers.
+   *
+   * @param routesKept the time for which routes of dead frontends are kept
+   */
+  record Bounds(DistSettings dist, DeliverSettings deliver, InboxSettings inbox, RetainSettings retain, AccessBounds access, Duration routesKept) {}
 
   private final LinkService links;
   private final LeaderDialler dialler;
@@ -241,7 +245,8 @@ final class LedTiers {
     var calls = acceptedCalls.thread("routes");
     var changes = RouteCalls.receiver(calls, CALLS, led.range(), new RouteRights(cluster::map));
     routeCalls.add(changes);
-    var frontends = new FrontendDirectory(worker, clients, dialler, cluster, refused, opening, drops.deliveries());
+    var deadRoutes = new DeadRoutes(clients, cluster::heardSince, System::nanoTime, bounds.routesKept());
+    var frontends = new FrontendDirectory(worker, clients, dialler, cluster, refused, opening, drops.deliveries(), deadRoutes);
     var comparing =
         timer.scheduleWithFixedDelay(() -> calls.execute(frontends::compare), 0, COMPARE_MILLIS, TimeUnit.MILLISECONDS);
     var streams = new LedLanes(timer, DRAIN_MILLIS);

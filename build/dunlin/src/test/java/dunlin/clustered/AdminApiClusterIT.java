@@ -100,6 +100,7 @@ class AdminApiClusterIT {
       Map<String, List<String>> examined = verdicts(api.get("/doctor?all=true&limit=1000"));
       assertThat(examined.get("ready")).containsExactly("ok", "ok", "ok");
       assertThat(examined.get("membership")).containsExactly("ok", "ok", "ok");
+      assertThat(examined.get("roles")).containsExactly("ok", "ok", "ok");
       assertThat(examined.get("ranges")).containsExactly("ok", "ok", "ok");
       assertThat(examined.get("replicas")).containsExactly("ok", "ok", "ok");
       assertThat(examined.get("clock-of-nodes")).as("two clocks beside that of the node that is asked").containsExactly("ok", "ok");

@@ -53,8 +53,11 @@ class ClusterRefusalIT {
   }
 
   private String[] settings(int own, Certificates issuer, int seed, String... more) throws IOException {
+    return settings(own, issuer, issuer.server(), seed, more);
+  }
+
+  private String[] settings(int own, Certificates issuer, Certificates.Issued issued, int seed, String... more) throws IOException {
     Path tls = Files.createTempDirectory(directory, "tls");
-    var issued = issuer.server();
     var settings =
         new ArrayList<>(
             List.of(
@@ -133,6 +136,30 @@ class ClusterRefusalIT {
     BrokerProcess.launch(data, settings(own, authority, own)).awaitStarted(LONG).close();
     refused(data, settings(own, authority, service), "belongs to cluster", "this node to cluster");
     goesOn("was called by a node of cluster");
+  }
+
+  @Test
+  void aFrontendOfAnotherCluster() throws IOException {
+    Path data = directory.resolve("frontend");
+    int other = FreePort.any();
+    try (var founder = BrokerProcess.launch(directory.resolve("other"), settings(other, authority, other)).awaitStarted(LONG)) {
+      BrokerProcess.launch(data, settings(FreePort.any(), authority, other, "dunlin.roles=frontend")).awaitStarted(LONG).close();
+      assertThat(founder.listens()).isTrue();
+    }
+    refused(data, settings(FreePort.any(), authority, service, "dunlin.roles=frontend"), "belongs to cluster", "this node to cluster");
+    goesOn();
+  }
+
+  @Test
+  void theCertificateOfAFrontendAndOtherRoles() throws IOException {
+    var names = new byte[][] {Certificates.name(Certificates.DNS, "localhost"), Certificates.name(Certificates.URI, "urn:dunlin:role:frontend")};
+    String[] named = {"dunlin.cluster.host=localhost", "dunlin.roles=store, frontend"};
+    refused(
+        directory.resolve("second"), settings(FreePort.any(), authority, authority.client("CN=frontend", names), service, named),
+        "dunlin.roles: ", "only for a frontend", "the roles frontend, store");
+    named[1] = "dunlin.roles=frontend";
+    BrokerProcess.launch(directory.resolve("third"), settings(FreePort.any(), authority, authority.client("CN=frontend", names), service, named)).awaitStarted(LONG).close();
+    goesOn();
   }
 
   @Test

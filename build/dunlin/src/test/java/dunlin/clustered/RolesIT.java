@@ -165,6 +165,44 @@ class RolesIT {
     }
   }
 
+  /** Processes with one role each, of which a cluster needs but one store: each tier is led by the process that is for it. */
+  @Test
+  void eachTierIsLedByTheProcessThatIsForIt() {
+    List<String> roles = List.of("store", "dist", "retain", "inbox", "frontend");
+    for (int node = 0; node < roles.size(); node++) {
+      processes.add(
+          BrokerProcess.launchMember(
+              data(node), ports[node], ports[ROLES.size() + node], "127.0.0.1:" + ports[0], "dunlin.roles=" + roles.get(node), "dunlin.cluster.lease=10s",
+              "dunlin.cluster.down-after=12s"));
+      processes.getLast().awaitStarted(LONG);
+    }
+    var all = Set.of(0, 1, 2, 3);
+    await("a dist worker, a process for retained messages and one for sessions lead")
+        .atMost(LONG)
+        .pollInterval(Duration.ofMillis(200))
+        .ignoreExceptions()
+        .until(
+            () ->
+                leaders(all, each -> each.hasMetric(LEADS_ROUTES)).equals(List.of(1)) && leaders(all, each -> each.hasBean("RetainedMessages")).equals(List.of(2))
+                    && leaders(all, each -> each.hasBean("Sessions")).equals(List.of(3)));
+
+    int port = processes.getLast().port();
+    try (var publisher = ClusterClients.connected(port, Connect.of("publisher").clean())) {
+      var subscriber = new MovingClient(List.of(processes.getLast()), Connect.of("subscriber"), 0);
+      subscriber.subscribe("t");
+      assertThat(publisher.publishAndWait("t", "live")).isZero();
+      assertThat(subscriber.receive()).isEqualTo("live");
+      assertThat(publisher.publishAndWait("kept", "retained", true)).as("no matching subscribers").isEqualTo(0x10);
+      subscriber.subscribe("kept");
+      assertThat(subscriber.receive()).isEqualTo("retained");
+      subscriber.close();
+    }
+  }
+
+  private List<Integer> leaders(Set<Integer> among, Predicate<BrokerProcess> leads) {
+    return among.stream().filter(node -> leads.test(processes.get(node))).toList();
+  }
+
   @Test
   void aFrontendDoesNotStartWhereThereAreReplicas() {
     TestBroker.on(data(0)).close();

@@ -209,10 +209,14 @@ public final class BrokerProcess implements AutoCloseable {
   }
 
   private Optional<String> metricLine(String name) {
+    return answer("/metrics").body().lines().filter(each -> each.startsWith(name + " ") || each.startsWith(name + "{")).findFirst();
+  }
+
+  /** What its admin port answers to a path; only with {@code dunlin.admin.port=0} among its settings. */
+  public HttpResponse<String> answer(String path) {
     try (var http = HttpClient.newHttpClient()) {
-      var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + adminPort() + "/metrics")).build();
-      String all = http.send(request, HttpResponse.BodyHandlers.ofString()).body();
-      return all.lines().filter(each -> each.startsWith(name + " ") || each.startsWith(name + "{")).findFirst();
+      var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + adminPort() + path)).build();
+      return http.send(request, HttpResponse.BodyHandlers.ofString());
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     } catch (InterruptedException e) {

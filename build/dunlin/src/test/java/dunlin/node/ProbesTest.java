@@ -32,6 +32,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -45,6 +46,7 @@ class ProbesTest {
   private final Readiness readiness = new Readiness();
   private final AtomicBoolean draining = new AtomicBoolean();
   private final AtomicLong routes = new AtomicLong();
+  private final AtomicReference<List<String>> remarks = new AtomicReference<>(List.of());
   private final HttpClient client = HttpClient.newHttpClient();
 
   /** A command is one byte, which is a row's key. */
@@ -115,9 +117,11 @@ class ProbesTest {
 
   private AdminServer admin(RangeStore store, StallWatch watch) {
     var progress = new StartProgress(store::progress, routes::get, System::nanoTime);
-    var probes = new Probes(readiness, progress::text, watch::stalled, Optional.of(store), AGE_MAX, draining::get, Optional::empty);
+    var probes = new Probes(readiness, progress::text, watch::stalled, Optional.of(store), AGE_MAX, draining::get, Optional::empty, remarks::get);
     var anyPort = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-    return AdminServer.start(anyPort, probes::unhealthy, probes::unready, () -> "");
+    var admin = AdminServer.start(anyPort, probes::unhealthy, probes::unready, () -> "");
+    admin.sayWhenReady(probes::ready);
+    return admin;
   }
 
   private StallWatch idleWatch() {
@@ -198,6 +202,20 @@ class ProbesTest {
         assertThat(done).succeedsWithin(SOON);
         await().atMost(SOON).untilAsserted(() -> assertThat(ask(admin, "/ready")).isEqualTo("200 ready\n"));
       }
+    }
+  }
+
+  @Test
+  void aNodeThatIsReadySaysWhatItsClusterLacks() {
+    try (var store = open();
+        var admin = admin(store, idleWatch())) {
+      remarks.set(List.of("no node dances", "no node sings"));
+      assertThat(ask(admin, "/ready")).startsWith("503 starting");
+
+      readiness.started();
+      assertThat(ask(admin, "/ready")).isEqualTo("200 ready\nno node dances\nno node sings\n");
+      remarks.set(List.of());
+      assertThat(ask(admin, "/ready")).isEqualTo("200 ready\n");
     }
   }
 

@@ -439,6 +439,7 @@ class BeansBesideApiIT {
     view.addProperty("nodes", cluster.getNodes().size());
     view.addProperty("ranges", cluster.getRanges().size());
     view.addProperty("operations", cluster.getOperations().size());
+    view.add("missingRoles", json(cluster.getMissingRoles()));
     return view;
   }
 

@@ -168,7 +168,7 @@ class ManyRowsPageIT extends PageInChromium {
           const real = window.fetch;
           window.fetch = async (address, options) => {
             const path = address.pathname;
-            if (path === '/api/v1/cluster') return new Response(JSON.stringify({cluster: 'c', node: 'n', connected: true, mapVersion: 1}));
+            if (path === '/api/v1/cluster') return new Response(JSON.stringify({cluster: 'c', node: 'n', connected: true, mapVersion: 1, missingRoles: []}));
             if (path in listings) return new Response(JSON.stringify({items: listings[path], next: '', unanswered: []}));
             return real(address, options);
           };

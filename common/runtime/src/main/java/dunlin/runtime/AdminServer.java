@@ -48,6 +48,7 @@ public final class AdminServer implements AutoCloseable {
 
   private volatile @Nullable HttpHandler others; // set by the thread that opens the port
   private volatile Runnable closing = () -> {}; // the same
+  private volatile Supplier<String> ready = () -> "ready"; // the same
 
   private AdminServer(
       HttpServer server, Supplier<Optional<String>> unhealthy, Supplier<Optional<String>> unready, @Nullable Supplier<String> metrics) {
@@ -132,6 +133,11 @@ public final class AdminServer implements AutoCloseable {
     others = handler;
   }
 
+  /** Sets what {@code /ready} says of a node that is ready; called for every request. */
+  public void sayWhenReady(Supplier<String> text) {
+    ready = text;
+  }
+
   /** Has each connection reported that is closed unanswered, since too many requests wait; on the dispatcher's thread. */
   public void whenClosing(Runnable report) {
     closing = report;
@@ -175,8 +181,8 @@ public final class AdminServer implements AutoCloseable {
         send(exchange, 405, TEXT, "only GET and HEAD\n");
         return;
       }
-      if (path.equals("/health")) probe(exchange, "alive", unhealthy.get());
-      else if (path.equals("/ready")) probe(exchange, "ready", unready.get());
+      if (path.equals("/health")) probe(exchange, () -> "alive", unhealthy.get());
+      else if (path.equals("/ready")) probe(exchange, ready, unready.get());
       else if (path.equals("/metrics") && metrics != null) send(exchange, 200, PROMETHEUS_TEXT, metrics.get());
       else send(exchange, 404, TEXT, "not found\n");
     } catch (IOException gone) {
@@ -186,8 +192,8 @@ public final class AdminServer implements AutoCloseable {
     }
   }
 
-  private static void probe(HttpExchange exchange, String good, Optional<String> trouble) throws IOException {
-    send(exchange, trouble.isEmpty() ? 200 : 503, TEXT, trouble.orElse(good) + "\n");
+  private static void probe(HttpExchange exchange, Supplier<String> good, Optional<String> trouble) throws IOException {
+    send(exchange, trouble.isEmpty() ? 200 : 503, TEXT, trouble.orElseGet(good) + "\n");
   }
 
   private static void send(HttpExchange exchange, int status, String type, String text) throws IOException {

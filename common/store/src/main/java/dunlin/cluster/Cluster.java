@@ -63,6 +63,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -258,9 +259,8 @@ public final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Waits until the meta group has as many voters as the cluster is founded with, three by default. Before that, the
-   * loss of the founder would leave the others without a quorum, for good if its disk is lost. A node that was a member
-   * before this start does not wait.
+   * Waits until the meta group has as many voters as the cluster is founded with, three by default. Before that, the loss of the founder would leave the others without a
+   * quorum, for good if its disk is lost. A node that was a member before this start does not wait.
    *
    * @param goOn whether it is still worth waiting
    */
@@ -471,13 +471,18 @@ public final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Whether this node holds its lease: it has sent a heartbeat within the lease that a leader of the meta group has
-   * answered. Without the lease, other nodes may soon act as if this one were dead; they do so after {@code downAfter}
-   * at the earliest.
+   * Whether this node holds its lease: it has sent a heartbeat within the lease that a leader of the meta group has answered. Without the lease, other nodes may soon act
+   * as if this one were dead; they do so after {@code downAfter} at the earliest.
    */
   public boolean leased() {
     var running = parts;
     return running != null && running.heartbeat.silenceNanos() < settings.lease().toNanos();
+  }
+
+  /** Whether a leader of the meta group has answered a heartbeat that this node has sent after a time, by {@code System.nanoTime}; its map is in {@link #map} then. */
+  public boolean heardSince(long nanos) {
+    var running = parts;
+    return running != null && running.heartbeat.heardNanos() - nanos > 0;
   }
 
   /** Other nodes of the cluster that do not answer this one. */
@@ -550,19 +555,16 @@ public final class Cluster implements AutoCloseable {
     if (running != null) running.heartbeat.wake();
   }
 
-  /** The cluster for operators, to be registered as an MXBean, with {@code keys} for each kind of ranges whose keys stand for a tenant and a topic (filter). */
-  public ClusterMXBean bean(Map<String, BiFunction<String, String, byte[]>> keys) {
-    return new ClusterBean(this, keys);
+  /** The cluster for operators, to be registered as an MXBean, with {@code keys} for each kind of ranges whose keys stand for a tenant and a topic (filter), and the roles that no node of a map has. */
+  public ClusterMXBean bean(Map<String, BiFunction<String, String, byte[]>> keys, Function<ClusterMap, List<String>> missingRoles) {
+    return new ClusterBean(this, keys, missingRoles);
   }
 
   private boolean closed() {
     return closed;
   }
 
-  /**
-   * Stops heartbeats and actions; other nodes see this node as silent. Its ranges keep running until the store is
-   * closed. Stopping is not leaving the cluster. Waits up to CLOSE_MAX for what is in progress.
-   */
+  /** Stops heartbeats and actions; other nodes see this node as silent. Its ranges keep running until the store is closed. Stopping is not leaving. Waits up to CLOSE_MAX for what is in progress. */
   @Override
   public synchronized void close() {
     if (closed) return;

@@ -32,10 +32,15 @@ final class ClusterBean implements ClusterMXBean {
 
   private final Cluster cluster;
   private final Map<String, BiFunction<String, String, byte[]>> keys;
+  private final Function<ClusterMap, List<String>> missingRoles;
 
-  /** @param keys for each kind of ranges with keys that stand for topics, the key of a tenant and a topic or topic filter */
-  ClusterBean(Cluster cluster, Map<String, BiFunction<String, String, byte[]>> keys) {
+  /**
+   * @param keys for each kind of ranges with keys that stand for topics, the key of a tenant and a topic or topic filter
+   * @param missingRoles the roles that no node of a map has
+   */
+  ClusterBean(Cluster cluster, Map<String, BiFunction<String, String, byte[]>> keys, Function<ClusterMap, List<String>> missingRoles) {
     this.cluster = cluster;
+    this.missingRoles = missingRoles;
     this.keys = Map.copyOf(keys);
   }
 
@@ -62,6 +67,11 @@ final class ClusterBean implements ClusterMXBean {
   @Override
   public List<String> getUnreachedNodes() {
     return cluster.unreached().stream().map(UUID::toString).toList();
+  }
+
+  @Override
+  public List<String> getMissingRoles() {
+    return missingRoles.apply(cluster.map());
   }
 
   @Override

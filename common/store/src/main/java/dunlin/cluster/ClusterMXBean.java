@@ -56,6 +56,9 @@ public interface ClusterMXBean {
   @Description("UUIDs of other nodes that have not answered this one for half of dunlin.cluster.lease; leaderships move to nodes that reach more")
   List<String> getUnreachedNodes();
 
+  @Description("Roles of dunlin.roles that no node of the cluster has. Without frontend no client can connect; without dist, retain or inbox nodes with the role store lead in its place")
+  List<String> getMissingRoles();
+
   @Description("The nodes of the cluster")
   List<NodeRow> getNodes();
 

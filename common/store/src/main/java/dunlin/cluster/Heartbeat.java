@@ -85,6 +85,11 @@ final class Heartbeat {
     return System.nanoTime() - heardNanos;
   }
 
+  /** When this node sent that heartbeat; before the first one, when it started. */
+  long heardNanos() {
+    return heardNanos;
+  }
+
   /** The leaders of ranges, as the answer to the last heartbeat has them. */
   NavigableMap<UUID, UUID> leaders() {
     return leaders;

@@ -29,7 +29,7 @@ class ClusterBeanTest {
       var server = ManagementFactory.getPlatformMBeanServer();
       var from = cluster.leader(TestCluster.LEDGER);
       var to = cluster.nodes.stream().filter(node -> node != from).findFirst().orElseThrow();
-      server.registerMBean(from.cluster().bean(Map.of()), name);
+      server.registerMBean(from.cluster().bean(Map.of(), _ -> List.of()), name);
       try {
         var bean = JMX.newMXBeanProxy(server, name, ClusterMXBean.class);
         await().atMost(TestCluster.DEADLINE).until(() -> bean.getNodes().size() == 2 && bean.isConnected());
@@ -60,7 +60,7 @@ class ClusterBeanTest {
       cluster.awaitSettled(1);
       var leader = cluster.leader(TestCluster.LEDGER);
       var other = cluster.nodes.stream().filter(node -> node != leader).findFirst().orElseThrow();
-      var bean = other.cluster().bean(Map.of(Ledger.KIND, (tenant, topic) -> Ledger.bytes(tenant + topic)));
+      var bean = other.cluster().bean(Map.of(Ledger.KIND, (tenant, topic) -> Ledger.bytes(tenant + topic)), _ -> List.of());
       var writer = new LedgerWriter(cluster, "k", 1_000);
       var writing = writer.start();
       String range = TestCluster.LEDGER.toString();
@@ -86,7 +86,7 @@ class ClusterBeanTest {
   void wrongInputIsRefusedWithAReason() {
     try (var cluster = TestCluster.start(directory, 1, TestCluster.operations(1, null))) {
       cluster.awaitSettled(1);
-      var bean = cluster.nodes.getFirst().cluster().bean(Map.of());
+      var bean = cluster.nodes.getFirst().cluster().bean(Map.of(), _ -> List.of());
       String range = TestCluster.LEDGER.toString();
       String node = cluster.nodes.getFirst().id().toString();
 

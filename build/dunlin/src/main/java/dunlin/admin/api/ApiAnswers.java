@@ -1,5 +1,6 @@
 package dunlin.admin.api;
 
+import java.util.List;
 import java.util.Map;
 
 /** What endpoints answer that no MXBean has a record for. Their components are the members of the JSON objects. */
@@ -92,8 +93,11 @@ public final class ApiAnswers {
   public record ReplicaRow(
       String name, String role, String leader, long term, long committed, long applied, long applyLag, long logBytes, int queued, long oldestMillis) {}
 
-  /** @param mapVersion of the newest map of the cluster that this node has */
-  public record ClusterView(String node, String cluster, boolean connected, long mapVersion, int nodes, int ranges, int operations) {}
+  /**
+   * @param mapVersion of the newest map of the cluster that this node has
+   * @param missingRoles roles that no node of the cluster has
+   */
+  public record ClusterView(String node, String cluster, boolean connected, long mapVersion, int nodes, int ranges, int operations, List<String> missingRoles) {}
 
   /** @param reason as MQTT 5 names the reason code of PUBACK, such as {@code success} or {@code no-matching-subscribers} */
   public record Published(String reason, int code) {}

@@ -174,6 +174,7 @@ public final class Doctor implements DoctorMXBean {
     beans.find(ClusterMXBean.class).ifPresent(
         cluster -> {
           findings.add(RangeChecks.membership(cluster.isConnected(), cluster.getUnreachedNodes()));
+          findings.add(RangeChecks.roles(cluster.getMissingRoles()));
           long missing = meters.gauges("dunlin.cluster.replicas.missing", "").values().stream().mapToLong(Double::longValue).sum();
           findings.add(RangeChecks.ranges(cluster.getRanges(), missing));
           findings.add(RangeChecks.operations(cluster.getOperations()));

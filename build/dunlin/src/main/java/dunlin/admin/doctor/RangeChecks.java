@@ -65,6 +65,16 @@ final class RangeChecks {
     return Finding.warning(check, "Other nodes do not answer this one: %s.".formatted(String.join(", ", unreached)), remedy);
   }
 
+  /** @param missing roles that no node of the cluster has */
+  static Finding roles(List<String> missing) {
+    String check = "roles";
+    if (missing.isEmpty()) return Finding.ok(check, "Nodes of the cluster have each of the roles.");
+    String roles = "No node of the cluster has %s %s".formatted(missing.size() == 1 ? "the role" : "any of the roles", String.join(", ", missing));
+    if (missing.contains("frontend")) return Finding.wrong(check, roles + ", so no client can connect.", "Start a node whose dunlin.roles has frontend.");
+    return Finding.warning(
+        check, roles + ". Nodes with the role store lead in their place.", "Start nodes with these roles, or give them to nodes with the role store, if that is as it is meant.");
+  }
+
   /** @param missing replicas that are missing from what the settings ask for, over all ranges */
   static Finding ranges(List<RangeRow> ranges, long missing) {
     String check = "ranges";

@@ -425,7 +425,7 @@ public final class AdminOperations {
           ClusterMXBean cluster = bean(ClusterMXBean.class);
           return new ClusterView(
               cluster.getNode(), cluster.getCluster(), cluster.isConnected(), cluster.getMapVersion(), cluster.getNodes().size(),
-              cluster.getRanges().size(), cluster.getOperations().size());
+              cluster.getRanges().size(), cluster.getOperations().size(), cluster.getMissingRoles());
         });
     on(Endpoints.CLUSTER_NODES, given -> page(bean(ClusterMXBean.class).getNodes(), NodeRow::id, given));
     on(Endpoints.CLUSTER_HEALTH, given -> page(nodes().health(), NodeHealth::node, given));

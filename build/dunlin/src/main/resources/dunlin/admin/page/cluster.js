@@ -153,6 +153,7 @@ export function cluster({root, role, signal}) {
       ["This node", id(view.node)],
       ["Meta group", make("span", {class: view.connected ? "good" : "bad"}, view.connected ? "reached" : "not reached: what is here may be old")],
       ["Map", "version " + number(view.mapVersion)],
+      ["Roles", view.missingRoles.length === 0 ? "each has a node" : make("span", {class: "bad"}, "no node has: " + view.missingRoles.join(", "))],
     ]));
     const admin = mayDo(role, "admin");
     const moving = operations(admin, signal);

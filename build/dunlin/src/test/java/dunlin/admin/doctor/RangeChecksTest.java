@@ -47,6 +47,14 @@ class RangeChecksTest {
   }
 
   @Test
+  void aRoleWithoutANodeIsNamed() {
+    verdict(RangeChecks.roles(List.of()), DoctorMXBean.OK);
+    verdict(RangeChecks.roles(List.of("dist")), DoctorMXBean.WARNING, "the role dist.", "store lead");
+    verdict(RangeChecks.roles(List.of("retain", "inbox")), DoctorMXBean.WARNING, "any of the roles retain, inbox.");
+    verdict(RangeChecks.roles(List.of("frontend", "dist")), DoctorMXBean.WRONG, "frontend, dist, so no client can connect");
+  }
+
+  @Test
   void everyRangeHasALeaderAndItsReplicas() {
     verdict(RangeChecks.ranges(List.of(range("inbox", "a"), range("dist", "b")), 0), DoctorMXBean.OK, "All 2 ranges");
     verdict(RangeChecks.ranges(List.of(range("inbox", "a")), 2), DoctorMXBean.WARNING, "2 replicas are missing");

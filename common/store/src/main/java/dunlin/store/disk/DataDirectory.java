@@ -1,5 +1,6 @@
 package dunlin.store.disk;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
@@ -74,10 +75,18 @@ public final class DataDirectory implements AutoCloseable {
   private final NodeIdentity identity;
   private final ReplicaNotes notes;
 
+  /** As it is on disk. */
+  @GuardedBy("this")
+  private NodeIdentity latest;
+
+  @GuardedBy("this")
+  private boolean closed;
+
   private DataDirectory(Path directory, FileLock lock, NodeIdentity identity) {
     this.directory = directory;
     this.lock = lock;
     this.identity = identity;
+    this.latest = identity;
     notes = new ReplicaNotes(directory.resolve(REPLICAS));
   }
 
@@ -159,6 +168,24 @@ public final class DataDirectory implements AutoCloseable {
 
   public NodeIdentity identity() {
     return identity;
+  }
+
+  /**
+   * Raises the node's incarnation while it runs, for what is to be told apart from what this process has done before. The next start has a larger one.
+   *
+   * @return the new incarnation, which is on disk
+   * @throws StoreException when it cannot be written, or the directory is closed
+   */
+  public synchronized long raiseIncarnation() {
+    if (closed) throw new StoreException("data directory " + directory + " is closed"); // another process may have a larger one by now
+    var next = latest.next();
+    try {
+      next.write(directory);
+    } catch (IOException e) {
+      throw new StoreException("data directory " + directory + ": its " + NodeIdentity.FILE + " cannot be written: " + reason(e), e);
+    }
+    latest = next;
+    return next.incarnation();
   }
 
   public Path path() {
@@ -339,7 +366,8 @@ public final class DataDirectory implements AutoCloseable {
   }
 
   @Override
-  public void close() {
+  public synchronized void close() {
+    closed = true;
     try {
       release(directory, lock);
     } catch (IOException e) {

@@ -12,7 +12,7 @@ import java.util.UUID;
 import java.util.zip.CRC32C;
 
 /**
- * The identity of this node, and how often it has been opened. Without this file, the node becomes another node, never
+ * The identity of this node, and its incarnation, which rises with each opening and is raised in between. Without this file, the node becomes another node, never
  * the old one again.
  *
  * <p>On disk: format (1 byte), UUID (16), incarnation (8), CRC-32C of all that (4). In every format, the last four

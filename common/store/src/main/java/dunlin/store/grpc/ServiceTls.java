@@ -39,6 +39,11 @@ public final class ServiceTls {
     };
   }
 
+  /** Whether this node's own certificate is only for a frontend. */
+  public boolean isOfFrontend() {
+    return files.names().areOfFrontend();
+  }
+
   /** Registers how long the certificates are valid, and how often their files were read again. */
   public void show(MeterRegistry meters) {
     Gauge.builder("dunlin.cluster.tls.certificate-seconds", files, each -> Duration.between(Instant.now(), each.expiry()).toSeconds())

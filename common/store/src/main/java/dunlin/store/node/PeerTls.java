@@ -51,6 +51,7 @@ public final class PeerTls {
   private final LongAdder reloads = new LongAdder();
   private final LongAdder failedReloads = new LongAdder();
   private volatile Instant expiry;
+  private volatile CertificateNames names;
 
   private Content content; // used by the refreshing thread only
   private String refused = ""; // likewise
@@ -71,8 +72,11 @@ public final class PeerTls {
     }
   }
 
-  /** @param expiry that of the certificate that expires first */
-  private record Managers(X509ExtendedKeyManager keys, X509ExtendedTrustManager trust, Instant expiry) {}
+  /**
+   * @param expiry that of the certificate that expires first
+   * @param names of the node's own certificate
+   */
+  private record Managers(X509ExtendedKeyManager keys, X509ExtendedTrustManager trust, Instant expiry, CertificateNames names) {}
 
   /** @throws StoreException naming the file that cannot be used */
   public PeerTls(PeerSecurity.MutualTls files) {
@@ -82,6 +86,7 @@ public final class PeerTls {
     keys = new SwappableTls.Keys(first.keys);
     trust = new SwappableTls.Trust(first.trust);
     expiry = first.expiry;
+    names = first.names;
   }
 
   GrpcTlsConfig config() {
@@ -103,6 +108,11 @@ public final class PeerTls {
     return expiry;
   }
 
+  /** The names in the node's own certificate. */
+  public CertificateNames names() {
+    return names;
+  }
+
   /** How often changed files were taken. */
   public long reloads() {
     return reloads.sum();
@@ -122,6 +132,7 @@ public final class PeerTls {
       keys.replace(managers.keys);
       trust.replace(managers.trust);
       expiry = managers.expiry;
+      names = managers.names;
       reloads.increment();
       content = next;
       refused = "";
@@ -149,7 +160,7 @@ public final class PeerTls {
     try {
       Instant first =
           Stream.concat(own.chain().stream(), authorities.stream()).map(each -> each.getNotAfter().toInstant()).min(Comparator.naturalOrder()).orElseThrow();
-      return new Managers((X509ExtendedKeyManager) keyManager(own.key(), own.chain()), (X509ExtendedTrustManager) trustManager(authorities), first);
+      return new Managers((X509ExtendedKeyManager) keyManager(own.key(), own.chain()), (X509ExtendedTrustManager) trustManager(authorities), first, CertificateNames.of(own.chain().getFirst()));
     } catch (GeneralSecurityException | IOException | ClassCastException e) {
       throw new StoreException("the TLS between nodes cannot be set up: " + e.getMessage(), e);
     }

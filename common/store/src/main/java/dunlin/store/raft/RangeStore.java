@@ -164,7 +164,7 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
     return data.identity().nodeId().toString();
   }
 
-  /** How often this data directory has been opened, this time included; on disk before {@link #open} returned. */
+  /** The incarnation of this opening of the data directory, larger than all before; on disk before {@link #open} returned. */
   public long incarnation() {
     return data.identity().incarnation();
   }

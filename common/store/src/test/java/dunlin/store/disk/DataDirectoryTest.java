@@ -49,6 +49,19 @@ class DataDirectoryTest {
   }
 
   @Test
+  void anIncarnationThatWasRaisedIsSmallerThanThatOfTheNextStart() {
+    var data = DataDirectory.open(temporary);
+    assertThat(data.raiseIncarnation()).isEqualTo(2);
+    assertThat(data.raiseIncarnation()).isEqualTo(3);
+    assertThat(data.identity().incarnation()).as("of the start").isEqualTo(1);
+    data.close();
+    assertThatThrownBy(data::raiseIncarnation).isInstanceOf(StoreException.class).hasMessageContaining("is closed");
+    try (var again = DataDirectory.open(temporary)) {
+      assertThat(again.identity()).isEqualTo(new NodeIdentity(data.identity().nodeId(), 4));
+    }
+  }
+
+  @Test
   void refusesASecondNodeInThisProcess() {
     try (var first = DataDirectory.open(temporary)) {
       assertThatThrownBy(() -> DataDirectory.open(temporary.resolve("../" + temporary.getFileName())))

@@ -45,6 +45,28 @@ class LeadershipTransferTest {
     }
   }
 
+  /** To transfer a leadership raises the priority of the successor; an election, which begins only after a timeout, does not. */
+  @Test
+  void aLeaderThatStopsHandsItsLeadershipOver() {
+    try (var trio = Trio.start(directory)) {
+      trio.apply(new Put("a", "1"));
+      assertThat(trio.leader().range().status().peers()).hasSize(3).allMatch(peer -> peer.priority() == 0);
+
+      await("a stop on a busy machine does not wait for long")
+          .atMost(Trio.DEADLINE)
+          .until(
+              () -> {
+                var stopping = trio.leader();
+                stopping.close();
+                var next = trio.leader();
+                boolean transferred = next.range().status().peer(next.id()).filter(peer -> peer.priority() > 0).isPresent();
+                stopping.restart();
+                return transferred;
+              });
+      trio.apply(new Put("a", "2"));
+    }
+  }
+
   /** A follower that has ended counts as silent only later. */
   private static ClusterSettings patient(ClusterSettings usual) {
     return new ClusterSettings(

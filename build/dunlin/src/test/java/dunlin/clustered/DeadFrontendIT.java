@@ -1,0 +1,171 @@
+package dunlin.clustered;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.harness.ApiCalls;
+import dunlin.harness.BrokerProcess;
+import dunlin.harness.ClusterClients;
+import dunlin.harness.FreePort;
+import dunlin.harness.RawClient.Connect;
+import dunlin.harness.RawClient;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What becomes of the routes of a frontend that is dead, and of one that only seemed to be: a store and two frontends, each a process of its own. */
+class DeadFrontendIT {
+  private static final Duration LONG = Duration.ofMinutes(2);
+  private static final int FILTERS = 30;
+  private static final int MESSAGES = 50;
+
+  @TempDir Path directory;
+  private final int seed = FreePort.any();
+  private final List<BrokerProcess> processes = new ArrayList<>();
+  private final List<ApiCalls> apis = new ArrayList<>();
+
+  private BrokerProcess launch(String name, int service, String roles, String kept) {
+    var launched =
+        BrokerProcess.launchMember(
+            directory.resolve(name), service, FreePort.any(), "127.0.0.1:" + seed, "dunlin.roles=" + roles, "dunlin.dist.routes-kept=" + kept,
+            "dunlin.cluster.lease=10s", "dunlin.cluster.down-after=12s");
+    processes.add(launched);
+    launched.awaitStarted(LONG);
+    apis.add(ApiCalls.of(directory.resolve(name)));
+    return launched;
+  }
+
+  private void startAll(String kept) {
+    launch("store", seed, "store,dist,retain,inbox", kept);
+    launch("one", FreePort.any(), "frontend", kept);
+    launch("other", FreePort.any(), "frontend", kept);
+  }
+
+  @AfterEach
+  void stopAll() {
+    apis.forEach(ApiCalls::close);
+    processes.forEach(BrokerProcess::close);
+  }
+
+  private RawClient connected(int process, Connect connect) {
+    return ClusterClients.connected(processes.get(process).port(), connect);
+  }
+
+  private List<String> routes(String topic) {
+    return apis.getFirst().get("/routes?topic=" + topic).members("destination");
+  }
+
+  private void awaitRoutes(String topic, String... destinations) {
+    await("routes of " + topic).atMost(LONG).untilAsserted(() -> assertThat(routes(topic)).containsExactlyInAnyOrder(destinations));
+  }
+
+  private void signal(int process, String name) throws IOException, InterruptedException {
+    assertThat(new ProcessBuilder("kill", "-" + name, Long.toString(processes.get(process).pid())).inheritIO().start().waitFor()).isZero();
+  }
+
+  private String id(int process) {
+    return apis.get(process).get("/cluster").member("node");
+  }
+
+  private void awaitState(String id, String state) {
+    await(state)
+        .atMost(LONG)
+        .until(
+            () -> {
+              var nodes = apis.getFirst().get("/cluster/nodes");
+              return nodes.members("state").get(nodes.members("id").indexOf(id)).equals(state);
+            });
+  }
+
+  @Test
+  void itsRoutesAreRemovedAndWhenItIsBackItsClientsMissNothing() throws Exception {
+    startAll("2s");
+    long before = returns();
+    try (var passing = connected(1, Connect.of("passing").clean().expiry(0));
+        var durable = connected(1, Connect.of("durable").clean())) {
+      for (int i = 0; i < FILTERS; i++) passing.subscribe("t/" + i, 1);
+      durable.subscribe("t/0", 1);
+      awaitRoutes("t/0", "frontend", "inbox");
+
+      signal(1, "STOP");
+      try {
+        awaitRoutes("t/0", "inbox");
+        for (int i = 1; i < FILTERS; i++) awaitRoutes("t/" + i);
+        await("says so").atMost(LONG).until(() -> processes.getFirst().out().stream().anyMatch(line -> line.contains(FILTERS + " routes of its clients were removed")));
+      } finally {
+        signal(1, "CONT");
+      }
+    }
+
+    awaitReturn(before);
+    try (var publisher = connected(2, Connect.of("publisher").clean());
+        var again = connected(1, Connect.of("passing").clean().expiry(0))) {
+      for (int i = 0; i < MESSAGES; i++) {
+        String topic = "t/" + i % FILTERS;
+        if (i < FILTERS) again.subscribe(topic, 1);
+        assertThat(publisher.publishAndWait(topic, "message " + i)).isZero();
+        assertThat(again.take().text()).isEqualTo("message " + i);
+      }
+      awaitRoutes("t/0", "frontend", "inbox");
+    }
+  }
+
+  @Test
+  void whileTheyAreRemovedItMayComeBackAtAnyTime() throws Exception {
+    startAll("1ms");
+    String id = id(1);
+    try (var publisher = connected(2, Connect.of("publisher").clean())) {
+      for (int round = 0; round < 2; round++) {
+        long before = returns();
+        try (var client = connected(1, Connect.of("client").clean().expiry(0))) {
+          for (int i = 0; i < FILTERS; i++) client.subscribe("t/" + i, 1);
+        }
+        signal(1, "STOP");
+        try {
+          awaitState(id, "DOWN");
+        } finally {
+          signal(1, "CONT");
+        }
+        String topic = "back/" + round;
+        awaitReturn(before);
+        try (var client = connected(1, Connect.of("client").clean().expiry(0))) {
+          client.subscribe(topic, 1);
+          for (int i = 0; i < MESSAGES; i++) {
+            assertThat(publisher.publishAndWait(topic, "message " + i)).isZero();
+            assertThat(client.take().text()).isEqualTo("message " + i);
+          }
+        }
+      }
+    }
+  }
+
+  /** How often it has found that it was away. Before, it accepts clients that it then disconnects. */
+  private long returns() {
+    return processes.get(1).out().stream().filter(line -> line.contains("This node holds its lease in the cluster again, and accepts clients")).count();
+  }
+
+  private void awaitReturn(long before) {
+    await("its lease is held again").atMost(LONG).until(() -> returns() > before);
+  }
+
+  @Test
+  void aFrontendThatHasLeftLeavesNoRoutes() {
+    startAll("0s");
+    try (var passing = connected(1, Connect.of("passing").clean().expiry(0))) {
+      passing.subscribe("t", 1);
+      awaitRoutes("t", "frontend");
+      String id = id(1);
+
+      processes.get(1).kill();
+      awaitState(id, "DOWN");
+      assertThat(routes("t")).containsExactly("frontend");
+      assertThat(apis.getFirst().post("/cluster/nodes/" + id + "/leave", "{}").status()).isLessThan(300);
+      awaitRoutes("t");
+    }
+  }
+}
