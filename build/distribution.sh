@@ -53,6 +53,15 @@ find_distribution() {
   dist=${archive%.tar.gz}
 }
 
+# train_distribution: makes the cache with which brokers start in half the time and are at their speed sooner, once for each build. Without it they run just as well.
+# After find_distribution.
+train_distribution() {
+  if [ "$archive" -nt "$dist/lib/dunlin.aot" ] && [ "$archive" -nt "$dist/lib/dunlin.aot.failed" ]; then
+    echo "Preparing a faster start." >&2
+    "$dist/bin/dunlin-train" >/dev/null 2>"$dist/lib/dunlin.aot.failed" && rm -f "$dist/lib/dunlin.aot.failed" || true
+  fi
+}
+
 # listens PORT: whether somebody listens there on loopback.
 listens() {
   (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null

@@ -11,6 +11,8 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 
 /**
  * The clients of the broker whose run {@code bin/dunlin-train} records. The code that they exercise is in the AOT
@@ -23,10 +25,12 @@ final class TrainingLoad {
    * recorded.
    */
   private static final int CLIENTS = 200;
+  private static final int CLIENTS_OF_A_CLUSTER = 24;
   private static final int ROUNDS = 4;
   private static final int EXCHANGES = 12;
   private static final int BATCH = 32;
   private static final int PATIENCE_MILLIS = 10_000;
+  private static final long AGAIN_NANOS = 20_000_000;
 
   private static final int CONNACK = 2;
   private static final int PUBLISH = 3;
@@ -44,14 +48,27 @@ final class TrainingLoad {
   }
 
   private void run() {
-    for (int round = 0; round < ROUNDS; round++) {
-      List<Client> clients = new ArrayList<>();
+    for (int round = 0; round < ROUNDS; round++) exchange(List.of(port), CLIENTS, EXCHANGES);
+  }
+
+  /** Clients of the brokers of a cluster, some at each. What a broker refuses while a leadership moves is tried again. */
+  static void comeAndGo(List<Integer> ports, BooleanSupplier done) {
+    while (!done.getAsBoolean()) {
       try {
-        for (int i = 0; i < CLIENTS; i++) clients.add(new Client(port, "train-" + i, i));
-        for (int i = 0; i < EXCHANGES; i++) for (Client client : clients) client.exchange();
-      } finally {
-        for (Client client : clients) client.close();
+        exchange(ports, CLIENTS_OF_A_CLUSTER, 1);
+      } catch (UncheckedIOException e) {
+        LockSupport.parkNanos(AGAIN_NANOS);
       }
+    }
+  }
+
+  private static void exchange(List<Integer> ports, int count, int exchanges) {
+    List<Client> clients = new ArrayList<>();
+    try {
+      for (int i = 0; i < count; i++) clients.add(new Client(ports.get(i % ports.size()), "train-" + i, i));
+      for (int i = 0; i < exchanges; i++) for (Client client : clients) client.exchange();
+    } finally {
+      for (Client client : clients) client.close();
     }
   }
 

@@ -30,6 +30,8 @@ import org.apache.ratis.server.leader.FollowerInfo;
 import org.apache.ratis.server.leader.LeaderState;
 import org.apache.ratis.server.leader.LogAppender;
 import org.apache.ratis.server.protocol.RaftServerAsynchronousProtocol;
+import org.apache.ratis.server.raftlog.RaftLogIOException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Ratis' gRPC, with a bound for the terms in peers' answers as there is for those in their calls ({@link PeerCallers}).
@@ -93,6 +95,7 @@ final class CheckedGrpc implements RpcType {
   /** A leader's stream of entries to one follower. */
   private static final class Appender extends GrpcLogAppender {
     private final PeerCallers callers;
+    private final UnansweredAppends unanswered = new UnansweredAppends();
 
     Appender(RaftServer.Division group, LeaderState leader, FollowerInfo follower, PeerCallers callers) {
       super(group, leader, follower);
@@ -102,6 +105,23 @@ final class CheckedGrpc implements RpcType {
     @Override
     public GrpcServicesImpl getServerRpc() {
       return grpc(getServer().getRaftServer());
+    }
+
+    @Override
+    public boolean hasAppendEntries() {
+      return super.hasAppendEntries() && !isFull();
+    }
+
+    @Override
+    public @Nullable AppendEntriesRequestProto newAppendEntriesRequest(long call, boolean heartbeat) throws RaftLogIOException {
+      var request = super.newAppendEntriesRequest(call, heartbeat || isFull());
+      int entries = request == null ? 0 : request.getEntriesCount();
+      if (entries > 0) unanswered.sent(request.getEntries(entries - 1).getIndex(), request.getSerializedSize());
+      return request;
+    }
+
+    private boolean isFull() {
+      return unanswered.isFull(getFollower().getMatchIndex(), getFollower().getNextIndex());
     }
 
     @Override

@@ -137,6 +137,8 @@ final class RatisSettings {
     RaftConfigKeys.Rpc.setType(properties, new CheckedGrpc());
     GrpcConfigKeys.Server.setHost(properties, cluster.bindAddress());
     GrpcConfigKeys.Server.setPort(properties, cluster.port());
+    // With Ratis' 8 the entries beyond would wait for a round trip to a follower that is far away. CheckedGrpc bounds the bytes.
+    GrpcConfigKeys.Server.setLeaderOutstandingAppendsMax(properties, settings.entries().inFlightMax());
     GrpcConfigKeys.setMessageSizeMax(properties, SizeInBytes.valueOf(logEntryBytes(settings) + 2 * MIB));
   }
 

@@ -49,6 +49,10 @@ final class Membership {
 
   private static final int PREFERRED = 1;
   private static final long LOOK_AGAIN_NANOS = 20_000_000;
+  private static final long LOOK_CLOSELY_NANOS = 500_000;
+
+  /** Where entries come without a pause, there may be no such moment. */
+  private static final long CATCH_UP_NANOS = 100_000_000;
   private static final Duration LEVEL_DEADLINE = Duration.ofSeconds(2);
   private static final long STUCK_NANOS = 2_000_000_000;
   private static final long NEVER = Long.MIN_VALUE;
@@ -132,6 +136,7 @@ final class Membership {
             preferring.add(RatisPeers.voter(RatisPeers.member(peer), is(peer, node) ? PREFERRED : 0));
           try {
             step.set(preferring);
+            awaitCaughtUp(server.getDivision(group), node);
             var request =
                 new TransferLeadershipRequest(
                     clientId, server.getId(), group, calls.incrementAndGet(), RatisPeers.id(node), step.left().toMillis());
@@ -148,6 +153,12 @@ final class Membership {
             throw e;
           }
         });
+  }
+
+  /** Waits for a moment in which the successor has all entries, while the range is served still: from the hand-over on it is not, and the successor is elected only once it has them. */
+  private static void awaitCaughtUp(RaftServer.Division division, UUID node) {
+    long until = System.nanoTime() + CATCH_UP_NANOS;
+    while (lags(division).getOrDefault(RatisPeers.id(node), 0L) > 0 && System.nanoTime() - until < 0) LockSupport.parkNanos(LOOK_CLOSELY_NANOS);
   }
 
   /** Takes the priority back from a node that has not taken the leadership over: Ratis would try to transfer it again and again. */

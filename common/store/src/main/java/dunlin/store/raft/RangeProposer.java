@@ -20,6 +20,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -48,13 +49,18 @@ final class RangeProposer<C, R> {
    * Owner: the proposer thread takes from the queue and submits, which may block; any thread proposes. An entry in
    * flight belongs to the thread that removes it from `inFlight`: the applying thread (claim), or the one that sees it
    * fail.
-   * Bounds: StoreSettings.Queue says what may wait (CommandQueue); Entries.inFlight entries are in flight. Full: propose()
+   * Bounds: StoreSettings.Queue says what may wait (CommandQueue); StoreSettings.Entries what is in flight. Full: propose()
    * answers false and counts; a caller of whenRoom() is notified by the proposer thread when half of the queue is free.
+   * Places: entries.inFlight entries go at once. Where followers are far away, these are the first few of many commands that come at about the same time, and the others
+   * would wait for a round trip before they begin theirs. So an entry that has waited for FURTHER_AFTER_MILLIS may go as a further one, and the next one after twice that, and
+   * so on, while all that is in flight is no more than inFlight full entries. Where followers are near, or more is proposed than the log takes, there are none.
    * Failure: while this replica does not lead, new and queued commands fail with NotLeaderException; after fail(), with
    * its exception. Commands already handed to Ratis' log fail with OutcomeUnknownException in both cases. The thread
    * keeps emptying the queue until stop(); after that, late proposers empty it themselves.
    */
   private static final Logger log = LoggerFactory.getLogger(RangeProposer.class);
+
+  private static final long FURTHER_AFTER_MILLIS = 5;
 
   private record Proposal<C, R>(long epoch, C command, @Nullable String source, int bytes, long proposedNanos, Completion<R> completion)
       implements CommandQueue.Waiting {}
@@ -63,12 +69,18 @@ final class RangeProposer<C, R> {
   final class Entry {
     private final long callId;
     private final List<Proposal<C, R>> proposals;
+    private final int bytes;
+
+    /** Those of which it has one. */
+    private final Semaphore places;
 
     private volatile boolean appended; // single writer: the proposer thread, from within Ratis
 
-    private Entry(long callId, List<Proposal<C, R>> proposals) {
+    private Entry(long callId, List<Proposal<C, R>> proposals, int bytes, Semaphore places) {
       this.callId = callId;
       this.proposals = proposals;
+      this.bytes = bytes;
+      this.places = places;
     }
 
     int size() {
@@ -126,7 +138,12 @@ final class RangeProposer<C, R> {
   private final ConcurrentMap<Long, Entry> inFlight = new ConcurrentHashMap<>();
   /** Entries in flight, and those applied whose rows are not written yet, by call id. */
   private final ConcurrentMap<Long, Entry> unanswered = new ConcurrentHashMap<>();
-  private final Semaphore places;
+
+  /** For entries that go at once, and for further ones. */
+  private final Semaphore usualPlaces;
+
+  private final Semaphore furtherPlaces;
+
   /** Call ids that Ratis may forget; emptied with each entry, so about entries.inFlight long. */
   private final ConcurrentLinkedQueue<Long> replied = new ConcurrentLinkedQueue<>();
 
@@ -158,7 +175,8 @@ final class RangeProposer<C, R> {
     this.descriptor = descriptor;
     this.onFailure = onFailure;
     queue = new CommandQueue<>(range, settings.queue().commandsMax(), settings.queue().bytesMax());
-    places = new Semaphore(settings.entries().inFlight());
+    usualPlaces = new Semaphore(settings.entries().inFlight());
+    furtherPlaces = new Semaphore(settings.entries().inFlightMax() - settings.entries().inFlight());
     meters.gauge("dunlin.store.queued", "Commands that wait for the log", queue, CommandQueue::commands);
     meters.gauge("dunlin.store.queued.bytes", "Bytes of the commands that wait for the log", queue, CommandQueue::bytes);
     meters.gauge("dunlin.store.queued.callers", "Callers that wait for room in the queue", queue, CommandQueue::callersWaiting);
@@ -300,12 +318,12 @@ final class RangeProposer<C, R> {
             .setType(RaftClientRequest.writeRequestType());
     try {
       while (awaitProposal()) {
-        if (accepting()) places.acquireUninterruptibly();
-        else {
+        if (!accepting()) {
           failQueued();
           continue;
         }
-        if (accepting()) submit(division, request);
+        var places = takePlace();
+        if (accepting()) submit(division, request, places);
         else {
           places.release();
           failQueued();
@@ -336,13 +354,37 @@ final class RangeProposer<C, R> {
     return true;
   }
 
-  private void submit(RaftClientAsynchronousProtocol division, RaftClientRequest.Builder request) {
-    var entry = new Entry(nextCallId++, new ArrayList<>());
-    ByteString bytes = fill(entry.proposals);
-    if (entry.proposals.isEmpty()) {
+  /** Waits until one more entry may be in flight; answers the places of which one was taken. */
+  private Semaphore takePlace() throws InterruptedException {
+    while (!usualPlaces.tryAcquire(furtherAfterMillis(), TimeUnit.MILLISECONDS)) if (hasRoomForOneMore() && furtherPlaces.tryAcquire()) return furtherPlaces;
+    return usualPlaces;
+  }
+
+  private long furtherAfterMillis() {
+    int taken = settings.entries().inFlightMax() - settings.entries().inFlight() - furtherPlaces.availablePermits();
+    return FURTHER_AFTER_MILLIS * (taken + 1);
+  }
+
+  /** Whether what is in flight and a full entry are no more than as many full entries as go at once. */
+  private boolean hasRoomForOneMore() {
+    var most = settings.entries();
+    long commands = most.commandsMax();
+    long bytes = most.fullAt();
+    for (var entry : unanswered.values()) {
+      commands += entry.size();
+      bytes += entry.bytes;
+    }
+    return commands <= (long) most.inFlight() * most.commandsMax() && bytes <= (long) most.inFlight() * most.fullAt();
+  }
+
+  private void submit(RaftClientAsynchronousProtocol division, RaftClientRequest.Builder request, Semaphore places) {
+    var proposals = new ArrayList<Proposal<C, R>>();
+    ByteString bytes = fill(proposals);
+    if (proposals.isEmpty()) {
       places.release();
       return;
     }
+    var entry = new Entry(nextCallId++, proposals, bytes.size(), places);
     unanswered.put(entry.callId, entry);
     inFlight.put(entry.callId, entry);
     var failed = failure;

@@ -104,7 +104,7 @@ public record StoreSettings(
   /**
    * How commands are packed into log entries.
    *
-   * @param inFlight entries proposed and not yet applied, 1 to 64
+   * @param inFlight entries proposed and not yet applied, 1 to 64; more when these are not full, see {@link #inFlightMax}
    * @param commandsMax commands packed into one entry, 1 to 4,096
    * @param fullAt bytes at which an entry is full, 1 KiB to bytesMax; a larger command is an entry alone
    * @param bytesMax largest entry and so about the largest command, 64 KiB to 16 MiB; costs each range a write buffer of this size
@@ -116,6 +116,11 @@ public record StoreSettings(
       within("entries.commandsMax", commandsMax, 1, 4096);
       within("entries.bytesMax", bytesMax, 64 * KIB, 16 * MIB);
       within("entries.fullAt", fullAt, KIB, bytesMax);
+    }
+
+    /** Entries proposed and not yet applied while these have together no more commands and bytes than {@code inFlight} full ones. */
+    public int inFlightMax() {
+      return 2 * inFlight;
     }
   }
 
@@ -159,7 +164,7 @@ public record StoreSettings(
     within("queue.bytesMax", queue.bytesMax(), 4L * entries.bytesMax(), Long.MAX_VALUE);
     // A snapshot must end behind the uncommitted tail of an old leader's log: Ratis would keep the part of that tail up
     // to the snapshot's end as if it were committed.
-    within("cluster.entriesKept", cluster.entriesKept(), 2L * entries.inFlight() + ENTRIES_BESIDE, Long.MAX_VALUE);
+    within("cluster.entriesKept", cluster.entriesKept(), 2L * entries.inFlightMax() + ENTRIES_BESIDE, Long.MAX_VALUE);
   }
 
   public static StoreSettings defaults() {

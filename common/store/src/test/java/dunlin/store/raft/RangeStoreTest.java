@@ -219,6 +219,39 @@ class RangeStoreTest {
     }
   }
 
+  /** Two entries go at once. With four commands in each of two full ones, two small ones may follow while none of them is applied. */
+  @Test
+  void smallEntriesGoOnWhileEarlierOnesAreUnderWay() throws Exception {
+    var d = StoreSettings.defaults();
+    var settings =
+        new StoreSettings(
+            true, ClusterSettings.NONE, d.memoryBytes(), new StoreSettings.Disk(0, 0), d.queue(), new StoreSettings.Entries(2, 4, 1024, 64 * 1024), d.snapshots(), d.reads());
+    var release = new CountDownLatch(1);
+    var meters = new SimpleMeterRegistry();
+    try (var store = RangeStore.open(settings, directory, meters)) {
+      var range = store.range("routes", Command.CODEC, new Waiting(release));
+      store.start(OneRange.DEADLINE);
+      var results = new ArrayList<CompletableFuture<String>>();
+      for (int i = 0; i < 4; i++) {
+        var result = new CompletableFuture<String>();
+        assertThat(range.propose(new Append("a", "x"), OneRange.completing(result))).isTrue();
+        results.add(result);
+        await().atMost(OneRange.DEADLINE).until(() -> meters.get("dunlin.store.queued").gauge().value() == 0);
+      }
+      for (int i = 0; i < 3; i++) {
+        var result = new CompletableFuture<String>();
+        assertThat(range.propose(new Append("b", "x"), OneRange.completing(result))).isTrue();
+        results.add(result);
+      }
+      assertThat(results).as("nothing is applied").noneMatch(CompletableFuture::isDone);
+      assertThat(meters.get("dunlin.store.queued").gauge().value()).as("four entries are under way").isEqualTo(3);
+      release.countDown();
+
+      assertThat(results).allSatisfy(result -> assertThat(result).succeedsWithin(OneRange.DEADLINE));
+      OneRange.close(store);
+    }
+  }
+
   @Test
   void keepsAQuarterOfTheQueueFromFlowsAndNotifiesThemWhenHalfIsFree() throws Exception {
     var release = new CountDownLatch(1);

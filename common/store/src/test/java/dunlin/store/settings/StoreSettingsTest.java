@@ -26,9 +26,9 @@ class StoreSettingsTest {
     var usual = ClusterSettings.loopback(7000);
     var few =
         new ClusterSettings(
-            usual.port(), usual.host(), usual.bindAddress(), usual.security(), usual.electionTimeout(), 23,
+            usual.port(), usual.host(), usual.bindAddress(), usual.security(), usual.electionTimeout(), 39,
             usual.installBytesPerSecond(), usual.installDeadline());
-    assertThatThrownBy(() -> StoreSettings.defaults().with(few)).hasMessageContaining("cluster.entriesKept is 23, must be from 24");
+    assertThatThrownBy(() -> StoreSettings.defaults().with(few)).hasMessageContaining("cluster.entriesKept is 39, must be from 40");
   }
 
   private static StoreSettings with(int port, int bytesPerEntry, long queuedBytes, Duration age) {
