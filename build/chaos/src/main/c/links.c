@@ -11,9 +11,10 @@
  *
  * and then answers lines on standard input with "ok" or "no":
  *
- *   link FROM TO DELAY-MS CUT     the fate of packets in this direction from now on, including those in transit
- *   lost                          the number of packets dropped by cut links
+ *   link FROM TO DELAY-MS JITTER-MS LOST-OF-1000 CUT     the fate of packets in this direction from now on, including those in transit
+ *   lost                                                 the number of packets dropped by cut links, and by those that lose some
  *
+ * A packet is late by the delay, and by up to the jitter more or less. Which packets are late and lost is the same in each run.
  * It ends with standard input. A namespace and its device vanish when no process is left in it. Packets on a link stay in
  * order. Bounds: COUNT up to 8; 8,192 packets in transit on a link, a further one is dropped, as on a full queue; IPv4 only.
  */
@@ -49,7 +50,8 @@ struct packet {
 struct link {
     struct packet *oldest, *newest;
     int under_way;
-    int64_t delay_ns;
+    int64_t delay_ns, jitter_ns;
+    int lost_of_1000;
     int cut;
 };
 
@@ -57,6 +59,7 @@ static struct link links[PORTS_MAX][PORTS_MAX];
 static int tuns[PORTS_MAX];
 static int ports;
 static uint64_t lost;
+static uint64_t drawn = 88172645463325252u;
 
 static void fail(const char *what) {
     fprintf(stderr, "links: %s: %s\n", what, strerror(errno));
@@ -67,6 +70,14 @@ static int64_t now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* Below a bound; xorshift64. */
+static uint64_t draw(uint64_t bound) {
+    drawn ^= drawn << 13;
+    drawn ^= drawn >> 7;
+    drawn ^= drawn << 17;
+    return drawn % bound;
 }
 
 static void up(int control, const char *device) {
@@ -107,7 +118,7 @@ static int open_tun(int port) {
 }
 
 static void take(struct link *link, const unsigned char *bytes, int length) {
-    if (link->cut) {
+    if (link->cut || (link->lost_of_1000 && draw(1000) < (uint64_t)link->lost_of_1000)) {
         lost++;
         return;
     }
@@ -117,6 +128,7 @@ static void take(struct link *link, const unsigned char *bytes, int length) {
     memcpy(packet->bytes, bytes, (size_t)length);
     packet->length = length;
     packet->due_ns = now_ns() + link->delay_ns;
+    if (link->jitter_ns) packet->due_ns += (int64_t)draw((uint64_t)link->jitter_ns * 2) - link->jitter_ns;
     packet->next = NULL;
     if (link->newest) link->newest->next = packet;
     else link->oldest = packet;
@@ -157,11 +169,14 @@ static int64_t deliver(struct link *link, int to, int64_t now, int64_t then) {
 }
 
 static int set_link(const char *line) {
-    int from, to, delay_ms, cut;
-    if (sscanf(line, "link %d %d %d %d", &from, &to, &delay_ms, &cut) != 4) return 0;
+    int from, to, delay_ms, jitter_ms, lost_of_1000, cut;
+    if (sscanf(line, "link %d %d %d %d %d %d", &from, &to, &delay_ms, &jitter_ms, &lost_of_1000, &cut) != 6) return 0;
     if (from < 0 || from >= ports || to < 0 || to >= ports || delay_ms < 0 || cut < 0 || cut > 1) return 0;
+    if (jitter_ms < 0 || jitter_ms > delay_ms || lost_of_1000 < 0 || lost_of_1000 > 1000) return 0;
     struct link *link = &links[from][to];
     link->delay_ns = delay_ms * INT64_C(1000000);
+    link->jitter_ns = jitter_ms * INT64_C(1000000);
+    link->lost_of_1000 = lost_of_1000;
     link->cut = cut;
     if (!cut) return 1;
     for (; link->oldest; lost++) free(remove_oldest(link));

@@ -5,29 +5,78 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 
 /** Damage to the files of a stopped node, as a disk can do it. */
-final class Damage {
+public final class Damage {
+  private static final int ZEROES = 4096;
+
+  /** What is damaged, and how. */
+  public enum Kind {
+    LOG_BIT,
+    LOG_ZEROED,
+    LOG_CUT_SHORT,
+    ROWS_BIT,
+    ROWS_ZEROED,
+    ROWS_CUT_SHORT;
+
+    private boolean isOfLog() {
+      return name().startsWith("LOG");
+    }
+  }
+
   private Damage() {}
 
   /** Flips a bit in an entry of the Raft log. */
   static String flipLog(Trial trial, Cluster.Node node) throws IOException {
-    var directory = node.site.data().resolve("raft").resolve(Ledger.RANGE.uuid().toString()).resolve("current");
-    return flip(pick(files(directory, "log_*"), trial.random()), trial.random());
+    return damage(Kind.LOG_BIT, pick(logs(log(node.site.data(), Ledger.RANGE.uuid().toString())), trial.random()), trial.random());
   }
 
   /** Flips a bit of a table of RocksDB, or, before there is one, of its list of tables. */
   static String flipRows(Trial trial, Cluster.Node node) throws IOException {
-    var directory = node.site.data().resolve("ranges").resolve(Ledger.RANGE.uuid().toString());
+    return damage(Kind.ROWS_BIT, pick(tables(rows(node.site.data(), Ledger.RANGE.uuid().toString())), trial.random()), trial.random());
+  }
+
+  /** Damages a file of any of a node's replicas, and returns a description. */
+  public static String any(Kind kind, Path data, Random random) {
+    try {
+      var all = new ArrayList<Path>();
+      for (String range : ranges(data)) all.addAll(kind.isOfLog() ? logs(log(data, range)) : tables(rows(data, range)));
+      return damage(kind, pick(all, random), random);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static Path log(Path data, String range) {
+    return data.resolve("raft").resolve(range).resolve("current");
+  }
+
+  private static Path rows(Path data, String range) {
+    return data.resolve("ranges").resolve(range);
+  }
+
+  private static List<String> ranges(Path data) throws IOException {
+    try (var found = Files.list(data.resolve("raft"))) {
+      return found.map(each -> each.getFileName().toString()).sorted().toList();
+    }
+  }
+
+  private static List<Path> logs(Path directory) throws IOException {
+    return files(directory, "log_*");
+  }
+
+  private static List<Path> tables(Path directory) throws IOException {
     var tables = files(directory, "*.sst");
-    return flip(pick(tables.isEmpty() ? files(directory, "MANIFEST-*") : tables, trial.random()), trial.random());
+    return tables.isEmpty() ? files(directory, "MANIFEST-*") : tables;
   }
 
   private static List<Path> files(Path directory, String glob) throws IOException {
     var files = new ArrayList<Path>();
+    if (!Files.isDirectory(directory)) return files;
     try (var found = Files.newDirectoryStream(directory, glob)) {
       for (Path file : found) if (Files.size(file) > 0) files.add(file);
     }
@@ -40,18 +89,31 @@ final class Damage {
     return files.get(random.nextInt(files.size()));
   }
 
-  private static String flip(Path file, Random random) throws IOException {
+  private static String damage(Kind kind, Path file, Random random) throws IOException {
     byte[] bytes = Files.readAllBytes(file);
     int end = bytes.length;
     while (end > 1 && bytes[end - 1] == 0) end--; // zeros that were written ahead contain no entry yet
     int at = random.nextInt(end);
-    int bit = random.nextInt(8);
-    bytes[at] ^= (byte) (1 << bit);
-    Files.write(file, bytes);
-    return "bit " + bit + " of byte " + at + " of " + end + " in " + file;
+    return switch (kind) {
+      case LOG_BIT, ROWS_BIT -> {
+        int bit = random.nextInt(8);
+        bytes[at] ^= (byte) (1 << bit);
+        Files.write(file, bytes);
+        yield "bit %d of byte %d of %d in %s".formatted(bit, at, end, file);
+      }
+      case LOG_ZEROED, ROWS_ZEROED -> {
+        Arrays.fill(bytes, at, Math.min(end, at + ZEROES), (byte) 0);
+        Files.write(file, bytes);
+        yield "zeros from byte %d of %d on in %s".formatted(at, end, file);
+      }
+      case LOG_CUT_SHORT, ROWS_CUT_SHORT -> {
+        Files.write(file, Arrays.copyOf(bytes, at));
+        yield "cut off at byte %d of %d: %s".formatted(at, end, file);
+      }
+    };
   }
 
-  static void wipe(Path tree) {
+  public static void wipe(Path tree) {
     try (var found = Files.walk(tree)) {
       for (Path path : found.sorted(Comparator.reverseOrder()).toList()) Files.delete(path);
     } catch (IOException e) {

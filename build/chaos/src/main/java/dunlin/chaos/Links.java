@@ -17,6 +17,11 @@ public final class Links implements AutoCloseable {
    */
   private static final int HARNESS = 0;
 
+  /** What becomes of the packets of a link. */
+  private record Fate(int millis, int jitterMillis, int lostOfThousand, boolean cut) {}
+
+  private static final Fate CUT = new Fate(0, 0, 0, true);
+
   private final int nodes;
   private final Process process;
   private final Writer requests;
@@ -59,36 +64,45 @@ public final class Links implements AutoCloseable {
 
   /** The port still sends to the other nodes, but receives nothing from them. */
   public void deafen(int port) {
-    for (int other = HARNESS + 1; other <= nodes; other++) if (other != port) link(other, port, 0, true);
+    for (int other = HARNESS + 1; other <= nodes; other++) if (other != port) link(other, port, CUT);
   }
 
   /** Cuts two ports off from each other. */
   public void cut(int port, int other) {
-    link(port, other, 0, true);
-    link(other, port, 0, true);
+    link(port, other, CUT);
+    link(other, port, CUT);
   }
 
   /** Delays all packets on all links. */
   public void slow(int millis) {
+    all(new Fate(millis, 0, 0, false));
+  }
+
+  /** The same with delays that differ by up to so much from packet to packet, and some packets in a thousand lost. */
+  public void poor(int millis, int jitterMillis, int lostOfThousand) {
+    all(new Fate(millis, jitterMillis, lostOfThousand, false));
+  }
+
+  private void all(Fate fate) {
     for (int from = HARNESS; from <= nodes; from++)
-      for (int to = HARNESS; to <= nodes; to++) if (from != to) link(from, to, millis, false);
+      for (int to = HARNESS; to <= nodes; to++) if (from != to) link(from, to, fate);
   }
 
   /** Delays all packets between nodes; callers are as near as before. */
   public void slowNodes(int millis) {
     for (int from = HARNESS + 1; from <= nodes; from++)
-      for (int to = HARNESS + 1; to <= nodes; to++) if (from != to) link(from, to, millis, false);
+      for (int to = HARNESS + 1; to <= nodes; to++) if (from != to) link(from, to, new Fate(millis, 0, 0, false));
   }
 
   public void heal() {
     slow(0);
   }
 
-  private void link(int from, int to, int millis, boolean cut) {
-    ask("link " + from + " " + to + " " + millis + " " + (cut ? 1 : 0));
+  private void link(int from, int to, Fate fate) {
+    ask("link %d %d %d %d %d %d".formatted(from, to, fate.millis, fate.jitterMillis, fate.lostOfThousand, fate.cut ? 1 : 0));
   }
 
-  /** The number of packets lost on cut links so far: a partition without losses has tested nothing. */
+  /** The number of packets lost on links so far: a partition without losses has tested nothing. */
   public long lost() {
     return Long.parseLong(ask("lost"));
   }

@@ -47,18 +47,23 @@ public final class Journal {
     };
   }
 
-  synchronized int size() {
+  public synchronized int size() {
     return events.size();
   }
 
   /** The number of messages received without DUP. */
-  synchronized long received() {
+  public synchronized long received() {
     return received;
   }
 
   /** The number of events of a kind, from a position on. */
-  synchronized long count(int from, Predicate<Event> which) {
+  public synchronized long count(int from, Predicate<Event> which) {
     return events.subList(from, events.size()).stream().filter(which).count();
+  }
+
+  /** The events from a position on. */
+  synchronized List<Event> since(int from) {
+    return List.copyOf(events.subList(from, events.size()));
   }
 
   /** All events so far. */

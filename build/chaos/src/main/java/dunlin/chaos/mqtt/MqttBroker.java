@@ -26,6 +26,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The shipped broker over all its runs, started like {@code bin/dunlin}, with one data directory and free ports. */
@@ -211,6 +212,24 @@ public final class MqttBroker implements Service, AutoCloseable {
     running();
   }
 
+  public boolean alive() {
+    return process != null && process.isAlive();
+  }
+
+  /** Waits until it has ended by itself; answers its exit code, or -1 when it goes on. */
+  public int ends(Duration most) {
+    if (process == null) throw new TrialException("the broker was not started");
+    try {
+      if (!process.waitFor(most.toMillis(), TimeUnit.MILLISECONDS)) return -1;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new TrialException("interrupted", e);
+    }
+    lives.killed();
+    port = -1;
+    return process.exitValue();
+  }
+
   /** Kills the process with kill -9, and waits for its end. */
   public void kill() {
     var running = running();
@@ -221,7 +240,7 @@ public final class MqttBroker implements Service, AutoCloseable {
   }
 
   /** Has it stop by itself, and waits for its end. */
-  void stop(Duration most) {
+  public void stop(Duration most) {
     var running = running();
     port = -1;
     running.toHandle().destroy(); // Process.destroy would close the stream with its last output
@@ -237,11 +256,11 @@ public final class MqttBroker implements Service, AutoCloseable {
     }
   }
 
-  void signal(String signal) {
+  public void signal(String signal) {
     Programs.run("kill", "-" + signal, String.valueOf(running().pid()));
   }
 
-  FsyncFault steeredFsync() {
+  public FsyncFault steeredFsync() {
     if (fsync == null) throw new IllegalStateException("the broker has an ordinary fsync");
     return fsync;
   }
@@ -251,7 +270,7 @@ public final class MqttBroker implements Service, AutoCloseable {
   }
 
   /** The processor time used in this run. */
-  Duration processorTime() {
+  public Duration processorTime() {
     return running().info().totalCpuDuration().orElse(Duration.ZERO);
   }
 
@@ -271,25 +290,33 @@ public final class MqttBroker implements Service, AutoCloseable {
 
   @Override
   public long mendedRoutes() {
-    return metrics("dunlin_routes_repaired_total").stream().mapToLong(line -> (long) Double.parseDouble(line.substring(line.lastIndexOf(' ')))).sum();
+    return sum("dunlin_routes_repaired_total");
+  }
+
+  /** The sum of a metric over all its tags. */
+  public long sum(String metric) {
+    return metrics(metric).stream().mapToLong(line -> (long) Double.parseDouble(line.substring(line.lastIndexOf(' ')))).sum();
   }
 
   /** The lines of its metrics that begin with a pattern. */
-  List<String> metrics(String pattern) {
+  public List<String> metrics(String pattern) {
     return answer("/metrics", "^" + pattern);
   }
 
   /** Whether it answers that it is ready. */
-  boolean ready() {
+  public boolean ready() {
     return !answer("/ready", "^HTTP/1.[01] 200").isEmpty();
   }
 
   /** The lines that match a pattern. */
   private List<String> answer(String path, String pattern) {
     // The admin port is on the loopback device of the broker's network namespace.
-    var command = new ArrayList<>(home.prefix);
-    command.addAll(List.of("bash", "-c", ASK, "ask", String.valueOf(adminPort), path, pattern));
-    return Programs.run(command.toArray(String[]::new)).lines().toList();
+    return inItsNetwork(Stream.of("bash", "-c", ASK, "ask", String.valueOf(adminPort), path, pattern)).lines().toList();
+  }
+
+  /** Runs a command where it runs; answers what that prints. */
+  String inItsNetwork(Stream<String> command) {
+    return Programs.run(Stream.concat(home.prefix.stream(), command).toArray(String[]::new));
   }
 
   @Override

@@ -43,12 +43,12 @@ public final class MqttClient implements AutoCloseable {
   private static final Duration ANSWER_MAX = Duration.ofMinutes(1);
 
   /** How a client answers messages of QoS 1 and 2. */
-  record Taking(boolean reads, boolean answers, Duration pause) {
-    static final Taking AT_ONCE = new Taking(true, true, Duration.ZERO);
-    static final Taking NEVER = new Taking(true, false, Duration.ZERO);
-    static final Taking DEAF = new Taking(false, false, Duration.ZERO);
+  public record Taking(boolean reads, boolean answers, Duration pause) {
+    public static final Taking AT_ONCE = new Taking(true, true, Duration.ZERO);
+    public static final Taking NEVER = new Taking(true, false, Duration.ZERO);
+    public static final Taking DEAF = new Taking(false, false, Duration.ZERO);
 
-    static Taking slowly(Duration pause) {
+    public static Taking slowly(Duration pause) {
       return new Taking(true, true, pause);
     }
   }
@@ -81,21 +81,21 @@ public final class MqttClient implements AutoCloseable {
     this.profile = profile;
   }
 
-  String id() {
+  public String id() {
     return profile.id;
   }
 
   /** Whether its session ends with its connection. */
-  boolean online() {
+  public boolean online() {
     return profile.expirySeconds == 0;
   }
 
   /** The topics of received messages; the owner clears it. */
-  Set<String> seen() {
+  public Set<String> seen() {
     return seen;
   }
 
-  void take(Taking how) {
+  public void take(Taking how) {
     taking = how;
   }
 
@@ -103,7 +103,7 @@ public final class MqttClient implements AutoCloseable {
     return current != null;
   }
 
-  synchronized int unacknowledged() {
+  public synchronized int unacknowledged() {
     return outgoing.size();
   }
 
@@ -112,7 +112,7 @@ public final class MqttClient implements AutoCloseable {
     return connect(clean, Optional.empty(), 0);
   }
 
-  boolean connectWithWill(boolean clean, String topic, long delaySeconds) {
+  public boolean connectWithWill(boolean clean, String topic, long delaySeconds) {
     return connect(clean, Optional.of(topic), delaySeconds);
   }
 
@@ -203,7 +203,7 @@ public final class MqttClient implements AutoCloseable {
 
   /** A message to publish; {@code delete} sends an empty payload, and {@code expirySeconds} is -1 for none. */
   public record Draft(String topic, int qos, int bytes, boolean retain, boolean delete, long expirySeconds) {
-    static Draft of(String topic, int qos, int bytes) {
+    public static Draft of(String topic, int qos, int bytes) {
       return new Draft(topic, qos, bytes, false, false, -1);
     }
   }
@@ -350,7 +350,7 @@ public final class MqttClient implements AutoCloseable {
   }
 
   /** Closes the connection without DISCONNECT. */
-  void abandon() {
+  public void abandon() {
     subscribeSince = 0;
     var connection = connection();
     if (connection == null) return;

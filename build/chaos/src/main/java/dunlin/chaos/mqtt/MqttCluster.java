@@ -5,11 +5,14 @@ import dunlin.chaos.Site;
 import dunlin.chaos.TrialException;
 import dunlin.chaos.mqtt.MqttBroker.Home;
 import dunlin.chaos.mqtt.check.Drops;
+import dunlin.cluster.ClusterMXBean;
+import dunlin.cluster.ClusterMXBean.RangeRow;
 import dunlin.placement.LeaderSpread;
 import dunlin.store.RangeId;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,7 +27,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Processes with the same seeds, which are one broker for their clients: three equal ones, or stores, dist workers and frontends. */
-final class MqttCluster implements Service, AutoCloseable {
+public final class MqttCluster implements Service, AutoCloseable {
   /*
    * A client opens each connection at any of the processes that run and have a listener.
    *
@@ -45,31 +48,36 @@ final class MqttCluster implements Service, AutoCloseable {
 
   private static final String DIST = "dist";
   private static final String STORE = "store";
+  private static final String FRONTEND = "frontend";
   private static final String ROUTES = "routes";
   private static final Duration LEADERS_MAX = Duration.ofMinutes(1);
   private static final Duration STOP_MAX = Duration.ofMinutes(1);
   /** A client does not wait for longer for a broker that is cut off. */
   private static final Duration CONNECT_MAX = Duration.ofSeconds(3);
 
-  static final String SESSION_RANGES = "dunlin.inbox.ranges";
+  public static final String SESSION_RANGES = "dunlin.inbox.ranges";
 
   /** Ranges of a cluster beside those of sessions: the meta group, and one each of routes and retained messages. */
   private static final int OTHER_RANGES = 3;
 
+  private static final Pattern QUARANTINED = Pattern.compile("^dunlin_store_quarantined\\{.*range=\"([^\"]+)\".*} 1\\.0$");
+  private static final Pattern TERM = Pattern.compile("^dunlin_store_term\\{.*range=\"([^\"]+)\".*} (\\S+)$");
   private static final Pattern LEADS = Pattern.compile("^dunlin_store_leading\\{.*range=\"([^\"]+)\".*} 1\\.0$");
 
   /** One broker, over all its runs. */
-  final class Node {
-    final int number;
-    final String roles;
-    final Site site;
-    final MqttBroker broker;
+  public final class Node {
+    public final int number;
+    public final String roles;
+    public final Site site;
+    public final MqttBroker broker;
     private volatile boolean running;
     /** What its earlier runs have counted. */
     private Drops earlier = Drops.NONE;
+    /** What its present run had counted when it was left alone. */
+    private Drops last = Drops.NONE;
 
     /** Operates the cluster at this broker. */
-    Operator operator() {
+    public Operator operator() {
       return new Operator(broker.pid());
     }
 
@@ -80,7 +88,7 @@ final class MqttCluster implements Service, AutoCloseable {
       this.broker = broker;
     }
 
-    String name() {
+    public String name() {
       return site.name();
     }
 
@@ -93,47 +101,104 @@ final class MqttCluster implements Service, AutoCloseable {
       running = true;
     }
 
-    void start() {
+    /** It may end by itself from now on: it is not asked any more what it has counted. */
+    public void leaveAlone() {
+      if (!running) return;
+      last = broker.drops();
+      running = false;
+    }
+
+    /** Starts it again, and leaves it alone. */
+    public void startAlone() {
+      earlier = earlier.plus(last);
+      last = Drops.NONE;
+      broker.start();
+    }
+
+    /** It runs as before. */
+    public void resume() {
+      last = Drops.NONE;
+      running = true;
+    }
+
+    public void start() {
       launch();
       awaitListening();
     }
 
-    void kill() {
+    public void kill() {
       earlier = earlier.plus(broker.drops());
       running = false;
       broker.kill();
     }
 
     /** Has it stop by itself. */
-    void stop() {
+    public void stop() {
       earlier = earlier.plus(broker.drops());
       running = false;
       broker.stop(STOP_MAX);
     }
 
     /** The process goes on, but has lost its disk: it only remains to be killed. */
-    void killWithoutAsking() {
+    public void killWithoutAsking() {
       running = false;
       broker.kill();
     }
 
     /** Has its next runs be those of the distribution that is tried. */
-    void upgrade() {
+    public void upgrade() {
       broker.runFrom(distribution);
     }
 
     /** Whether it says that it is ready for clients, as a load balancer would ask it. */
-    boolean ready() {
+    public boolean ready() {
       return broker.ready();
     }
 
+    public boolean isStore() {
+      return roles.contains(STORE);
+    }
+
+    /** Whether leaders of routes are preferred to be here. */
+    public boolean isMatcher() {
+      return roles.contains(DIST);
+    }
+
+    public boolean isFrontend() {
+      return roles.equals(FRONTEND);
+    }
+
+    public boolean canHaveReplicas() {
+      return !isFrontend();
+    }
+
+    /** Its name in the cluster. */
+    public String id() {
+      try (var operator = operator()) {
+        return operator.cluster().getNode();
+      }
+    }
+
+    /** The names of the ranges whose damaged files it has put aside. */
+    public List<String> quarantined() {
+      return broker.metrics("dunlin_store_quarantined").stream().map(QUARANTINED::matcher).filter(Matcher::find).map(line -> line.group(1)).toList();
+    }
+
+    /** Operates the cluster at it from its own network namespace; the answer in JSON. */
+    public String ctl(String... command) {
+      return broker.inItsNetwork(
+          Stream.concat(
+              Stream.of(distribution.resolve("bin").resolve("dunlinctl").toString(), "--access", site.data().resolve("admin-access").toString(), "--output", "json"),
+              Stream.of(command)));
+    }
+
     /** Whether no range lacks a replica, as far as it knows. A range with two replicas has no majority without one of them. */
-    boolean knowsAllReplicas() {
+    public boolean knowsAllReplicas() {
       return broker.metrics("dunlin_cluster_replicas_missing").stream().anyMatch(line -> line.endsWith(" 0.0"));
     }
 
     /** The names of the ranges that it leads. */
-    List<String> leads() {
+    public List<String> leads() {
       return broker.metrics("dunlin_store_leading").stream().map(LEADS::matcher).filter(Matcher::find).map(line -> line.group(1)).toList();
     }
   }
@@ -182,16 +247,16 @@ final class MqttCluster implements Service, AutoCloseable {
   }
 
   /** Those that are started together, and make up the cluster. */
-  List<Node> nodes() {
+  public List<Node> nodes() {
     return nodes.subList(0, founders);
   }
 
   /** Those that the row starts. */
-  List<Node> spares() {
+  public List<Node> spares() {
     return nodes.subList(founders, nodes.size());
   }
 
-  Links links() {
+  public Links links() {
     if (links == null) throw new IllegalStateException("the brokers share one network");
     return links;
   }
@@ -203,7 +268,7 @@ final class MqttCluster implements Service, AutoCloseable {
   }
 
   /** Waits until all ranges have their replicas and the leaders are spread, which they are once after that. All brokers run. */
-  void settle() throws InterruptedException {
+  public void settle() throws InterruptedException {
     long deadline = System.nanoTime() + LEADERS_MAX.toNanos();
     while (!nodes().stream().allMatch(Node::knowsAllReplicas) || !areLeadersSpread(leaders())) {
       if (System.nanoTime() > deadline) throw new TrialException("replicas are missing, or leaders are not spread: " + leaders());
@@ -214,31 +279,31 @@ final class MqttCluster implements Service, AutoCloseable {
   /** Whether each range has a leader, none is transferred any more, and a dist worker leads the routes, if there is one. */
   private boolean areLeadersSpread(Map<String, Node> leaders) {
     var led = leaders.values().stream().collect(Collectors.groupingBy(node -> node.number, Collectors.summingInt(_ -> 1)));
-    boolean settled = leaders.entrySet().stream().noneMatch(each -> isRoutes(each.getKey()) && !each.getValue().roles.contains(DIST));
-    var ofStores = nodes().stream().filter(node -> node.roles.contains(STORE)).map(node -> led.getOrDefault(node.number, 0)).toList();
+    boolean settled = leaders.entrySet().stream().noneMatch(each -> isRoutes(each.getKey()) && !each.getValue().isMatcher());
+    var ofStores = nodes().stream().filter(Node::isStore).map(node -> led.getOrDefault(node.number, 0)).toList();
     return leaders.size() == ranges && settled && LeaderSpread.isEven(ofStores);
   }
 
   /** Starts all of them at the same time: the first one alone would wait for the others. */
-  void startAll() {
+  public void startAll() {
     nodes().forEach(Node::launch);
     nodes().forEach(Node::awaitListening);
   }
 
   /** The leader of each range, by the range's name, as far as the running brokers tell. */
-  Map<String, Node> leaders() {
+  public Map<String, Node> leaders() {
     var leaders = new TreeMap<String, Node>();
     for (var node : nodes) if (node.running) for (String range : node.leads()) leaders.put(range, node);
     return leaders;
   }
 
   /** Whether a range of this name has routes. */
-  static boolean isRoutes(String range) {
+  public static boolean isRoutes(String range) {
     return range.startsWith(ROUTES);
   }
 
   /** Whether a node leads a range. If it does not, its operator asks for that, unless the cluster is changing something else just then. */
-  boolean lead(String range, Node node, Operator its) {
+  public boolean lead(String range, Node node, Operator its) {
     if (leaders().get(range) == node) return true;
     if (!its.cluster().getOperations().isEmpty()) return false;
     try {
@@ -250,11 +315,30 @@ final class MqttCluster implements Service, AutoCloseable {
   }
 
   /** Asks for a transfer of a range's leadership to the broker of an operator; does not wait for it. */
-  void transfer(String range, Operator to) {
+  public void transfer(String range, Operator to) {
     var cluster = to.cluster();
-    var row = cluster.getRanges().stream().filter(each -> new RangeId(each.kind(), UUID.fromString(each.id())).toString().equals(range)).findFirst();
-    if (row.isEmpty()) throw new TrialException("the cluster does not know " + range);
-    var _ = cluster.transferLeadership(row.get().id(), cluster.getNode());
+    var _ = cluster.transferLeadership(range(cluster, range).id(), cluster.getNode());
+  }
+
+  /** The range of this name, as a node of the cluster knows it. */
+  public RangeRow range(ClusterMXBean cluster, String name) {
+    return cluster.getRanges().stream()
+        .filter(each -> new RangeId(each.kind(), UUID.fromString(each.id())).toString().equals(name))
+        .findFirst()
+        .orElseThrow(() -> new TrialException("the cluster does not know " + name));
+  }
+
+  /** The sum of the terms of all ranges: it rises by one with each election. */
+  public long terms() {
+    var terms = new HashMap<String, Long>();
+    for (var node : nodes) {
+      if (!node.running) continue;
+      for (String line : node.broker.metrics("dunlin_store_term")) {
+        Matcher matcher = TERM.matcher(line);
+        if (matcher.find()) terms.merge(matcher.group(1), (long) Double.parseDouble(matcher.group(2)), Math::max);
+      }
+    }
+    return terms.values().stream().mapToLong(Long::longValue).sum();
   }
 
   @Override
@@ -268,7 +352,7 @@ final class MqttCluster implements Service, AutoCloseable {
   }
 
   /** The listener of one of the brokers, while it runs. */
-  Entrance entrance(Node node) {
+  public Entrance entrance(Node node) {
     return () -> node.running ? node.broker.entry(node.number, CONNECT_MAX) : Optional.empty();
   }
 
@@ -281,7 +365,7 @@ final class MqttCluster implements Service, AutoCloseable {
   public Drops drops() {
     var all = Drops.NONE;
     for (var node : nodes) {
-      all = all.plus(node.earlier);
+      all = all.plus(node.earlier).plus(node.last);
       if (node.running) all = all.plus(node.broker.drops());
     }
     return all;

@@ -2,23 +2,48 @@ package dunlin.chaos.mqtt;
 
 import dunlin.chaos.mqtt.check.Violation;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /** The table of a run, in Markdown. */
-final class MqttReport {
+public final class MqttReport {
   private static final int EXAMPLES = 3;
+
+  /** Figures of each trial. */
+  static final String PUBLISHED = "published";
+
+  static final String RECEIVED = "received";
 
   private MqttReport() {}
 
-  static String markdown(long seed, List<Outcome> outcomes) {
+  public static String markdown(long seed, List<Outcome> outcomes) {
     var text = new StringBuilder("Seed ").append(seed).append(".\n\n| row | what happens | outcome | figures |\n|---|---|---|---|\n");
     for (var each : outcomes) {
       text.append("| `%s` | %s | %s | %s |\n".formatted(each.row().name(), each.row().what(), outcome(each), figures(each.figures())));
     }
+    sums(text, outcomes);
     for (var each : outcomes) details(text, each);
     return text.toString();
+  }
+
+  /** One line for each row of several trials. */
+  private static void sums(StringBuilder text, List<Outcome> outcomes) {
+    outcomes.stream()
+        .collect(Collectors.groupingBy(each -> each.row().name(), LinkedHashMap::new, Collectors.toList()))
+        .forEach(
+            (row, all) -> {
+              if (all.size() == 1) return;
+              long good = all.stream().filter(Outcome::good).count();
+              long anomalies = all.stream().mapToLong(each -> each.violations().size()).sum();
+              text.append("\n`%s`: %d of %d trials passed, %d anomalies; published %,d, received %,d.\n".formatted(row, good, all.size(), anomalies, sum(all, PUBLISHED), sum(all, RECEIVED)));
+            });
+  }
+
+  private static long sum(List<Outcome> outcomes, String figure) {
+    return outcomes.stream().mapToLong(each -> Long.parseLong(each.figures().getOrDefault(figure, "0"))).sum();
   }
 
   private static String outcome(Outcome outcome) {
@@ -49,7 +74,7 @@ final class MqttReport {
   }
 
   /** The page with the table between its two marks, which must exist. */
-  static String inserted(String page, String table) {
+  public static String inserted(String page, String table) {
     String begin = "<!-- rows -->\n";
     String end = "<!-- /rows -->";
     int from = page.indexOf(begin);

@@ -5,7 +5,6 @@ import dunlin.chaos.LoopDisk;
 import dunlin.chaos.Need;
 import dunlin.chaos.Stage;
 import dunlin.chaos.mqtt.MqttBroker.Home;
-import dunlin.chaos.mqtt.MqttChaos.Request;
 import dunlin.chaos.mqtt.check.Drops;
 import dunlin.chaos.mqtt.check.Event.Deed;
 import dunlin.chaos.mqtt.check.Event;
@@ -24,7 +23,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One row: a broker or a cluster with an empty directory, its clients, the fault, and the check. */
-final class MqttTrial {
+public final class MqttTrial {
   /*
    * Owner: the thread of the run.
    * Failure: any error only fails this row; the broker and its disk are removed afterwards.
@@ -54,14 +53,15 @@ final class MqttTrial {
     directory = request.out().resolve(row.name());
   }
 
-  static Outcome run(Row row, Request request, Stage stage, long seed) {
+  public static Outcome run(Row row, Request request, Stage stage, long seed) {
     return new MqttTrial(row, request, stage, seed).run();
   }
 
   private Outcome run() {
     try {
       Files.createDirectories(directory);
-      figures.put("rounds", String.valueOf(request.rounds()));
+      if (row.soaks()) figures.put("minutes", String.valueOf(request.minutes()));
+      else figures.put("rounds", String.valueOf(request.rounds()));
       if (request.sessionRanges() > 1) figures.put("ranges of sessions", String.valueOf(request.sessionRanges()));
       switch (row.form()) {
         case USUAL, OWN -> playOne();
@@ -105,7 +105,7 @@ final class MqttTrial {
   }
 
   private void play(Service service, @Nullable LoopDisk disk) throws InterruptedException {
-    try (var scene = new Scene(journal, service, new Random(seed), request.rounds(), request.storm(), disk)) {
+    try (var scene = new Scene(journal, service, new Random(seed), request, disk)) {
       if (row.usual()) usual(scene, service);
       else {
         row.script().play(scene);
@@ -188,9 +188,9 @@ final class MqttTrial {
     long acknowledged = history.stream().filter(each -> each instanceof Event.Acknowledged it && it.success()).count();
     long received = history.stream().filter(Event.Received.class::isInstance).count();
     long connected = history.stream().filter(Event.Connected.class::isInstance).count();
-    figures.put("published", String.valueOf(published));
+    figures.put(MqttReport.PUBLISHED, String.valueOf(published));
     figures.put("acknowledged", String.valueOf(acknowledged));
-    figures.put("received", String.valueOf(received));
+    figures.put(MqttReport.RECEIVED, String.valueOf(received));
     figures.put("connections", String.valueOf(connected));
     if (row.usual()) figures.put("longest wait for PUBACK, CONNACK and SUBACK, ms", journal.gaps().toString());
   }

@@ -13,7 +13,7 @@ import javax.management.remote.JMXConnectorFactory;
 import javax.management.remote.JMXServiceURL;
 
 /** Operates a cluster by JMX at one of its brokers, which is a process of this machine and of this network namespace. */
-final class Operator implements AutoCloseable {
+public final class Operator implements AutoCloseable {
   private final JMXConnector connector;
   private final ClusterMXBean cluster;
 
@@ -35,7 +35,7 @@ final class Operator implements AutoCloseable {
     }
   }
 
-  ClusterMXBean cluster() {
+  public ClusterMXBean cluster() {
     return cluster;
   }
 

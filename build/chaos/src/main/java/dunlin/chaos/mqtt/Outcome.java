@@ -13,18 +13,18 @@ import java.util.stream.Collectors;
  * @param problems problems beside the checker's findings
  * @param mutants how many mutants could be made from this row's history, and which of them the checker has not found
  */
-record Outcome(
+public record Outcome(
     Row row, long seed, String verdict, List<Violation> violations, List<String> problems, Map<String, String> figures, int mutants,
     List<String> unfound) {
   static final String PASSED = "passed";
   static final String FAILED = "FAILED";
   static final String SKIPPED = "skipped";
 
-  boolean good() {
+  public boolean good() {
     return !verdict.equals(FAILED);
   }
 
-  static Outcome skipped(Row row, long seed) {
+  public static Outcome skipped(Row row, long seed) {
     return new Outcome(row, seed, SKIPPED, List.of(), List.of("it needs " + row.needs().stream().map(Need::toString).collect(Collectors.joining(", "))), Map.of(), 0, List.of());
   }
 }

@@ -5,14 +5,18 @@ import java.util.Map;
 import java.util.Set;
 
 /** One line of the table: a broker or a cluster with these settings, and its fault. */
-record Row(String name, String what, Set<Need> needs, Map<String, String> settings, Form form, Script script) {
-  Row {
+public record Row(String name, String what, Set<Need> needs, Map<String, String> settings, Form form, Script script) {
+  private static final int ROUNDS_MAX = 25;
+  /** A round strikes each process, and has some 300,000 deliveries. */
+  private static final int CLUSTER_ROUNDS_MAX = 2;
+
+  public Row {
     needs = Set.copyOf(needs);
     settings = Map.copyOf(settings);
   }
 
   /** What is tried. */
-  enum Form {
+  public enum Form {
     /** One broker with the clients of {@link Load}; the history is checked after they have received all. */
     USUAL,
     /** One broker with clients of the row's own. */
@@ -30,16 +34,28 @@ record Row(String name, String what, Set<Need> needs, Map<String, String> settin
   }
 
   /** Whether nothing happens in it. */
-  boolean isQuiet() {
+  public boolean isQuiet() {
     return name.endsWith("none");
   }
 
-  boolean usual() {
+  /** Whether it takes a number of minutes instead of rounds. */
+  public boolean soaks() {
+    return name.endsWith("soak");
+  }
+
+  /** The rounds that fit into a journal. More rounds are several trials. */
+  int trialRounds() {
+    // There is one round whatever the request says.
+    if (form == Form.MORE_SERVICES || needs.contains(Need.PREVIOUS)) return Integer.MAX_VALUE;
+    return form == Form.CLUSTER || form == Form.SERVICES ? CLUSTER_ROUNDS_MAX : ROUNDS_MAX;
+  }
+
+  public boolean usual() {
     return form == Form.USUAL || form == Form.CLUSTER || form == Form.SERVICES || form == Form.MORE_SERVICES;
   }
 
   /** The course of the row. */
-  interface Script {
+  public interface Script {
     void play(Scene scene) throws InterruptedException;
   }
 }

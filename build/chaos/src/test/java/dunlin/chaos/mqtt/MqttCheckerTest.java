@@ -199,6 +199,8 @@ final class MqttCheckerTest {
     bad(history.later(10).receive("watcher", "c", 1, "w/c", 2), "D7", "will sent twice");
     history = watched().connectWithWill("c", FOREVER, false, 0).deed(Deed.KILLED).end("c", End.BY_BROKER).receive("watcher", "c", 1, "w/c", 2);
     good(history.deed(Deed.HEALED).receive("watcher", "c", 1, "w/c", 2).later(10));
+    history = watched().connectWithWill("c", FOREVER, false, 0).deed(Deed.STRUCK_FRONTEND).deed(Deed.KILLED).end("c", End.BY_BROKER).receive("watcher", "c", 1, "w/c", 2);
+    bad(history.receive("watcher", "c", 1, "w/c", 2).deed(Deed.HEALED).later(10), "D7", "will sent twice");
   }
 
   @Test

@@ -81,6 +81,8 @@ public sealed interface Event {
     /** The broker was killed, or has lost all data that was not forced to disk. */
     KILLED,
     STRUCK,
+    /** The same of a frontend without replicas: leaderships stay where they are. */
+    STRUCK_FRONTEND,
     /** The broker is cut off from all others from now on, but reached by clients. */
     CUT,
     /** The broker will soon reach the others again. */

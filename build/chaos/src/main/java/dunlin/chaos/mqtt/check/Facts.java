@@ -139,6 +139,11 @@ public final class Facts {
     return deeds.stream().anyMatch(deed -> deed.deed() == Deed.KILLED && deed.nanos() >= fromNanos && deed.nanos() <= untilNanos);
   }
 
+  /** Whether a leadership may have moved in between, since what led was at fault. */
+  boolean leadersDisturbedBetween(long fromNanos, long untilNanos) {
+    return disturbances.stream().anyMatch(each -> each.ofLeaders && each.fromNanos <= untilNanos && each.untilNanos >= fromNanos);
+  }
+
   /** Whether a fault was active at any time in between, so that no time limits apply. */
   public boolean disturbedBetween(long fromNanos, long untilNanos) {
     return disturbances.stream().anyMatch(each -> each.fromNanos <= untilNanos && each.untilNanos >= fromNanos);
@@ -178,23 +183,28 @@ public final class Facts {
     return disturbedBetween(connected.nanos(), ended.nanos()) ? connected.nanos() : ended.nanos();
   }
 
-  private record Disturbance(long fromNanos, long untilNanos) {}
+  private record Disturbance(long fromNanos, long untilNanos, boolean ofLeaders) {}
 
   /** In their order; the last one may have no end. */
   private List<Disturbance> disturbances() {
     var all = new ArrayList<Disturbance>();
     long since = -1;
+    boolean ofLeaders = true;
     for (var deed : deeds) {
       switch (deed.deed()) {
-        case KILLED, STRUCK -> since = since < 0 ? deed.nanos() : since;
+        case KILLED, STRUCK, STRUCK_FRONTEND -> {
+          if (since >= 0) continue;
+          since = deed.nanos();
+          ofLeaders = deed.deed() != Deed.STRUCK_FRONTEND;
+        }
         case HEALED -> {
-          if (since >= 0) all.add(new Disturbance(since, deed.nanos()));
+          if (since >= 0) all.add(new Disturbance(since, deed.nanos(), ofLeaders));
           since = -1;
         }
         case STARTED, CUT, MENDED, DRAINED -> {}
       }
     }
-    if (since >= 0) all.add(new Disturbance(since, Long.MAX_VALUE));
+    if (since >= 0) all.add(new Disturbance(since, Long.MAX_VALUE, ofLeaders));
     return all;
   }
 }

@@ -97,7 +97,7 @@ public final class WillRules {
       return;
     }
     if (!facts.disturbedBetween(connected.nanos(), end.nanos())) early(id, will, end, next, delay, came);
-    if (came.size() > 1 && !facts.disturbedBetween(will.nanos(), came.getLast())) add("will sent twice", id, will, Optional.of(end));
+    if (came.size() > 1 && !facts.leadersDisturbedBetween(will.nanos(), came.getLast())) add("will sent twice", id, will, Optional.of(end));
     if (!came.isEmpty()) return;
     boolean inTime = back && (next.get().askedNanos() < end.nanos() + delay + LATE_MOST || facts.disturbedBetween(end.nanos(), next.get().nanos()));
     boolean doubtful = delay > 0 && (tried || inTime);

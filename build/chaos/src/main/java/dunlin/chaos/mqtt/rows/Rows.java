@@ -1,11 +1,17 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.rows;
 
 import dunlin.chaos.Need;
+import dunlin.chaos.mqtt.MqttClient;
 import dunlin.chaos.mqtt.MqttClient.Draft;
 import dunlin.chaos.mqtt.MqttClient.Taking;
+import dunlin.chaos.mqtt.Row;
 import dunlin.chaos.mqtt.Row.Form;
 import dunlin.chaos.mqtt.Row.Script;
+import dunlin.chaos.mqtt.Scene;
 import dunlin.chaos.mqtt.check.Event;
+import dunlin.chaos.mqtt.waits.GapRows;
+import dunlin.chaos.mqtt.waits.Storm;
+import dunlin.chaos.mqtt.waits.UpgradeRows;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -37,7 +43,7 @@ final class Rows {
           own("deaf", "20 durable sessions do not read, QoS 0 is published as fast as it goes", Map.of(), Rows::deaf),
           own("storm", "kill -9, and all sessions with waiting messages return at once", Map.of(), Storm::play));
 
-  static final List<Row> ALL = Stream.of(ONE, ClusterRows.ALL, SplitRows.ALL, GapRows.ALL).flatMap(List::stream).toList();
+  static final List<Row> ALL = Stream.of(ONE, ClusterRows.ALL, ServiceRows.ALL, SplitRows.ALL, UpgradeRows.ALL, GapRows.ALL).flatMap(List::stream).toList();
 
   private Rows() {}
 
@@ -123,12 +129,8 @@ final class Rows {
     long drops = scene.broker().drops().inboxes();
     scene.expect(drops == 150, "%d drops were counted, and 150 messages had no room".formatted(drops));
     scene.expect(absent.connect(false), "cannot come back");
-    boolean all = scene.await(LONG, () -> received(scene, "absent") == 50);
-    scene.expect(all, "of 50 messages %d came".formatted(received(scene, "absent")));
-  }
-
-  static long received(Scene scene, String client) {
-    return scene.journal.count(0, each -> each instanceof Event.Received it && it.client().equals(client) && !it.dup());
+    boolean all = scene.await(LONG, () -> scene.received("absent") == 50);
+    scene.expect(all, "of 50 messages %d came".formatted(scene.received("absent")));
   }
 
   private static void groupStalled(Scene scene) throws InterruptedException {
@@ -155,7 +157,7 @@ final class Rows {
     scene.expect(busy < 50, "the broker takes %d %% of a core while nothing can move".formatted(busy));
     for (int i = 0; i < 100; i++) other.publish(Draft.of("small/1", 1, 100));
     scene.expect(other.awaitAcknowledged(Duration.ofSeconds(15)), "another publisher waits for the stalled group");
-    scene.expect(scene.await(LONG, () -> received(scene, "listener") == 100), "another subscriber waits for the stalled group");
+    scene.expect(scene.await(LONG, () -> scene.received("listener") == 100), "another subscriber waits for the stalled group");
     members.forEach(MqttClient::close);
     feeding.join(LONG);
   }
@@ -181,7 +183,7 @@ final class Rows {
     scene.expect(came, "wills that are refused stop another one");
     // Longer than the time after which a failed will is retried.
     scene.during(22_000);
-    long wills = received(scene, "observer");
+    long wills = scene.received("observer");
     scene.figures.put("wills of 71 at the observer", String.valueOf(wills));
     scene.expect(wills <= 71, "the observer got %d wills of 71".formatted(wills));
     scene.expect(full.connect(false), "cannot come back");

@@ -1,6 +1,10 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.waits;
 
+import dunlin.chaos.mqtt.Entrance;
+import dunlin.chaos.mqtt.MqttClient;
 import dunlin.chaos.mqtt.MqttClient.Draft;
+import dunlin.chaos.mqtt.MqttCluster;
+import dunlin.chaos.mqtt.Scene;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,5 +1,6 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.rows;
 
+import dunlin.chaos.mqtt.Entrance;
 import dunlin.chaos.mqtt.check.Packet;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
@@ -8,29 +9,33 @@ import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 
-/** Connections with many filters each, which no message matches: they cost a cluster memory and routes, and nothing else. */
+/** Connections with many filters each: they cost a cluster memory and routes. To one of a hundred, messages are sent now and then, which must come. */
 final class Holders implements AutoCloseable {
   /*
    * Their sessions end with their connections. A connection that ends is opened again wherever the entrance says, with all its filters.
    *
    * Owner: each connection has a virtual thread; `open` belongs to the thread of the row.
-   * Bounds: AT_A_TIME of them connect and subscribe at the same time; what they do is not in the history of the row.
+   * Bounds: a topic is seen for each message that was sent to them. AT_A_TIME of them connect and subscribe at the same time; what they do is not in the history of the row.
    * Failure: a connection that cannot be opened or may not subscribe is tried again after AGAIN_MILLIS, until close().
    */
   private static final int AT_A_TIME = 32;
   private static final int AGAIN_MILLIS = 200;
   private static final int LEVEL = 4;
   private static final int FIRST_CODE = 2;
+  private static final int ASKED_OF = 100;
 
   private final int filters;
   private final Semaphore turns = new Semaphore(AT_A_TIME);
   private final AtomicInteger subscribed = new AtomicInteger();
   private final AtomicLong opened = new AtomicLong();
+  private final Set<String> seen = ConcurrentHashMap.newKeySet();
   private final List<Holder> all = new ArrayList<>();
   private volatile boolean running = true;
 
@@ -56,6 +61,16 @@ final class Holders implements AutoCloseable {
   /** How often a connection was opened and had all its filters. */
   long opened() {
     return opened.get();
+  }
+
+  /** Other topics each time, each of which one of a hundred of them has a filter for, which is the last of its filters. */
+  List<String> topics(int ask) {
+    return IntStream.range(0, all.size()).filter(number -> number % ASKED_OF == 0).mapToObj(number -> "hold/%s/%d/%d".formatted(all.get(number).id, filters - 1, ask)).toList();
+  }
+
+  /** The topics of messages that have come. */
+  Set<String> seen() {
+    return seen;
   }
 
   /** A filter that is about in the middle of those of the first so many connections. */
@@ -113,7 +128,13 @@ final class Holders implements AutoCloseable {
         opened.incrementAndGet();
         subscribed.incrementAndGet();
         try {
-          while (running) Packet.read(LEVEL, in);
+          while (running) {
+            var packet = Packet.read(LEVEL, in);
+            if (packet.type() != Packet.PUBLISH) continue;
+            var publish = packet.publish();
+            seen.add(publish.topic());
+            connection.getOutputStream().write(Packet.answer(Packet.PUBACK, publish.packetId()));
+          }
         } finally {
           subscribed.decrementAndGet();
         }

@@ -1,6 +1,10 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.waits;
 
-import dunlin.chaos.mqtt.Probes.Kind;
+import dunlin.chaos.mqtt.Entrance;
+import dunlin.chaos.mqtt.MqttClient;
+import dunlin.chaos.mqtt.MqttCluster.Node;
+import dunlin.chaos.mqtt.Scene;
+import dunlin.chaos.mqtt.waits.Probes.Kind;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,6 +25,11 @@ final class LostFrontend {
   /** How many times as long SUBSCRIBE may take at the 99th percentile. */
   private static final int SLOWER_MAX = 3;
 
+  private static final String OBSERVER = "lost-observer";
+
+  /** After the last will, for one that comes twice. */
+  private static final long TWICE_MILLIS = 20_000;
+
   private static final long QUIET_MILLIS = 15_000;
   private static final Duration WILLS_MAX = Duration.ofMinutes(3);
   private static final Duration CONNECTED_WITHIN = Duration.ofMinutes(5);
@@ -31,10 +40,10 @@ final class LostFrontend {
   private LostFrontend() {}
 
   static void play(Scene scene) throws InterruptedException {
-    var frontends = scene.cluster().nodes().stream().filter(node -> node.roles.equals("frontend")).toList();
+    var frontends = scene.cluster().nodes().stream().filter(Node::isFrontend).toList();
     var dies = frontends.getLast();
     var stays = scene.cluster().entrance(frontends.getFirst());
-    var observer = scene.client("lost-observer", 5, EXPIRY_SECONDS, stays);
+    var observer = scene.client(OBSERVER, 5, EXPIRY_SECONDS, stays);
     scene.expect(observer.connect(true) && observer.subscribe("lost/#", 2), "the observer cannot subscribe");
     connect(scene, scene.cluster().entrance(dies));
 
@@ -48,6 +57,11 @@ final class LostFrontend {
       scene.figures.put("all wills after, ms", all ? "%,d".formatted((System.nanoTime() - struck) / 1_000_000) : "never: " + observer.seen().size());
       scene.expect(all, "%d of %d wills came within %s".formatted(observer.seen().size(), CLIENTS, WILLS_MAX));
       var after = probes.allSince(System.nanoTime());
+      scene.healed();
+      scene.during(TWICE_MILLIS);
+      long wills = scene.received(OBSERVER);
+      scene.figures.put("wills", String.valueOf(wills));
+      scene.expect(wills == CLIENTS, "the observer got %,d wills of %,d clients".formatted(wills, CLIENTS));
       for (var kind : Kind.values()) {
         scene.figures.put(kind + ", ms", "before: %s; after: %s".formatted(text(before, kind), text(after, kind)));
       }

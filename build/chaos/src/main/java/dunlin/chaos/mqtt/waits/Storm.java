@@ -1,6 +1,8 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.waits;
 
+import dunlin.chaos.mqtt.MqttClient;
 import dunlin.chaos.mqtt.MqttClient.Draft;
+import dunlin.chaos.mqtt.Scene;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -9,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /** A broker crashes, and all its durable sessions, each with waiting messages, reconnect at the same moment. */
-final class Storm {
+public final class Storm {
   /*
    * Owner: the thread of the row; one virtual thread for each session while all reconnect.
    * Bounds: sessions are an option, 50 messages of 256 bytes for each; 64 connections at a time before the crash.
@@ -25,7 +27,7 @@ final class Storm {
 
   private Storm() {}
 
-  static void play(Scene scene) throws InterruptedException {
+  public static void play(Scene scene) throws InterruptedException {
     var sessions = new ArrayList<MqttClient>();
     for (int i = 0; i < scene.stormSessions; i++) sessions.add(scene.client("storm-" + i, 5, FOREVER));
     prepare(sessions);

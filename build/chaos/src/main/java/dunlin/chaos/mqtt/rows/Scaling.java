@@ -1,7 +1,14 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.rows;
 
 import dunlin.chaos.TrialException;
+import dunlin.chaos.mqtt.Entrance;
+import dunlin.chaos.mqtt.MqttClient;
+import dunlin.chaos.mqtt.MqttClient.Draft;
+import dunlin.chaos.mqtt.MqttCluster;
 import dunlin.chaos.mqtt.MqttCluster.Node;
+import dunlin.chaos.mqtt.Operator;
+import dunlin.chaos.mqtt.Scene;
+import dunlin.chaos.mqtt.waits.Probes;
 import dunlin.cluster.ClusterMXBean;
 import dunlin.cluster.ClusterMXBean.RangeRow;
 import java.time.Duration;
@@ -24,6 +31,9 @@ final class Scaling {
   private static final int FILTERS = 50;
   private static final Duration SUBSCRIBED_WITHIN = Duration.ofMinutes(10);
   private static final Duration STEP_MAX = Duration.ofMinutes(3);
+  private static final Duration ANSWERED_MAX = Duration.ofSeconds(30);
+  private static final int BYTES = 64;
+  private static final String STOPPED = "the frontend is stopped";
   private static final SplitRows.Kind ROUTES = SplitRows.ROUTES;
   private static final String SESSIONS = "sessions";
 
@@ -37,12 +47,16 @@ final class Scaling {
   private final Node worker;
   private final Node store;
   private final Entrance anywhere;
+  private final MqttClient publisher;
   private final Map<Node, Operator> operators = new HashMap<>();
+
+  private int asks;
 
   private Scaling(Scene scene) {
     this.scene = scene;
     cluster = scene.cluster();
     anywhere = cluster.entrance(scene.random);
+    publisher = scene.client("asker", 5, 0);
     frontend = spare("frontend");
     worker = spare("dist");
     store = spare("store");
@@ -58,6 +72,7 @@ final class Scaling {
       holders.open(CONNECTIONS, anywhere);
       await(SUBSCRIBED_WITHIN, () -> holders.subscribed() == CONNECTIONS, "not all holders have subscribed");
       scene.figures.put("routes of holders", "%,d, after %,d s".formatted(CONNECTIONS * FILTERS, (System.nanoTime() - began) / 1_000_000_000));
+      scene.expect(publisher.connect(true), "the publisher cannot connect");
       try (var probes = Probes.start(scene)) {
         scaleOut(probes, holders);
         scaleIn(probes, holders);
@@ -68,29 +83,31 @@ final class Scaling {
   }
 
   private void scaleOut(Probes probes, Holders holders) throws InterruptedException {
-    scene.step(probes, "nothing", () -> {});
+    step(probes, holders, "nothing", () -> {});
 
-    scene.step(probes, "a frontend comes", frontend::start);
-    scene.step(probes, MORE + " clients connect to it", () -> {
+    step(probes, holders, "a frontend comes", frontend::start);
+    step(probes, holders, MORE + " clients connect to it", () -> {
       int before = holders.subscribed();
       holders.open(MORE, () -> cluster.entrance(frontend).next().or(anywhere::next));
       await(STEP_MAX, () -> holders.subscribed() >= before + MORE, "the new frontend does not take clients");
     });
 
-    scene.step(probes, "a dist worker comes, and gets replicas of the routes", () -> {
+    step(probes, holders, "a dist worker comes, and gets replicas of the routes", () -> {
       worker.start();
       String id = operator(worker).getNode();
       await(STEP_MAX, () -> ranges(ROUTES.name()).allMatch(range -> range.voters().contains(id)) && idle(), "the new dist worker gets no replica");
     });
-    scene.step(probes, "the routes are split", () -> {
+    step(probes, holders, "the routes are split", () -> {
       long before = ranges(ROUTES.name()).count();
       String cut = Holders.middle(CONNECTIONS);
       var _ = any().split(SplitRows.of(any(), ROUTES, cut).id(), ROUTES.key(cut));
       await(STEP_MAX, () -> ranges(ROUTES.name()).count() == before + 1 && idle(), "the routes are not split");
     });
-    scene.step(probes, "the new dist worker leads the upper half", () -> SplitRows.lead(scene, operator(worker), ROUTES, Holders.middle(CONNECTIONS), worker));
+    step(probes, holders, "the new dist worker leads the upper half", () -> SplitRows.lead(scene, operator(worker), ROUTES, Holders.middle(CONNECTIONS), worker));
+    long mended = cluster.mendedRoutes();
+    scene.expect(mended == 0, mended + " routes were mended after the split");
 
-    scene.step(probes, "a store comes, and gets the replica of the sessions of another one", () -> {
+    step(probes, holders, "a store comes, and gets the replica of the sessions of another one", () -> {
       store.start();
       String id = operator(store).getNode();
       var sessions = ranges(SESSIONS).findFirst().orElseThrow(() -> new TrialException("there is no range of sessions"));
@@ -102,23 +119,39 @@ final class Scaling {
   }
 
   private void scaleIn(Probes probes, Holders holders) throws InterruptedException {
-    leave(probes, "the store leaves", store);
-    leave(probes, "the dist worker leaves", worker);
-    scene.step(probes, "the frontend is stopped", frontend::stop);
-    scene.step(probes, "its clients are elsewhere", () -> {
+    leave(probes, holders, "the store leaves", store);
+    leave(probes, holders, "the dist worker leaves", worker);
+    step(probes, holders, STOPPED, frontend::stop);
+    step(probes, holders, "its clients are elsewhere", () -> {
       await(STEP_MAX, () -> holders.subscribed() == CONNECTIONS + MORE, "clients of the stopped frontend do not come back");
       scene.expect(holders.opened() < 2 * CONNECTIONS, "holders opened connections %,d times".formatted(holders.opened()));
     });
   }
 
-  private void leave(Probes probes, String name, Node node) throws InterruptedException {
+  private void leave(Probes probes, Holders holders, String name, Node node) throws InterruptedException {
     String id = operator(node).getNode();
-    scene.step(probes, name, () -> {
+    step(probes, holders, name, () -> {
       await(STEP_MAX, this::idle, "an operation does not end");
       var _ = any().leaveNode(id);
       await(STEP_MAX, () -> any().getNodes().stream().filter(row -> row.id().equals(id)).allMatch(row -> row.state().equals("LEFT")), name + ": it does not");
     });
-    scene.step(probes, name + ": its process is stopped", node::stop);
+    step(probes, holders, name + ": its process is stopped", node::stop);
+  }
+
+  private void step(Probes probes, Holders holders, String name, Probes.Step step) throws InterruptedException {
+    probes.step(name, step);
+    // While its frontend stops, a holder may have no route.
+    if (!name.equals(STOPPED)) ask(name, holders);
+  }
+
+  /** A message to some of the holders must come: their routes are where they should be. */
+  private void ask(String when, Holders holders) throws InterruptedException {
+    var topics = holders.topics(asks++);
+    if (!publisher.connected()) scene.expect(publisher.connect(true), when + ": the publisher cannot connect");
+    for (String topic : topics) publisher.publish(Draft.of(topic, 1, BYTES));
+    scene.expect(publisher.awaitAcknowledged(ANSWERED_MAX), when + ": messages to holders were not acknowledged");
+    boolean came = scene.await(ANSWERED_MAX, () -> holders.seen().containsAll(topics));
+    scene.expect(came, "%s: %d of %d messages to holders came".formatted(when, topics.stream().filter(holders.seen()::contains).count(), topics.size()));
   }
 
   private void await(Duration most, BooleanSupplier what, String otherwise) throws InterruptedException {

@@ -1,6 +1,8 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.waits;
 
+import dunlin.chaos.mqtt.MqttClient;
 import dunlin.chaos.mqtt.MqttClient.Draft;
+import dunlin.chaos.mqtt.Scene;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -9,7 +11,7 @@ import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** Clients that each repeat one request almost without a pause: how long the longest one takes is what a fault costs clients. */
-final class Probes implements AutoCloseable {
+public final class Probes implements AutoCloseable {
   /*
    * A client whose connection is lost goes to another broker at once, and its request goes on: what counts is the time over all attempts. A client that waits
    * for a broker that stands still or is cut off would measure its own patience; so these faults are not for probes.
@@ -18,16 +20,21 @@ final class Probes implements AutoCloseable {
    * Bounds: CLIENTS probes of each kind, with one request each.
    * Failure: a request that has no answer within SETTLE_MAX fails the row.
    */
-  static final String NEVER_FLAPPING = "dunlin.flapping.connects-max";
+  public static final String NEVER_FLAPPING = "dunlin.flapping.connects-max";
 
   /** The clients that connect again and again are not blocked for it. */
-  static final Map<String, String> SETTINGS = Map.of(NEVER_FLAPPING, "0");
+  public static final Map<String, String> SETTINGS = Map.of(NEVER_FLAPPING, "0");
 
   private static final int CLIENTS = 2;
   private static final int PAUSE_MILLIS = 20;
   private static final int AGAIN_MILLIS = 10;
   private static final int FOREVER = 86_400;
   private static final int BYTES = 64;
+  /** How long a publisher may wait during a step. */
+  private static final long STEP_GAP_MAX_MILLIS = 1_000;
+  /** For what follows a step. */
+  private static final int QUIET_MILLIS = 5_000;
+
   private static final Duration ANSWER_MAX = Duration.ofMinutes(1);
   private static final Duration SETTLE_MAX = Duration.ofMinutes(2);
 
@@ -79,6 +86,11 @@ final class Probes implements AutoCloseable {
     default void undo() {}
   }
 
+  /** Something that is done to a cluster, until it has come to its end. */
+  public interface Step {
+    void take() throws InterruptedException;
+  }
+
   private final Scene scene;
   private final Clients clients;
   private final List<Probe> probes = new ArrayList<>();
@@ -91,7 +103,7 @@ final class Probes implements AutoCloseable {
   }
 
   /** Connects all clients, each time to any broker, and waits until each request has been made once. */
-  static Probes start(Scene scene) throws InterruptedException {
+  public static Probes start(Scene scene) throws InterruptedException {
     return start(scene, (id, expirySeconds) -> scene.client(id, 5, expirySeconds));
   }
 
@@ -124,6 +136,22 @@ final class Probes implements AutoCloseable {
     var all = new EnumMap<Kind, List<Long>>(Kind.class);
     waits.forEach((kind, each) -> all.put(kind, each.take().stream().sorted().toList()));
     return all;
+  }
+
+  /** Takes a step: one event of the history, and one line of the figures with the longest waits. Publishers must be answered within STEP_GAP_MAX_MILLIS. */
+  public void step(String name, Step step) throws InterruptedException {
+    scene.struck(name);
+    since(System.nanoTime());
+    long began = System.nanoTime();
+    step.take();
+    scene.during(QUIET_MILLIS);
+    var longest = since(System.nanoTime());
+    scene.figures.put(name + ": seconds; longest wait, ms", "%,d; %s".formatted((System.nanoTime() - began) / 1_000_000_000, longest));
+    for (var kind : List.of(Kind.DURABLE, Kind.ONLINE)) {
+      long waited = longest.getOrDefault(kind, 0L);
+      scene.expect(waited <= STEP_GAP_MAX_MILLIS, "%s: %s took %,d ms, %,d at most are wanted".formatted(name, kind, waited, STEP_GAP_MAX_MILLIS));
+    }
+    scene.healed();
   }
 
   private void add(Kind kind, Request request) {

@@ -1,11 +1,14 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.rows;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dunlin.chaos.Need;
 import dunlin.chaos.Programs;
-import dunlin.chaos.mqtt.MqttChaos.Request;
+import dunlin.chaos.mqtt.MqttCluster;
+import dunlin.chaos.mqtt.Outcome;
+import dunlin.chaos.mqtt.Request;
+import dunlin.chaos.mqtt.Row;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,17 +22,37 @@ final class MqttChaosTest {
     return MqttChaos.parse(List.of("--distribution", "dunlin", "--out", "out", "--rounds", rounds), 1);
   }
 
-  private static List<Integer> rounds(Request request) {
-    return IntStream.range(0, request.trials()).mapToObj(number -> request.trial(number).rounds()).toList();
+  private static List<Request> trials(Request request, String row) {
+    return IntStream.range(0, request.trials(row(row))).mapToObj(number -> request.trial(row(row), number)).toList();
+  }
+
+  private static List<Integer> rounds(Request request, String row) {
+    return trials(request, row).stream().map(Request::rounds).toList();
   }
 
   @Test
   void manyRoundsAreSeveralTrialsInSeparateDirectories() {
-    assertThat(rounds(request("3"))).containsExactly(3);
-    assertThat(rounds(request("25"))).containsExactly(25);
-    assertThat(rounds(request("60"))).containsExactly(25, 25, 10);
-    var all = request("60");
-    assertThat(IntStream.range(0, all.trials()).mapToObj(number -> all.trial(number).out())).doesNotHaveDuplicates();
+    assertThat(rounds(request("3"), "kill")).containsExactly(3);
+    assertThat(rounds(request("25"), "kill")).containsExactly(25);
+    assertThat(rounds(request("60"), "kill")).containsExactly(25, 25, 10);
+    assertThat(rounds(request("5"), "services-kill")).containsExactly(2, 2, 1);
+    assertThat(rounds(request("5"), "services-scale")).containsExactly(5);
+    assertThat(rounds(request("5"), "cluster-upgrade")).containsExactly(5);
+    assertThat(trials(request("60"), "kill").stream().map(Request::out)).doesNotHaveDuplicates();
+  }
+
+  @Test
+  void anHourOfASoakIsSeveralTrials() {
+    var hour = MqttChaos.parse(List.of("--distribution", "dunlin", "--minutes", "12"), 1);
+    assertThat(trials(hour, "services-soak").stream().map(Request::minutes)).containsExactly(5, 5, 2);
+    assertThat(trials(request("200"), "cluster-soak").stream().map(Request::minutes)).containsExactly(5);
+    assertThatThrownBy(() -> MqttChaos.parse(List.of("--distribution", "dunlin", "--minutes", "0"), 1)).hasMessage("--minutes 0 is less than 1");
+  }
+
+  @Test
+  void theRowsOfAProfileExistAndAreEachTriedOnce() {
+    var services = MqttChaos.parse(List.of("--distribution", "dunlin", "--services"), 1);
+    assertThat(services.only()).isNotEmpty().allSatisfy(name -> assertThat(trials(services, name)).hasSize(1));
   }
 
   @Test
@@ -73,6 +96,6 @@ final class MqttChaosTest {
     var row = ClusterRows.ALL.getFirst();
     assertThat(request("3").settings(row)).isEqualTo(row.settings());
     var given = MqttChaos.parse(List.of("--distribution", "dunlin", "--session-ranges", "3", "--rounds", "60"), 1);
-    assertThat(given.trial(1).settings(row)).containsEntry(MqttCluster.SESSION_RANGES, "3").containsAllEntriesOf(row.settings());
+    assertThat(given.trial(row, 1).settings(row)).containsEntry(MqttCluster.SESSION_RANGES, "3").containsAllEntriesOf(row.settings());
   }
 }

@@ -1,9 +1,11 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.rows;
 
 import dunlin.chaos.TrialException;
 import dunlin.chaos.mqtt.MqttCluster.Node;
+import dunlin.chaos.mqtt.Row;
 import dunlin.chaos.mqtt.Row.Form;
 import dunlin.chaos.mqtt.Row.Script;
+import dunlin.chaos.mqtt.Scene;
 import dunlin.cluster.ClusterMXBean;
 import dunlin.cluster.ClusterMXBean.RangeRow;
 import java.nio.charset.StandardCharsets;
@@ -45,7 +47,10 @@ final class SplitRows {
               scene -> split(scene, RETAINED, false)),
           row("cluster-split-kill", "a range of retained messages is split, and kill -9 of one of them at about that time", scene -> split(scene, RETAINED, true)),
           row("routes-split", "a range of routes is split, and a broker of an operator's choice leads the upper part", scene -> split(scene, ROUTES, false)),
-          row("routes-split-kill", "a range of routes is split, and kill -9 of one of them at about that time", scene -> split(scene, ROUTES, true)));
+          row("routes-split-kill", "a range of routes is split, and kill -9 of one of them at about that time", scene -> split(scene, ROUTES, true)),
+          new Row(
+              "services-split-kill", "three stores, two dist workers, two frontends: a range of routes is split, and kill -9 of a dist worker at about that time", Set.of(),
+              ClusterRows.TIMEOUTS, Form.SERVICES, scene -> split(scene, ROUTES, true)));
 
   private SplitRows() {}
 
@@ -54,7 +59,7 @@ final class SplitRows {
   }
 
   private static void split(Scene scene, Kind kind, boolean kills) throws InterruptedException {
-    var nodes = scene.cluster().nodes();
+    var nodes = scene.cluster().nodes().stream().filter(Node::isMatcher).toList();
     for (int round = 0; round < Math.min(scene.rounds, kind.cuts.size()); round++) {
       scene.during(scene.random.nextInt(1000, 3000));
       String cut = kind.cuts.get(round);

@@ -1,10 +1,13 @@
-package dunlin.chaos.mqtt;
+package dunlin.chaos.mqtt.waits;
 
 import dunlin.chaos.Need;
 import dunlin.chaos.mqtt.MqttCluster.Node;
-import dunlin.chaos.mqtt.Probes.Kind;
+import dunlin.chaos.mqtt.Operator;
+import dunlin.chaos.mqtt.Row;
 import dunlin.chaos.mqtt.Row.Form;
 import dunlin.chaos.mqtt.Row.Script;
+import dunlin.chaos.mqtt.Scene;
+import dunlin.chaos.mqtt.waits.Probes.Kind;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -17,7 +20,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The rows that measure for how long clients wait when a cluster of three loses a broker, or moves a leadership. */
-final class GapRows {
+public final class GapRows {
   private static final Logger LOG = LoggerFactory.getLogger(GapRows.class);
 
   /** With the default timeouts, and with the shortest that are sensible. */
@@ -32,7 +35,7 @@ final class GapRows {
 
   private static final Map<String, String> TUNED = Map.of("dunlin.cluster.election-timeout", "300ms", "dunlin.cluster.heartbeat", "100ms", Probes.NEVER_FLAPPING, "0");
 
-  static final List<Row> ALL =
+  public static final List<Row> ALL =
       List.of(
           new Row(
               "gaps-far", "three brokers: links between them take 80 ms, and 1,000 clients subscribe at once at one that does not lead the routes", Set.of(Need.NETWORK),

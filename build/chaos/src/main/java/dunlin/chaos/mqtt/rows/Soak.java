@@ -1,0 +1,69 @@
+package dunlin.chaos.mqtt.rows;
+
+import dunlin.chaos.TrialException;
+import dunlin.chaos.mqtt.MqttCluster.Node;
+import dunlin.chaos.mqtt.Scene;
+import dunlin.chaos.mqtt.rows.Strikes.Strike;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Strikes at random for some minutes: what, whom and when are drawn from the row's seed. */
+final class Soak {
+  /*
+   * Bounds: the journal has room for the minutes of one trial; the request divides longer ones.
+   */
+  private static final int EVERY_MILLIS = 20_000;
+
+  /** A range of the answer of the operator's command, with those that have a replica. */
+  private static final Pattern RANGE = Pattern.compile("\"id\"\\s*:\\s*\"([^\"]+)\"[^{}]*\"voters\"\\s*:\\s*\\[([^]]*)][^{}]*\"leader\"\\s*:\\s*\"([^\"]*)\"");
+
+  private record Kind(String name, Strike strike) {}
+
+  private static final List<Kind> KINDS =
+      List.of(
+          new Kind("kill", Strikes::kill),
+          new Kind("stop", Strikes::stop),
+          new Kind("pause", Strikes::pause),
+          new Kind("cut", Strikes::cut),
+          new Kind("cut from nodes", Strikes::cutFromNodes),
+          new Kind("move", Soak::move));
+
+  private Soak() {}
+
+  static void play(Scene scene) throws InterruptedException {
+    long end = System.nanoTime() + Duration.ofMinutes(scene.minutes).toNanos();
+    while (System.nanoTime() < end) {
+      long began = System.nanoTime();
+      var nodes = scene.cluster().nodes();
+      var node = nodes.get(scene.random.nextInt(nodes.size()));
+      var kind = KINDS.get(scene.random.nextInt(KINDS.size()));
+      Strikes.once(scene, node, kind.strike);
+      scene.count("strikes: " + kind.name);
+      // One that took longer is followed by the next one at once.
+      scene.during(Math.max(0, EVERY_MILLIS - (System.nanoTime() - began) / 1_000_000));
+    }
+  }
+
+  /** The leadership of any range moves, as an operator asks for it at this node. */
+  private static void move(Scene scene, Node node) throws InterruptedException {
+    var ranges = new ArrayList<List<String>>();
+    for (Matcher range = RANGE.matcher(node.ctl("cluster", "ranges")); range.find(); ) {
+      var others = Arrays.stream(range.group(2).split(",", -1)).map(each -> each.trim().replace("\"", "")).filter(each -> !each.equals(range.group(3))).toList();
+      if (!others.isEmpty()) ranges.add(List.of(range.group(1), others.get(scene.random.nextInt(others.size()))));
+    }
+    scene.expect(!ranges.isEmpty(), node.name() + " knows no range that could move");
+    if (ranges.isEmpty()) return;
+    var drawn = ranges.get(scene.random.nextInt(ranges.size()));
+    try {
+      var _ = node.ctl("cluster", "transfer-leadership", drawn.getFirst(), "--node", drawn.getLast());
+    } catch (TrialException e) {
+      // It is refused while the cluster changes something by itself, such as leaders after the strike before.
+      scene.count("moves refused");
+    }
+    scene.outage();
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.chaos.mqtt.rows;
+
+import org.jspecify.annotations.NullMarked;
