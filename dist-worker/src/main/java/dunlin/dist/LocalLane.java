@@ -137,7 +137,7 @@ final class LocalLane implements Lane, MatchedLane {
 
   /** @param picks what is picked at random for groups */
   LocalLane(DistWorker worker, Function<Publisher, ShardId> home, int number, Executor thread, boolean returns, SplittableRandom picks) {
-    groups = new GroupPick(this::credit, this::isDetached, this::frontends, picks);
+    groups = new GroupPick(this::credit, this::isDetached, this::frontends, worker.own(), picks);
     this.worker = worker;
     this.ranges = worker.ranges().new Search();
     this.home = home;

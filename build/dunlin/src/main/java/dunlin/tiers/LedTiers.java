@@ -30,6 +30,7 @@ import dunlin.inbox.server.InboxServer;
 import dunlin.inbox.server.SessionReplica;
 import dunlin.inbox.server.SessionTier;
 import dunlin.links.LinkService;
+import dunlin.model.ShardId;
 import dunlin.model.TenantQuota;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainSettings;
@@ -205,7 +206,7 @@ final class LedTiers {
     int shards = bounds.inbox().layout().shards();
     var worker =
         DistWorker.leading(
-            led, matches, drops.lanes()::giveUp, publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters, tracer,
+            led, matches, ShardId.frontend(cluster.self().toString()), drops.lanes()::giveUp, publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters, tracer,
             DeliverExecutor.start(bounds.deliver(), meters));
     byte[] opening = LaneLinks.opening(replica.status().term());
     attachSessions(worker, opening);
