@@ -12,6 +12,7 @@ import dunlin.dist.RouteTier;
 import dunlin.dist.deliver.DeliverExecutor;
 import dunlin.dist.deliver.DeliverSettings;
 import dunlin.dist.remote.RemoteDeliveries;
+import dunlin.dist.remote.RedealLane;
 import dunlin.dist.remote.RemoteDelivery;
 import dunlin.dist.remote.RouteCalls;
 import dunlin.dist.remote.RouteRouter;
@@ -241,6 +242,8 @@ final class LedTiers {
                 var lane = laneOf.get(i);
                 accepted.accept(LinkNames.lane(i), thread, LaneLinks.ofCallers(link -> streams.open(link, thread, RemoteLane.into(lane, window))));
               }
+              var thread = threads.getFirst();
+              accepted.accept(LinkNames.REDEALS, thread, LaneLinks.ofCallers(link -> streams.open(link, thread, RedealLane.into(laneOf.getFirst(), link.caller()))));
               UUID range = replica.id().uuid();
               acceptedCalls.accept(LinkNames.routes(range), calls, frontends.noting(changes));
               acceptedCalls.acceptOfLeaders(LinkNames.matches(range), calls, changes); // for nodes that have led it before
