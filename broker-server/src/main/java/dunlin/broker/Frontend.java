@@ -48,6 +48,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
@@ -70,6 +71,11 @@ public final class Frontend implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Frontend.class);
   private static final long CLOSE_SESSIONS_MILLIS = 2_000;
   private static final int LEAVE_RETRY_MILLIS = 200;
+
+  private static final long REDEALT_MILLIS = 5_000;
+
+  /** Between two looks at what is on its way to other frontends. */
+  private static final long LOOK_NANOS = 5_000_000;
 
   private final FrontendSettings settings;
   private final NodeBudget budget;
@@ -441,7 +447,7 @@ public final class Frontend implements AutoCloseable {
 
   /**
    * Stops listening, disconnects all clients (0x9C when there is another server for them, else 0x8B) and leaves their sessions, in
-   * about two seconds at most. What could not be told to the session tier by then is made up for at the next start.
+   * about two seconds at most, or seven while members of groups have left something behind for other brokers. What could not be told to the session tier by then is made up for at the next start.
    */
   public void disconnectAll() {
     stopListening();
@@ -451,6 +457,7 @@ public final class Frontend implements AutoCloseable {
     ReasonCode reason = reference.isEmpty() ? ReasonCode.SERVER_SHUTTING_DOWN : ReasonCode.USE_ANOTHER_SERVER;
     reception.sendAllAway(reason, "the server is shutting down", reference);
     awaitSessionsLeft();
+    awaitRedealt();
   }
 
   /** Stops the event loops. */
@@ -476,6 +483,15 @@ public final class Frontend implements AutoCloseable {
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  /** What the last members of groups have left behind is on its way to other frontends. */
+  private void awaitRedealt() {
+    if (tiers().alone()) return;
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(REDEALT_MILLIS);
+    while (groupWaiting() > 0 && System.nanoTime() - deadline < 0) LockSupport.parkNanos(LOOK_NANOS);
+    long left = groupWaiting();
+    if (left > 0) log.warn("{} messages of shared subscriptions are lost: no other broker has taken them in time", left);
   }
 
   private static void await(CountDownLatch latch) {

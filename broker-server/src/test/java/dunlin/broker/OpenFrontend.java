@@ -325,6 +325,21 @@ public final class OpenFrontend implements AutoCloseable {
 
     public volatile boolean answersLater;
 
+    /** Messages that the last members of groups have left behind, in order; the test answers them. */
+    public final List<Redealt> redealt = Collections.synchronizedList(new ArrayList<>());
+
+    /** @param acknowledgement expects one answer */
+    public record Redealt(Publication message, TopicFilter group, Acknowledgement acknowledgement) {
+      public String text() {
+        return new String(message.payload(), StandardCharsets.UTF_8);
+      }
+    }
+
+    @Override
+    public void redeal(Publication message, TopicFilter group, Acknowledgement acknowledgement) {
+      redealt.add(new Redealt(message, group, acknowledgement));
+    }
+
     /** Gets each message on the lane's thread. */
     public volatile Consumer<Publication> onAppend = _ -> {};
 

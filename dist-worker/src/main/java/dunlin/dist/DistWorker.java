@@ -152,17 +152,19 @@ public final class DistWorker implements DistClient, AutoCloseable {
    *
    * @param led the first range, which this node leads; its owner closes it
    * @param others the other ranges
+   * @param own the frontend of this node, which may have none
    * @param dropped called for each QoS 0 message that is given up since another range has no answer; any thread
    * @param tracer notes where messages go, for operators
    * @param threads where its lanes serve destinations; closed with it
    */
   public static DistWorker leading(
-      RouteTier.Led led, OtherRanges others, Consumer<Publication> dropped, Function<Publisher, ShardId> home, MeterRegistry registry, Tracer tracer, DeliveryThreads threads) {
-    return new DistWorker(List.of(led.server), new FilterRanges(List.of()), new Cluster(led, others, dropped), null, null, home, registry, tracer, threads);
+      RouteTier.Led led, OtherRanges others, ShardId own, Consumer<Publication> dropped, Function<Publisher, ShardId> home, MeterRegistry registry, Tracer tracer,
+      DeliveryThreads threads) {
+    return new DistWorker(List.of(led.server), new FilterRanges(List.of()), new Cluster(led, others, own, dropped), null, null, home, registry, tracer, threads);
   }
 
   /** What a worker of a cluster has beside its own range. */
-  private record Cluster(RouteTier.Led led, OtherRanges others, Consumer<Publication> dropped) {
+  private record Cluster(RouteTier.Led led, OtherRanges others, ShardId own, Consumer<Publication> dropped) {
     CompletableFuture<@Nullable Void> barrier() {
       return led.replica.readBarrier();
     }
@@ -324,6 +326,11 @@ public final class DistWorker implements DistClient, AutoCloseable {
     public void dropped(Publication message) {
       cluster.dropped.accept(message);
     }
+  }
+
+  /** The frontend of this node; null in a process that has no other ones. */
+  @Nullable ShardId own() {
+    return cluster == null ? null : cluster.own;
   }
 
   /** The present epoch of the own range. */

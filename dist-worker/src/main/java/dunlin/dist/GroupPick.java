@@ -40,13 +40,17 @@ final class GroupPick {
   private final ToIntFunction<Route> credits;
   private final Predicate<ShardId> detached;
   private final Supplier<List<ShardId>> frontends;
+  private final @Nullable ShardId own;
 
   /**
    * @param credits the credit of a group's route, -1 when no destination serves its shard
    * @param detached whether a shard has ended with its frontend
    * @param frontends the shards of all frontends that live
+   * @param own the frontend of the node that picks; null where there is no other one
    */
-  GroupPick(ToIntFunction<Route> credits, Predicate<ShardId> detached, Supplier<List<ShardId>> frontends, SplittableRandom random) {
+  GroupPick(
+      ToIntFunction<Route> credits, Predicate<ShardId> detached, Supplier<List<ShardId>> frontends, @Nullable ShardId own, SplittableRandom random) {
+    this.own = own;
     this.random = random;
     this.credits = credits;
     this.detached = detached;
@@ -123,7 +127,8 @@ final class GroupPick {
    * One of two random shards, picked in proportion to their credit: a shard with three times the members gets three
    * times the messages, and one whose members fall behind gets fewer. If one of the two has no members that can take
    * the message now, the best shard of all. If none has any credit, still one of them: its destination decides between
-   * waiting and refusing. All shards are local, so none is preferred for that.
+   * waiting and refusing. Of two with equal credit it is the own node, since the way there crosses no network; a member there gets more than its share only until the next
+   * report of its credit.
    */
   private Route ready(Route[] shards) {
     int one = random.nextInt(shards.length);
@@ -131,6 +136,10 @@ final class GroupPick {
     if (two >= one) two++;
     int creditOfOne = credits.applyAsInt(shards[one]);
     int creditOfTwo = credits.applyAsInt(shards[two]);
+    if (creditOfOne == creditOfTwo && creditOfOne > KEEPS) {
+      if (shards[one].shard().equals(own)) return shards[one];
+      if (shards[two].shard().equals(own)) return shards[two];
+    }
     if (creditOfOne > KEEPS && creditOfTwo > KEEPS)
       return shards[random.nextLong((long) creditOfOne + creditOfTwo) < creditOfOne ? one : two];
     int best = creditOfTwo > creditOfOne ? two : one;

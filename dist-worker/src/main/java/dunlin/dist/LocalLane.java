@@ -15,6 +15,7 @@ import dunlin.runtime.Failures;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
+import dunlin.transport.LeftBehind;
 import dunlin.transport.Terms;
 import dunlin.transport.trace.Trace.Step;
 import dunlin.transport.trace.Tracer;
@@ -49,7 +50,7 @@ final class LocalLane implements Lane, MatchedLane {
    * In a cluster, a frontend may have lost the last member of a group while a message for the group was on its way. It
    * returns a message of QoS 1 and 2 then, which goes to another frontend of the group. So that it is known which group
    * an answer is for, such a message goes to a frontend once for each group and once for all plain routes. The next frontend of
-   * a message of a recorded exchange is added to the record before.
+   * a message of a recorded exchange is added to the record before. What such a member has left behind comes from its frontend for that group only (RedealLane).
    *
    * It is long since matching, picking and delivering a message share its scratch and the destinations as they were taken over; AtFrontend goes on with these.
    *
@@ -118,6 +119,10 @@ final class LocalLane implements Lane, MatchedLane {
   private @Nullable Acknowledgement acknowledging;
 
   private Terms.@Nullable Origin origin;
+
+  /** Of a message for one group only; null for all subscribers. */
+  private @Nullable LeftBehind leftBehind;
+
   private boolean appending;
 
   /** Whether the message belongs to a recorded exchange. */
@@ -137,7 +142,7 @@ final class LocalLane implements Lane, MatchedLane {
 
   /** @param picks what is picked at random for groups */
   LocalLane(DistWorker worker, Function<Publisher, ShardId> home, int number, Executor thread, boolean returns, SplittableRandom picks) {
-    groups = new GroupPick(this::credit, this::isDetached, this::frontends, picks);
+    groups = new GroupPick(this::credit, this::isDetached, this::frontends, worker.own(), picks);
     this.worker = worker;
     this.ranges = worker.ranges().new Search();
     this.home = home;
@@ -161,6 +166,7 @@ final class LocalLane implements Lane, MatchedLane {
     publisher = message.publisher();
     acknowledging = message.qos() == QoS.AT_MOST_ONCE ? null : acknowledgement;
     origin = acknowledgement == null ? null : acknowledgement.terms().origin();
+    leftBehind = acknowledgement == null ? null : acknowledgement.leftBehind();
     exchanged = message.exchange() != null;
     try {
       timedMatch(message);
@@ -366,10 +372,11 @@ final class LocalLane implements Lane, MatchedLane {
   }
 
   private void gather(FilterRoutes of) {
-    for (Route route : of.plain()) add(route);
+    if (leftBehind == null) for (Route route : of.plain()) add(route);
     for (FilterRoutes.Group group : of.groups()) {
       Route[] shards = group.routes();
-      Route picked = groups.of(shards, group.ordered(), publisher, origin);
+      if (leftBehind != null && !shards[0].filter().equals(leftBehind.group())) continue;
+      Route picked = groups.of(leftBehind == null ? shards : elsewhere(shards, leftBehind), group.ordered(), publisher, origin);
       if (origin != null && acknowledging != null) {
         long number = GroupPick.numberOf(picked);
         acknowledging.picked(number);
@@ -381,6 +388,13 @@ final class LocalLane implements Lane, MatchedLane {
       if (returns && acknowledging != null && (atFrontend || mayBeElsewhere)) atFrontends.add(new AtFrontend(shards, group.ordered(), picked, inOtherRange));
       if (!returns || acknowledging == null || !(atFrontend || inOtherRange)) add(picked);
     }
+  }
+
+  /** The routes to others than the frontend whose member has left, if there are any: that one would return the message, and what comes behind it would overtake it. */
+  private static Route[] elsewhere(Route[] shards, LeftBehind message) {
+    var left = ShardId.frontend(message.frontend());
+    Route[] others = Arrays.stream(shards).filter(each -> !each.shard().equals(left)).toArray(Route[]::new);
+    return others.length == 0 ? shards : others;
   }
 
   /** Whether a shard is an inbox in another range than the publisher's session, so that another log stores the message. */

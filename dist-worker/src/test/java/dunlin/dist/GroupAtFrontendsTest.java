@@ -14,6 +14,7 @@ import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
+import dunlin.transport.LeftBehind;
 import dunlin.transport.Terms;
 import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -93,6 +94,7 @@ class GroupAtFrontendsTest {
 
   private static final class Answer extends Acknowledgement {
     private final Terms terms;
+    private @Nullable LeftBehind leftBehind;
     final List<Long> picked = new ArrayList<>();
     @Nullable ReasonCode reason;
 
@@ -103,6 +105,11 @@ class GroupAtFrontendsTest {
     @Override
     public Terms terms() {
       return terms;
+    }
+
+    @Override
+    public @Nullable LeftBehind leftBehind() {
+      return leftBehind;
     }
 
     @Override
@@ -148,8 +155,18 @@ class GroupAtFrontendsTest {
   }
 
   private Answer publish(QoS qos, boolean inExchange, Terms terms) {
+    return publish(qos, inExchange, new Answer(terms));
+  }
+
+  /** The last member of a group at a frontend has left a message behind. */
+  private Answer redeal(String group, int frontend) {
+    var answer = new Answer(Terms.ANSWERED);
+    answer.leftBehind = new LeftBehind(TopicFilter.parse(group).orElseThrow(), Integer.toString(frontend));
+    return publish(QoS.AT_LEAST_ONCE, false, answer);
+  }
+
+  private Answer publish(QoS qos, boolean inExchange, Answer answer) {
     byte[] topic = "a".getBytes(StandardCharsets.UTF_8);
-    var answer = new Answer(terms);
     var exchange = inExchange ? new Publication.Exchange(1, 9) : null;
     lane.append(new Publication(PUBLISHER, qos, false, 0, -1, -1, topic.length, 0, topic, exchange), null, answer);
     answer.answer(ReasonCode.SUCCESS);
@@ -175,6 +192,70 @@ class GroupAtFrontendsTest {
     assertThat(third.delivered).isEmpty();
     assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
     assertThat(answer.matched()).isTrue();
+  }
+
+  @Test
+  void whatTheLastMemberHasLeftBehindGoesToItsGroupOnly() {
+    add("a", 1, 2, 3);
+    add("+", HOME);
+    add("$share/h/a", 2);
+    add("$oshare/g/a", 3);
+    add("$share/g/a", 1, 2);
+
+    for (int i = 0; i < 20; i++) {
+      var answer = redeal("$share/g/a", 1);
+      run();
+      assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
+      assertThat(answer.matched()).isTrue();
+    }
+
+    assertThat(second.delivered).as("although the route to the first frontend is still there").hasSize(20).containsOnly("$share/g/a");
+    assertThat(first.delivered).isEmpty();
+    assertThat(third.delivered).isEmpty();
+    assertThat(inboxes.delivered).isEmpty();
+  }
+
+  @Test
+  void whatTheLastMemberHasLeftBehindGoesToDurableMembers() {
+    add("a", HOME);
+    add("$share/g/a", HOME);
+
+    var answer = redeal("$share/g/a", 1);
+
+    assertThat(inboxes.delivered).containsExactly("$share/g/a");
+    assertThat(answer.matched()).isTrue();
+  }
+
+  /** One has come while the message was on its way. */
+  @Test
+  void whatTheLastMemberHasLeftBehindGoesBackToANewOneWhenThereIsNoOther() {
+    add("$share/g/a", 1, 2);
+    second.left.add("$share/g/a");
+
+    var answer = redeal("$share/g/a", 1);
+    run();
+
+    assertThat(second.delivered).hasSize(1);
+    assertThat(first.delivered).containsExactly("$share/g/a");
+    assertThat(answer.matched()).isTrue();
+  }
+
+  @Test
+  void whatTheLastMemberAnywhereHasLeftBehindHasNoSubscriber() {
+    add("a", 1, 2, 3);
+    add("$share/g/a", 1);
+    first.left.add("$share/g/a");
+
+    var left = redeal("$share/g/a", 1);
+    var gone = redeal("$share/h/a", 1);
+    run();
+
+    assertThat(first.delivered).hasSize(1);
+    assertThat(second.delivered).isEmpty();
+    for (var answer : List.of(left, gone)) {
+      assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
+      assertThat(answer.matched()).isFalse();
+    }
   }
 
   @Test

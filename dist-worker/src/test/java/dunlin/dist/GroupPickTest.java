@@ -7,8 +7,10 @@ import dunlin.model.Publisher;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.transport.Terms;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
@@ -21,16 +23,19 @@ class GroupPickTest {
   private static final Publisher PUBLISHER = new Publisher("t", "client");
   private static final Route ONE = route("$share/g/a", ShardId.frontend("1"));
   private static final Route TWO = route("$share/g/a", ShardId.frontend("2"));
+  private static final Route OWN = route("$share/g/a", ShardId.frontend("own"));
   private static final Route STORED = route("$share/g/a", ShardId.inbox(3));
   private static final Route[] ALL = {STORED, ONE, TWO};
 
   private final Set<ShardId> unattached = new HashSet<>();
   private final Set<ShardId> detached = new HashSet<>();
+  private final Map<Route, Integer> credits = new HashMap<>();
   private final GroupPick picks =
       new GroupPick(
-          route -> unattached.contains(route.shard()) ? -1 : route.equals(STORED) ? 50 : 2,
+          route -> unattached.contains(route.shard()) ? -1 : credits.getOrDefault(route, route.equals(STORED) ? 50 : 2),
           detached::contains,
           () -> Stream.of(ONE.shard(), TWO.shard()).filter(each -> !unattached.contains(each) && !detached.contains(each)).toList(),
+          OWN.shard(),
           new SplittableRandom());
 
   private static Route route(String filter, ShardId shard) {
@@ -128,6 +133,36 @@ class GroupPickTest {
     unattached.add(ONE.shard());
     assertThat(picked(ALL, false, again(ONE))).containsExactly(ONE);
 
+  }
+
+  @Test
+  void theOwnNodeIsFirstWhenCreditsAreEqual() {
+    for (int credit : new int[] {2, 256, 70_000}) {
+      List.of(ONE, OWN).forEach(each -> credits.put(each, credit));
+      assertThat(picked(new Route[] {ONE, OWN}, false, null)).containsExactly(OWN);
+      assertThat(picked(new Route[] {OWN, ONE}, false, null)).containsExactly(OWN);
+    }
+    credits.put(TWO, 70_000);
+    assertThat(picked(new Route[] {ONE, OWN, TWO}, false, null)).as("two are drawn").containsExactlyInAnyOrder(ONE, OWN, TWO);
+    assertThat(picked(new Route[] {ONE, TWO}, false, null)).as("it has no member").containsExactlyInAnyOrder(ONE, TWO);
+  }
+
+  @Test
+  void theOwnNodeIsNotFirstWhenItHasLessCreditOrNone() {
+    credits.putAll(Map.of(ONE, 256, OWN, 255));
+    assertThat(picked(new Route[] {ONE, OWN}, false, null)).containsExactlyInAnyOrder(ONE, OWN);
+    credits.put(OWN, 0);
+    assertThat(picked(new Route[] {ONE, OWN}, false, null)).containsExactly(ONE);
+    credits.put(ONE, 0);
+    assertThat(picked(new Route[] {ONE, OWN}, false, null)).as("its destination lets it wait").containsExactlyInAnyOrder(ONE, OWN);
+  }
+
+  /** Where a publisher of an ordered group has its member does not depend on who leads. */
+  @Test
+  void theOwnNodeIsNotFirstInAnOrderedGroup() {
+    var picked = new HashSet<Route>();
+    for (int i = 0; i < 200; i++) picked.add(picks.of(new Route[] {ONE, OWN}, true, new Publisher("t", "client-" + i), null));
+    assertThat(picked).containsExactlyInAnyOrder(ONE, OWN);
   }
 
   @Test

@@ -117,7 +117,7 @@ class LedRoutesTest {
 
     private AutoCloseable open(RouteReplica routes) {
       var led = tier.lead("routes", routes, NOTHING_ELSEWHERE);
-      var opened = DistWorker.leading(led, NO_OTHERS, _ -> {}, _ -> HOME, meters, Tracer.idle(), DeliveryThreads.inline());
+      var opened = DistWorker.leading(led, NO_OTHERS, ShardId.frontend(FRONTEND), _ -> {}, _ -> HOME, meters, Tracer.idle(), DeliveryThreads.inline());
       opened.attachFrontend(FRONTEND, Deliveries.of(new Recorder(delivered)));
       worker = opened;
       return () -> {

@@ -74,6 +74,11 @@ final class GroupCopy {
     return message.qos() != QoS.AT_MOST_ONCE;
   }
 
+  /** Whether a member has left it behind, so that its publisher has been answered. */
+  boolean isLeftBehind() {
+    return acknowledgement == null && acknowledged();
+  }
+
   /** The recorded exchange that the message belongs to, by which the session tier recognises it; null for none. */
   @Nullable OpenExchange exchange() {
     var exchange = message.exchange();

@@ -46,7 +46,8 @@ public final class GroupDelivery {
    * lines a message may wait longer than its time, by one round for each LINES_A_ROUND of them.
    * Failure: a message that the session tier does not accept is tried again until its time is up; that of a recorded exchange with the
    * session tier alone while it is unknown whether it is stored there. Then it is dropped
-   * and counted, and a publisher that waits for an answer gets an error. A group in which a message of QoS 0 waited in
+   * and counted, and a publisher that waits for an answer gets an error. What the last member has left behind goes back to the dist tier, unless this is the only frontend;
+   * it is dropped and counted when there is no member anywhere, or none is reached. A group in which a message of QoS 0 waited in
    * vain is stalled: further ones are dropped at once, until a member takes a message again.
    */
   static final int PASSES_MAX = 2;
@@ -158,7 +159,9 @@ public final class GroupDelivery {
   }
 
   private void refused(GroupCopy copy) {
-    if (copy.ordered()) {
+    if (belongsElsewhere(copy)) {
+      redeal(copy);
+    } else if (copy.ordered()) {
       waitForRoom(copy);
     } else if (!offerToOthers(copy)) {
       if (copy.acknowledged()) askSessionTier(copy);
@@ -236,12 +239,43 @@ public final class GroupDelivery {
    * to the dist tier, which looks for another one.
    */
   private void lastMemberLeft(GroupCopy copy) {
+    if (belongsElsewhere(copy)) {
+      redeal(copy);
+      return;
+    }
     if (loop.tiers().alone() || copy.acknowledgement == null || !copy.acknowledged()) {
       drop(copy, ReasonCode.SUCCESS);
       return;
     }
     settle(copy);
     copy.acknowledgement.answer(ReasonCode.USE_ANOTHER_SERVER);
+  }
+
+  /** Whether a member has left it behind, and there is no other one here. */
+  private boolean belongsElsewhere(GroupCopy copy) {
+    return copy.isLeftBehind() && !loop.tiers().alone() && groupOf(copy.filter).size() == 0;
+  }
+
+  /**
+   * Has the dist tier find another member, since it knows those at other frontends, and the durable ones. To the publisher the exchange of QoS 2 has brought the message here;
+   * so without it the message comes to one member at most, and is lost when the outcome is unknown.
+   */
+  private void redeal(GroupCopy copy) {
+    leaves(copy);
+    loop.tiers().dist().redeal(
+        copy.message.withoutExchange(), copy.filter.filter(),
+        new Acknowledgement() {
+          @Override
+          protected void complete(ReasonCode reason) {
+            boolean found = matched();
+            loop.post(() -> redealt(copy, found, reason));
+          }
+        });
+  }
+
+  private void redealt(GroupCopy copy, boolean found, ReasonCode reason) {
+    if ((found && !reason.isError()) || reason == TierAnswers.NO_MEMBER) settle(copy); // the latter is counted where members have let it wait in vain
+    else drop(copy, reason);
   }
 
   private void taken(GroupCopy copy) {
@@ -253,7 +287,8 @@ public final class GroupDelivery {
   private void drop(GroupCopy copy, ReasonCode reason) {
     settle(copy);
     loop.counts().copies().received(copy.message, null);
-    loop.counts().copies().dropped(DropReason.NO_MEMBER, copy.message, null);
+    boolean busy = reason == ReasonCode.SERVER_BUSY || reason == ReasonCode.SERVER_UNAVAILABLE;
+    loop.counts().copies().dropped(busy ? DropReason.OVERLOADED : DropReason.NO_MEMBER, copy.message, null);
     if (copy.acknowledgement == null) return;
     copy.acknowledgement.dropped(copy.acknowledged() ? reason : ReasonCode.SUCCESS);
   }
@@ -365,6 +400,10 @@ public final class GroupDelivery {
   /** Tries to find a member for a waiting copy; answers whether it left this line. */
   private boolean retry(GroupCopy copy, GroupLine line, long now) {
     ShareGroup group = groupOf(copy.filter);
+    if (belongsElsewhere(copy)) {
+      redeal(copy);
+      return true;
+    }
     if (now - copy.deadlineNanos >= 0) {
       if (!copy.acknowledged()) group.stalls();
       drop(copy, TierAnswers.NO_MEMBER);

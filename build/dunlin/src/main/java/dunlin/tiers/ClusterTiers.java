@@ -13,6 +13,7 @@ import dunlin.dist.Delivery;
 import dunlin.dist.DistClient;
 import dunlin.dist.DistSettings;
 import dunlin.dist.deliver.DeliverSettings;
+import dunlin.dist.remote.RedealLane;
 import dunlin.dist.remote.RemoteDeliveries;
 import dunlin.dist.remote.Repetitions;
 import dunlin.dist.remote.RouteRouter;
@@ -31,8 +32,10 @@ import dunlin.inbox.server.SessionReplica;
 import dunlin.links.LinkDialler;
 import dunlin.links.LinkPeer;
 import dunlin.links.LinkService;
+import dunlin.model.Publication;
 import dunlin.model.ShardId;
 import dunlin.model.TenantQuota;
+import dunlin.model.TopicFilter;
 import dunlin.placement.ClusterNode;
 import dunlin.retain.RetainClient;
 import dunlin.retain.RetainReplica;
@@ -44,6 +47,7 @@ import dunlin.store.RangeId;
 import dunlin.store.Replica;
 import dunlin.store.StoreException;
 import dunlin.store.serve.WhileLeading;
+import dunlin.transport.Acknowledgement;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
 import dunlin.transport.call.CallLinks;
@@ -82,11 +86,14 @@ public final class ClusterTiers implements AutoCloseable {
    * Owner: any thread. Each kind of link that the frontend opens has a thread of its own.
    * Bounds: those of lanes, calls and links.
    * Failure: while a range has no leader, or its leader does not answer, links wait for ten seconds. Then calls on them fail, and clients get an error.
-   *   Messages are sent again to the next leader of the routes, for ten seconds (SendingStream). Calls to the sessions wait; SessionLinks says when clients are
+   *   Messages are sent again to the next leader of the routes, for ten seconds (SendingStream), and what members of groups have left behind for REDEALT_FOR. Calls to the sessions wait; SessionLinks says when clients are
    *   disconnected since no node leads the sessions. Without a leader of the users, clients are judged by what was known of them last.
    */
   /** The word for a node that clients connect to, among the roles in its row of the cluster's map. */
   public static final String FRONTEND = "frontend";
+
+  /** How long a leader of the routes is looked for that deals a message of a group again. No publisher would send it once more. */
+  private static final Duration REDEALT_FOR = Duration.ofMinutes(2);
 
   /** Larger than any message can be. */
   private static final int MESSAGE_MAX = 17 << 20;
@@ -130,6 +137,7 @@ public final class ClusterTiers implements AutoCloseable {
   private final Map<UUID, WhileLeading> serving = new ConcurrentHashMap<>();
 
   private final InboxSettings.Layout layout;
+  private final RedealLane redeals;
   private final RouteRouter routesOfClients;
   private final RouteRouter routesOfSessions;
   private final RouteRouter matches;
@@ -154,6 +162,7 @@ public final class ClusterTiers implements AutoCloseable {
             repeats, refused, parts.beans(), parts.exports(), parts.tenants(), parts.clock(), parts.timer());
     accepted = new AcceptedLinks(parts.accepts());
     String node = parts.frontend().identity().nodeId();
+    redeals = redeals(accepted.thread("redeals"));
     routesOfClients = routes("clients", node, LinkNames::routes);
     routesOfSessions = routes("sessions", node, LinkNames::routes);
     matches = routes("matches", node, LinkNames::matches);
@@ -166,6 +175,11 @@ public final class ClusterTiers implements AutoCloseable {
     sessions = new SessionRouter(inbox.layout(), number -> sessions(number, inbox.layout().rangeIds().get(number).uuid()));
     betweenSessions = layout.ranges() == 1 ? List.of() : between(node, accepted.thread("between-sessions"));
     access = users.enabled() ? access(node) : null;
+  }
+
+  private RedealLane redeals(Executor thread) {
+    var link = dialler.leader(RouteReplica.KIND, LinkNames.REDEALS, new byte[0], thread);
+    return new RedealLane(link, thread, new LaneRepeats(parts.timer(), REDEALT_FOR).on(thread), drops.lanes());
   }
 
   private SessionLinks sessions(int number, UUID range) {
@@ -295,6 +309,11 @@ public final class ClusterTiers implements AutoCloseable {
     }
 
     @Override
+    public void redeal(Publication message, TopicFilter group, Acknowledgement acknowledgement) {
+      redeals.redeal(message, group, acknowledgement);
+    }
+
+    @Override
     public CompletableFuture<Void> addRoute(Route route) {
       return routes.addRoute(route);
     }
@@ -393,6 +412,7 @@ public final class ClusterTiers implements AutoCloseable {
     if (access != null) access.close();
     sessions.close();
     betweenSessions.forEach(RemoteSessions::close);
+    redeals.close();
     retained.close();
     routesOfClients.close();
     routesOfSessions.close();

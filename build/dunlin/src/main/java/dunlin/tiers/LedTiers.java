@@ -12,6 +12,7 @@ import dunlin.dist.RouteTier;
 import dunlin.dist.deliver.DeliverExecutor;
 import dunlin.dist.deliver.DeliverSettings;
 import dunlin.dist.remote.RemoteDeliveries;
+import dunlin.dist.remote.RedealLane;
 import dunlin.dist.remote.RemoteDelivery;
 import dunlin.dist.remote.RouteCalls;
 import dunlin.dist.remote.RouteRouter;
@@ -30,6 +31,7 @@ import dunlin.inbox.server.InboxServer;
 import dunlin.inbox.server.SessionReplica;
 import dunlin.inbox.server.SessionTier;
 import dunlin.links.LinkService;
+import dunlin.model.ShardId;
 import dunlin.model.TenantQuota;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainSettings;
@@ -223,7 +225,7 @@ final class LedTiers {
     int shards = bounds.inbox().layout().shards();
     var worker =
         DistWorker.leading(
-            led, matches, drops.lanes()::giveUp, publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters, tracer,
+            led, matches, ShardId.frontend(cluster.self().toString()), drops.lanes()::giveUp, publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters, tracer,
             DeliverExecutor.start(bounds.deliver(), meters));
     byte[] opening = LaneLinks.opening(replica.status().term());
     attachSessions(worker, opening);
@@ -259,6 +261,8 @@ final class LedTiers {
                 var lane = laneOf.get(i);
                 accepted.accept(LinkNames.lane(i), thread, LaneLinks.ofCallers(link -> streams.open(link, thread, RemoteLane.into(lane, window))));
               }
+              var thread = threads.getFirst();
+              accepted.accept(LinkNames.REDEALS, thread, LaneLinks.ofCallers(link -> streams.open(link, thread, RedealLane.into(laneOf.getFirst(), link.caller()))));
               UUID range = replica.id().uuid();
               acceptedCalls.accept(LinkNames.routes(range), calls, frontends.noting(changes));
               acceptedCalls.acceptOfLeaders(LinkNames.matches(range), calls, changes); // for nodes that have led it before

@@ -13,6 +13,9 @@ final class LinkNames {
   /** To the leader of users, roles and bans. */
   static final String ACCESS = "access";
 
+  /** From a frontend to the leader of the routes: messages of groups that the last member there has left behind. */
+  static final String REDEALS = "redeals";
+
   private LinkNames() {}
 
   /** To the leader of a range of sessions. */

@@ -159,6 +159,11 @@ public final class Publication {
     return underRules;
   }
 
+  /** The same message for whom its exchange does not matter: the publisher has its answer. */
+  public Publication withoutExchange() {
+    return exchange == null ? this : new Publication(this, acceptedAtMillis, null, repetition, underRules);
+  }
+
   /** The same message, sent again inside the broker. */
   public Publication asRepetition() {
     return new Publication(this, acceptedAtMillis, exchange, true, underRules);

@@ -4,6 +4,7 @@ import dunlin.model.ReasonCode;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The pending answers to one publish of QoS 1 or 2, before its PUBACK or PUBREC is sent: one from every destination
@@ -75,6 +76,11 @@ public abstract class Acknowledgement {
   /** The publisher's terms for the message's destinations. Any thread. */
   public Terms terms() {
     return Terms.ANSWERED;
+  }
+
+  /** What the last member of a group at a frontend has left behind is for other members only; null for a message to all that it matches. Called by the lane's thread. */
+  public @Nullable LeftBehind leftBehind() {
+    return null;
   }
 
   /**

@@ -19,7 +19,6 @@ import dunlin.transport.lane.ReceivingStream;
 import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
-import dunlin.transport.link.Pipe;
 import dunlin.transport.trace.Trace;
 import dunlin.transport.trace.Tracer;
 import java.time.Duration;
@@ -28,7 +27,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -106,24 +104,8 @@ class RemoteDeliveryTest {
   private Link dial(Link.Handler handler) {
     var link = Link.dialling(++identities, new byte[0], LINK, tasks::add, () -> nanos, handler);
     if (!connects) return link;
-    var ends = new Pipe[2];
-    ends[0] = pipe(frame -> acceptor.arrived(ends[1], frame));
-    ends[1] = pipe(frame -> link.arrived(ends[0], frame));
-    acceptor.connected(ends[1]);
-    tasks.add(() -> link.connected(ends[0]));
+    QueuedPipe.connect(link, acceptor, tasks::add);
     return link;
-  }
-
-  private Pipe pipe(Consumer<byte[]> to) {
-    return new Pipe() {
-      @Override
-      public void send(byte[] frame) {
-        tasks.add(() -> to.accept(frame));
-      }
-
-      @Override
-      public void close() {}
-    };
   }
 
   private void run() {

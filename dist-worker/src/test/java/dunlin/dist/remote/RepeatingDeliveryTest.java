@@ -19,13 +19,11 @@ import dunlin.transport.lane.Repeating;
 import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
-import dunlin.transport.link.Pipe;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -96,24 +94,8 @@ class RepeatingDeliveryTest {
   private Link dial(Link.Handler handler) {
     var to = leader;
     var link = Link.dialling(++identities, new byte[0], LINK, tasks::add, () -> nanos, handler);
-    var ends = new Pipe[2];
-    ends[0] = pipe(frame -> to.acceptor.arrived(ends[1], frame));
-    ends[1] = pipe(frame -> link.arrived(ends[0], frame));
-    to.acceptor.connected(ends[1]);
-    tasks.add(() -> link.connected(ends[0]));
+    QueuedPipe.connect(link, to.acceptor, tasks::add);
     return link;
-  }
-
-  private Pipe pipe(Consumer<byte[]> to) {
-    return new Pipe() {
-      @Override
-      public void send(byte[] frame) {
-        tasks.add(() -> to.accept(frame));
-      }
-
-      @Override
-      public void close() {}
-    };
   }
 
   private void run() {

@@ -69,6 +69,8 @@ final class Load implements AutoCloseable {
     stayer("brief", 5, FOREVER, churning("e/#", 1));
     stayer("share-on-1", 4, 0, steady("$share/on/s/#", 1));
     stayer("share-on-2", 5, 0, steady("$share/on/s/#", 2));
+    stayer("share-leaving-1", 5, 0, steady("$share/leaving/s/#", 1));
+    stayer("share-leaving-2", 4, 0, churning("$share/leaving/s/#", 1));
     for (int i = 0; i < 3; i++) {
       stayer("share-durable-" + i, i == 1 ? 4 : 5, FOREVER, i == 0 ? steady("$share/durable/s/#", 2) : churning("$share/durable/s/#", i));
       stayer("share-ordered-" + i, 5, FOREVER, steady("$oshare/ordered/s/#", 2));

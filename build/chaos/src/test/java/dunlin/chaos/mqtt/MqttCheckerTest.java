@@ -103,7 +103,7 @@ final class MqttCheckerTest {
   }
 
   private static TestHistory cluster(int qos) {
-    return subscribed(qos).deed(Deed.STARTED, 1).deed(Deed.STARTED, 2);
+    return inCluster(subscribed(qos));
   }
 
   private static TestHistory twice(TestHistory history, int qos, int withQos) {
@@ -262,6 +262,27 @@ final class MqttCheckerTest {
     bad(group(FOREVER).safe("pub", 1, "s/1", 1).hold("m1", "pub", 1, "s/1", 1), "D9", "taken by no member");
     good(group(0).safe("pub", 1, "s/1", 1).hold("m1", "pub", 1, "s/1", 1).deed(Deed.KILLED));
     bad(group(FOREVER).safe("pub", 1, "s/1", 1).hold("m1", "pub", 1, "s/1", 1).deed(Deed.KILLED), "D9", "taken by no member");
+    bad(group(0).safe("pub", 1, "s/1", 1).hold("m1", "pub", 1, "s/1", 1).end("m1", End.ABANDONED), "D9", "taken by no member");
+  }
+
+  /** A member has left it behind, and the link is lost by which it goes to another one. */
+  @Test
+  void aQos2MessageOfConnectedMembersMayBeLostInAFaultOfACluster() {
+    for (int qos = 1; qos <= 2; qos++) {
+      bad(leftBehind(group(0), qos), "D9", "taken by no member");
+      bad(leftBehind(inCluster(group(0)), qos), "D9", "taken by no member");
+    }
+    good(leftBehind(inCluster(group(0)).deed(Deed.STRUCK).deed(Deed.HEALED), 2));
+    bad(leftBehind(inCluster(group(0)).deed(Deed.STRUCK).deed(Deed.HEALED), 1), "D9", "taken by no member");
+    bad(leftBehind(inCluster(group(FOREVER)).deed(Deed.STRUCK).deed(Deed.HEALED), 2), "D9", "taken by no member");
+  }
+
+  private static TestHistory leftBehind(TestHistory history, int qos) {
+    return history.safe("pub", 1, "s/1", qos).hold("m1", "pub", 1, "s/1", 1).end("m1", End.ABANDONED);
+  }
+
+  private static TestHistory inCluster(TestHistory history) {
+    return history.deed(Deed.STARTED, 1).deed(Deed.STARTED, 2);
   }
 
   @Test

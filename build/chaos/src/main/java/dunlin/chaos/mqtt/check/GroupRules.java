@@ -64,6 +64,8 @@ public final class GroupRules {
           message.safe() && message.first.expirySeconds() < 0 && message.first.nanos() > fromNanos && Filters.matches(filter, message.first.topic());
       if (!owed || answered.contains(entry.getKey())) continue;
       if (!allDurable && facts.killedBetween(message.first.nanos(), facts.drainedNanos)) continue;
+      // What a member has left behind looks for another one, with QoS 2 only once: not again when a link is lost on the way.
+      if (!allDurable && message.first.qos() == 2 && facts.resendsBetween(message.first.nanos(), facts.drainedNanos) > 0) continue;
       violations.add(new Violation("D9", "taken by no member", entry.getKey() + " of " + filter));
     }
   }

@@ -1,0 +1,229 @@
+package dunlin.dist.remote;
+
+import dunlin.model.Publication;
+import dunlin.model.ReasonCode;
+import dunlin.model.TopicFilter;
+import dunlin.transport.Acknowledgement;
+import dunlin.transport.Lane;
+import dunlin.transport.LeftBehind;
+import dunlin.transport.Terms;
+import dunlin.transport.lane.FrameReader;
+import dunlin.transport.lane.FrameWriter;
+import dunlin.transport.lane.MalformedFrameException;
+import dunlin.transport.lane.Messages;
+import dunlin.transport.lane.ReceivingStream;
+import dunlin.transport.lane.Repeating;
+import dunlin.transport.lane.SendingStream;
+import dunlin.transport.lane.UnacknowledgedDrops;
+import dunlin.transport.lane.ValueDictionary;
+import java.util.ArrayDeque;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Takes what the last member of a group at a frontend has left behind back to the leader of the routes, which deals it to members elsewhere. Messages keep
+ * their order.
+ */
+public final class RedealLane implements AutoCloseable {
+  /*
+   * The link is not that of the publishers: these are not delayed, and a leader of an earlier version accepts no such link, so that it gets nothing that it would deliver to
+   * all subscribers.
+   *
+   * Owner: its thread. Any thread deals and closes.
+   * Bounds: MESSAGES_MAX messages of BYTES_MAX, or one of any size. Further ones are answered SERVER_BUSY. Only as many as fit into AT_A_TIME bytes are with the leader,
+   *   or one.
+   * Failure: the stream's. What no leader has taken in time is answered SERVER_UNAVAILABLE, and so is QoS 2 whose link is lost when it may have been dealt.
+   */
+  static final int MESSAGES_MAX = 65_536;
+  static final long BYTES_MAX = 32L << 20;
+  static final long AT_A_TIME = 64 * 1_024;
+
+  private final Executor thread;
+  private final SendingStream<TopicFilter> stream;
+  private final ArrayDeque<Dealt> waiting = new ArrayDeque<>();
+
+  /** What is not answered. */
+  private final AtomicInteger messages = new AtomicInteger();
+
+  private final AtomicLong bytes = new AtomicLong();
+
+  private long atLeader;
+  private boolean sends;
+
+  /**
+   * @param thread runs tasks on the lane's thread, soon
+   * @param repeating says how long a leader is looked for, too
+   * @param drops counts the messages, and what becomes of them
+   */
+  public RedealLane(SendingStream.Dialler dialler, Executor thread, Repeating repeating, UnacknowledgedDrops drops) {
+    this.thread = thread;
+    stream = new SendingStream<>(dialler, Groups::new, thread, null, repeating, drops);
+  }
+
+  /** The group of each message of one link. */
+  private static final class Groups implements SendingStream.Companion<TopicFilter> {
+    private final ValueDictionary<TopicFilter> dictionary = new ValueDictionary<>();
+
+    @Override
+    public void write(FrameWriter out, TopicFilter group) {
+      dictionary.write(out, group, (to, filter) -> to.text(filter.text()));
+    }
+
+    @Override
+    public void say(FrameWriter out) {
+      throw new IllegalStateException("the dist tier is sent messages only");
+    }
+
+    @Override
+    public void told(FrameReader in) throws MalformedFrameException {
+      throw new MalformedFrameException("data other than answers");
+    }
+
+    @Override
+    public void lost() {}
+  }
+
+  /** A message that is dealt again. */
+  private final class Dealt extends Acknowledgement {
+    final Publication message;
+    final TopicFilter group;
+    private final Acknowledgement to;
+
+    Dealt(Publication message, TopicFilter group, Acknowledgement to) {
+      this.message = message;
+      this.group = group;
+      this.to = to;
+    }
+
+    int size() {
+      return message.body().length;
+    }
+
+    @Override
+    public Terms terms() {
+      return to.terms();
+    }
+
+    @Override
+    protected void complete(ReasonCode reason) {
+      atLeader -= size();
+      if (matched()) to.markMatched();
+      free(size());
+      to.answer(reason);
+      sendMore();
+    }
+  }
+
+  /** As {@link dunlin.dist.DistClient#redeal}. */
+  public void redeal(Publication message, TopicFilter group, Acknowledgement acknowledgement) {
+    int size = message.body().length;
+    if (!take(size)) {
+      acknowledgement.answer(ReasonCode.SERVER_BUSY);
+      return;
+    }
+    try {
+      thread.execute(() -> add(new Dealt(message, group, acknowledgement)));
+    } catch (RejectedExecutionException ended) {
+      free(size);
+      acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
+    }
+  }
+
+  private boolean take(int size) {
+    int before = messages.getAndIncrement();
+    long all = bytes.addAndGet(size);
+    if (before == 0 || (before < MESSAGES_MAX && all <= BYTES_MAX)) return true;
+    free(size);
+    return false;
+  }
+
+  private void free(int size) {
+    bytes.addAndGet(-size);
+    messages.decrementAndGet();
+  }
+
+  private void add(Dealt message) {
+    waiting.add(message);
+    sendMore();
+  }
+
+  private void sendMore() {
+    if (sends) return; // an answer may come at once
+    sends = true;
+    try {
+      for (Dealt next = waiting.peek(); next != null && (atLeader == 0 || atLeader + next.size() <= AT_A_TIME); next = waiting.peek()) {
+        waiting.remove();
+        atLeader += next.size();
+        stream.send(next.message, next.group, null, next);
+      }
+    } finally {
+      sends = false;
+    }
+  }
+
+  /** Ends it, soon: what is not answered, and what comes later, is answered SERVER_UNAVAILABLE. Any thread. */
+  @Override
+  public void close() {
+    thread.execute(stream::close);
+  }
+
+  /**
+   * The other side: appends received messages to a lane, each for its group only, on the thread of the link.
+   *
+   * @param frontend the node that sends them
+   */
+  public static ReceivingStream.Receiver into(Lane lane, String frontend) {
+    var groups = new ValueDictionary<TopicFilter>();
+    return new ReceivingStream.Receiver() {
+      @Override
+      public void take(Messages.Sent sent, FrameReader in, ReceivingStream.Receipt receipt, ReceivingStream stream) throws MalformedFrameException {
+        var forGroup = new ForGroup(new LeftBehind(groups.read(in, RedealLane::group), frontend), receipt);
+        receipt.expect();
+        lane.append(sent.message(), null, forGroup);
+        forGroup.answer(ReasonCode.SUCCESS);
+      }
+
+      @Override
+      public void hear(FrameReader in, ReceivingStream stream) throws MalformedFrameException {
+        throw new MalformedFrameException("data other than messages");
+      }
+    };
+  }
+
+  private static TopicFilter group(FrameReader in) throws MalformedFrameException {
+    return TopicFilter.parse(in.text()).filter(TopicFilter::shared).orElseThrow(() -> new MalformedFrameException("not the filter of a group"));
+  }
+
+  private static final class ForGroup extends Acknowledgement {
+    private final LeftBehind leftBehind;
+    private final Acknowledgement to;
+
+    ForGroup(LeftBehind leftBehind, Acknowledgement to) {
+      this.leftBehind = leftBehind;
+      this.to = to;
+    }
+
+    @Override
+    public Terms terms() {
+      return to.terms();
+    }
+
+    @Override
+    public LeftBehind leftBehind() {
+      return leftBehind;
+    }
+
+    @Override
+    public boolean comesAgain() {
+      return to.comesAgain();
+    }
+
+    @Override
+    protected void complete(ReasonCode reason) {
+      if (matched()) to.markMatched();
+      to.answer(reason);
+    }
+  }
+}
