@@ -1,6 +1,7 @@
 package dunlin.transport.link;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dunlin.transport.link.Link.Handler;
 import dunlin.transport.link.LinkFrame.Confirm;
@@ -13,7 +14,9 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
@@ -42,7 +45,27 @@ class LinkModelTest {
   @ParameterizedTest
   @MethodSource("seeds")
   void framesArriveOnceAndInOrderOrTheLinkIsLost(long seed) {
-    new Model(seed).run();
+    new Model(seed, 0).run();
+  }
+
+  /** Mostly, neither side sees anything wrong: both believe in the same number of the next frame. */
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void aLinkThatResumesOneFrameTooLateIsFound(long seed) {
+    findsShift(seed, 1);
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void aLinkThatResumesOneFrameTooEarlyIsFound(long seed) {
+    findsShift(seed, -1);
+  }
+
+  private static void findsShift(long seed, int shift) {
+    var model = new Model(seed, shift);
+    var found = catchThrowable(model::run);
+    assertThat(model.shifts).as(model.at).isPositive();
+    assertThat(found).as(model.at).isInstanceOf(AssertionError.class);
   }
 
   private static final class Model {
@@ -61,8 +84,16 @@ class LinkModelTest {
 
     private LinkAcceptor acceptor;
 
-    Model(long seed) {
+    /** Mutant: how far from its right place a resumed link goes on; 0 for none. */
+    private final int shift;
+
+    /** Mutant: how far from their numbers the frames are that a side receives by now. */
+    private final Map<Side, Long> shifted = new HashMap<>();
+    private int shifts;
+
+    Model(long seed, int shift) {
       at = "-Ddunlin.test.seed=" + seed;
+      this.shift = shift;
       random = new Random(seed);
       now = random.nextLong();
       acceptor = restarted();
@@ -249,6 +280,9 @@ class LinkModelTest {
       private boolean greeted;
       private long next;
 
+      /** Mutant: the same of the frames that come to this end. */
+      private long misplaced;
+
       End(@Nullable Side side, @Nullable LinkAcceptor accepting) {
         this.side = side;
         this.accepting = accepting;
@@ -284,9 +318,9 @@ class LinkModelTest {
 
       /** The side that sends HELLO at this end. */
       private Side greetingSide() {
-        if (side != null) return side;
-        Side calling = peer().side;
-        return acceptedSides.stream().filter(each -> each.isAlive() && calling != null && each.dialler == calling.number).findFirst().orElseThrow();
+        var greeting = owner();
+        if (greeting == null) throw new AssertionError(at + ": HELLO of a side that is not there");
+        return greeting;
       }
 
       @Override
@@ -302,7 +336,7 @@ class LinkModelTest {
 
       /** Delivers the next frame of the peer to this end, sometimes an earlier one again, or the break. */
       void deliver() {
-        byte[] frame = peer().sent.poll();
+        byte[] frame = shifted(peer().sent.poll());
         if (frame == null) {
           if (!over && (cut || closed || peer().closed || peer().cut)) {
             over = true;
@@ -320,6 +354,34 @@ class LinkModelTest {
         arrived(frame);
         if (read instanceof Data) delivered.add(frame);
         if (!delivered.isEmpty() && random.nextInt(20) == 0) arrived(delivered.get(random.nextInt(delivered.size())));
+      }
+
+      /** Mutant: what the other side said it had received becomes something else, and the numbers of the frames that it gets over this pipe then fit. */
+      private byte @Nullable [] shifted(byte @Nullable [] frame) {
+        var to = owner();
+        var from = peer().owner();
+        if (shift == 0 || frame == null || to == null || from == null) return frame;
+        return switch (read(frame)) {
+          case Hello(var identity, var other, var received, var opening) -> {
+            long before = shifted.getOrDefault(from, 0L);
+            long least = to.confirmedFrames() - received;
+            long now = received == 0 || before < least ? before : Math.clamp(before + shift, least, to.sent.size() - received);
+            if (now != before) shifts++;
+            shifted.put(from, now);
+            peer().misplaced = now;
+            yield new Hello(identity, other, received + now, opening).encode();
+          }
+          case Data(var number, var confirms, var payload) -> new Data(number - misplaced, Math.max(0, confirms + peer().misplaced), payload).encode();
+          case Confirm(var upTo) -> new Confirm(Math.max(0, upTo + peer().misplaced)).encode();
+          case Goodbye _, Refuse _ -> frame;
+        };
+      }
+
+      /** The side whose link has this end, as far as it is known; null before an acceptor has read HELLO. */
+      private @Nullable Side owner() {
+        if (side != null) return side;
+        Side calling = peer().side;
+        return acceptedSides.stream().filter(each -> each.isAlive() && calling != null && each.dialler == calling.number).findFirst().orElse(null);
       }
 
       private void arrived(byte[] frame) {
@@ -365,6 +427,10 @@ class LinkModelTest {
 
       boolean isAlive() {
         return !dead && !link.isLost();
+      }
+
+      long confirmedFrames() {
+        return (long) sent.size() - link.unconfirmedFrames();
       }
 
       void send() {
