@@ -163,6 +163,14 @@ class LinkPipesTest {
     }
   }
 
+  /** A link over which ten frames have come. */
+  private static Link withTenFrames(Dialling here, Accepting there, int port) {
+    var link = here.dial(NODE, port, "lane", new Side());
+    send(here.thread, link, 0, 10);
+    until(() -> there.sides.size() == 1 && there.sides.getFirst().received.size() == 10);
+    return link;
+  }
+
   private static byte[] frame(int number, int length) {
     return ByteBuffer.allocate(length).putInt(number).array();
   }
@@ -307,9 +315,7 @@ class LinkPipesTest {
     var there = new Accepting("lane", 1_000, PATIENT);
     int port = there.serve(0);
     var here = new Dialling(PATIENT);
-    var link = here.dial(NODE, port, "lane", new Side());
-    send(here.thread, link, 0, 10);
-    until(() -> there.sides.size() == 1 && there.sides.getFirst().received.size() == 10);
+    var link = withTenFrames(here, there, port);
 
     there.accepted.acceptNoMore();
     var second = here.dial(NODE, port, "lane", new Side());
@@ -370,9 +376,7 @@ class LinkPipesTest {
     var there = new Accepting("lane", 1_000, PATIENT);
     int port = there.serve(0);
     var here = new Dialling(PATIENT);
-    var link = here.dial(NODE, port, "lane", new Side());
-    send(here.thread, link, 0, 10);
-    until(() -> there.sides.size() == 1 && there.sides.getFirst().received.size() == 10);
+    var link = withTenFrames(here, there, port);
 
     var channel = LinkWire.connect(new LinkPeer(NODE, "127.0.0.1", port), null);
     opened.closing(channel::shutdownNow);

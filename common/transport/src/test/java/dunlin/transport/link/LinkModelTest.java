@@ -48,7 +48,7 @@ class LinkModelTest {
     new Model(seed, 0).run();
   }
 
-  /** Both sides would see nothing wrong: each believes in the same number of the next frame. */
+  /** Mostly, neither side sees anything wrong: both believe in the same number of the next frame. */
   @ParameterizedTest
   @MethodSource("seeds")
   void aLinkThatResumesOneFrameTooLateIsFound(long seed) {
