@@ -7,8 +7,8 @@ import java.util.Set;
 /** One line of the table: a broker or a cluster with these settings, and its fault. */
 public record Row(String name, String what, Set<Need> needs, Map<String, String> settings, Form form, Script script) {
   private static final int ROUNDS_MAX = 25;
-  /** A round strikes each process, and has some 300,000 deliveries. */
-  private static final int CLUSTER_ROUNDS_MAX = 2;
+  /** A round strikes each process, and has up to 1,500,000 deliveries. */
+  private static final int CLUSTER_ROUNDS_MAX = 1;
 
   public Row {
     needs = Set.copyOf(needs);

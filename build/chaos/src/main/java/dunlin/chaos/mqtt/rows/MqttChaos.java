@@ -39,9 +39,9 @@ public final class MqttChaos {
    */
   private static final Logger log = LoggerFactory.getLogger(MqttChaos.class);
   private static final List<String> SHORT = List.of("none", "kill", "overflow", "storm", "cluster-none");
-  /** Those of separate services that are not for a gate, since they take about 20 minutes. */
+  /** Those of separate services, which take too long for a gate. */
   private static final List<String> SERVICES =
-      List.of("services-none", "services-kill", "services-kill-all", "services-pause", "services-stop", "services-down", "services-wiped");
+      List.of("services-none", "services-kill", "services-kill-all", "services-pause", "services-stop", "services-down");
 
   private static final int SOAK_MINUTES = 5;
   private static final int STORM_SESSIONS = 500;

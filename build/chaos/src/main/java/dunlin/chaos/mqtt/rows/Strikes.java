@@ -6,6 +6,7 @@ import dunlin.chaos.mqtt.Scene;
 import dunlin.chaos.mqtt.check.Event.Deed;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** What can befall one process of a cluster, until it is as before: its end, a pause, and what networks do. */
@@ -60,7 +61,15 @@ final class Strikes {
   }
 
   static void kill(Scene scene, Node node) throws InterruptedException {
-    node.kill();
+    end(scene, node, Node::kill);
+  }
+
+  static void stop(Scene scene, Node node) throws InterruptedException {
+    end(scene, node, Node::stop);
+  }
+
+  private static void end(Scene scene, Node node, Consumer<Node> how) throws InterruptedException {
+    how.accept(node);
     scene.outage();
     scene.during(scene.random.nextInt(2000));
     node.start();
@@ -86,13 +95,6 @@ final class Strikes {
     Thread.sleep(PAUSE_MILLIS);
     node.broker.signal("CONT");
     scene.during(BACK_MILLIS);
-  }
-
-  static void stop(Scene scene, Node node) throws InterruptedException {
-    node.stop();
-    scene.outage();
-    scene.during(scene.random.nextInt(2000));
-    node.start();
   }
 
   /** Fsyncs of its log take long. */

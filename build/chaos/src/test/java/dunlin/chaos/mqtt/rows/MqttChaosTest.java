@@ -35,7 +35,7 @@ final class MqttChaosTest {
     assertThat(rounds(request("3"), "kill")).containsExactly(3);
     assertThat(rounds(request("25"), "kill")).containsExactly(25);
     assertThat(rounds(request("60"), "kill")).containsExactly(25, 25, 10);
-    assertThat(rounds(request("5"), "services-kill")).containsExactly(2, 2, 1);
+    assertThat(rounds(request("3"), "services-kill")).containsExactly(1, 1, 1);
     assertThat(rounds(request("5"), "services-scale")).containsExactly(5);
     assertThat(rounds(request("5"), "cluster-upgrade")).containsExactly(5);
     assertThat(trials(request("60"), "kill").stream().map(Request::out)).doesNotHaveDuplicates();
