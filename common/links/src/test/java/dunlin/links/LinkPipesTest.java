@@ -19,7 +19,6 @@ import io.grpc.ServerInterceptor;
 import io.grpc.ServerTransportFilter;
 import io.grpc.Status;
 import io.grpc.netty.NettyServerBuilder;
-import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -200,34 +199,6 @@ class LinkPipesTest {
     assertCounts(there.sides.getFirst().received, 20_000);
     assertCounts(side.received, 20_000);
     until(() -> on(here.thread, link::unconfirmedFrames) == 0);
-  }
-
-  @Test
-  void aCallerWithAnotherVersionOfLinksIsRefusedWithASentence() throws Exception {
-    var there = new Accepting("lane", 1_000, PATIENT);
-    var channel = LinkWire.connect(new LinkPeer(NODE, "127.0.0.1", there.serve(0)), null);
-    opened.closing(channel::shutdownNow);
-    var headers = LinkWire.headers(HERE, NODE);
-    headers.discardAll(LinkWire.VERSION_KEY);
-    headers.put(LinkWire.VERSION_KEY, "0");
-    headers.put(LinkWire.NAME_KEY, "lane");
-    var ended = new CompletableFuture<Status>();
-    var call = channel.newCall(LinkWire.PIPE, CallOptions.DEFAULT);
-    call.start(
-        new ClientCall.Listener<>() {
-          @Override
-          public void onClose(Status status, Metadata trailers) {
-            ended.complete(status);
-          }
-        },
-        headers);
-    call.request(1);
-
-    var refused = ended.get(1, TimeUnit.MINUTES);
-    assertThat(refused.getCode()).isEqualTo(Status.Code.FAILED_PRECONDITION);
-    assertThat(refused.getDescription()).isEqualTo("links of version 0 are not known here, only of version " + LinkWire.VERSION);
-    assertThat(there.sides).isEmpty();
-    assertThat(meters.get("dunlin.links.refused").counters().stream().mapToDouble(Counter::count).sum()).isEqualTo(1);
   }
 
   /** A port without a process refuses; a process that stands still does not, nor does one that speaks another protocol. */

@@ -79,9 +79,8 @@ public final class Cluster implements AutoCloseable {
   /*
    * Owner: the caller of open also calls start and close. The other methods may be called by any thread that may block.
    * Bounds: CALLS_MAX calls of other nodes at a time; one more is refused.
-   * Failure: a node that reaches no other keeps serving the ranges that it has. What a crash interrupts is started
-   * again: the founding by this node, an operation by the leader of the meta group. close() waits up to CLOSE_MAX for
-   * actions and calls in progress, so that the store is not closed while they use it.
+   * Failure: a node that reaches no other keeps serving the ranges that it has. What a crash interrupts is started again: the founding by this node, an operation by the
+   * leader of the meta group. close() waits up to CLOSE_MAX for actions and calls in progress, so that the store is not closed while they use it.
    *
    * On disk, in cluster/ of the data directory: identity (ClusterIdentity), replicas/UUID (CreationNotes), map (KnownMap).
    */
@@ -219,8 +218,7 @@ public final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Finds the cluster, or founds it, and starts the store. Returns when this node belongs to a cluster; which ranges it gets
-   * is then up to the meta group.
+   * Finds the cluster, or founds it, and starts the store. Returns when this node belongs to a cluster; which ranges it gets is then up to the meta group.
    *
    * @throws StoreException when the deadline passes or an operator has to act; the message says what is wrong
    */
@@ -450,10 +448,7 @@ public final class Cluster implements AutoCloseable {
     return known.service(of);
   }
 
-  /**
-   * The node that leads a range, as the leader of the meta group last said. Up to a heartbeat old, and older while the meta group has no leader; empty while
-   * that is unknown.
-   */
+  /** The node that leads a range, as the leader of the meta group last said. Up to a heartbeat old, and older while it has no leader; empty while that is unknown. */
   public Optional<UUID> leader(UUID range) {
     var running = parts;
     return running == null ? Optional.empty() : Optional.ofNullable(running.heartbeat.leaders().get(range));
