@@ -1,11 +1,14 @@
 package dunlin.placement.plan;
 
+import static java.util.Objects.requireNonNull;
+
 import dunlin.placement.Action;
 import dunlin.placement.Action.DropReplica;
 import dunlin.placement.Action.StartReplica;
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
 import dunlin.placement.Intent;
+import dunlin.placement.NodeReport;
 import dunlin.placement.NodeReport.Phase;
 import dunlin.placement.NodeReport.Replica;
 import dunlin.placement.Operation;
@@ -170,15 +173,16 @@ public final class Operations {
   }
 
   /**
-   * Starts members that are not running: a process that crashed during a split may not have started its own. A node that
+   * Starts replicas that are not running: a process that crashed during a split may not have started its own. A node that
    * has applied an old split after it got a replica of the parent may have no part in the child: its rows are tidied up.
    */
   private static void start(UUID id, ClusterMap map, ClusterObservation observation, Decision to) {
-    var placed = map.ranges().get(id);
+    var range = requireNonNull(map.ranges().get(id)).range();
     for (var report : observation.reports().values()) {
-      boolean stored = report.replica(id).filter(replica -> replica.phase() == Phase.STORED).isPresent();
-      boolean member = placed != null && placed.range().has(report.node());
-      if (stored && member && observation.heard(report.node())) to.actions.add(new StartReplica(report.node(), id));
+      var replica = report.replica(id).filter(each -> each.phase() == Phase.STORED).orElse(null);
+      if (replica == null || !observation.heard(report.node())) continue;
+      boolean splitOff = replica.creation().equals(NodeReport.ORIGINAL);
+      if (!splitOff || range.has(report.node())) to.actions.add(new StartReplica(report.node(), id));
     }
   }
 
