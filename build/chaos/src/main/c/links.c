@@ -14,7 +14,7 @@
  *   link FROM TO DELAY-MS JITTER-MS LOST-OF-1000 CUT     the fate of packets in this direction from now on, including those in transit
  *   lost                                                 the number of packets dropped by cut links, and by those that lose some
  *
- * A packet is late by the delay, and by up to the jitter more or less. Which packets are late and lost is the same in each run.
+ * A packet is late by the delay, and by up to the jitter more or less. Which ones is drawn by the order in which packets of all links come.
  * It ends with standard input. A namespace and its device vanish when no process is left in it. Packets on a link stay in
  * order. Bounds: COUNT up to 8; 8,192 packets in transit on a link, a further one is dropped, as on a full queue; IPv4 only.
  */

@@ -127,8 +127,8 @@ final class GroupPick {
    * One of two random shards, picked in proportion to their credit: a shard with three times the members gets three
    * times the messages, and one whose members fall behind gets fewer. If one of the two has no members that can take
    * the message now, the best shard of all. If none has any credit, still one of them: its destination decides between
-   * waiting and refusing. Of two with equal credit it is the own node, since the way there crosses no network; a member there gets more than its share only until the next
-   * report of its credit.
+   * waiting and refusing. Of two with equal credit it is the own node, since the way there crosses no network: while there is so
+   * little to do that all have their whole credit, its members get all.
    */
   private Route ready(Route[] shards) {
     int one = random.nextInt(shards.length);

@@ -9,7 +9,6 @@ import dunlin.harness.ClusterClients;
 import dunlin.harness.FreePort;
 import dunlin.harness.RawClient.Connect;
 import dunlin.harness.RawClient;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -64,10 +63,6 @@ class DeadFrontendIT {
     await("routes of " + topic).atMost(LONG).untilAsserted(() -> assertThat(routes(topic)).containsExactlyInAnyOrder(destinations));
   }
 
-  private void signal(int process, String name) throws IOException, InterruptedException {
-    assertThat(new ProcessBuilder("kill", "-" + name, Long.toString(processes.get(process).pid())).inheritIO().start().waitFor()).isZero();
-  }
-
   private String id(int process) {
     return apis.get(process).get("/cluster").member("node");
   }
@@ -92,13 +87,13 @@ class DeadFrontendIT {
       durable.subscribe("t/0", 1);
       awaitRoutes("t/0", "frontend", "inbox");
 
-      signal(1, "STOP");
+      processes.get(1).signal("STOP");
       try {
         awaitRoutes("t/0", "inbox");
         for (int i = 1; i < FILTERS; i++) awaitRoutes("t/" + i);
         await("says so").atMost(LONG).until(() -> processes.getFirst().out().stream().anyMatch(line -> line.contains(FILTERS + " routes of its clients were removed")));
       } finally {
-        signal(1, "CONT");
+        processes.get(1).signal("CONT");
       }
     }
 
@@ -125,11 +120,11 @@ class DeadFrontendIT {
         try (var client = connected(1, Connect.of("client").clean().expiry(0))) {
           for (int i = 0; i < FILTERS; i++) client.subscribe("t/" + i, 1);
         }
-        signal(1, "STOP");
+        processes.get(1).signal("STOP");
         try {
           awaitState(id, "DOWN");
         } finally {
-          signal(1, "CONT");
+          processes.get(1).signal("CONT");
         }
         String topic = "back/" + round;
         awaitReturn(before);

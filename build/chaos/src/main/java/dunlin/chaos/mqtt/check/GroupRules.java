@@ -21,6 +21,9 @@ public final class GroupRules {
    */
   private record Delivery(Session session, Received received) {}
 
+  /** How long after a member's end a fault may come between what it has left behind and another member. */
+  private static final long REDEALT_MOST = 5_000_000_000L;
+
   private final Facts facts;
   private final List<Violation> violations = new ArrayList<>();
 
@@ -65,9 +68,16 @@ public final class GroupRules {
       if (!owed || answered.contains(entry.getKey())) continue;
       if (!allDurable && facts.killedBetween(message.first.nanos(), facts.drainedNanos)) continue;
       // What a member has left behind looks for another one, with QoS 2 only once: not again when a link is lost on the way.
-      if (!allDurable && message.first.qos() == 2 && facts.resendsBetween(message.first.nanos(), facts.drainedNanos) > 0) continue;
+      if (message.first.qos() == 2 && leftInAFault(members, message.first.nanos())) continue;
       violations.add(new Violation("D9", "taken by no member", entry.getKey() + " of " + filter));
     }
+  }
+
+  /** Whether a member whose messages are in no inbox has ended from a time on, in a fault or just before one. */
+  private boolean leftInAFault(List<Session> members, long fromNanos) {
+    return members.stream()
+        .filter(each -> !each.durable() && each.endNanos != Session.OPEN && each.endNanos >= fromNanos)
+        .anyMatch(each -> facts.resendsBetween(each.endNanos, each.endNanos + REDEALT_MOST) > 0);
   }
 
   private void doubles(List<Session> members) {

@@ -121,7 +121,6 @@ final class DiskStrikes {
    * its next start; one that finds it at its start puts it aside at once.
    */
   private static void mend(Scene scene, Node node) throws InterruptedException {
-    node.leaveAlone();
     try (var operator = other(scene, node).operator()) {
       var cluster = operator.cluster();
       boolean mended =

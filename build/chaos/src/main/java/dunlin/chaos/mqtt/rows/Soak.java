@@ -21,16 +21,17 @@ final class Soak {
   /** A range of the answer of the operator's command, with those that have a replica. */
   private static final Pattern RANGE = Pattern.compile("\"id\"\\s*:\\s*\"([^\"]+)\"[^{}]*\"voters\"\\s*:\\s*\\[([^]]*)][^{}]*\"leader\"\\s*:\\s*\"([^\"]*)\"");
 
-  private record Kind(String name, Strike strike) {}
+  /** @param ofLeaders whether it needs a node that can have replicas */
+  private record Kind(String name, boolean ofLeaders, Strike strike) {}
 
   private static final List<Kind> KINDS =
       List.of(
-          new Kind("kill", Strikes::kill),
-          new Kind("stop", Strikes::stop),
-          new Kind("pause", Strikes::pause),
-          new Kind("cut", Strikes::cut),
-          new Kind("cut from nodes", Strikes::cutFromNodes),
-          new Kind("move", Soak::move));
+          new Kind("kill", false, Strikes::kill),
+          new Kind("stop", false, Strikes::stop),
+          new Kind("pause", false, Strikes::pause),
+          new Kind("cut", false, Strikes::cut),
+          new Kind("cut from nodes", false, Strikes::cutFromNodes),
+          new Kind("move", true, Soak::move));
 
   private Soak() {}
 
@@ -38,9 +39,9 @@ final class Soak {
     long end = System.nanoTime() + Duration.ofMinutes(scene.minutes).toNanos();
     while (System.nanoTime() < end) {
       long began = System.nanoTime();
-      var nodes = scene.cluster().nodes();
-      var node = nodes.get(scene.random.nextInt(nodes.size()));
       var kind = KINDS.get(scene.random.nextInt(KINDS.size()));
+      var nodes = scene.cluster().nodes().stream().filter(each -> !kind.ofLeaders || each.canHaveReplicas()).toList();
+      var node = nodes.get(scene.random.nextInt(nodes.size()));
       Strikes.once(scene, node, kind.strike);
       scene.count("strikes: " + kind.name);
       // One that took longer is followed by the next one at once.
@@ -50,18 +51,18 @@ final class Soak {
 
   /** The leadership of any range moves, as an operator asks for it at this node. */
   private static void move(Scene scene, Node node) throws InterruptedException {
-    var ranges = new ArrayList<List<String>>();
-    for (Matcher range = RANGE.matcher(node.ctl("cluster", "ranges")); range.find(); ) {
-      var others = Arrays.stream(range.group(2).split(",", -1)).map(each -> each.trim().replace("\"", "")).filter(each -> !each.equals(range.group(3))).toList();
-      if (!others.isEmpty()) ranges.add(List.of(range.group(1), others.get(scene.random.nextInt(others.size()))));
-    }
-    scene.expect(!ranges.isEmpty(), node.name() + " knows no range that could move");
-    if (ranges.isEmpty()) return;
-    var drawn = ranges.get(scene.random.nextInt(ranges.size()));
     try {
+      var ranges = new ArrayList<List<String>>();
+      for (Matcher range = RANGE.matcher(node.ctl("cluster", "ranges")); range.find(); ) {
+        var others = Arrays.stream(range.group(2).split(",", -1)).map(each -> each.trim().replace("\"", "")).filter(each -> !each.equals(range.group(3))).toList();
+        if (!others.isEmpty()) ranges.add(List.of(range.group(1), others.get(scene.random.nextInt(others.size()))));
+      }
+      scene.expect(!ranges.isEmpty(), node.name() + " knows no range that could move");
+      if (ranges.isEmpty()) return;
+      var drawn = ranges.get(scene.random.nextInt(ranges.size()));
       var _ = node.ctl("cluster", "transfer-leadership", drawn.getFirst(), "--node", drawn.getLast());
     } catch (TrialException e) {
-      // It is refused while the cluster changes something by itself, such as leaders after the strike before.
+      // It is refused, or has no answer, while the cluster changes something by itself, such as leaders after the strike before.
       scene.count("moves refused");
     }
     scene.outage();

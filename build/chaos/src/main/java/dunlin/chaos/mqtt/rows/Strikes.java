@@ -108,7 +108,7 @@ final class Strikes {
     scene.outage();
     long slow = scene.medianAnswer(from);
     node.site.steeredFsync().none();
-    scene.figures.put(node.name() + " slow: PUBACK, PUBREC before and meanwhile, ms at p50", "%,d and %,d".formatted(quiet, slow));
+    scene.figures.put(node.name() + " slow: PUBACK, PUBREC before and during it, ms at p50", "%,d and %,d".formatted(quiet, slow));
   }
 
   // ------------------------------------------------------------------------------------------------------------- networks
