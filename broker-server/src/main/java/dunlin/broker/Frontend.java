@@ -447,7 +447,7 @@ public final class Frontend implements AutoCloseable {
 
   /**
    * Stops listening, disconnects all clients (0x9C when there is another server for them, else 0x8B) and leaves their sessions, in
-   * about two seconds at most, or seven while members of groups have left something behind for other brokers. What could not be told to the session tier by then is made up for at the next start.
+   * about two seconds at most, or seven while members of groups have left something behind for other brokers. What the session tier has not heard by then is made up for at the next start.
    */
   public void disconnectAll() {
     stopListening();

@@ -121,7 +121,7 @@ class PacketOrderTest {
     client.hears("90040001" + "0000");
     client.send(subscribe(2, "t"));
     change(1).completeExceptionally(new StoreException("full"));
-    client.hears("90..0002.*80");
+    client.hears("90..0002.*83");
 
     client.send(unsubscribe(3, "t"));
     change(2).complete(List.of(true));
@@ -134,7 +134,7 @@ class PacketOrderTest {
     LoopClient client = LoopClient.connected(open.frontend(), 0, 'c', 60);
     client.send(subscribe(1, "t"));
     change(0).completeExceptionally(new StoreException("full"));
-    client.hears("90..0001.*80");
+    client.hears("90..0001.*83");
 
     client.send(unsubscribe(2, "t"));
 

@@ -36,7 +36,7 @@ final class DeadRoutes {
    *   removed   until it is back
    *
    * Owner: one thread looks, many times a second; futures of others complete what it reads with its next look.
-   * Bounds: an entry for each dead frontend of the map; one of them at a time is read and removed, with one page in each look.
+   * Bounds: an entry for each dead frontend of the map; one of them at a time is read and removed, with one page in every other look.
    * Failure: when routes cannot be read or removed, it begins again after the time. The next leader of the routes counts anew.
    */
   private static final Logger LOG = LoggerFactory.getLogger(DeadRoutes.class);
@@ -53,6 +53,9 @@ final class DeadRoutes {
   /** The one that is worked on. */
   private @Nullable Removal removal;
 
+  /** Whether the meta group was heard between the end of its reading and the present map. */
+  private boolean heard;
+
   /**
    * @param heardSince whether the meta group has said after a time which nodes are dead
    * @param after how long a frontend must have been dead; zero for never
@@ -62,6 +65,11 @@ final class DeadRoutes {
     this.heardSince = heardSince;
     this.nanoTime = nanoTime;
     this.afterNanos = after.toNanos();
+  }
+
+  /** Called before the map is read that the next calls are about. */
+  void beforeTheMap() {
+    heard = removal != null && removal.read && heardSince.test(removal.readNanos);
   }
 
   /** A frontend is dead, as the map has it now. */
@@ -140,7 +148,7 @@ final class DeadRoutes {
     private boolean purged(ShardId shard) {
       var begun = purge;
       if (begun == null) {
-        if (heardSince.test(readNanos)) purge = routes.removeRoutesBefore(shard, largest + 1);
+        if (heard) purge = routes.removeRoutesBefore(shard, largest + 1);
         return false;
       }
       if (!begun.isDone()) return false;

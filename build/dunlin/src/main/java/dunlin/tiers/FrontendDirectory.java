@@ -79,6 +79,7 @@ final class FrontendDirectory {
 
   /** Attaches and detaches nodes by their present state. */
   void compare() {
+    deadRoutes.beforeTheMap();
     var nodes = cluster.map().nodes();
     deadRoutes.among(nodes.keySet());
     for (var node : nodes.values()) {

@@ -1,5 +1,7 @@
 package dunlin.tiers;
 
+import dunlin.runtime.Failures;
+import dunlin.runtime.LineLimit;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
@@ -18,12 +20,13 @@ import org.slf4j.LoggerFactory;
  */
 final class FrontendLease {
   /*
-   * By its clock it may not notice that it was away, for instance when its whole machine stood still. So the lease is lost as well when the map of the cluster
-   * says that this node is dead, and is not held again before the map says otherwise. At a start, the map may still say so of the process before.
+   * By its clock it may not notice that it was away, for instance when its whole machine stood still. So the lease is lost as well when a map of the cluster
+   * says that this node is dead, and is not held again before the map says otherwise. At a start, the map may still say so of the process before. A map that
+   * is lost on the way may be the only one that says so: then clients stay, and RouteAudit finds what they lack.
    *
    * Owner: the timer's thread; any thread reads, and brings maps.
    * Failure: a timer that is late by more than the time between lease and down-after lets clients wait for messages that do not come. Connections end
-   *   once it runs. Routes that cannot be set anew are tried again with the next check.
+   *   once it runs. Routes that cannot be set anew, or an incarnation that cannot be written to the disk, are tried again with the next check, without clients until then.
    */
   private static final Logger LOG = LoggerFactory.getLogger(FrontendLease.class);
 
@@ -32,6 +35,7 @@ final class FrontendLease {
   private final Supplier<CompletableFuture<Void>> renewing;
   private volatile boolean held = true;
   private @Nullable CompletableFuture<Void> renewal;
+  private final LineLimit lines = new LineLimit(1, Duration.ofSeconds(10), System::nanoTime);
 
   // Written by the thread that brings maps.
   private volatile boolean wasAlive;
@@ -89,7 +93,7 @@ final class FrontendLease {
       }
     } catch (RuntimeException failure) {
       renewal = null;
-      LOG.warn("This node holds its lease in the cluster again, and cannot set its routes anew yet: {}", failure.getMessage());
+      if (lines.admits()) LOG.warn("This node holds its lease in the cluster again, and cannot set its routes anew yet, so it accepts no clients: {}", Failures.unwrapped(failure).getMessage());
     }
   }
 }

@@ -76,7 +76,10 @@ class DeadRoutesTest {
   }
 
   private void look(UUID... nodes) {
-    for (int i = 0; i < ENOUGH; i++) for (UUID node : nodes) dead.dead(node);
+    for (int i = 0; i < ENOUGH; i++) {
+      dead.beforeTheMap();
+      for (UUID node : nodes) dead.dead(node);
+    }
   }
 
   private void passes(Duration time) {

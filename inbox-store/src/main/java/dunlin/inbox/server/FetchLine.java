@@ -21,7 +21,7 @@ final class FetchLine {
    * answer, fetches are delayed, each for STAND_BACK_NANOS at most: after a crash all clients reconnect at once, and a
    * connected client can wait longer for its messages than another one can wait for its CONNACK.
    * Bounds: a connection fetches one page at a time, so the line has at most one entry of about 100 bytes for each
-   * connected session; only fetches at the readers hold messages.
+   * connected session; only fetches at the readers hold messages, and in a cluster pages that wait for the proof of the lease (InboxCalls), which are bounded with them.
    * Failure: if the readers' queue is full with other work, the timer tries again. Fetches that wait when the server
    * closes fail.
    */

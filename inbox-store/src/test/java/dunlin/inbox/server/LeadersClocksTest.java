@@ -130,6 +130,8 @@ final class LeadersClocksTest {
 
     leads(ERROR);
     passes(59_000);
+    session("in between"); // as below
+    assertThat(node.wills).isEmpty();
     assertThat(node.connect("c").sessionPresent()).isTrue(); // which cancels a will that is not due
 
     leads(0);

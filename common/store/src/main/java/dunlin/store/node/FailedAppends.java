@@ -79,7 +79,7 @@ final class FailedAppends {
       stuck.add(group);
       if (found.merge(group, 1, Integer::sum) < LOOKS || !appends.compareAndSet(count, 0)) continue;
       ended.increment();
-      LOG.warn("Group {} has had no leader for {} ms, and an append that had failed kept this node from an election", group.getUuid(), silence);
+      LOG.warn("Group {} has had no leader for {} ms, and an append that had failed or hung kept this node from an election", group.getUuid(), silence);
     }
     found.keySet().retainAll(stuck);
   }

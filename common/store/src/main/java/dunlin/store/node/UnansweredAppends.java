@@ -5,11 +5,11 @@ import java.util.ArrayDeque;
 /** What a leader has sent to one follower without an answer, and whether that is enough for now. */
 final class UnansweredAppends {
   /*
-   * Ratis counts calls, each with as many entries as its buffer takes. A follower that is far away needs more calls with small entries under way than would be good for the
+   * Ratis counts calls, each with as many entries as its buffer takes. A follower that is far away needs more calls with small entries in flight than would be good for the
    * memory when one catches up, with large ones. So after CALLS_MAX calls the next one waits, unless they have few bytes.
    *
    * Owner: the thread of the follower's appender.
-   * Bounds: the calls that Ratis has under way.
+   * Bounds: the calls that Ratis has in flight.
    */
   static final int CALLS_MAX = 8;
   static final long FEW_BYTES = 1 << 20;

@@ -244,7 +244,7 @@ class RangeStoreTest {
         results.add(result);
       }
       assertThat(results).as("nothing is applied").noneMatch(CompletableFuture::isDone);
-      assertThat(meters.get("dunlin.store.queued").gauge().value()).as("four entries are under way").isEqualTo(3);
+      assertThat(meters.get("dunlin.store.queued").gauge().value()).as("four entries are in flight").isEqualTo(3);
       release.countDown();
 
       assertThat(results).allSatisfy(result -> assertThat(result).succeedsWithin(OneRange.DEADLINE));
