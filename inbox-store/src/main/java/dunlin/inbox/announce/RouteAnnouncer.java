@@ -133,12 +133,17 @@ public final class RouteAnnouncer {
     return all;
   }
 
+  /** Whether the server is closed; the next one announces all routes again. */
+  public boolean isClosed() {
+    return timer.isShutdown();
+  }
+
   private boolean hand(Runnable work) {
     try {
       timer.execute(work);
       return true;
     } catch (RejectedExecutionException closed) {
-      return false; // the next start announces all routes again
+      return false;
     }
   }
 

@@ -43,6 +43,7 @@ import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
+import dunlin.store.OutcomeUnknownException;
 import dunlin.store.Range;
 import dunlin.store.StoreException;
 import dunlin.transport.Acknowledgement;
@@ -402,6 +403,7 @@ final class InboxRangeServer {
                         (_, failure) -> {
                           if (failure == null) existed.complete(value);
                           else if (failure instanceof QuotaExceededException) withdraw(session, subscriptions, value, () -> existed.completeExceptionally(failure));
+                          else if (announcer.isClosed()) existed.completeExceptionally(new OutcomeUnknownException("the session tier is closed", failure)); // the next leader has it
                           else existed.completeExceptionally(new StoreException("routes could not be announced: " + failure.getMessage(), failure));
                         });
           } else existed.completeExceptionally(Proposals.unexpected(outcome));

@@ -24,6 +24,7 @@ import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
+import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -270,6 +271,19 @@ final class InboxServerTest {
 
     node.local().broken = false;
     assertThat(node.count("dunlin.inbox.refused", "reason", "failed")).isEqualTo(1);
+  }
+
+  /** As when the leadership moves on: it is no error for the client, since the next leader has the subscription and announces it. */
+  @Test
+  void aSubscribeThatIsLoggedWhileTheServerClosesIsForTheNextLeader() throws Exception {
+    var session = node.connect("c").session();
+    node.server.close();
+
+    var subscribed = node.server.subscribe(session, List.of(InboxNode.wanted("a", QoS.AT_LEAST_ONCE)));
+    assertThatThrownBy(() -> InboxNode.get(subscribed)).hasCauseInstanceOf(OutcomeUnknownException.class);
+
+    node.reopen();
+    await().untilAsserted(() -> assertThat(node.routes).containsExactly(node.server.shardOf(InboxNode.TENANT, "c") + " a"));
   }
 
   @Test
