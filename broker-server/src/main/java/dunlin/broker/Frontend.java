@@ -51,6 +51,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
@@ -488,10 +489,15 @@ public final class Frontend implements AutoCloseable {
   /** What the last members of groups have left behind is on its way to other frontends. */
   private void awaitRedealt() {
     if (tiers().alone()) return;
-    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(REDEALT_MILLIS);
-    while (groupWaiting() > 0 && System.nanoTime() - deadline < 0) LockSupport.parkNanos(LOOK_NANOS);
-    long left = groupWaiting();
+    long left = awaitNone(this::groupWaiting, System::nanoTime);
     if (left > 0) log.warn("{} messages of shared subscriptions are lost: no other broker has taken them in time", left);
+  }
+
+  /** Waits for REDEALT_MILLIS at most, or until the thread is interrupted, which it stays; returns how many there are then. */
+  static long awaitNone(LongSupplier waiting, LongSupplier nanoTime) {
+    long deadline = nanoTime.getAsLong() + TimeUnit.MILLISECONDS.toNanos(REDEALT_MILLIS);
+    while (waiting.getAsLong() > 0 && nanoTime.getAsLong() - deadline < 0 && !Thread.currentThread().isInterrupted()) LockSupport.parkNanos(LOOK_NANOS);
+    return waiting.getAsLong();
   }
 
   private static void await(CountDownLatch latch) {

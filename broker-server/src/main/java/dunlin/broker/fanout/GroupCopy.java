@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 final class GroupCopy {
   /*
    * Owner: the loop that it is on; a LoopBatch hands it over whole.
-   * Bounds: it holds credit of its lane, for one message and its bytes, as long as it exists. Its deadline is set once,
-   * by the loop on which it first waits, and stays when it moves to other loops.
+   * Bounds: it holds credit of its lane, for one message and its bytes, until it is settled or goes back to the dist
+   * tier. Its deadline is set once, by the loop on which it first waits, and stays when it moves to other loops.
    */
   final Publication message;
   final FilterHandle filter;
@@ -28,6 +28,8 @@ final class GroupCopy {
 
   /** The loop that it arrived on, whose lane's credit it holds. */
   final Loop lane;
+
+  boolean holdsCredit = true;
 
   /**
    * Called while this copy waits on the loop that it arrived on; null elsewhere, or if its publisher cannot be held

@@ -3,6 +3,7 @@ package dunlin.broker.fanout;
 import dunlin.broker.loop.FrontendSettings;
 import dunlin.broker.loop.Loop;
 import dunlin.model.Publication;
+import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.DropReason;
 import dunlin.runtime.Failures;
@@ -40,13 +41,14 @@ import org.jspecify.annotations.Nullable;
 public final class GroupDelivery {
   /*
    * Owner: the event loop.
-   * Bounds: each copy that no member took at once holds credit of its lane until it is settled. Between two waits, a
+   * Bounds: each copy that no member took at once holds credit of its lane until it is settled, or goes back to the dist
+   * tier, which bounds what it keeps: its answer may take minutes. Between two waits, a
    * message changes its loop at most PASSES_MAX times. In addition, the bytes of QoS 0 that wait on the loop on which
    * they arrived are bounded; further messages are dropped and counted. A round tries LINES_A_ROUND lines, so with more
    * lines a message may wait longer than its time, by one round for each LINES_A_ROUND of them.
    * Failure: a message that the session tier does not accept is tried again until its time is up; that of a recorded exchange with the
-   * session tier alone while it is unknown whether it is stored there. Then it is dropped
-   * and counted, and a publisher that waits for an answer gets an error. What the last member has left behind goes back to the dist tier, unless this is the only frontend;
+   * session tier alone while it is unknown whether it is stored there. QoS 2 without such an exchange could not be recognised, so it is not tried again
+   * then. What is not tried again is dropped and counted, and a publisher that waits for an answer gets an error. What the last member has left behind goes back to the dist tier, unless this is the only frontend;
    * it is dropped and counted when there is no member anywhere, or none is reached. A group in which a message of QoS 0 waited in
    * vain is stalled: further ones are dropped at once, until a member takes a message again.
    */
@@ -217,7 +219,14 @@ public final class GroupDelivery {
       copy.mayBeStored = false;
     } else {
       loop.meters().storeFailed();
-      copy.mayBeStored |= copy.exchange() != null && Failures.unwrapped(failure) instanceof OutcomeUnknownException;
+      if (Failures.unwrapped(failure) instanceof OutcomeUnknownException) {
+        if (copy.exchange() != null) {
+          copy.mayBeStored = true;
+        } else if (copy.message.qos() == QoS.EXACTLY_ONCE) {
+          drop(copy, TierAnswers.NO_MEMBER);
+          return;
+        }
+      }
     }
     if (failure == null && Boolean.TRUE.equals(taken)) {
       taken(copy);
@@ -258,10 +267,11 @@ public final class GroupDelivery {
 
   /**
    * Has the dist tier find another member, since it knows those at other frontends, and the durable ones. To the publisher the exchange of QoS 2 has brought the message here;
-   * so without it the message comes to one member at most, and is lost when the outcome is unknown.
+   * so it goes on without it. A repetition would not be recognised then: the message is lost, and counted, when it is unknown whether a member has it.
    */
   private void redeal(GroupCopy copy) {
     leaves(copy);
+    giveCredit(copy); // the tier bounds what it keeps, and publishers do not wait for it
     loop.tiers().dist().redeal(
         copy.message.withoutExchange(), copy.filter.filter(),
         new Acknowledgement() {
@@ -293,10 +303,16 @@ public final class GroupDelivery {
     copy.acknowledgement.dropped(copy.acknowledged() ? reason : ReasonCode.SUCCESS);
   }
 
-  /** Returns the credit of a copy; only here. */
   private void settle(GroupCopy copy) {
     leaves(copy);
     unsettled--;
+    giveCredit(copy);
+  }
+
+  /** Returns the credit of a copy, once; only here. */
+  private void giveCredit(GroupCopy copy) {
+    if (!copy.holdsCredit) return;
+    copy.holdsCredit = false;
     if (copy.lane == loop) loop.window().give(1, copy.size());
     else loop.batchTo(copy.lane).giveCredit(1, copy.size());
   }

@@ -16,17 +16,20 @@ import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Terms;
+import dunlin.transport.TierAnswers;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A QoS 2 message for a group is offered to its durable members, since no connected one has room, and the session tier does not answer. */
+/** A message for a group is offered to its durable members, since no connected one has room, and the session tier does not answer. */
 class GroupAtSessionTierTest {
   private static final Duration SOON = Duration.ofMinutes(2);
+  private static final Publication.Exchange EXCHANGE = new Publication.Exchange(4, 9);
 
   private final OpenFrontend open = new OpenFrontend(2, false, new FrontendSettings.GroupWaits(SOON, SOON, 65_536));
   private final FilterHandle filter = OpenFrontend.handle("$share/g/t", 2);
@@ -65,7 +68,7 @@ class GroupAtSessionTierTest {
     var first = call(0);
     assertThat(first.exchange()).isEqualTo(new OpenExchange(9, 4, Terms.Origin.fromRecord(-7, 11, List.of())));
     memberTakes(true);
-    first.answer().completeExceptionally(new OutcomeUnknownException("the link was lost", new StoreException("lost")));
+    outcomeIsUnknown(0);
 
     var second = call(1);
     assertThat(second.exchange()).isEqualTo(first.exchange());
@@ -74,19 +77,19 @@ class GroupAtSessionTierTest {
 
     await().atMost(SOON).until(answer.reason::isDone);
     assertThat(answer.reason).isCompletedWithValue(ReasonCode.SUCCESS);
-    assertThat(delivered()).isZero();
+    assertThat(counted("delivered")).isZero();
   }
 
   @Test
   void anotherMemberGetsItOnceTheDurableOnesSurelyHaveNot() {
     var answer = publish();
     memberTakes(true);
-    call(0).answer().completeExceptionally(new OutcomeUnknownException("the link was lost", new StoreException("lost")));
+    outcomeIsUnknown(0);
     call(1).answer().complete(false);
 
     await().atMost(SOON).until(answer.reason::isDone);
     assertThat(answer.reason).isCompletedWithValue(ReasonCode.SUCCESS);
-    assertThat(delivered()).isOne();
+    assertThat(counted("delivered")).isOne();
   }
 
   @Test
@@ -97,7 +100,65 @@ class GroupAtSessionTierTest {
 
     await().atMost(SOON).until(answer.reason::isDone);
     assertThat(answer.reason).isCompletedWithValue(ReasonCode.SUCCESS);
-    assertThat(delivered()).isOne();
+    assertThat(counted("delivered")).isOne();
+  }
+
+  @Test
+  void withoutARecordedExchangeQos2GoesNowhereElseWhenTheOutcomeIsUnknown() {
+    var answer = publish(QoS.EXACTLY_ONCE, null, filter);
+    memberTakes(true);
+    outcomeIsUnknown(0);
+
+    await().atMost(SOON).until(answer.reason::isDone);
+    assertThat(answer.reason).isCompletedWithValue(TierAnswers.NO_MEMBER);
+    assertThat(counted("delivered")).isZero();
+    assertThat(counted("dropped")).isOne();
+    assertThat(open.sessions.toGroups).hasSize(1);
+  }
+
+  /** Its exchange has brought it here, and nothing recognises what comes after it. */
+  @Test
+  void whatAMemberHasLeftBehindGoesNowhereElseEither() {
+    dispatch(message(QoS.EXACTLY_ONCE, EXCHANGE), filter, null);
+    assertThat(call(0).exchange()).isNull();
+    open.on(0, () -> {
+      Objects.requireNonNull(filter.group()).remove(member);
+      return true;
+    });
+    outcomeIsUnknown(0);
+
+    await().atMost(SOON).until(() -> counted("dropped") == 1);
+    assertThat(open.groupWaiting()).isZero();
+    assertThat(open.dist.redealt).isEmpty();
+    assertThat(open.sessions.toGroups).hasSize(1);
+  }
+
+  @Test
+  void theNextOneOfAnOrderedGroupFollows() {
+    var ordered = OpenFrontend.handle("$oshare/h/t", 2);
+    var first = publish(QoS.EXACTLY_ONCE, null, ordered);
+    var second = publish(QoS.EXACTLY_ONCE, null, ordered);
+    outcomeIsUnknown(0);
+    call(1).answer().complete(true);
+
+    await().atMost(SOON).until(() -> first.reason.isDone() && second.reason.isDone());
+    assertThat(first.reason).isCompletedWithValue(TierAnswers.NO_MEMBER);
+    assertThat(second.reason).isCompletedWithValue(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void qos1GoesToAnotherMember() {
+    var answer = publish(QoS.AT_LEAST_ONCE, null, filter);
+    memberTakes(true);
+    outcomeIsUnknown(0);
+
+    await().atMost(SOON).until(answer.reason::isDone);
+    assertThat(answer.reason).isCompletedWithValue(ReasonCode.SUCCESS);
+    assertThat(counted("delivered")).isOne();
+  }
+
+  private void outcomeIsUnknown(int call) {
+    call(call).answer().completeExceptionally(new OutcomeUnknownException("the link was lost", new StoreException("lost")));
   }
 
   private OpenFrontend.FakeSessions.AppendToGroup call(int number) {
@@ -106,19 +167,28 @@ class GroupAtSessionTierTest {
   }
 
   private Answer publish() {
-    var plain = Publication.of(new Publisher(Publisher.DEFAULT_TENANT, "p"), "t", QoS.EXACTLY_ONCE, false, System.currentTimeMillis(), new byte[10]);
-    var message =
-        new Publication(
-            plain.publisher(), plain.qos(), false, plain.acceptedAtMillis(), -1, -1, plain.topicLength(), 0, plain.body(), new Publication.Exchange(4, 9));
+    return publish(QoS.EXACTLY_ONCE, EXCHANGE, filter);
+  }
+
+  private Answer publish(QoS qos, Publication.@Nullable Exchange exchange, FilterHandle to) {
     var answer = new Answer();
+    dispatch(message(qos, exchange), to, answer);
+    return answer;
+  }
+
+  private static Publication message(QoS qos, Publication.@Nullable Exchange exchange) {
+    var plain = Publication.of(new Publisher(Publisher.DEFAULT_TENANT, "p"), "t", qos, false, System.currentTimeMillis(), new byte[10]);
+    return new Publication(plain.publisher(), plain.qos(), false, plain.acceptedAtMillis(), -1, -1, plain.topicLength(), 0, plain.body(), exchange);
+  }
+
+  private void dispatch(Publication message, FilterHandle to, @Nullable Acknowledgement acknowledgement) {
     open.on(
         0,
         () -> {
           open.loop(0).readClock();
-          open.fanout().on(0).groups().dispatch(message, filter, null, answer);
+          open.fanout().on(0).groups().dispatch(message, to, null, acknowledgement);
           return true;
         });
-    return answer;
   }
 
   private void memberTakes(boolean takes) {
@@ -131,9 +201,9 @@ class GroupAtSessionTierTest {
         });
   }
 
-  private long delivered() {
+  private long counted(String what) {
     open.on(1, () -> true);
     open.on(0, () -> true);
-    return (long) open.meters.find("dunlin.messages.delivered").tag("hop", "session").functionCounters().stream().mapToDouble(counter -> counter.count()).sum();
+    return (long) open.meters.find("dunlin.messages." + what).tag("hop", "session").functionCounters().stream().mapToDouble(counter -> counter.count()).sum();
   }
 }

@@ -92,7 +92,7 @@ public final class ClusterTiers implements AutoCloseable {
   /** The word for a node that clients connect to, among the roles in its row of the cluster's map. */
   public static final String FRONTEND = "frontend";
 
-  /** How long a leader of the routes is looked for that deals a message of a group again. No publisher would send it once more. */
+  /** How long a message of a group that is dealt again waits until a leader of the routes has it. No publisher would send it once more. */
   private static final Duration REDEALT_FOR = Duration.ofMinutes(2);
 
   /** Larger than any message can be. */

@@ -318,7 +318,7 @@ class BrokerClusterIT {
     second.publish("mixed-end", 1, count + 1, "end");
     second.next(RawClient.PUBACK);
 
-    assertThat(other.before("end")).as("what another member has, or had").isEmpty();
+    assertThat(other.before("end")).as("what another member has, or had; what that one left behind may come here").filteredOn(each -> each.text().startsWith("repeated")).isEmpty();
     for (String next = received(durable); !next.equals("end"); next = received(durable)) came.add(next);
     assertThat(came).filteredOn(each -> each.startsWith("repeated")).doesNotHaveDuplicates();
     List.of(durable, other, filler, second).forEach(RawClient::disconnect);

@@ -19,6 +19,7 @@ import dunlin.transport.lane.ValueDictionary;
 import java.util.ArrayDeque;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -34,13 +35,15 @@ public final class RedealLane implements AutoCloseable {
    * Owner: its thread. Any thread deals and closes.
    * Bounds: MESSAGES_MAX messages of BYTES_MAX, or one of any size. Further ones are answered SERVER_BUSY. Only as many as fit into AT_A_TIME bytes are with the leader,
    *   or one.
-   * Failure: the stream's. What no leader has taken in time is answered SERVER_UNAVAILABLE, and so is QoS 2 whose link is lost when it may have been dealt.
+   * Failure: the stream's. What no leader has got in time is answered SERVER_UNAVAILABLE, whether it has waited for a leader or behind what that one has; the time begins
+   *   when a message comes. So is QoS 2 whose link is lost when it may have been dealt.
    */
   static final int MESSAGES_MAX = 65_536;
   static final long BYTES_MAX = 32L << 20;
   static final long AT_A_TIME = 64 * 1_024;
 
   private final Executor thread;
+  private final Repeating repeating;
   private final SendingStream<TopicFilter> stream;
   private final ArrayDeque<Dealt> waiting = new ArrayDeque<>();
 
@@ -51,14 +54,16 @@ public final class RedealLane implements AutoCloseable {
 
   private long atLeader;
   private boolean sends;
+  private boolean expiryDue;
 
   /**
    * @param thread runs tasks on the lane's thread, soon
-   * @param repeating says how long a leader is looked for, too
+   * @param repeating says how long a message may wait until a leader has it, too
    * @param drops counts the messages, and what becomes of them
    */
   public RedealLane(SendingStream.Dialler dialler, Executor thread, Repeating repeating, UnacknowledgedDrops drops) {
     this.thread = thread;
+    this.repeating = repeating;
     stream = new SendingStream<>(dialler, Groups::new, thread, null, repeating, drops);
   }
 
@@ -89,6 +94,7 @@ public final class RedealLane implements AutoCloseable {
   private final class Dealt extends Acknowledgement {
     final Publication message;
     final TopicFilter group;
+    final long deadline = repeating.deadline();
     private final Acknowledgement to;
 
     Dealt(Publication message, TopicFilter group, Acknowledgement to) {
@@ -110,9 +116,13 @@ public final class RedealLane implements AutoCloseable {
     protected void complete(ReasonCode reason) {
       atLeader -= size();
       if (matched()) to.markMatched();
+      end(reason);
+      sendMore();
+    }
+
+    void end(ReasonCode reason) {
       free(size());
       to.answer(reason);
-      sendMore();
     }
   }
 
@@ -123,11 +133,11 @@ public final class RedealLane implements AutoCloseable {
       acknowledgement.answer(ReasonCode.SERVER_BUSY);
       return;
     }
+    var dealt = new Dealt(message, group, acknowledgement);
     try {
-      thread.execute(() -> add(new Dealt(message, group, acknowledgement)));
+      thread.execute(() -> add(dealt));
     } catch (RejectedExecutionException ended) {
-      free(size);
-      acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
+      dealt.end(ReasonCode.SERVER_UNAVAILABLE);
     }
   }
 
@@ -147,6 +157,7 @@ public final class RedealLane implements AutoCloseable {
   private void add(Dealt message) {
     waiting.add(message);
     sendMore();
+    expireLater();
   }
 
   private void sendMore() {
@@ -156,11 +167,29 @@ public final class RedealLane implements AutoCloseable {
       for (Dealt next = waiting.peek(); next != null && (atLeader == 0 || atLeader + next.size() <= AT_A_TIME); next = waiting.peek()) {
         waiting.remove();
         atLeader += next.size();
-        stream.send(next.message, next.group, null, next);
+        stream.send(next.message, next.group, null, next, next.deadline);
       }
     } finally {
       sends = false;
     }
+  }
+
+  private void expireLater() {
+    Dealt first = waiting.peek();
+    if (expiryDue || first == null) return;
+    expiryDue = true;
+    long left = first.deadline - repeating.nanoTime().getAsLong();
+    repeating.later().run(this::expire, 1 + Math.max(0, TimeUnit.NANOSECONDS.toMillis(left)));
+  }
+
+  private void expire() {
+    expiryDue = false;
+    long now = repeating.nanoTime().getAsLong();
+    for (Dealt first = waiting.peek(); first != null && now - first.deadline >= 0; first = waiting.peek()) {
+      waiting.remove();
+      first.end(ReasonCode.SERVER_UNAVAILABLE);
+    }
+    expireLater();
   }
 
   /** Ends it, soon: what is not answered, and what comes later, is answered SERVER_UNAVAILABLE. Any thread. */

@@ -24,6 +24,8 @@ import java.util.Objects;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Messages that are dealt again, over a pipe whose frames the test releases. */
 class RedealLaneTest {
@@ -200,21 +202,94 @@ class RedealLaneTest {
   }
 
   @Test
-  void aMessageForNoGroupEndsTheLink() {
-    var accepts = Link.dialling(++identities, new byte[0], LINK, tasks::add, () -> nanos, new Link.Handler() {
+  void theTimeOfWhatWaitsBehindOthersBeginsWhenItComes() {
+    connects = false;
+    var answers = IntStream.range(0, 10).mapToObj(_ -> redeal((int) RedealLane.AT_A_TIME)).toList();
+    later();
+    nanos += PATIENCE.toNanos() - 1;
+    var last = redeal(1);
+    later();
+    assertThat(answers).allSatisfy(each -> assertThat(each.reason).isNull());
+
+    nanos += 1;
+    later();
+    later(); // what has followed the first one to the stream
+    assertThat(answers).allSatisfy(each -> assertThat(each.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE));
+    assertThat(last.reason).as("it came later").isNull();
+
+    nanos += PATIENCE.toNanos() - 1;
+    later();
+    later();
+    assertThat(last.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+  }
+
+  @Test
+  void aLeaderThatIsSlowKeepsWhatItHasAndNotWhatWaitsBehindIt() {
+    holds = true;
+    var slow = redeal((int) RedealLane.AT_A_TIME);
+    var behind = redeal(1);
+    run();
+    nanos += PATIENCE.toNanos();
+    var next = redeal(1);
+    later();
+    assertThat(behind.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(slow.reason).isNull();
+
+    held.removeFirst().answer(ReasonCode.SUCCESS);
+    run();
+    held.removeFirst().answer(ReasonCode.SUCCESS);
+    run();
+    assertThat(slow.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(next.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(arrived).hasSize(2);
+  }
+
+  @Test
+  void theTimeOfWhatHasWaitedDoesNotBeginAgainWhenItIsSent() {
+    holds = true;
+    redeal((int) RedealLane.AT_A_TIME);
+    var behind = redeal(1);
+    run();
+    nanos += PATIENCE.toNanos() - 1;
+    held.removeFirst().answer(ReasonCode.SUCCESS);
+    run();
+    assertThat(arrived).hasSize(2);
+    connects = false;
+    Objects.requireNonNull(accepted).close();
+    later();
+    assertThat(behind.reason).isNull();
+
+    nanos += 1;
+    later();
+    later(); // the pause before the next link, or the look at it
+    assertThat(behind.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+  }
+
+  /** A link over which a message for a group's filter has come. */
+  private Link over(String group) {
+    var link = Link.dialling(++identities, new byte[0], LINK, tasks::add, () -> nanos, new Link.Handler() {
       @Override
       public void received(byte[] frame) {}
 
       @Override
       public void lost(String reason) {}
     });
-    for (String text : List.of("a", "$share/g", "")) {
-      var stream = accepts(accepts);
-      var out = new FrameWriter();
-      new Messages().write(out, Publication.of(PUBLISHER, "a", QoS.AT_LEAST_ONCE, false, 0, new byte[1]), Terms.ANSWERED);
-      stream.received(out.number(1).text(text).take());
-      assertThat(arrived).as(text).isEmpty();
-    }
-    assertThat(Objects.requireNonNull(accepted).isLost()).isTrue();
+    var out = new FrameWriter();
+    new Messages().write(out, Publication.of(PUBLISHER, "a", QoS.AT_LEAST_ONCE, false, 0, new byte[1]), Terms.ANSWERED);
+    accepts(link).received(out.number(1).text(group).take());
+    return link;
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"a", "$share/g", ""})
+  void aMessageForNoGroupEndsTheLink(String filter) {
+    assertThat(over(filter).isLost()).isTrue();
+    assertThat(arrived).isEmpty();
+  }
+
+  @Test
+  void aMessageForAGroupDoesNot() {
+    assertThat(over("$share/g/a").isLost()).isFalse();
+    assertThat(arrived).hasSize(1);
   }
 }

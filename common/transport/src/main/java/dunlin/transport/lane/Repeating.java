@@ -17,4 +17,9 @@ public record Repeating(long stream, Duration patience, LongSupplier nanoTime, L
   public interface Later {
     void run(Runnable task, long millis);
   }
+
+  /** When the patience with a message that comes now ends, on the clock. Any thread. */
+  public long deadline() {
+    return nanoTime.getAsLong() + patience.toNanos();
+  }
 }

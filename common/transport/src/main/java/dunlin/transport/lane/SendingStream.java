@@ -137,6 +137,7 @@ public final class SendingStream<A> {
         @Nullable Acknowledgement acknowledgement,
         long number,
         @Nullable Repeating repeating,
+        long deadline,
         UnacknowledgedDrops drops) {
       this.qos = message.qos();
       this.size = message.body().length;
@@ -147,7 +148,7 @@ public final class SendingStream<A> {
       this.message = repeating == null ? null : message;
       this.accompanying = repeating == null ? null : accompanying;
       this.followed = isUnacknowledged() ? drops.followed(message) : null;
-      this.deadline = repeating == null ? 0 : repeating.nanoTime().getAsLong() + repeating.patience().toNanos();
+      this.deadline = deadline;
     }
 
     /** Beyond the bound, the earliest is forgotten. */
@@ -378,7 +379,16 @@ public final class SendingStream<A> {
    * @param acknowledgement expects one answer from this stream; null for none
    */
   public void send(Publication message, A accompanying, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
-    var pending = new Pending<A>(message, accompanying, feedback, acknowledgement, ++number, repeating, drops);
+    send(message, accompanying, feedback, acknowledgement, repeating == null ? 0 : repeating.deadline());
+  }
+
+  /**
+   * The same for a message that has waited before.
+   *
+   * @param deadline until when it may be sent again, or wait for a link: of {@link Repeating#deadline} when it came
+   */
+  public void send(Publication message, A accompanying, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement, long deadline) {
+    var pending = new Pending<A>(message, accompanying, feedback, acknowledgement, ++number, repeating, deadline, drops);
     account.received();
     if (acknowledgement == null && credit != null) credit.take(pending.size);
     if (closed) {
