@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Links over gRPC on loopback. */
+/** Links over gRPC on loopback. All tests share the fixture of a process that accepts links and one that dials, so they are one long file. */
 class LinkPipesTest {
   private static final UUID NODE = UUID.fromString("00000000-0000-0000-0000-0000000000aa");
   private static final UUID HERE = UUID.fromString("00000000-0000-0000-0000-0000000000cc");
