@@ -69,6 +69,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -470,6 +471,9 @@ public final class OpenFrontend implements AutoCloseable {
     /** The requests of CONNECTs, in order. */
     public final List<Connect> connects = Collections.synchronizedList(new ArrayList<>());
 
+    /** Whether the client of each still waits. */
+    public final List<BooleanSupplier> wanted = Collections.synchronizedList(new ArrayList<>());
+
     /** Epochs of the sessions whose connections have ended. */
     public final List<Long> disconnected = Collections.synchronizedList(new ArrayList<>());
 
@@ -551,6 +555,12 @@ public final class OpenFrontend implements AutoCloseable {
       var displaced = received == null ? null : connects.get(connects.size() - 2).connection();
       var connected = new Connected(session, 1, received != null, List.of(), 1, 1, received == null ? new int[0] : received, open, displaced);
       return connectGate.thenApply(_ -> connected);
+    }
+
+    @Override
+    public CompletableFuture<Connected> connect(Connect request, BooleanSupplier waits) {
+      wanted.add(waits);
+      return connect(request);
     }
 
     /** SUBSCRIBEs and UNSUBSCRIBEs of durable sessions, in order. */

@@ -5,6 +5,7 @@ import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,6 +33,15 @@ public interface InboxClient {
    * session belongs to the user who created it until it ends. For any other user the call fails and changes nothing.
    */
   CompletableFuture<Connected> connect(Connect request);
+
+  /**
+   * The same for a client that may give up before it has the session: a call that waits until it can be made fails then, and is not made.
+   *
+   * @param wanted whether the client still waits; called on any thread, and must be quick
+   */
+  default CompletableFuture<Connected> connect(Connect request, BooleanSupplier wanted) {
+    return connect(request);
+  }
 
   /**
    * Adds or replaces subscriptions of a durable session. Completes when every publish that is accepted from then on is

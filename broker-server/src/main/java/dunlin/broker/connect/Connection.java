@@ -94,7 +94,9 @@ final class Connection extends KeepAliveWheel.Watched
   private final Input input;
   private final RoundWriter writer = new RoundWriter(this);
 
-  private State state = State.AWAITING_CONNECT;
+  /** Written by the loop only; a CONNECT that waits for the session tier asks on another thread whether it is still wanted. */
+  private volatile State state = State.AWAITING_CONNECT;
+
   private @Nullable ChannelHandlerContext context;
   private long number;
 
@@ -577,6 +579,11 @@ final class Connection extends KeepAliveWheel.Watched
 
   boolean live() {
     return state == State.LIVE;
+  }
+
+  /** Whether the client waits for CONNACK, and the session is asked for. Any thread. */
+  boolean isOpening() {
+    return state == State.OPENING;
   }
 
   /** Whether nothing more is processed. */

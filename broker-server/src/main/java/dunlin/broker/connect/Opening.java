@@ -35,8 +35,8 @@ final class Opening {
    * Owner: the connection's event loop.
    * Bounds: one for each connection; the connection's timer ends it if no answer arrives.
    * Failure: the client gets CONNACK 0x88 and tries again, 0x97 if the maximum number of durable sessions is reached,
-   * or 0x87 if the session belongs to another user, who notices nothing. If the client has disconnected before the
-   * answer arrives, the opened session is left at once.
+   * or 0x87 if the session belongs to another user, who notices nothing. If the client has disconnected, or was refused, before the
+   * answer arrives, the call is not made if it still waits; else the opened session is left at once.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Opening.class);
 
@@ -131,7 +131,8 @@ final class Opening {
                 packet.cleanStart(),
                 sessionExpirySeconds > 0,
                 sessionExpirySeconds,
-                kept))
+                kept),
+            connection::isOpening)
         // Run at once rather than posted: the answer must be handled before pushes that follow it.
         .whenComplete((connected, failure) -> connection.loop().run(() -> answered(connected, failure)));
   }

@@ -26,6 +26,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,6 +46,8 @@ public final class RemoteInbox implements InboxClient {
    *   nothing else is fetched. So it may read later than what is called behind it takes effect.
    *   Acknowledgements that wait to be sent: see WaitingAcks. MISSING_MAX connections that are missing and of which the tier does not know yet; further
    *   ones are dropped and counted, since the next push finds them missing as well.
+   *   CONNECTs wait until the tier has attached the frontend, in their order. One whose client has given up by then is not sent: else it would take the session from a
+   *   connection that the client has got at another frontend since.
    * Failure: nothing is sent while the tier is not connected; it waits, within the bounds. When a link is lost, calls that were sent and may be made
    *   twice are made again over the next one, in their order, and in front of all that waits. CONNECT, appendToGroup() and statistics() may not be made
    *   twice: those that were sent fail with OutcomeUnknownException. The latter two fail at once between two links. Acknowledgements that were sent are
@@ -98,6 +101,9 @@ public final class RemoteInbox implements InboxClient {
 
     record Missing(byte[] call) implements Waiting {}
 
+    /** The next CONNECT. */
+    record Connects() implements Waiting {}
+
     /**
      * The answer to a question.
      *
@@ -119,6 +125,9 @@ public final class RemoteInbox implements InboxClient {
       /** Whether it may be made twice. */
       final boolean twice;
 
+      /** Of a CONNECT, whether its client still waits; null for other calls. */
+      final @Nullable BooleanSupplier wanted;
+
       final byte[] call;
 
       boolean hasRoom;
@@ -126,12 +135,13 @@ public final class RemoteInbox implements InboxClient {
       /** Whether it was sent, over whichever link. */
       boolean sent;
 
-      Asking(byte[] call, AnswerForm<T> form, int size, long page, boolean twice) {
+      Asking(byte[] call, AnswerForm<T> form, int size, long page, boolean twice, @Nullable BooleanSupplier wanted) {
         this.call = call;
         this.form = form;
         this.size = size;
         this.page = page;
         this.twice = twice;
+        this.wanted = wanted;
       }
 
       /** Reads an answer; what is returned gives it. */
@@ -163,6 +173,7 @@ public final class RemoteInbox implements InboxClient {
         case Waiting.Replies(var of, var call) -> {
           if (of == links) out.bytes(call);
         }
+        case Waiting.Connects() -> connectNext(out);
         case Waiting.Asking<?> asking -> ask(out, asking);
       }
     }
@@ -172,7 +183,7 @@ public final class RemoteInbox implements InboxClient {
       switch (item) {
         case Waiting.Acks(var acks) -> waitingAcks.take(acks);
         case Waiting.Missing _ -> missingWaiting.decrementAndGet();
-        case Waiting.Replies _ -> {}
+        case Waiting.Replies _, Waiting.Connects _ -> {}
         case Waiting.Asking<?> asking -> fail(asking, String.valueOf(over));
       }
     }
@@ -251,6 +262,12 @@ public final class RemoteInbox implements InboxClient {
 
   private boolean comparing;
 
+  /** Whether the tier has attached the frontend by the present link. */
+  private boolean attached;
+
+  /** CONNECTs that wait for that, and those that have come behind them. */
+  private final ArrayDeque<Waiting.Asking<?>> connects = new ArrayDeque<>();
+
   /** Calls that were written, by their number, in their order. */
   private final Map<Long, Waiting.Asking<?>> pending = new LinkedHashMap<>();
 
@@ -306,6 +323,7 @@ public final class RemoteInbox implements InboxClient {
     link = null;
     linked = false;
     comparing = false;
+    attached = false;
     lastCall = 0;
     questions = 0;
     var again = new ArrayList<Waiting>();
@@ -322,7 +340,12 @@ public final class RemoteInbox implements InboxClient {
 
   @Override
   public CompletableFuture<Connected> connect(Connect request) {
-    return call(new InboxCall.Connect(request), AnswerForm.CONNECTED, 0, false);
+    return connect(request, () -> true);
+  }
+
+  @Override
+  public CompletableFuture<Connected> connect(Connect request, BooleanSupplier wanted) {
+    return call(new InboxCall.Connect(request), AnswerForm.CONNECTED, 0, false, wanted);
   }
 
   @Override
@@ -384,7 +407,7 @@ public final class RemoteInbox implements InboxClient {
   @Override
   public CompletableFuture<Void> settled(ConnectionId displaced) {
     if (over != null) return CompletableFuture.completedFuture(null);
-    var asking = new Waiting.Asking<>(InboxCallCodec.encode(new InboxCall.Settled(displaced)), AnswerForm.NOTHING, 0, 0, true);
+    var asking = new Waiting.Asking<>(InboxCallCodec.encode(new InboxCall.Settled(displaced)), AnswerForm.NOTHING, 0, 0, true, null);
     outbox.add(asking);
     return asking.answer;
   }
@@ -419,6 +442,10 @@ public final class RemoteInbox implements InboxClient {
   }
 
   private <T> CompletableFuture<T> call(InboxCall.Asking call, AnswerForm<T> form, long page, boolean twice) {
+    return call(call, form, page, twice, null);
+  }
+
+  private <T> CompletableFuture<T> call(InboxCall.Asking call, AnswerForm<T> form, long page, boolean twice, @Nullable BooleanSupplier wanted) {
     String gone = over;
     if (gone != null) return CompletableFuture.failedFuture(new StoreException(gone));
     byte[] encoded = InboxCallCodec.encode(call);
@@ -430,7 +457,7 @@ public final class RemoteInbox implements InboxClient {
       release(size);
       return refuse("%d calls with %d bytes wait for the session tier".formatted(waiting - 1, waitingBytes - size));
     }
-    var asking = new Waiting.Asking<>(encoded, form, size, page, twice);
+    var asking = new Waiting.Asking<>(encoded, form, size, page, twice, wanted);
     outbox.add(asking);
     return asking.answer;
   }
@@ -449,6 +476,11 @@ public final class RemoteInbox implements InboxClient {
   // -------------------------------------------------------------------------------------------------------- on the link's thread
 
   private void ask(FrameWriter out, Waiting.Asking<?> asking) {
+    if (asking.wanted != null) {
+      connects.add(asking);
+      if (connects.size() == 1) connectNext(out);
+      return;
+    }
     if (asking.page > 0 && !asking.hasRoom) {
       if (!fetchLine.isEmpty() || !roomFor(asking)) {
         fetchLine.add(asking);
@@ -456,6 +488,23 @@ public final class RemoteInbox implements InboxClient {
       }
       takeRoom(asking);
     }
+    send(out, asking);
+  }
+
+  /** Sends the next CONNECT whose client still waits, if the frontend is attached. The one behind it has a turn of its own. */
+  private void connectNext(FrameWriter out) {
+    while (attached && !connects.isEmpty()) {
+      var next = connects.remove();
+      if (next.wanted == null || next.wanted.getAsBoolean()) {
+        send(out, next);
+        break;
+      }
+      fail(next, "its client has given up");
+    }
+    if (attached && !connects.isEmpty()) outbox.add(new Waiting.Connects());
+  }
+
+  private void send(FrameWriter out, Waiting.Asking<?> asking) {
     asking.sent = true;
     pending.put(++lastCall, asking);
     out.bytes(asking.call);
@@ -492,7 +541,11 @@ public final class RemoteInbox implements InboxClient {
         listener.compared();
       }
       case TierMessage.Answer(var number, var answer) -> answered(number, answer);
-      case TierMessage.Attached() -> listener.attached();
+      case TierMessage.Attached() -> {
+        attached = true;
+        outbox.add(new Waiting.Connects());
+        listener.attached();
+      }
     }
   }
 
@@ -554,6 +607,7 @@ public final class RemoteInbox implements InboxClient {
     closeLink();
     link = null;
     outbox.end();
+    for (var connect = connects.poll(); connect != null; connect = connects.poll()) fail(connect, reason);
     for (var fetch = fetchLine.poll(); fetch != null; fetch = fetchLine.poll()) fail(fetch, reason);
     var sent = List.copyOf(pending.values());
     pending.clear();

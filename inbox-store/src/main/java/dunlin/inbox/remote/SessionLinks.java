@@ -16,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -234,11 +235,16 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
     return inbox == null ? CompletableFuture.failedFuture(new StoreException("there is no session tier yet, or not any more")) : call.apply(inbox);
   }
 
-  /** Before the first link the client waits for it, for as long as its frontend lets it. */
   @Override
   public CompletableFuture<Connected> connect(Connect request) {
+    return connect(request, () -> true);
+  }
+
+  /** Before the first link the client waits for it, for as long as its frontend lets it. */
+  @Override
+  public CompletableFuture<Connected> connect(Connect request, BooleanSupplier wanted) {
     var inbox = present;
-    return inbox == null ? first.thenCompose(begun -> begun.connect(request)) : inbox.connect(request);
+    return inbox == null ? first.thenCompose(begun -> begun.connect(request, wanted)) : inbox.connect(request, wanted);
   }
 
   @Override

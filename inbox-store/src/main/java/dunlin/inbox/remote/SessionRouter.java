@@ -14,6 +14,7 @@ import dunlin.runtime.Failures;
 import dunlin.store.OutcomeUnknownException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.IntToLongFunction;
@@ -82,7 +83,12 @@ public final class SessionRouter implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Connected> connect(Connect request) {
-    return links.get(rangeOf(request.tenant(), request.clientId())).connect(request);
+    return connect(request, () -> true);
+  }
+
+  @Override
+  public CompletableFuture<Connected> connect(Connect request, BooleanSupplier wanted) {
+    return links.get(rangeOf(request.tenant(), request.clientId())).connect(request, wanted);
   }
 
   @Override

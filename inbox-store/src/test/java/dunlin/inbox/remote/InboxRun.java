@@ -449,8 +449,8 @@ final class InboxRun implements InboxCalls.Tier, InboxClient, KeptConnections {
   }
 
   /**
-   * For each session its calls in order, acknowledgements between two of them as one; all other calls in order; and fetches, which wait in a line
-   * and have no order among sessions.
+   * For each session its calls in order, acknowledgements between two of them as one; CONNECTs in order, which wait until the frontend is attached; all other
+   * calls in order; and fetches, which wait in a line and have no order among sessions.
    */
   static Map<String, List<String>> bySession(List<InboxCall> calls) {
     var all = new LinkedHashMap<String, List<String>>();
@@ -463,6 +463,7 @@ final class InboxRun implements InboxCalls.Tier, InboxClient, KeptConnections {
           of.add(before + Arrays.stream(sequences).mapToObj(one -> " " + one).collect(Collectors.joining()));
         }
         case InboxCall.Fetch fetch -> fetches.add(text(fetch));
+        case InboxCall.Connect connect -> all.computeIfAbsent("connects", _ -> new ArrayList<>()).add(text(connect));
         default -> {
           all.computeIfAbsent("all", _ -> new ArrayList<>()).add(text(each));
           var session = sessionOf(each);

@@ -23,6 +23,8 @@ import dunlin.transport.lane.FrameWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** What becomes of calls, questions and a frontend's life when links are lost, begin again and end. */
@@ -100,7 +102,62 @@ class RemoteInboxLinksTest {
 
     wires.meetsAgain();
     dialsAgain();
-    assertThat(kinds(tier.calls)).isEqualTo("Connect one:1 two[1] Statistics");
+    assertThat(kinds(tier.calls)).as("CONNECT waits until the frontend is attached").isEqualTo("one:1 two[1] Statistics Connect");
+  }
+
+  /** Else it would take the session from a connection that the client has got elsewhere since. */
+  @Test
+  void aConnectWhoseClientHasGivenUpByThenIsNotMade() {
+    wires.drain();
+    sides.connections().close();
+    wires.drain();
+    var waits = new boolean[] {true, true, true};
+    var calls = IntStream.range(0, 3).mapToObj(i -> inbox.connect(request(i + 1), () -> waits[i])).toList();
+    wires.drain();
+    waits[0] = false;
+    waits[2] = false;
+
+    dialsAgain();
+
+    assertThat(tier.calls).containsExactly(new InboxCall.Connect(request(2)));
+    for (int i : new int[] {0, 2}) assertThat(failureOf(calls.get(i))).isExactlyInstanceOf(StoreException.class).hasMessageContaining("given up");
+    assertThat(calls.get(1)).isNotDone();
+    assertThat(inbox.calls()).isEqualTo(1);
+  }
+
+  @Test
+  void connectsWaitUntilTheTierHasAttachedTheFrontendAndKeepTheirOrder() {
+    sides.ready = new CompletableFuture<>();
+    wires.drain();
+    boolean[] waits = {true};
+    var _ = inbox.connect(request(1));
+    var gone = inbox.connect(request(2), () -> waits[0]);
+    var _ = inbox.received(ONE, 1);
+    wires.drain();
+    assertThat(kinds(tier.calls)).isEqualTo("one:1");
+    var _ = inbox.connect(request(3));
+    waits[0] = false;
+
+    sides.ready.complete(null);
+    var _ = inbox.connect(request(4));
+    wires.drain();
+
+    assertThat(tier.calls).containsExactly(
+        new InboxCall.Received(ONE, 1), new InboxCall.Connect(request(1)), new InboxCall.Connect(request(3)), new InboxCall.Connect(request(4)));
+    assertThat(failureOf(gone)).isExactlyInstanceOf(StoreException.class);
+  }
+
+  @Test
+  void connectsThatWaitFailWithTheirLife() {
+    sides.ready = new CompletableFuture<>();
+    wires.drain();
+    var calls = List.of(inbox.connect(request(1)), inbox.connect(request(2)));
+    wires.drain();
+
+    inbox.close("the test says so");
+
+    for (var each : calls) assertThat(failureOf(each)).isExactlyInstanceOf(StoreException.class).hasMessageContaining("not sent: the test says so");
+    assertThat(inbox.calls()).isZero();
   }
 
   @Test

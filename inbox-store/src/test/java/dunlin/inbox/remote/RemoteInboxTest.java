@@ -275,9 +275,8 @@ class RemoteInboxTest {
     assertThat(calls.getLast()).as("does not wait for the answers to those before").isCompleted();
   }
 
-  /** A thread of the tier says that the frontend is attached, and has other work. */
   @Test
-  void manyConnectsThatHaveWaitedAreMadeOnTheThreadOfTheLink() {
+  void manyConnectsThatHaveWaitedAreMade() {
     var test = new InboxSides(RemoteInbox.Bounds.defaults(1 << 20), RemoteConnections.Bounds.defaults(), LINK);
     test.ready = new CompletableFuture<>();
     for (int i = 0; i < 20_000; i++) {
@@ -286,24 +285,67 @@ class RemoteInboxTest {
     test.wires.drain();
 
     test.ready.complete(null);
-    assertThat(test.tier.calls).as("made by who said so").isEmpty();
     test.wires.drain();
 
-    assertThat(test.tier.calls).hasSize(20_000);
+    areMadeInOrder(test.tier.calls);
+  }
+
+  private static void areMadeInOrder(List<InboxCall> calls) {
+    assertThat(calls).hasSize(20_000);
     for (int i = 0; i < 20_000; i++) {
-      assertThat(((InboxCall.Connect) test.tier.calls.get(i)).request().connection()).isEqualTo(connection(i));
+      assertThat(((InboxCall.Connect) calls.get(i)).request().connection()).isEqualTo(connection(i));
     }
   }
 
+  private void connectsOfAnEarlierVersion(int count) {
+    var calls = InboxCalls.factory(sides::tierRuns, RemoteConnections.Bounds.defaults(), sides.drops, sides.taking).open(sides.kept(), FRONTEND.encode());
+    var out = new FrameWriter();
+    for (int i = 0; i < count; i++) out.bytes(InboxCallCodec.encode(new InboxCall.Connect(new InboxClient.Connect("t", "c", "", connection(i), false, true, 5, null))));
+    calls.received(out.take());
+    turn(wires.tierTasks);
+  }
+
+  /** A thread of the tier says that the frontend is attached, and has other work. */
   @Test
-  void aConnectFailsWhenTheFrontendCannotBeAttached() {
+  void connectsThatComeBeforeTheFrontendIsAttachedAreMadeOnTheThreadOfTheLink() {
+    sides.ready = new CompletableFuture<>();
+    connectsOfAnEarlierVersion(20_000);
+    assertThat(tier.calls).isEmpty();
+
+    sides.ready.complete(null);
+    assertThat(tier.calls).as("made by who said so").isEmpty();
+    turn(wires.tierTasks);
+
+    areMadeInOrder(tier.calls);
+  }
+
+  @Test
+  void aConnectThatComesBeforeIsNotMadeWhenTheFrontendCannotBeAttached() {
     sides.ready = CompletableFuture.failedFuture(new StoreException("too many frontends are attached"));
-    var call = inbox.connect(new InboxClient.Connect("t", "c", "", connection(3), false, true, 5, null));
+    connectsOfAnEarlierVersion(1);
+
+    assertThat(tier.calls).isEmpty();
+  }
+
+  /** The tier interrupts that link. */
+  @Test
+  void aConnectWaitsForTheNextLinkWhenTheFrontendCannotBeAttached() {
+    sides.ready = CompletableFuture.failedFuture(new StoreException("too many frontends are attached"));
+    var request = new InboxClient.Connect("t", "c", "", connection(3), false, true, 5, null);
+    var call = inbox.connect(request);
+    wires.drain();
+    assertThat(call).isNotDone();
+    assertThat(sides.attachedTimes).isZero();
+
+    sides.ready = CompletableFuture.completedFuture(null);
+    sides.connections().close();
+    wires.drain();
+    assertThat(tier.calls).isEmpty();
+    inbox.dial(wires::dial);
     wires.drain();
 
-    assertThat(failureOf(call)).isExactlyInstanceOf(StoreException.class).hasMessageContaining("too many frontends");
-    assertThat(tier.calls).isEmpty();
-    assertThat(sides.attachedTimes).isZero();
+    assertThat(tier.calls).containsExactly(new InboxCall.Connect(request));
+    assertThat(call).isNotDone();
   }
 
   /** A frame of 4,096 calls that ask for statistics. */
