@@ -133,7 +133,7 @@ public final class Frontend implements AutoCloseable {
             () -> sum(each -> each.loop().counts().copies().waiting()));
     this.bean = new FrontendBean(reception, meters, settings.connections().serverReference());
     this.wills =
-        (will, user) -> new SendingWill(loopOf(will.publisher().clientId().hashCode()), will, clock.millis(), user, authentication);
+        (will, user, again) -> new SendingWill(loopOf(will.publisher().clientId().hashCode()), will, clock.millis(), user, again, authentication);
     this.application = new ApplicationPublisher(this::loopOf, decoderLimits, clock);
     this.registry = registry;
     this.listeners = new Listeners(settings.listeners(), decoderLimits, registry);

@@ -33,7 +33,8 @@ final class SendingWill implements Sending {
    * Failure: the two parts are repeated separately, until each is accepted or refused by a rule. Durable subscribers
    * are served before the others: if their store does not accept the will now, no subscriber has received it, so a
    * further attempt of the same leader never delivers the will twice to connected sessions. In a cluster, a will to be retained goes to
-   * subscribers only once it is retained, or cannot be: see RetainLine.
+   * subscribers only once it is retained, or cannot be: see RetainLine. There each attempt says that it is one of this will, so that its range, other ranges and
+   * frontends recognise those of other leaders; it becomes the retained message with each.
    * Access rules are asked before each attempt, with the user whose session has left the will, and behind them what the
    * rules of the client's token have said of it at CONNECT. A will that they deny is refused, and so is one for which
    * there is no answer.
@@ -46,19 +47,27 @@ final class SendingWill implements Sending {
   private final boolean underRules;
   private final Authentication authentication;
 
+  /** Of the next attempt. */
+  private Terms terms;
+
   /** The outcome of each part that needs no further attempt; else null. */
   private @Nullable Outcome retained;
 
   private @Nullable Outcome subscribers;
   private boolean counted;
 
-  /** @param left the will as its client has left it */
-  SendingWill(Loop loop, Publication left, long nowMillis, String user, Authentication authentication) {
+  /**
+   * @param left the will as its client has left it
+   * @param again whether it may have been sent before
+   */
+  SendingWill(Loop loop, Publication left, long nowMillis, String user, boolean again, Authentication authentication) {
     this.loop = loop;
     this.will = left.acceptedAt(nowMillis);
     this.underRules = left.isUnderRules();
     this.user = user;
     this.authentication = authentication;
+    var exchange = will.exchange();
+    terms = exchange == null ? Terms.WILL : Terms.WILL.from(Terms.Origin.ofWill(exchange.epoch(), again));
     if (!will.retain()) retained = new Outcome.Published();
   }
 
@@ -138,7 +147,9 @@ final class SendingWill implements Sending {
     private void send() {
       if (subscribers != null) return;
       left++;
-      var answer = new Answer(reason -> loop.post(() -> subscribers(Outcome.of(reason))));
+      var answer = new Answer(terms, reason -> loop.post(() -> subscribers(Outcome.of(reason))));
+      var origin = terms.origin();
+      if (origin != null) terms = terms.from(origin.asRepetition());
       loop.handOn(will, null, null, answer);
       answer.answer(ReasonCode.SUCCESS);
     }
@@ -177,15 +188,17 @@ final class SendingWill implements Sending {
 
   /** Reports that all subscribers have answered. */
   private static final class Answer extends Acknowledgement {
+    private final Terms terms;
     private final Consumer<ReasonCode> told;
 
-    Answer(Consumer<ReasonCode> told) {
+    Answer(Terms terms, Consumer<ReasonCode> told) {
+      this.terms = terms;
       this.told = told;
     }
 
     @Override
     public Terms terms() {
-      return Terms.WILL;
+      return terms;
     }
 
     @Override

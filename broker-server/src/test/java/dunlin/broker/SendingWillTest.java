@@ -8,11 +8,14 @@ import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
+import dunlin.transport.Terms;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The parts of a will, with tiers whose answers the test controls. */
 final class SendingWillTest {
@@ -31,7 +34,7 @@ final class SendingWillTest {
     byte[] payload = "will".getBytes(StandardCharsets.UTF_8);
     return open.frontend()
         .wills()
-        .prepare(Publication.of(new Publisher(Publisher.DEFAULT_TENANT, "c"), "wills", QoS.AT_LEAST_ONCE, retain, 0, payload), "");
+        .prepare(Publication.of(new Publisher(Publisher.DEFAULT_TENANT, "c"), "wills", QoS.AT_LEAST_ONCE, retain, 0, payload), "", false);
   }
 
   private CompletableFuture<Outcome> attempt(Sending will) {
@@ -123,13 +126,31 @@ final class SendingWillTest {
     assertThat(open.retain.answers).isEmpty();
   }
 
+  /** All attempts of all leaders have one origin; those that may be made after another one say so. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void anAttemptWhoseSendingIsRecordedNamesTheWill(boolean again) throws Exception {
+    byte[] payload = "will".getBytes(StandardCharsets.UTF_8);
+    var left = Publication.of(new Publisher(Publisher.DEFAULT_TENANT, "c"), "wills", QoS.AT_LEAST_ONCE, false, 0, payload).asWillOf(7);
+    var will = open.frontend().wills().prepare(left, "", again);
+
+    var first = attempt(will);
+    open.dist.published.getFirst().answer(ReasonCode.SERVER_BUSY);
+    assertThat(outcome(first)).isEqualTo(new Outcome.NotNow(ReasonCode.SERVER_BUSY));
+    var _ = attempt(will);
+
+    assertThat(open.dist.published).extracting(each -> each.terms()).containsExactly(
+        Terms.WILL.from(Terms.Origin.ofWill(7, again)), Terms.WILL.from(Terms.Origin.ofWill(7, true)));
+    assertThat(open.dist.published).extracting(each -> each.message().exchange()).containsOnly(Publication.Exchange.ofWill(7));
+  }
+
   @Test
   void inAClusterAWillGoesToSubscribersOnceItIsRetained() throws Exception {
     try (var cluster = new OpenFrontend(1, false)) {
       cluster.dist.answersLater = true;
       byte[] payload = "will".getBytes(StandardCharsets.UTF_8);
       var will =
-          cluster.frontend().wills().prepare(Publication.of(new Publisher(Publisher.DEFAULT_TENANT, "c"), "wills", QoS.AT_LEAST_ONCE, true, 0, payload), "");
+          cluster.frontend().wills().prepare(Publication.of(new Publisher(Publisher.DEFAULT_TENANT, "c"), "wills", QoS.AT_LEAST_ONCE, true, 0, payload), "", false);
       var first = will.attempt();
       cluster.on(0, () -> null);
       cluster.retain.answers.getFirst().accept(ReasonCode.UNSPECIFIED_ERROR);

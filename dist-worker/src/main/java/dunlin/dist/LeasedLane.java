@@ -24,7 +24,7 @@ final class LeasedLane implements MatchedLane {
    * One read barrier proves that for all messages that came before it was asked for. One is asked for at a time; messages
    * that come before it is answered wait for the next.
    *
-   * QoS 1 is delivered at once, and acknowledged with the proof. QoS 2 is not delivered before the proof: a repetition of
+   * QoS 1 is delivered at once, and acknowledged with the proof. What belongs to an exchange is not delivered before the proof, nor is any QoS 2: a repetition of
    * it that comes to the next leader is not delivered again to those who have it, so the first delivery must have found
    * all subscriptions.
    *
@@ -35,8 +35,8 @@ final class LeasedLane implements MatchedLane {
    * Owner: the lane's thread.
    * Bounds: the messages that wait are bounded by the credit of their publishers.
    * Failure: without the proof, all messages that wait are refused, also for the next proof, and the lane's opener sends
-   * them again to the leader at that time. QoS 1 is answered SERVER_UNAVAILABLE, since it may have been delivered, and QoS 2
-   * USE_ANOTHER_SERVER, since it has not. So is what waits undelivered when its sender has been refused an earlier message. A destination that fails does not keep the
+   * them again to the leader at that time. What was delivered is answered SERVER_UNAVAILABLE, and what was not
+   * USE_ANOTHER_SERVER. So is what waits undelivered when its sender has been refused an earlier message. A destination that fails does not keep the
    * messages behind from theirs.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LeasedLane.class);
@@ -84,7 +84,7 @@ final class LeasedLane implements MatchedLane {
       isSplit = false;
     }
     isSplit |= elsewhere.epoch() != oldestEpoch;
-    boolean holds = message.qos() == QoS.EXACTLY_ONCE || isSplit;
+    boolean holds = message.qos() == QoS.EXACTLY_ONCE || message.exchange() != null || isSplit;
     acknowledgement.expect();
     try {
       if (!holds) lane.append(message, elsewhere, feedback, acknowledgement);

@@ -41,7 +41,7 @@ final class LocalLane implements Lane, MatchedLane {
    * destinations are calls that never block, and copies for other threads would cost more than they save. Between
    * processes each is a link, and messages are encoded for each: beyond a number of destinations workers do that.
    *
-   * A message of a recorded QoS 2 exchange goes to the publisher's home first, and to all others only once that has
+   * A message of a recorded QoS 2 exchange, or a will whose sending is recorded, goes to the publisher's home first, and to all others only once that has
    * recorded the exchange: see RecordedDelivery. Such messages keep their order, since answers come in the order of the
    * messages. In one process all inbox shards are one destination, whatever the number of their logs, so the home is the only destination
    * that stores anything. In a cluster the shards of each log are one: those of other logs wait for the home as frontends do. A repetition for a group whose durable

@@ -27,14 +27,14 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
    * When the process ends in between, the message is not lost: durable sessions have it from the entry that recorded
    * the exchange, and the sessions that it waits for here end with the process.
    *
-   * A will may be stored by several destinations, which get it at the same time. It goes on when all have stored it, or a limit has
+   * A will may be stored by several destinations. One whose sending is not recorded comes to them at the same time, and goes on when all have stored it, or a limit has
    * refused it at some.
    *
    * Owner: the lane's thread keeps the routes and delivers; the recorder's answer comes on any thread, in the order of
    * the recorder's messages.
    * Bounds: a waiting message is not acknowledged, and so holds credit of its lane.
-   * Failure: an exchange that is not recorded is not delivered, and the publisher gets the reason. A message without an
-   * exchange that a limit keeps from a durable session is still delivered to the others.
+   * Failure: an exchange that is not recorded is not delivered, and the publisher gets the reason. A will that a limit keeps from a durable session is
+   * recorded, and delivered to the others.
    */
   private final Publication message;
   private final Terms terms;
@@ -138,7 +138,7 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   protected void complete(ReasonCode reason) {
     var refused = refusal;
     recorded = refused != null ? refused : limited ? ReasonCode.QUOTA_EXCEEDED : reason;
-    boolean bounded = message.exchange() == null && recorded == ReasonCode.QUOTA_EXCEEDED;
+    boolean bounded = terms.storesFirst() && recorded == ReasonCode.QUOTA_EXCEEDED;
     if ((recorded.isError() && !bounded) || held.isEmpty()) acknowledgement.answer(recorded);
     else thread.execute(this);
   }

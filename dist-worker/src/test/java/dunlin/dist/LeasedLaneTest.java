@@ -77,6 +77,19 @@ class LeasedLaneTest {
   }
 
   @Test
+  void aWillWhoseSendingIsRecordedIsNotDeliveredBeforeTheProof() {
+    var answer = new NotedAnswer();
+    var will = Publication.of(new Publisher("t", "client"), "will", QoS.AT_LEAST_ONCE, false, 0, new byte[0]).asWillOf(7);
+    lane.append(will, Elsewhere.nothing(epoch), null, answer);
+    answer.answer(ReasonCode.SUCCESS);
+    assertThat(delivered).isEmpty();
+
+    proved();
+    assertThat(delivered).containsExactly("will");
+    assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  @Test
   void withoutTheProofAllThatWaitsIsRefusedAndQos2IsNotDelivered() {
     var one = append("one", QoS.AT_LEAST_ONCE);
     var two = append("two", QoS.EXACTLY_ONCE);

@@ -9,9 +9,11 @@ public interface WillPublisher {
   /**
    * Prepares to publish a will. Nothing is published before the first attempt. Any thread.
    *
+   * @param will with an {@linkplain Publication#exchange exchange} if its sending is recorded
    * @param user the user whose session has left it; empty for a client without a user
+   * @param again whether it may have been sent before, by an earlier leader of the session's range
    */
-  Sending prepare(Publication will, String user);
+  Sending prepare(Publication will, String user, boolean again);
 
   /**
    * The publishing of one will. Remembers which destinations have accepted it, so that a later attempt does not deliver

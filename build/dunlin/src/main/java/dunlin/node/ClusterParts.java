@@ -12,6 +12,8 @@ import dunlin.links.LinkService;
 import dunlin.links.QuestionCalls;
 import dunlin.links.QuestionService;
 import dunlin.retain.RetainClient;
+import dunlin.tiers.AgreedQuota;
+import dunlin.tiers.Agreement;
 import dunlin.tiers.ClusterTiers;
 import dunlin.transport.link.Link;
 import java.io.IOException;
@@ -52,12 +54,14 @@ final class ClusterParts {
     AgreedQuota inboxBytes =
         new AgreedQuota(broker.frontend().quotaOfTenants(TenantLimit.INBOX_BYTES), TenantLimit.INBOX_BYTES.label(), () -> node.peers().unreadyForInboxLimits());
     node.everySeconds(1, inboxBytes::look);
+    Agreement recordedWills = new Agreement("the record of wills that are sent", () -> node.peers().unreadyForRecordedWills());
+    node.everySeconds(1, recordedWills::look);
     tiers =
         node.opening(
             new ClusterTiers(
                 new ClusterTiers.Parts(
                     broker.frontend(), links, dials, node.embedding().surroundings(), node.meters(), node.tracer(), node.metrics().beans(), broker::sessionExports,
-                    limit -> limit == TenantLimit.INBOX_BYTES ? inboxBytes : broker.frontend().quotaOfTenants(limit), broker.clock(), node.housekeeping(),
+                    limit -> limit == TenantLimit.INBOX_BYTES ? inboxBytes : broker.frontend().quotaOfTenants(limit), recordedWills::isReached, broker.clock(), node.housekeeping(),
                     node.settings().get(ClusterKeys.HEARTBEAT), broker.routesAnnounced(), node.settings().get(DistSettings.ROUTES_KEPT),
                     node::raiseIncarnation),
                 broker.dist(), DeliverSettings.from(node.settings()), broker.inbox(), broker.retain(), broker.users()));

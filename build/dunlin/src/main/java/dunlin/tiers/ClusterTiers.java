@@ -67,6 +67,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
@@ -105,6 +106,7 @@ public final class ClusterTiers implements AutoCloseable {
    * @param tracer notes what becomes of messages, for operators
    * @param beans of this node: the operations on sessions and retained messages are registered while it leads them
    * @param tenants gives their limits on what the tiers have
+   * @param recordsWills whether all nodes know wills whose sending is recorded
    * @param leaseChecked the time between two checks of the frontend's lease
    * @param announced counts the routes that this node's session tier has announced
    * @param routesKept the time for which routes of dead frontends are kept
@@ -120,6 +122,7 @@ public final class ClusterTiers implements AutoCloseable {
       NodeBeans beans,
       Function<SessionExports, Object> exports,
       Function<TenantLimit, TenantQuota> tenants,
+      BooleanSupplier recordsWills,
       InstantSource clock,
       ScheduledExecutorService timer,
       Duration leaseChecked,
@@ -159,7 +162,7 @@ public final class ClusterTiers implements AutoCloseable {
     led =
         new LedTiers(
             parts.accepts(), dialler, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain, users.bounds(), parts.routesKept()), parts.meters(), parts.tracer(), drops,
-            repeats, refused, parts.beans(), parts.exports(), parts.tenants(), parts.clock(), parts.timer());
+            repeats, refused, parts.beans(), parts.exports(), parts.tenants(), parts.recordsWills(), parts.clock(), parts.timer());
     accepted = new AcceptedLinks(parts.accepts());
     String node = parts.frontend().identity().nodeId();
     redeals = redeals(accepted.thread("redeals"));

@@ -65,6 +65,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 
 /** Serves the ranges that this node leads, each for one leadership. Links of all nodes lead here. */
@@ -113,6 +114,7 @@ final class LedTiers {
   private final NodeBeans beans;
   private final Function<SessionExports, Object> exports;
   private final Function<TenantLimit, TenantQuota> tenants;
+  private final BooleanSupplier recordsWills;
   private final ScheduledExecutorService timer;
   private final RouteTier routes;
   private final RetainTier retained;
@@ -139,11 +141,12 @@ final class LedTiers {
    * @param refused nodes whose processes have ended
    * @param exports makes the bean that exports and imports the sessions which are led here
    * @param tenants gives their limits
+   * @param recordsWills whether all nodes know wills whose sending is recorded
    */
   LedTiers(
       LinkService links, LeaderDialler dialler, int lanes, Bounds bounds, MeterRegistry meters, Tracer tracer, DropMeters drops, LaneRepeats repeats,
-      RefusedNodes refused, NodeBeans beans, Function<SessionExports, Object> exports, Function<TenantLimit, TenantQuota> tenants, InstantSource clock,
-      ScheduledExecutorService timer) {
+      RefusedNodes refused, NodeBeans beans, Function<SessionExports, Object> exports, Function<TenantLimit, TenantQuota> tenants,
+      BooleanSupplier recordsWills, InstantSource clock, ScheduledExecutorService timer) {
     this.links = links;
     this.dialler = dialler;
     this.lanes = lanes;
@@ -157,6 +160,7 @@ final class LedTiers {
     this.exports = exports;
     this.timer = timer;
     this.tenants = tenants;
+    this.recordsWills = recordsWills;
     routes = new RouteTier(bounds.dist(), tenants.apply(TenantLimit.ROUTES), meters);
     retained = new RetainTier(bounds.retain(), meters, clock, timer);
     retained.limitTenants(tenants.apply(TenantLimit.RETAINED), tenants.apply(TenantLimit.RETAINED_BYTES));
@@ -377,6 +381,7 @@ final class LedTiers {
     RangeId range = replica.id();
     var server = sessions.lead(rows, others(range, between), routes, wills);
     server.limitTenants(tenants.apply(TenantLimit.SESSIONS)::max, tenants.apply(TenantLimit.ALL_SUBSCRIPTIONS), tenants.apply(TenantLimit.INBOX_BYTES));
+    server.recordWills(recordsWills);
     var _ = server.start(); // a frontend is attached when this has ended
     var accepted = new AcceptedLinks(links);
     var calls = accepted.thread(range.toString());

@@ -63,7 +63,7 @@ class BrokerClusterIT {
                 "dunlin.dist.inline-fanout-threshold", "1",
                 "dunlin.dist.audit-interval", "1s",
                 "dunlin.session.queue-messages-max", Integer.toString(QUEUE)),
-            node -> Map.of("dunlin.lanes", Integer.toString(1 + node))); // which may differ
+            (broker, node) -> broker.set("dunlin.lanes", Integer.toString(1 + node))); // which may differ
     brokers.addAll(cluster.brokers());
     registries.addAll(cluster.registries());
   }

@@ -99,7 +99,7 @@ class TenantKeysTest {
             List.of(
                 SessionKeys.record(shard, session), SessionKeys.inbox(shard, session), SessionKeys.subscription(shard, session, text(random, tenants)),
                 SessionKeys.exchange(shard, session, 1 + random.nextInt(65_535)), SessionKeys.outstanding(shard, session, text(random, tenants)),
-                SessionKeys.foreignExchange(shard, session, number, 1), SessionKeys.will(session, number), SessionKeys.left(tenant, number),
+                SessionKeys.foreignExchange(shard, session, number, 1), SessionKeys.foreignWill(shard, session, number), SessionKeys.will(session, number), SessionKeys.left(tenant, number),
                 SessionKeys.message(SessionKeys.sessionMessages(session, number), number), SessionKeys.body(tenant, number),
                 SessionKeys.group(shard, group), SessionKeys.groupInbox(shard, group), SessionKeys.groupQueue(group, number),
                 SessionKeys.groupTransfer(group, number), SessionKeys.acceptedTransfer(shard, group, number),

@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
-import java.util.function.IntFunction;
+import java.util.function.ObjIntConsumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import javax.management.JMException;
@@ -40,11 +40,11 @@ public final class EmbeddedCluster implements AutoCloseable {
 
   /** Starts brokers that found a cluster, and waits until its leaders are spread: they are soon after it was founded, which makes clients wait. */
   public static EmbeddedCluster start(Path directory, int nodes, Map<String, String> settings) {
-    return start(directory, nodes, settings, _ -> Map.of());
+    return start(directory, nodes, settings, (_, _) -> {});
   }
 
-  /** @param own the settings of one broker alone, by its number */
-  public static EmbeddedCluster start(Path directory, int nodes, Map<String, String> settings, IntFunction<Map<String, String>> own) {
+  /** @param own gives one broker what it alone has, by its number */
+  public static EmbeddedCluster start(Path directory, int nodes, Map<String, String> settings, ObjIntConsumer<Dunlin.Builder> own) {
     var cluster = new EmbeddedCluster();
     int[] ports = IntStream.generate(FreePort::any).limit(2L * nodes).toArray();
     String seeds = IntStream.range(0, nodes).mapToObj(i -> "127.0.0.1:" + ports[i]).collect(Collectors.joining(","));
@@ -67,7 +67,7 @@ public final class EmbeddedCluster implements AutoCloseable {
                 .set("dunlin.cluster.election-timeout", "1s")
                 .meterRegistry(registry);
         settings.forEach(builder::set);
-        own.apply(node).forEach(builder::set);
+        own.accept(builder, node);
         started.add(CompletableFuture.supplyAsync(builder::build, starting));
       }
       started.forEach(each -> cluster.brokers.add(each.join()));

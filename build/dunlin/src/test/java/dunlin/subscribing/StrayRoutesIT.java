@@ -228,7 +228,7 @@ class StrayRoutesIT {
     }
 
     @Override
-    public Sending prepare(Publication will, String user) {
+    public Sending prepare(Publication will, String user, boolean again) {
       return () -> CompletableFuture.completedFuture(new Outcome.NotNow(ReasonCode.SERVER_UNAVAILABLE));
     }
 

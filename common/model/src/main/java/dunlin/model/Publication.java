@@ -43,14 +43,28 @@ public final class Publication {
    * The QoS 2 exchange of a message from a durable session. The packet identifier must be recorded atomically with the
    * message, so that a crash leaves both or neither. Not part of the stored form.
    *
-   * @param birth of the publishing session, by which ranges know it that do not have it; 0 where only the one that has it is asked
+   * <p>A will whose sending is recorded has one, too, with any QoS above 0: it is recorded with the will that it is stored.
+   *
+   * @param birth of the publishing session, by which ranges know it that do not have it; 0 where only the one that has it is asked, and for a will
    * @param epoch the owner epoch of the publishing session
-   * @param packetId the packet identifier, 1 to 65,535
+   * @param packetId the packet identifier, 1 to 65,535; {@link #WILL} for a will
    */
   public record Exchange(long birth, long epoch, int packetId) {
+    /** In the place of a packet identifier: no client can use it. */
+    public static final int WILL = 0;
+
     /** An exchange for the range that has the session, which knows its birth. */
     public Exchange(long epoch, int packetId) {
       this(0, epoch, packetId);
+    }
+
+    /** Of the will that the connection with this epoch has left. */
+    public static Exchange ofWill(long epoch) {
+      return new Exchange(epoch, WILL);
+    }
+
+    public boolean isOfWill() {
+      return packetId == WILL;
     }
   }
 
@@ -146,6 +160,11 @@ public final class Publication {
     return new Publication(this, nowMillis, exchange, repetition, false);
   }
 
+  /** The same message as the will of the connection with this epoch, whose sending is recorded. */
+  public Publication asWillOf(long epoch) {
+    return new Publication(this, acceptedAtMillis, Exchange.ofWill(epoch), repetition, underRules);
+  }
+
   /** The same message as a will that only the broker's access rules allow, and not rules that its client brings. */
   public Publication underRules() {
     return new Publication(this, acceptedAtMillis, exchange, repetition, true);
@@ -177,7 +196,7 @@ public final class Publication {
     return repetition;
   }
 
-  /** The QoS 2 exchange with the durable session that published it, or null. */
+  /** The QoS 2 exchange with the durable session that published it, or that of a will; null for none. */
   public @Nullable Exchange exchange() {
     return exchange;
   }

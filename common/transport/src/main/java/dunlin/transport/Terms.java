@@ -45,6 +45,9 @@ public record Terms(boolean toldOfDrops, boolean storesFirst, boolean publishedO
     /** Groups of one message whose picks are remembered. */
     public static final int PICKED_MAX = 64;
 
+    /** Stands for a lane: that of all wills whose sending is recorded. */
+    public static final long WILLS = 0;
+
     public Origin {
       if (settled > number) throw new IllegalArgumentException("message " + number + " of a lane, settled up to " + settled);
       if (picked.size() > PICKED_MAX) throw new IllegalArgumentException(picked.size() + " shards are picked");
@@ -61,7 +64,23 @@ public record Terms(boolean toldOfDrops, boolean storesFirst, boolean publishedO
       return new Origin(stream, number, 0, true, picked);
     }
 
-    /** Whether a client has published the message again over another connection. What a lane sends again says what is settled, from 1 on. */
+    /**
+     * Of the will of the connection with this epoch, whichever node sends it, and over whichever lane.
+     *
+     * @param repeated whether it may have been sent before
+     */
+    public static Origin ofWill(long epoch, boolean repeated) {
+      return new Origin(WILLS, epoch, 0, repeated);
+    }
+
+    /** Whether it is the origin of a will. */
+    public boolean isOfWill() {
+      return stream == WILLS;
+    }
+
+    /**
+     * Whether a client has published the message again over another connection, or a will is sent again. What a lane sends again of other messages says what is settled, from 1 on.
+     */
     public boolean isFromRecord() {
       return repeated && settled == 0;
     }

@@ -32,17 +32,22 @@ public final class Repetitions {
    * In a cluster, a leader sends the frontend a message once for all plain routes, and once for each group that has been
    * picked here. These are told apart by the group.
    *
+   * Wills whose sending is recorded have a lane of their own, by the epochs that left them. They come in no order, and nothing says that one is settled. A leader of
+   * the sessions sends no more than a quarter of WILLS_KEPT at once.
+   *
    * Owner: any thread; each publishing lane has a lock, which is not held while a message is delivered. Answers come from any thread.
    * Bounds: of each publishing lane, the messages that it has not settled, which hold its credit: at most those between
    * the oldest of them and the newest, each once for each of its groups; and the KEPT that it has settled last, since the end of their publisher's frontend may keep its client
-   * from knowing. LANES_MAX lanes; then the one that was silent for longest is forgotten.
+   * from knowing. The same of WILLS_KEPT wills. LANES_MAX lanes; then the one that was silent for longest is forgotten.
    * Failure: a delivery that fails, or that was returned, leaves nothing: a repetition is delivered. So is one that comes when its first delivery is
    * forgotten.
    */
   private static final int LANES_MAX = 1_024;
   private static final int KEPT = 256;
+  static final int WILLS_KEPT = 16_384;
 
   private final ConcurrentHashMap<Long, Publishing> lanes = new ConcurrentHashMap<>();
+  private final Publishing wills = new Publishing();
   private final AtomicLong uses = new AtomicLong();
 
   /** What one publishing lane has sent. */
@@ -71,7 +76,8 @@ public final class Repetitions {
       settled.remove(copy, failed);
     }
 
-    synchronized void settle(long below) {
+    /** @param kept how many of those that are settled */
+    synchronized void settle(long below, int kept) {
       var over = unsettled.headMap(new Copy(below, "")).entrySet().iterator();
       while (over.hasNext()) {
         var each = over.next();
@@ -79,7 +85,7 @@ public final class Repetitions {
         over.remove();
       }
       var oldest = settled.keySet().iterator();
-      while (settled.size() > KEPT) {
+      while (settled.size() > kept) {
         oldest.next();
         oldest.remove();
       }
@@ -156,7 +162,7 @@ public final class Repetitions {
   }
 
   /**
-   * The answer to what a client has published again: those who could take the message have it. With the error of the first delivery, a client of MQTT 3 would be
+   * The answer to what a client has published again, or to a will that is sent again: those who could take the message have it. With the error of the first delivery, a client of MQTT 3 would be
    * disconnected and publish it again for ever.
    */
   private static final class Received extends Acknowledgement {
@@ -179,8 +185,9 @@ public final class Repetitions {
 
   /** Delivers a message, unless it was delivered before. The receipt expects one answer from this. */
   void deliver(Delivery delivery, Publication message, Terms.Origin origin, MatchedRoutes routes, ReceivingStream.Receipt receipt) {
-    var lane = lane(origin.stream());
-    lane.settle(origin.settled());
+    var lane = origin.isOfWill() ? wills : lane(origin.stream());
+    if (origin.isOfWill()) lane.settle(Long.MAX_VALUE, WILLS_KEPT);
+    else lane.settle(origin.settled(), KEPT);
     var copy = Copy.of(origin.number(), routes);
     var first = new First(receipt);
     var before = lane.before(copy, first);
@@ -207,6 +214,6 @@ public final class Repetitions {
 
   /** The copies that may still be recognised. */
   int size() {
-    return lanes.values().stream().mapToInt(Publishing::size).sum();
+    return wills.size() + lanes.values().stream().mapToInt(Publishing::size).sum();
   }
 }

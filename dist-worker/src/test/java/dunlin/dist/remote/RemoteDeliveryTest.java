@@ -259,6 +259,51 @@ class RemoteDeliveryTest {
     assertThat(frontend.delivered).hasSize(1);
   }
 
+  private Answer deliverWill(RemoteDelivery leader, long epoch, boolean again) {
+    return deliver(leader, QoS.AT_LEAST_ONCE, 3, Terms.WILL.from(Terms.Origin.ofWill(epoch, again)), route("a/+", 1));
+  }
+
+  @Test
+  void aWillIsDeliveredOnceWhicheverLeaderSendsIt() {
+    var next = new RemoteDelivery(this::dial, tasks::add, () -> nanos, null, drops);
+    frontend.reason = ReasonCode.QUOTA_EXCEEDED;
+    var first = deliverWill(delivery, 7, false);
+    run();
+    frontend.reason = ReasonCode.SUCCESS;
+    deliverWill(delivery, 3, false);
+    run();
+    for (int lane = 1; lane <= 2_000; lane++) deliver(delivery, QoS.EXACTLY_ONCE, 3, Terms.ANSWERED.from(new Terms.Origin(lane, 1, 1, false)), route("a/+", 1));
+    run();
+    int before = frontend.delivered.size();
+
+    var again = deliverWill(next, 7, true);
+    var late = deliverWill(delivery, 7, false);
+    deliverWill(next, 3, true);
+    run();
+
+    assertThat(frontend.delivered).hasSize(before);
+    assertThat(first.reason).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
+    assertThat(again.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(late.reason).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
+  }
+
+  @Test
+  void theLastWillsAreKept() {
+    for (int epoch = 1; epoch <= Repetitions.WILLS_KEPT + 10; epoch++) {
+      deliverWill(delivery, epoch, false);
+      run();
+    }
+
+    assertThat(repetitions.size()).isLessThanOrEqualTo(Repetitions.WILLS_KEPT + 1);
+    int before = frontend.delivered.size();
+    deliverWill(delivery, 11, true);
+    run();
+    assertThat(frontend.delivered).hasSize(before);
+    deliverWill(delivery, 1, true);
+    run();
+    assertThat(frontend.delivered).hasSize(before + 1);
+  }
+
   @Test
   void lanesBeyondTheBoundAreForgotten() {
     for (int lane = 1; lane <= 2_000; lane++) {

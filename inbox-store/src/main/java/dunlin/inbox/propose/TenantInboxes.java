@@ -20,7 +20,7 @@ public final class TenantInboxes {
    * Owner: any thread.
    * Bounds: none of its own. What other ranges hold is read when a command is proposed, and of other nodes known from their last answers. So with several ranges a tenant
    *   may exceed its limit by what the others have stored since.
-   * Mixed versions: nodes of earlier versions cannot read such commands. No tenant has a limit until all nodes can (AgreedQuota of the node).
+   * Mixed versions: nodes of earlier versions cannot read such commands. No tenant has a limit until all nodes can (AgreedQuota of the tiers).
    */
   private final List<RangeState> ranges;
   private final ToLongFunction<String> otherNodes;

@@ -6,6 +6,7 @@ import dunlin.inbox.InboxDropReason;
 import dunlin.inbox.OpenExchange;
 import dunlin.inbox.OverflowPolicy;
 import dunlin.inbox.range.SessionResult.Outcome;
+import dunlin.inbox.rows.ForeignWills;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionCommand.Append;
 import dunlin.inbox.rows.SessionCommand.AppendOfExchange;
@@ -19,6 +20,7 @@ import dunlin.inbox.state.Backlog;
 import dunlin.inbox.state.GroupState.GroupMember;
 import dunlin.inbox.state.GroupState;
 import dunlin.inbox.state.Matcher;
+import dunlin.inbox.state.PendingWill;
 import dunlin.inbox.state.RangeState;
 import dunlin.inbox.state.SessionState;
 import dunlin.model.Publication;
@@ -33,6 +35,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -47,17 +50,21 @@ final class Appender {
    * publisher that receives 0x97 and publishes again doubles it for none of them. The connection of an MQTT 3 publisher
    * is closed, and its further messages are refused: see Fences. A will is published once, so a full inbox refuses it
    * only for itself.
+   * Once: the message of a recorded exchange, or of a will whose sending is recorded, is appended once: its record says so, and which shards were picked for its groups. That of
+   * another range's session is one of ForeignExchanges or ForeignWills.
    */
   static final int SINCE_MAX = 1_024;
 
   private final RangeState state;
   private final Inboxes inboxes;
   private final Groups groups;
+  private final Wills wills;
 
-  Appender(RangeState state, Inboxes inboxes, Groups groups) {
+  Appender(RangeState state, Inboxes inboxes, Groups groups, Wills wills) {
     this.state = state;
     this.inboxes = inboxes;
     this.groups = groups;
+    this.wills = wills;
   }
 
   /**
@@ -85,16 +92,50 @@ final class Appender {
   private Outcome append(Change change, Append command, boolean plain) {
     var message = command.message();
     var exchange = command.exchange();
+    if (exchange != null && exchange.isOfWill()) return appendWill(change, command, exchange.epoch());
     SessionState publisher = null;
     if (exchange != null) {
-      publisher = state.sessions.get(new SessionKey(message.tenant(), message.publisher().clientId()));
+      publisher = state.sessions.get(publisherOf(message));
       if (publisher == null) return new Outcome.Stale();
       // Also when the session was taken over since: the new connection is not read from while the message is on its way.
       boolean isIts = publisher.birth <= exchange.epoch() && exchange.epoch() <= publisher.epoch;
-      if (isIts && publisher.hasReceived(exchange.packetId())) return repeat(change, publisher, exchange.packetId(), command);
+      if (isIts && publisher.hasReceived(exchange.packetId())) {
+        var record = recordOf(publisher, exchange.packetId(), command.origin());
+        if (record != null) return repeat(change, record, command);
+        boolean delivered = publisher.openExchange(exchange.packetId()) == null && command.origin() != null;
+        return new Outcome.Repeated(delivered ? List.of(Terms.Pick.DELIVERED) : List.of());
+      }
       if (publisher.epoch != exchange.epoch()) return new Outcome.Stale();
     }
     if (state.fences.holds(command.fence())) return new Outcome.Fenced();
+    if (exchange == null || publisher == null) return appendAnew(change, command, plain, () -> {});
+    var recording = publisher;
+    var origin = command.origin();
+    var open = origin == null ? null : new OpenExchange(exchange.packetId(), exchange.epoch(), origin);
+    return appendAnew(change, command, plain, () -> SessionLife.received(change, recording, exchange.packetId(), open));
+  }
+
+  /** Appends the message of a will unless it was appended before, or the will is published or discarded. */
+  private Outcome appendWill(Change change, Append command, long epoch) {
+    var will = wills.sent(publisherOf(command.message()), epoch);
+    if (will == null) return new Outcome.Repeated(List.of(Terms.Pick.DELIVERED));
+    var stored = will.stored;
+    if (stored != null) return repeat(change, ofWill(will, stored), command);
+    return appendAnew(change, command, true, () -> wills.stored(change, will, Objects.requireNonNull(command.origin())));
+  }
+
+  private static SessionKey publisherOf(Publication message) {
+    return new SessionKey(message.tenant(), message.publisher().clientId());
+  }
+
+  /**
+   * Appends a message that was not appended before.
+   *
+   * @param plain whether plain subscribers get it
+   * @param record is run once it is appended, unless it is refused for all
+   */
+  private Outcome appendAnew(Change change, Append command, boolean plain, Runnable record) {
+    var message = command.message();
     byte[] encoded = StoredMessage.bytes(message);
     var stored = new ArrayList<Target>();
     var passing = new ArrayList<Target>();
@@ -116,10 +157,7 @@ final class Appender {
     }
     for (Target target : passing) pass(change, target, message);
     boolean everywhere = store(change, stored, message, encoded);
-    if (exchange != null && publisher != null) {
-      var origin = command.origin();
-      SessionLife.received(change, publisher, exchange.packetId(), origin == null ? null : new OpenExchange(exchange.packetId(), exchange.epoch(), origin));
-    }
+    record.run();
     return rejects && !everywhere ? new Outcome.Full() : new Outcome.Done();
   }
 
@@ -131,49 +169,70 @@ final class Appender {
 
   /**
    * The message of a recorded exchange comes again: it is stored for groups that were not sent here when it came first, because a frontend was picked for them
-   * that has ended since. A repetition that does not know the last pick learns it, and may come again. The record keeps what was picked for groups.
+   * that has ended since. A repetition that does not know the last pick learns it, and may come again. The record keeps what was picked for groups. A will that a group has no
+   * room for is stored for the others, and counted as dropped: its sender must learn what was picked.
    */
-  private Outcome repeat(Change change, SessionState publisher, int packetId, Append command) {
-    var open = openOf(publisher, packetId, command.origin());
-    if (open == null) return new Outcome.Repeated(publisher.openExchange(packetId) == null && command.origin() != null ? List.of(Terms.Pick.DELIVERED) : List.of());
+  private Outcome repeat(Change change, Recorded record, Append command) {
     var origin = Objects.requireNonNull(command.origin());
-    var known = open.origin().picked();
+    var known = record.origin.picked();
     for (TopicFilter filter : command.groups()) {
-      if (open.origin().isStoredFor(filter) || !open.origin().isKnownTo(origin, filter)) continue;
+      if (record.origin.isStoredFor(filter) || !record.origin.isKnownTo(origin, filter)) continue;
       var group = groupOrNew(change, new GroupKey(command.message().tenant(), filter));
       if (group == null) continue;
       if (storeInGroup(change, group, command.message()) instanceof Outcome.Full full) {
+        if (command.once()) continue;
         state.fences.add(change.out(), command.fence());
         return full;
       }
-      open = picked(change, publisher, open, open.origin().withPicked(storedIn(group)));
+      record.becomes(change, record.origin.withPicked(storedIn(group)));
     }
-    picked(change, publisher, open, open.origin().withPicksOf(origin));
+    record.becomes(change, record.origin.withPicksOf(origin));
     return new Outcome.Repeated(known);
   }
 
+  /** The record of a message that is stored once, and may have to be delivered to others. */
+  private static final class Recorded {
+    private final BiConsumer<Change, Terms.Origin> keep;
+
+    /** A number by which other ranges know that there is a record. */
+    private final long birth;
+
+    /** Of the message, with what was picked for its groups. */
+    private Terms.Origin origin;
+
+    Recorded(Terms.Origin origin, long birth, BiConsumer<Change, Terms.Origin> keep) {
+      this.origin = origin;
+      this.birth = birth;
+      this.keep = keep;
+    }
+
+    /** Keeps what was picked for groups of the message. */
+    void becomes(Change change, Terms.Origin more) {
+      if (more.equals(origin)) return;
+      origin = more;
+      keep.accept(change, more);
+    }
+  }
+
   /** The record of an exchange whose message is not known to be delivered, if it is that of the message with this origin. */
-  private static @Nullable OpenExchange openOf(@Nullable SessionState publisher, int packetId, Terms.@Nullable Origin origin) {
+  private static @Nullable Recorded recordOf(@Nullable SessionState publisher, int packetId, Terms.@Nullable Origin origin) {
     var open = publisher == null ? null : publisher.openExchange(packetId);
-    return open != null && origin != null && open.origin().isOfSame(origin) ? open : null;
+    if (publisher == null || open == null || origin == null || !open.origin().isOfSame(origin)) return null;
+    return new Recorded(open.origin(), publisher.birth, (change, more) -> SessionLife.received(change, publisher, packetId, new OpenExchange(packetId, open.epoch(), more)));
+  }
+
+  private Recorded ofWill(PendingWill will, Terms.Origin stored) {
+    return new Recorded(stored, will.epoch, (change, more) -> wills.stored(change, will, more));
   }
 
   private static List<Long> storedIn(GroupState group) {
     return List.of(Terms.Pick.of(group.key.filter(), ShardId.inbox(group.shard)));
   }
 
-  /** Adds to the record of an exchange what was picked for groups of its message. Returns the record. */
-  private static OpenExchange picked(Change change, SessionState publisher, OpenExchange open, Terms.Origin more) {
-    if (more.equals(open.origin())) return open;
-    var now = new OpenExchange(open.packetId(), open.epoch(), more);
-    SessionLife.received(change, publisher, open.packetId(), now);
-    return now;
-  }
-
   /** Appends the message of an exchange of another range's session, unless it was stored before or comes late. */
   Outcome appendOfExchange(Change change, AppendOfExchange command) {
-    var message = command.append().message();
-    var publisher = new SessionKey(message.tenant(), message.publisher().clientId());
+    if (command.packetId() == Publication.Exchange.WILL) return appendOfWill(change, command);
+    var publisher = publisherOf(command.append().message());
     if (state.foreignExchanges.isLate(publisher, command.epoch())) return new Outcome.Stale();
     state.foreignExchanges.hear(change.out(), state.interval, publisher, command.birth(), command.epoch());
     var stored = state.foreignExchanges.stored(publisher, command.birth(), command.packetId());
@@ -186,12 +245,24 @@ final class Appender {
     return outcome;
   }
 
+  /** The same for the will of a connection of another range's session. */
+  private Outcome appendOfWill(Change change, AppendOfExchange command) {
+    var append = command.append();
+    var will = new ForeignWills.Will(publisherOf(append.message()), command.epoch());
+    var stored = state.foreignWills.stored(will);
+    var groups = append.groups().stream().filter(group -> !stored.groups().contains(Terms.Pick.numberOf(group))).toList();
+    var outcome = stored.plain() && groups.isEmpty() ? new Outcome.Done() : append(change, append.withGroups(groups), !stored.plain());
+    state.foreignWills.heard(change.out(), state.interval, will, change.now(), stored.with(true, groups));
+    return outcome;
+  }
+
   /** The same for one group: a frontend offers it the message, and plain subscribers get it from the publisher's lane, in its order. */
   Outcome appendToGroupOfExchange(Change change, AppendToGroupOfExchange command) {
     var append = command.append();
     var message = append.message();
     var exchange = Objects.requireNonNull(append.exchange());
-    var publisher = new SessionKey(message.tenant(), message.publisher().clientId());
+    var publisher = publisherOf(message);
+    if (exchange.isOfWill()) return appendToGroupOfWill(change, append, new ForeignWills.Will(publisher, exchange.epoch()));
     if (state.foreignExchanges.isLate(publisher, exchange.epoch())) return new Outcome.Stale();
     state.foreignExchanges.hear(change.out(), state.interval, publisher, command.birth(), exchange.epoch());
     var stored = state.foreignExchanges.stored(publisher, command.birth(), exchange.packetId());
@@ -206,17 +277,37 @@ final class Appender {
     return outcome;
   }
 
+  private Outcome appendToGroupOfWill(Change change, AppendToGroup append, ForeignWills.Will will) {
+    var stored = state.foreignWills.stored(will);
+    if (stored.groups().contains(Terms.Pick.numberOf(append.group()))) return new Outcome.Existed(List.of(true));
+    var group = groupOrNew(change, new GroupKey(append.message().tenant(), append.group()));
+    if (group == null) return new Outcome.Existed(List.of(false));
+    var outcome = storeInGroup(change, group, append.message());
+    if (outcome instanceof Outcome.Existed) state.foreignWills.heard(change.out(), state.interval, will, change.now(), stored.with(stored.plain(), List.of(append.group())));
+    return outcome;
+  }
+
   /** Adds to the record of an exchange of this range that its message goes to the members of a group in another range, unless it names some. */
   Outcome pickForGroup(Change change, PickForGroup command) {
-    var publisher = state.sessions.get(new SessionKey(command.tenant(), command.clientId()));
+    var key = new SessionKey(command.tenant(), command.clientId());
     var exchange = command.exchange();
+    if (exchange.isOfWill()) {
+      var will = wills.sent(key, exchange.epoch());
+      if (will == null) return new Outcome.Picked(Terms.Pick.DELIVERED, exchange.epoch());
+      return will.stored == null ? new Outcome.Picked(0, 0) : pick(change, ofWill(will, will.stored), command);
+    }
+    var publisher = state.sessions.get(key);
     if (publisher == null || publisher.birth > exchange.epoch() || !publisher.hasReceived(exchange.packetId())) return new Outcome.Picked(0, 0);
-    var open = openOf(publisher, exchange.packetId(), exchange.origin());
-    if (open == null) return publisher.openExchange(exchange.packetId()) == null ? new Outcome.Picked(Terms.Pick.DELIVERED, publisher.birth) : new Outcome.Picked(0, 0);
-    var before = open.origin().storedFor(command.group());
-    if (before.isPresent()) return new Outcome.Picked(before.get(), publisher.birth);
-    picked(change, publisher, open, open.origin().withPicked(List.of(command.pick())));
-    return new Outcome.Picked(command.pick(), publisher.birth);
+    var record = recordOf(publisher, exchange.packetId(), exchange.origin());
+    if (record != null) return pick(change, record, command);
+    return publisher.openExchange(exchange.packetId()) == null ? new Outcome.Picked(Terms.Pick.DELIVERED, publisher.birth) : new Outcome.Picked(0, 0);
+  }
+
+  private static Outcome pick(Change change, Recorded record, PickForGroup command) {
+    var before = record.origin.storedFor(command.group());
+    if (before.isPresent()) return new Outcome.Picked(before.get(), record.birth);
+    record.becomes(change, record.origin.withPicked(List.of(command.pick())));
+    return new Outcome.Picked(command.pick(), record.birth);
   }
 
   private Target target(Change change, GroupState group, Publication message, int size) {
@@ -395,16 +486,22 @@ final class Appender {
   Outcome appendToGroup(Change change, AppendToGroup command) {
     var message = command.message();
     var exchange = command.exchange();
-    var publisher = exchange == null ? null : state.sessions.get(new SessionKey(message.tenant(), message.publisher().clientId()));
-    var open = exchange == null ? null : openOf(publisher, exchange.packetId(), exchange.origin());
-    if (open != null && publisher != null) {
-      var stored = open.origin().storedFor(command.group());
-      if (stored.isPresent()) return isHere(command.group(), stored.get()) ? new Outcome.Existed(List.of(true)) : new Outcome.Picked(stored.get(), publisher.birth);
+    Recorded record = null;
+    if (exchange != null && exchange.isOfWill()) {
+      var will = wills.sent(publisherOf(message), exchange.epoch());
+      if (will == null) return new Outcome.Existed(List.of(true));
+      record = will.stored == null ? null : ofWill(will, will.stored);
+    } else if (exchange != null) {
+      record = recordOf(state.sessions.get(publisherOf(message)), exchange.packetId(), exchange.origin());
+    }
+    if (record != null) {
+      var stored = record.origin.storedFor(command.group());
+      if (stored.isPresent()) return isHere(command.group(), stored.get()) ? new Outcome.Existed(List.of(true)) : new Outcome.Picked(stored.get(), record.birth);
     }
     var group = state.groups.get(new GroupKey(message.tenant(), command.group()));
     if (group == null) return new Outcome.Existed(List.of(false));
     var outcome = storeInGroup(change, group, message);
-    if (open != null && publisher != null && outcome instanceof Outcome.Existed) picked(change, publisher, open, open.origin().withPicked(storedIn(group)));
+    if (record != null && outcome instanceof Outcome.Existed) record.becomes(change, record.origin.withPicked(storedIn(group)));
     return outcome;
   }
 

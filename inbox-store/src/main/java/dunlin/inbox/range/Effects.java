@@ -67,10 +67,12 @@ public final class Effects {
    * A will to be published now.
    *
    * @param user the user of its session; empty for none
+   * @param again whether it may have been sent before
+   * @param stored whether its sending is recorded, and its message is stored
    * @param displaced the connection that left it, if another one has displaced it; the will may still be discarded
    *     until this connection has settled
    */
-  public record DueWill(SessionKey session, long epoch, String user, Publication message, @Nullable ConnectionId displaced) {}
+  public record DueWill(SessionKey session, long epoch, String user, Publication message, boolean again, boolean stored, @Nullable ConnectionId displaced) {}
 
   void push(SessionState session, ConnectionId connection, InboxMessage message) {
     if (pushes.isEmpty()) pushes = new ArrayList<>();

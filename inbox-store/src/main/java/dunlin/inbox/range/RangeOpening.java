@@ -1,5 +1,6 @@
 package dunlin.inbox.range;
 
+import dunlin.inbox.rows.ForeignWills;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.SessionKeys.Parsed;
@@ -115,6 +116,10 @@ final class RangeOpening {
         int packetId = Short.toUnsignedInt(parsed.rest().getShort());
         if (packetId == 0) state.foreignExchanges.restoreEpoch(sessionKey(parsed), birth, value);
         else state.foreignExchanges.restore(sessionKey(parsed), birth, packetId, value);
+      }
+      case SessionKeys.FOREIGN_WILL -> {
+        var parsed = Parsed.of(key);
+        state.foreignWills.restore(new ForeignWills.Will(sessionKey(parsed), parsed.rest().getLong()), value);
       }
       default -> throw new IllegalStateException("row in unknown space " + space);
     }

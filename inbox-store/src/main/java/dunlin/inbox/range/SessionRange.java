@@ -84,9 +84,9 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
     inboxes = new Inboxes(state);
     groups = new Groups(state, inboxes);
     subscriptions = new DurableSubscriptions(state, groups);
-    appender = new Appender(state, inboxes, groups);
-    transfers = new Transfers(state, inboxes, groups, appender);
     wills = new Wills(state);
+    appender = new Appender(state, inboxes, groups, wills);
+    transfers = new Transfers(state, inboxes, groups, appender);
     life = new SessionLife(state, inboxes, subscriptions, wills);
     imports = new Imports(state, inboxes, life);
   }

@@ -3,6 +3,7 @@ package dunlin.inbox.range;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.range.Effects.DueWill;
 import dunlin.inbox.rows.DueKey;
+import dunlin.inbox.rows.SessionFields;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.StoredMessage;
@@ -11,7 +12,9 @@ import dunlin.inbox.state.RangeState;
 import dunlin.inbox.state.SessionState;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
+import dunlin.transport.Terms;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** The wills of a range: kept from CONNECT until they are published or discarded; MQTT 5, section 3.1.2.5. */
 final class Wills {
@@ -20,8 +23,11 @@ final class Wills {
    * Bounds: one will for each connection that left one. A will is published at least once: it stays until the leader
    * has logged that it was published, and is reported again if it has not: after REPORT_AGAIN_MILLIS, or when a new
    * leader begins, or this one again after a restart. The previous leader may not have published what was reported to
-   * it.
+   * it. If it has, and its sending is recorded, the row says that the message is stored, and is gone once the will is published: so an attempt that comes late stores nothing.
    */
+  /** Of a will whose message is stored, with its origin. */
+  private static final int FORMAT_STORED = 3;
+
   /** With the user; before, there was none in the row. */
   private static final int FORMAT = 2;
 
@@ -62,10 +68,22 @@ final class Wills {
    * [MQTT-3.1.2-10].
    */
   void discardDisplaced(Change change, SessionKey session, long epoch) {
-    var will = state.willsByEpoch.get(epoch);
-    if (will == null || !will.session.equals(session)) return;
+    var will = sent(session, epoch);
+    if (will == null) return;
     discard(change, will);
     change.effects().willDiscarded(epoch);
+  }
+
+  /** A will that may be on its way; null when it is published or discarded. */
+  @Nullable PendingWill sent(SessionKey session, long epoch) {
+    var will = state.willsByEpoch.get(epoch);
+    return will == null || !will.session.equals(session) ? null : will;
+  }
+
+  /** Records that the message of a will is stored. */
+  void stored(Change change, PendingWill will, Terms.Origin origin) {
+    will.stored = origin;
+    write(change, will, message(change, will));
   }
 
   /** Removes the will of an epoch after it was published. */
@@ -86,7 +104,8 @@ final class Wills {
       will.reportAt = change.now() + REPORT_AGAIN_MILLIS;
       queue(will);
       var message = StoredMessage.message(message(change, will));
-      change.effects().will(new DueWill(will.session, will.epoch, will.user, message, will.displaced));
+      change.effects().will(new DueWill(will.session, will.epoch, will.user, message, will.reported, will.stored != null, will.displaced));
+      will.reported = true;
     }
   }
 
@@ -108,19 +127,18 @@ final class Wills {
     return FieldReader.read(
         value,
         in -> {
-          readUser(in);
-          in.number();
-          in.number();
+          readFields(in, will.session, will.epoch);
           return in.bytes();
         });
   }
 
-  /** Reads the format and the user, which the row begins with. */
-  private static String readUser(FieldReader in) {
+  /** Reads what is in front of the message. */
+  private static PendingWill readFields(FieldReader in, SessionKey key, long epoch) {
     int format = in.octet();
-    if (format == FORMAT_WITHOUT_USER) return "";
-    if (format != FORMAT) throw new IllegalStateException("will of unknown format " + format);
-    return in.text();
+    if (format < FORMAT_WITHOUT_USER || format > FORMAT_STORED) throw new IllegalStateException("will of unknown format " + format);
+    var will = new PendingWill(key, epoch, format == FORMAT_WITHOUT_USER ? "" : in.text(), in.number(), in.number());
+    if (format == FORMAT_STORED) will.stored = SessionFields.readOrigin(in);
+    return will;
   }
 
   private static void write(Change change, PendingWill will, byte[] message) {
@@ -130,10 +148,12 @@ final class Wills {
             SessionKeys.will(will.session, will.epoch),
             FieldWriter.bytesOf(
                 fields -> {
-                  fields.octet(FORMAT);
+                  var stored = will.stored;
+                  fields.octet(stored == null ? FORMAT : FORMAT_STORED);
                   fields.text(will.user);
                   fields.number(will.delaySeconds);
                   fields.number(will.dueAt);
+                  if (stored != null) SessionFields.writeOrigin(fields, stored);
                   fields.bytes(message);
                 }));
   }
@@ -144,11 +164,12 @@ final class Wills {
         FieldReader.read(
             value,
             in -> {
-              var read = new PendingWill(key, epoch, readUser(in), in.number(), in.number());
+              var read = readFields(in, key, epoch);
               in.skipRest();
               return read;
             });
-    if (will.dueAt != PendingWill.NOT_DUE) queue(will);
+    will.reported = will.dueAt != PendingWill.NOT_DUE;
+    if (will.reported) queue(will);
     var session = state.sessions.get(key);
     if (session != null && session.epoch == epoch) session.will = will;
   }

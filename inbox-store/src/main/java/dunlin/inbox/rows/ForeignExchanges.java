@@ -69,7 +69,7 @@ public final class ForeignExchanges {
    * @param groups the {@linkplain Terms.Pick#numberOf numbers} of the groups for which it is stored
    */
   public record Stored(boolean plain, Set<Long> groups) {
-    private static final Stored NOTHING = new Stored(false, Set.of());
+    static final Stored NOTHING = new Stored(false, Set.of());
 
     public Stored {
       groups = Set.copyOf(groups);
@@ -82,15 +82,15 @@ public final class ForeignExchanges {
       return new Stored(plainToo, all);
     }
 
-    private byte[] toBytes() {
+    byte[] toBytes() {
       var bytes = ByteBuffer.allocate(1 + groups.size() * Long.BYTES).put((byte) (plain ? 1 : 0));
       groups.stream().sorted().forEach(bytes::putLong); // the same bytes in all replicas
       return bytes.array();
     }
 
-    private static Stored of(byte[] value) {
+    static Stored of(byte[] value) {
       var bytes = ByteBuffer.wrap(value);
-      if (value.length % Long.BYTES != 1 || value[0] < 0 || value[0] > 1) throw new IllegalStateException("an exchange of another range in " + value.length + " bytes");
+      if (value.length % Long.BYTES != 1 || value[0] < 0 || value[0] > 1) throw new IllegalStateException("what is stored for another range in " + value.length + " bytes");
       boolean plain = bytes.get() == 1;
       var groups = new HashSet<Long>();
       while (bytes.hasRemaining()) groups.add(bytes.getLong());

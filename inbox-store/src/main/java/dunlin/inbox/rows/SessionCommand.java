@@ -34,8 +34,8 @@ public sealed interface SessionCommand {
   /**
    * Appends one message for all durable subscriptions that match it.
    *
-   * @param exchange the QoS 2 exchange that is recorded in the same step, or null
-   * @param origin of the message of an exchange: by this, a repetition is recognised where the record does not help; null in a broker that runs alone
+   * @param exchange the QoS 2 exchange that is recorded in the same step, or that of a will, with which it is recorded; null for none
+   * @param origin of the message of an exchange: by this, a repetition is recognised where the record does not help; null in a broker that runs alone, where no will has an exchange
    * @param groups the shared subscriptions that this range was picked for
    * @param once whether the publisher does not repeat it when it is refused; a full inbox then refuses it only for
    *     itself
@@ -53,7 +53,8 @@ public sealed interface SessionCommand {
         List<TopicFilter> groups,
         boolean once,
         long fence) {
-      if (exchange != null) checkPacketId(exchange.packetId());
+      if (exchange != null && !exchange.isOfWill()) checkPacketId(exchange.packetId());
+      if (exchange != null && exchange.isOfWill() && (!once || origin == null)) throw new IllegalArgumentException("a will that is published again, or has no origin");
       return new Append(now, message, exchange, exchange == null ? null : origin, List.copyOf(groups), once, fence);
     }
 
@@ -65,15 +66,17 @@ public sealed interface SessionCommand {
 
   /**
    * Appends the message of a QoS 2 exchange whose session is in another range. It is stored once, however often it
-   * arrives, until the exchange is forgotten. It is refused when something of a later epoch has come before it.
+   * arrives, until the exchange is forgotten. It is refused when something of a later epoch has come before it. That of a will is never refused so, and is forgotten after some time.
    *
-   * @param birth of the session
-   * @param epoch of the session's connection that the message came over
+   * @param birth of the session; of no meaning for a will
+   * @param epoch of the session's connection that the message came over, or that has left the will
+   * @param packetId {@link Publication.Exchange#WILL} for a will
    * @param append the message; it must not record an exchange itself
    */
   record AppendOfExchange(long birth, long epoch, int packetId, Append append) implements SessionCommand {
     public AppendOfExchange {
-      checkPacketId(packetId);
+      if (packetId != Publication.Exchange.WILL) checkPacketId(packetId);
+      else if (!append.once()) throw new IllegalArgumentException("a will that is published again");
       if (append.exchange() != null) throw new IllegalArgumentException("an exchange that is recorded in two ranges");
     }
   }

@@ -100,6 +100,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int WITH_EXCHANGE = 1;
   private static final int REPETITION = 2;
   private static final int WITH_ORIGIN = 4;
+  private static final int OF_WILL = 8; // with an exchange, which is not written out but for its epoch
 
   // Marks of a message that is imported; the lower bits are its QoS.
   private static final int IMPORTED_RETAIN = 4;
@@ -397,11 +398,10 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
     out.number(append.now());
     writePublication(out, append.message());
     var origin = append.origin();
-    out.octet((exchange != null ? WITH_EXCHANGE : 0) | (append.message().isRepetition() ? REPETITION : 0) | (origin != null ? WITH_ORIGIN : 0));
-    if (exchange != null) {
-      out.number(exchange.epoch());
-      out.number(exchange.packetId());
-    }
+    int ofExchange = exchange == null ? 0 : exchange.isOfWill() ? WITH_EXCHANGE | OF_WILL : WITH_EXCHANGE;
+    out.octet(ofExchange | (append.message().isRepetition() ? REPETITION : 0) | (origin != null ? WITH_ORIGIN : 0));
+    if (exchange != null) out.number(exchange.epoch());
+    if (exchange != null && !exchange.isOfWill()) out.number(exchange.packetId());
     if (origin != null) SessionFields.writeOrigin(out, origin);
     out.number(append.groups().size());
     append.groups().forEach(group -> writeFilter(out, group));
@@ -444,7 +444,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case UNSUBSCRIBE -> new Unsubscribe(readSession(in), in.list(SessionFields::readFilter));
       case DISCONNECT -> new Disconnect(in.number(), readSession(in), in.flag(), in.number(), in.number());
       case APPEND, APPEND_ONCE, APPEND_FENCED -> readAppend(in, kind);
-      case APPEND_OF_EXCHANGE -> new AppendOfExchange(in.number(), in.number(), readPacketId(in), readAppendWithoutExchange(in));
+      case APPEND_OF_EXCHANGE -> new AppendOfExchange(in.number(), in.number(), SessionFields.readPacketIdOrWill(in), readAppendWithoutExchange(in));
       case FORGET_EXCHANGE -> new ForgetExchange(in.text(), in.text(), in.number(), in.number(), readPacketId(in));
       case FORGET_PUBLISHERS -> new ForgetPublishers(in.list(SessionCommandCodec::readOver));
       case APPEND_TO ->
@@ -477,12 +477,13 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
     long now = in.number();
     var message = readPublication(in);
     int marks = in.octet();
-    boolean valid = (marks & ~(WITH_EXCHANGE | REPETITION | WITH_ORIGIN)) == 0 && ((marks & WITH_ORIGIN) == 0 || (marks & WITH_EXCHANGE) != 0);
-    if (!valid) throw new IllegalStateException("a message with marks " + marks);
+    boolean ofWill = (marks & OF_WILL) != 0;
+    boolean valid = (marks & ~(WITH_EXCHANGE | REPETITION | WITH_ORIGIN | OF_WILL)) == 0 && ((marks & (WITH_ORIGIN | OF_WILL)) == 0 || (marks & WITH_EXCHANGE) != 0);
+    if (!valid || (ofWill && ((marks & WITH_ORIGIN) == 0 || kind != APPEND_ONCE))) throw new IllegalStateException("a message with marks " + marks);
     return new Append(
         now,
         (marks & REPETITION) != 0 ? message.asRepetition() : message,
-        (marks & WITH_EXCHANGE) != 0 ? readExchange(in) : null,
+        ofWill ? Publication.Exchange.ofWill(in.number()) : (marks & WITH_EXCHANGE) != 0 ? readExchange(in) : null,
         (marks & WITH_ORIGIN) != 0 ? SessionFields.readOrigin(in) : null,
         in.list(SessionFields::readFilter),
         kind == APPEND_ONCE,

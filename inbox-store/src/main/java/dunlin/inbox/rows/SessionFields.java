@@ -103,6 +103,13 @@ public final class SessionFields {
     return packetId;
   }
 
+  /** A packet identifier, or what stands in its place for a will. */
+  static int readPacketIdOrWill(FieldReader in) {
+    int packetId = in.count();
+    if (packetId > 65_535) throw new IllegalStateException("packet identifier " + packetId);
+    return packetId;
+  }
+
   public static void writeOpenExchange(FieldWriter out, OpenExchange value) {
     out.number(value.packetId());
     out.number(value.epoch());
@@ -110,7 +117,7 @@ public final class SessionFields {
   }
 
   public static OpenExchange readOpenExchange(FieldReader in) {
-    return new OpenExchange(readPacketId(in), in.number(), readOrigin(in));
+    return new OpenExchange(readPacketIdOrWill(in), in.number(), readOrigin(in));
   }
 
   public static void writeConnection(FieldWriter out, ConnectionId value) {

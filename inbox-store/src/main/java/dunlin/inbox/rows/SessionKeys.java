@@ -29,6 +29,7 @@ import org.jspecify.annotations.Nullable;
  *   tenant 0 s client 0 5 filter             summary of a group's messages that it has not acknowledged
  *   tenant 0 s client 0 6 epoch              will of the connection with that epoch
  *   tenant 0 t client 0 birth sequence       content of a message that only this inbox holds
+ *   tenant 0 w client 0 epoch                will of a session of another range, whose message is stored in this one
  *   tenant 0 x client 0 birth 0              latest epoch of a session of another range that publishes with QoS 2 (no packet identifier is 0)
  *   tenant 0 x client 0 birth packet id.     QoS 2 exchange of a session of another range, whose message is stored in this one
  *   tenant 0 y filter 0 number               transfer of a group's messages that was accepted from another range
@@ -36,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A session's shard follows from its tenant and client identifier, a group's from its tenant and filter. The rows of a message are in
  * the shard of its inbox. A body is in the shard that its number names: that of the sessions whose headers refer to it, or for a message
- * that came through a group, that of the group, wherever its header goes. Limits and fences belong to the range and are in its first shard. An exchange of
+ * that came through a group, that of the group, wherever its header goes. Limits and fences belong to the range and are in its first shard. An exchange or a will of
  * another range's session is in a shard that follows from its tenant and client identifier.
  *
  * <p>The birth of a session, group or queue distinguishes its messages from those of its predecessor, which are deleted step by
@@ -55,6 +56,7 @@ public final class SessionKeys {
   public static final byte REFERENCES = 'r';
   public static final byte SESSION = 's';
   static final byte CONTENT = 't';
+  public static final byte FOREIGN_WILL = 'w';
   public static final byte FOREIGN_EXCHANGE = 'x';
   public static final byte ACCEPTED_TRANSFER = 'y';
 
@@ -200,6 +202,11 @@ public final class SessionKeys {
     return foreignExchange(shard, session, birth, 0);
   }
 
+  /** The will of a connection of a session in another range. */
+  public static byte[] foreignWill(int shard, SessionKey session, long epoch) {
+    return named(shard, session.tenant(), FOREIGN_WILL, session.clientId(), 8).putLong(epoch).array();
+  }
+
   /** The summary of a group's messages that a member has not acknowledged. */
   public static byte[] outstanding(int shard, SessionKey session, String filterText) {
     byte[] filter = utf8(filterText);
@@ -315,14 +322,14 @@ public final class SessionKeys {
   }
 
   /**
-   * The parts of the key of a group's or session's row, a message's header, a foreign exchange or an accepted transfer.
+   * The parts of the key of a group's or session's row, a message's header, a foreign exchange or will, or an accepted transfer.
    *
-   * @param space {@link #GROUP}, {@link #SESSION}, {@link #GROUP_MESSAGE}, {@link #MESSAGE}, {@link #FOREIGN_EXCHANGE}
+   * @param space {@link #GROUP}, {@link #SESSION}, {@link #GROUP_MESSAGE}, {@link #MESSAGE}, {@link #FOREIGN_EXCHANGE}, {@link #FOREIGN_WILL}
    *     or {@link #ACCEPTED_TRANSFER}
    * @param name the filter's text or the client identifier
    * @param kind the kind of row of a group or session; 0 for the other spaces
    * @param rest what follows the kind: for a header its birth and sequence, for a foreign exchange its session's birth
-   *     and packet identifier, or 0 for the session's epoch, for a transfer its number
+   *     and packet identifier, or 0 for the session's epoch, for a foreign will its epoch, for a transfer its number
    */
   public record Parsed(int shard, String tenant, byte space, String name, int kind, ByteBuffer rest) {
     public static Parsed of(byte[] key) {
@@ -332,7 +339,7 @@ public final class SessionKeys {
       byte space = key[tenantEnd + 1];
       int nameEnd = zeroFrom(key, tenantEnd + 2);
       String name = text(key, tenantEnd + 2, nameEnd);
-      if (space == GROUP_MESSAGE || space == MESSAGE || space == FOREIGN_EXCHANGE || space == ACCEPTED_TRANSFER)
+      if (space == GROUP_MESSAGE || space == MESSAGE || space == FOREIGN_EXCHANGE || space == FOREIGN_WILL || space == ACCEPTED_TRANSFER)
         return new Parsed(shard, tenant, space, name, 0, rest(key, nameEnd + 1));
       if (nameEnd + 1 >= key.length) throw new IllegalStateException("key of " + key.length + " bytes has no kind");
       return new Parsed(shard, tenant, space, name, key[nameEnd + 1], rest(key, nameEnd + 2));

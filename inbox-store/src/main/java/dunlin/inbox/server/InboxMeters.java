@@ -187,6 +187,9 @@ final class InboxMeters implements AutoCloseable {
         "dunlin.inbox.publishers-foreign",
         "Publishers with QoS 2 and a session in another range of which the latest connection is known, so that messages of earlier ones are refused", ranges,
         range -> range.applied().foreignExchanges.size());
+    sum(
+        "dunlin.inbox.wills-foreign", "Wills of sessions in another range that this one remembers, so that their messages are not stored again", ranges,
+        range -> range.applied().foreignWills.size());
     waiting(
         "dunlin.inbox.exchanges-waiting", "Publishers with QoS 2 messages that wait until other ranges have stored them", servers,
         server -> server.exchanges().waiting());

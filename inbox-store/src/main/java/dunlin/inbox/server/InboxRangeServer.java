@@ -290,10 +290,11 @@ final class InboxRangeServer {
     logged.deliver(message, exchange, groups, acknowledgement);
   }
 
-  /** Delivers a message of an exchange of another range's session. It is stored here once, until {@link #forget}. */
+  /** Delivers a message of an exchange of another range's session. It is stored here once, until {@link #forget}; that of a will for some time. */
   void deliverOfExchange(
       Publication message, long birth, Publication.Exchange exchange, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
-    logged.deliverOfExchange(message, birth, exchange, groups, acknowledgement, () -> mayHoldMore = true);
+    Runnable unknown = exchange.isOfWill() ? () -> {} : () -> mayHoldMore = true;
+    logged.deliverOfExchange(message, birth, exchange, groups, acknowledgement, unknown);
   }
 
   /** Whether a session, or one that would have this key, is in this range. */

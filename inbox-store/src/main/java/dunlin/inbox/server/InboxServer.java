@@ -58,6 +58,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.ToLongFunction;
@@ -461,6 +462,14 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   public void limitTenants(ToLongFunction<String> sessionsMax, TenantQuota subscriptionsMax, TenantQuota inboxBytesMax) {
     tenants.limit(sessionsMax, subscriptionsMax);
     tenantInboxes.limit(inboxBytesMax);
+  }
+
+  /**
+   * Has the sending of wills recorded while this is true, in a cluster whose nodes all know what that adds to logs and lanes: then one comes once, whichever leaders have sent it. Called
+   * before {@link #start}.
+   */
+  public void recordWills(BooleanSupplier all) {
+    wills.recordWhile(all);
   }
 
   /**

@@ -82,8 +82,9 @@ final class LoggedDelivery {
       default -> {}
     }
     if (acknowledgement == null) return;
-    // Of a message that a lane sends again, the exchange that is recorded is its own.
-    if (result.outcome() instanceof Outcome.Repeated(var picked) && acknowledgement.terms().repeated()) {
+    // Of a message that a lane sends again, the exchange that is recorded is its own. So it is of a will, which may have been discarded before it is sent.
+    var terms = acknowledgement.terms();
+    if (result.outcome() instanceof Outcome.Repeated(var picked) && (terms.repeated() || terms.publishedOnce())) {
       acknowledgement.recorded(picked);
       acknowledgement.answer(ReasonCode.SUCCESS);
     } else {

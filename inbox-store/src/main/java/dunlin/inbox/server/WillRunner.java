@@ -6,6 +6,7 @@ import dunlin.inbox.WillPublisher;
 import dunlin.inbox.WillPublisher.Outcome;
 import dunlin.inbox.WillPublisher.Sending;
 import dunlin.inbox.range.Effects.DueWill;
+import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.Failures;
 import dunlin.runtime.LogText;
@@ -15,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -36,6 +38,8 @@ final class WillRunner {
    * finished; so is one without an answer after ANSWER_NANOS: it was handed over, and another attempt would deliver it
    * twice to all others. A finished will stays here until the range has recorded it, so that it is published once by
    * this leader. To the next one, after a crash too, the range reports it again: at least once.
+   * Once: in a cluster, attempts of this leader may be on their way when the next one makes its own. So a will with QoS 1 or 2 names itself in each: its
+   * range records that its message is stored, before the others get it, and frontends know it by the same name.
    * Displaced connections: the frontend may know a DISCONNECT that the range has not seen yet. It reports that before the
    * connection has settled, and the range discards the will, which recorded() says.
    */
@@ -58,6 +62,9 @@ final class WillRunner {
 
   /** Completes when all packets that came over a connection have been processed, and its end is reported. */
   private final Function<ConnectionId, CompletableFuture<Void>> settled;
+
+  /** Whether sending wills is recorded. */
+  private volatile BooleanSupplier recorded = () -> false;
 
   /** Proposes to record that a will is finished; false if the range's queue is full. */
   private final Predicate<DueWill> done;
@@ -122,6 +129,11 @@ final class WillRunner {
     this.nanoTime = nanoTime;
     this.meters = meters;
     this.done = done;
+  }
+
+  /** Has the sending of wills recorded while this is true; set before the first one is started. */
+  void recordWhile(BooleanSupplier all) {
+    recorded = all;
   }
 
   synchronized int running() {
@@ -190,7 +202,10 @@ final class WillRunner {
 
   private synchronized @Nullable Running begin(DueWill will) {
     if (running.containsKey(will.epoch())) return null;
-    Running begun = new Running(will, publisher.prepare(will.message(), will.user()), nanoTime.getAsLong());
+    var message = will.message();
+    boolean records = message.qos() != QoS.AT_MOST_ONCE && (will.stored() || recorded.getAsBoolean());
+    var sending = publisher.prepare(records ? message.asWillOf(will.epoch()) : message, will.user(), will.again());
+    Running begun = new Running(will, sending, nanoTime.getAsLong());
     running.put(will.epoch(), begun);
     meters.willDue();
     bytes += begun.bytes;

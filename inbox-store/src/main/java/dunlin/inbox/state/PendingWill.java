@@ -2,6 +2,7 @@ package dunlin.inbox.state;
 
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.rows.SessionKey;
+import dunlin.transport.Terms;
 import org.jspecify.annotations.Nullable;
 
 /** A will that may have to be published; the message itself is a row. */
@@ -30,6 +31,14 @@ public final class PendingWill {
    * restarted one publish the will without asking.
    */
   public @Nullable ConnectionId displaced;
+
+  /**
+   * The origin of its message once that is stored: with what was picked for its groups. Null before, and for one whose sending is not recorded. It is part of the row.
+   */
+  public Terms.@Nullable Origin stored;
+
+  /** Whether it may have been sent before. In memory only: a replica that has read its row does not know, and says so of each that is due. */
+  public boolean reported;
 
   public PendingWill(SessionKey session, long epoch, String user, long delaySeconds, long dueAt) {
     this.session = session;

@@ -8,6 +8,7 @@ import dunlin.inbox.rows.AcceptedTransfers;
 import dunlin.inbox.rows.BodyReferences;
 import dunlin.inbox.rows.DueKey;
 import dunlin.inbox.rows.ForeignExchanges;
+import dunlin.inbox.rows.ForeignWills;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.SessionKeys;
@@ -97,6 +98,8 @@ public final class RangeState {
   public final Summaries summaries = new Summaries(this);
   public final Fences fences = new Fences(this);
   public final ForeignExchanges foreignExchanges = new ForeignExchanges();
+
+  public final ForeignWills foreignWills = new ForeignWills();
   public final AcceptedTransfers acceptedTransfers = new AcceptedTransfers();
 
   public final OnlineSessions online = new OnlineSessions();
@@ -164,6 +167,7 @@ public final class RangeState {
     summaries.clear();
     fences.clear();
     foreignExchanges.clear();
+    foreignWills.clear();
     acceptedTransfers.clear();
     online.clear();
     expiring.clear();

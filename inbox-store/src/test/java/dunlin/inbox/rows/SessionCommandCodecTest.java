@@ -75,6 +75,10 @@ final class SessionCommandCodecTest {
             1L << 40, new SessionCommand.AppendToGroup(5, RangeHarness.filter("$share/g/a"), message, new OpenExchange(65_535, 9, Terms.Origin.fromRecord(-1, 7, List.of(-3L))))),
         new SessionCommand.PickForGroup("t", "c", new OpenExchange(1, Long.MAX_VALUE, Terms.Origin.fromRecord(1, 7, List.of())), RangeHarness.filter("$oshare/g/a"), -1),
         new SessionCommand.ForgetExchange("t", "c", 9, Long.MAX_VALUE, 65_535),
+        new SessionCommand.Append(
+            5, message, Publication.Exchange.ofWill(Long.MAX_VALUE), Terms.Origin.ofWill(Long.MAX_VALUE, true).withPicked(List.of(-1L)), List.of(RangeHarness.filter("$share/g/a")), true, 0),
+        new SessionCommand.AppendOfExchange(0, 1, Publication.Exchange.WILL, new SessionCommand.Append(5, message, null, null, List.of(), true, 0)),
+        new SessionCommand.PickForGroup("t", "c", new OpenExchange(Publication.Exchange.WILL, 9, Terms.Origin.ofWill(9, true)), RangeHarness.filter("$share/g/a"), 1),
         new SessionCommand.ForgetPublishers(
             List.of(new ForeignExchanges.Over(new SessionKey("t", "c"), 9, 10, true), new ForeignExchanges.Over(new SessionKey("t", ""), 0, Long.MAX_VALUE, false))),
         new SessionCommand.ForgetPublishers(List.of()),

@@ -264,7 +264,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   }
 
   @Override
-  public Sending prepare(Publication will, String user) {
+  public Sending prepare(Publication will, String user, boolean again) {
     return () -> {
       if (willFailures.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
         return CompletableFuture.completedFuture(new Outcome.NotNow(ReasonCode.SERVER_UNAVAILABLE));

@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Tests the runner with a publisher, a range and a clock that the test controls. */
@@ -26,6 +27,9 @@ final class WillRunnerTest {
 
   private record Attempt(String will, CompletableFuture<Outcome> answer) {}
 
+  private record Prepared(Publication.@Nullable Exchange exchange, boolean again) {}
+
+  private final List<Prepared> prepared = new ArrayList<>();
   private final List<Attempt> attempts = new ArrayList<>();
   private final List<Long> recorded = new ArrayList<>();
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
@@ -47,7 +51,8 @@ final class WillRunnerTest {
             return !full;
           });
 
-  private WillPublisher.Sending prepare(Publication will, String user) {
+  private WillPublisher.Sending prepare(Publication will, String user, boolean again) {
+    prepared.add(new Prepared(will.exchange(), again));
     return () -> {
       attempts.add(new Attempt(new String(will.payload(), StandardCharsets.UTF_8), new CompletableFuture<>()));
       return attempts.getLast().answer();
@@ -57,11 +62,11 @@ final class WillRunnerTest {
   private static DueWill will(int epoch, int bytes) {
     byte[] payload = ("will " + epoch + " ".repeat(bytes)).getBytes(StandardCharsets.UTF_8);
     var message = Publication.of(new Publisher("default", "c"), "wills", QoS.AT_LEAST_ONCE, false, 0, payload);
-    return new DueWill(new SessionKey("default", "c" + epoch), epoch, "", message, null);
+    return new DueWill(new SessionKey("default", "c" + epoch), epoch, "", message, false, false, null);
   }
 
   private static DueWill displaced(int epoch) {
-    return new DueWill(new SessionKey("default", "c" + epoch), epoch, "", will(epoch, 0).message(), new ConnectionId("f", 1, epoch));
+    return new DueWill(new SessionKey("default", "c" + epoch), epoch, "", will(epoch, 0).message(), false, false, new ConnectionId("f", 1, epoch));
   }
 
   private void start(int from, int count) {
@@ -106,6 +111,23 @@ final class WillRunnerTest {
     assertThat(recorded).containsExactly(1L);
     assertThat(meters.get("dunlin.inbox.will-failures").counter().count()).isEqualTo(50);
     assertThat(meters.get("dunlin.inbox.wills-published").counter().count()).isEqualTo(1);
+  }
+
+  @Test
+  void aWillNamesItselfWhileSendingIsRecordedOrOnceItIsStored() {
+    boolean[] records = {false};
+    runner.recordWhile(() -> records[0]);
+    start(1, 1);
+    var before = will(2, 0);
+    runner.start(List.of(new DueWill(before.session(), 2, "", before.message(), true, true, null)));
+    records[0] = true;
+    start(3, 1);
+    var unstored = Publication.of(new Publisher("default", "c"), "wills", QoS.AT_MOST_ONCE, false, 0, new byte[0]);
+    runner.start(List.of(new DueWill(new SessionKey("default", "c"), 4, "", unstored, true, false, null)));
+
+    assertThat(prepared)
+        .containsExactly(
+            new Prepared(null, false), new Prepared(Publication.Exchange.ofWill(2), true), new Prepared(Publication.Exchange.ofWill(3), false), new Prepared(null, true));
   }
 
   @Test

@@ -252,7 +252,7 @@ public final class BigData {
 
   private static final class NoWills implements WillPublisher {
     @Override
-    public Sending prepare(Publication will, String user) {
+    public Sending prepare(Publication will, String user, boolean again) {
       return () -> CompletableFuture.completedFuture(new Outcome.Published());
     }
   }

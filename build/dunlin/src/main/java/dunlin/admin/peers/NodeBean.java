@@ -61,4 +61,9 @@ public final class NodeBean implements NodeMXBean {
   public boolean isReadyForInboxLimits() {
     return true;
   }
+
+  @Override
+  public boolean isReadyForRecordedWills() {
+    return true;
+  }
 }

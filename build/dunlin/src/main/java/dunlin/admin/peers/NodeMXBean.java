@@ -31,4 +31,7 @@ public interface NodeMXBean {
 
   @Description("Whether its replicas can apply what limits of tenants on the bytes in inboxes add to the log; nodes of earlier versions cannot say")
   boolean isReadyForInboxLimits();
+
+  @Description("Whether it passes on, and its replicas can apply, wills whose sending is recorded; nodes of earlier versions cannot say")
+  boolean isReadyForRecordedWills();
 }

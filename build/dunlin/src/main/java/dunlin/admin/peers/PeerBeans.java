@@ -233,6 +233,12 @@ public final class PeerBeans {
     return unready(NodeMXBean::isReadyForInboxLimits);
   }
 
+  /** The same of wills whose sending is recorded, also before this node has joined a cluster: one sentence then. */
+  public List<String> unreadyForRecordedWills() {
+    boolean hasJoined = nodes().stream().anyMatch(row -> row.id().equals(node));
+    return hasJoined ? unready(NodeMXBean::isReadyForRecordedWills) : List.of("this node does not know the others yet");
+  }
+
   private List<String> unready(Function<NodeMXBean, Boolean> question) {
     Gathered<Boolean> said = ofPresentOthers(NodeMXBean.class, question);
     List<String> unready = new ArrayList<>();

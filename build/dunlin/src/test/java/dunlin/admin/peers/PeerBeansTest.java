@@ -167,6 +167,7 @@ class PeerBeansTest {
   @Test
   void sessionsAreImportedOnceEachNodeThatMayBeUpHasSaidThatItCanApplyThat() {
     assertThat(peers.unreadyForSessionImports()).as("alone").isEmpty();
+    assertThat(peers.unreadyForRecordedWills()).as("before it has joined").containsExactly("this node does not know the others yet");
     clusterIsKnown();
 
     peers.askBy(
@@ -179,11 +180,13 @@ class PeerBeansTest {
     earlierNodeIsReached();
     assertThat(peers.unreadyForSessionImports()).singleElement().asString().contains("does not know the operation isReadyForSessionImports");
     assertThat(peers.unreadyForInboxLimits()).singleElement().asString().contains("does not know the operation isReadyForInboxLimits");
+    assertThat(peers.unreadyForRecordedWills()).singleElement().asString().contains("does not know the operation isReadyForRecordedWills");
     reached();
     assertThat(peers.unreadyForSessionImports()).singleElement().asString().endsWith("(it is starting)");
     there.register("Node", new NodeBean("id", "1", Optional::empty, Optional::empty));
     assertThat(peers.unreadyForSessionImports()).isEmpty();
     assertThat(peers.unreadyForInboxLimits()).isEmpty();
+    assertThat(peers.unreadyForRecordedWills()).isEmpty();
   }
 
   @ParameterizedTest

@@ -15,7 +15,7 @@ import java.util.ArrayList;
  *   publisher       as in ValueDictionary
  *   accepted at     milliseconds since the previous message, signed
  *   expiry          seconds and offset, with HAS_EXPIRY
- *   exchange        birth of the session, epoch and packet identifier, with IN_EXCHANGE
+ *   exchange        birth of the session, epoch and packet identifier, with IN_EXCHANGE; 0 in the place of the latter for a will
  *   fence           with FENCED
  *   origin          stream (not with SAME_STREAM), number, how many of the lane's last are not settled; with NUMBERED
  *   picked          count, what was picked for the message's groups; with PICKED
@@ -115,7 +115,8 @@ public final class Messages {
     Publication.Exchange exchange = null;
     if ((flags & IN_EXCHANGE) != 0) {
       exchange = new Publication.Exchange(in.number(), in.number(), in.count(65_535));
-      if (exchange.packetId() == 0) throw new MalformedFrameException("packet identifier 0");
+      boolean will = (flags & PUBLISHED_ONCE) != 0 && (flags & NUMBERED) != 0;
+      if (exchange.isOfWill() && !will) throw new MalformedFrameException("packet identifier 0");
     }
     long fence = (flags & FENCED) != 0 ? in.number() : 0;
     var origin = (flags & NUMBERED) != 0 ? readOrigin(flags, in) : null;

@@ -38,6 +38,23 @@ class BadFramesTest {
   }
 
   @Test
+  void onlyAWillWithAnOriginHasAnExchangeWithoutAPacketIdentifier() throws Exception {
+    var will = MESSAGE.asWillOf(7);
+    var terms = Terms.WILL.from(Terms.Origin.ofWill(7, true));
+    var out = new FrameWriter();
+    new Messages().write(out, will, terms);
+    var sent = new Messages().read(new FrameReader(out.take()));
+    assertThat(sent.message().exchange()).isEqualTo(will.exchange());
+    assertThat(sent.terms()).isEqualTo(terms);
+
+    for (var other : List.of(Terms.WILL, Terms.ANSWERED.from(Terms.Origin.ofWill(7, true)))) {
+      new Messages().write(out, will, other);
+      byte[] frame = out.take();
+      assertThatThrownBy(() -> new Messages().read(new FrameReader(frame))).isInstanceOf(MalformedFrameException.class).hasMessage("packet identifier 0");
+    }
+  }
+
+  @Test
   void everyTruncatedFrameIsRefused() {
     byte[] whole = frame();
     for (int length = 0; length < whole.length; length++) {

@@ -1,4 +1,4 @@
-package dunlin.node;
+package dunlin.tiers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
