@@ -160,6 +160,14 @@ final class Load implements AutoCloseable {
     for (var client : stayers) if (!client.connected() && !client.connect(false)) problem(client.id() + " cannot come back");
   }
 
+  /**
+   * Connects those clients again whose broker has ended their connection after {@link #stop()}, such as one that learns only then that it was
+   * cut off. The next call tries again what fails.
+   */
+  void comeBack() throws InterruptedException {
+    for (var client : stayers) if (!client.connected()) client.connect(false);
+  }
+
   @Override
   public void close() {
     publishers = false;

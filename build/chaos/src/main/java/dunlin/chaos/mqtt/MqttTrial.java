@@ -109,7 +109,7 @@ public final class MqttTrial {
       if (row.usual()) usual(scene, service);
       else {
         row.script().play(scene);
-        drain(service);
+        drain(service, () -> {});
       }
       problems.addAll(scene.problems);
       figures.putAll(scene.figures);
@@ -121,13 +121,18 @@ public final class MqttTrial {
       load.start();
       row.script().play(scene);
       load.stop();
-      drain(service);
+      drain(service, load::comeBack);
       problems.addAll(load.problems());
     }
   }
 
+  /** What is done while messages are awaited. */
+  private interface Meantime {
+    void look() throws InterruptedException;
+  }
+
   /** Waits until all messages have arrived but those that inboxes have dropped, or none has for a while. */
-  private void drain(Service service) throws InterruptedException {
+  private void drain(Service service, Meantime meantime) throws InterruptedException {
     int least = Integer.MAX_VALUE;
     long since = System.nanoTime();
     while (System.nanoTime() - since < PATIENCE_NANOS) {
@@ -136,6 +141,7 @@ public final class MqttTrial {
       if (outstanding < least) since = System.nanoTime();
       else if (outstanding == service.drops().inboxes()) break;
       least = Math.min(least, outstanding);
+      meantime.look();
       Thread.sleep(500);
     }
     drops = service.drops();
