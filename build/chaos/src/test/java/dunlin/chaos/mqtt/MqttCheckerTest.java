@@ -102,6 +102,21 @@ final class MqttCheckerTest {
     return history.publish("pub", 2, "d/1", qos).receive("sub", "pub", 2, "d/1", qos).receive("sub", "pub", 1, "d/1", qos);
   }
 
+  @Test
+  void aPublisherWithoutASessionMayLoseItsOrderWhenAFaultEndsItsConnection() {
+    good(moved(0, End.BY_BROKER, true));
+    bad(moved(FOREVER, End.BY_BROKER, true), "D4", "out of order");
+    bad(moved(0, End.ABANDONED, true), "D4", "out of order");
+    bad(moved(0, End.BY_BROKER, false), "D4", "out of order");
+  }
+
+  private static TestHistory moved(int expirySeconds, End how, boolean fault) {
+    var history = cluster(1).connect("p", expirySeconds, false).publish("p", 1, "d/1", 1);
+    if (fault) history.deed(Deed.STRUCK_FRONTEND);
+    history.end("p", how).connect("p", expirySeconds, expirySeconds > 0).publish("p", 2, "d/1", 1).receive("sub", "p", 2, "d/1", 1).receive("sub", "p", 1, "d/1", 1);
+    return fault ? history.deed(Deed.HEALED) : history;
+  }
+
   private static TestHistory cluster(int qos) {
     return inCluster(subscribed(qos));
   }
@@ -215,6 +230,22 @@ final class MqttCheckerTest {
     bad(history.receive("watcher", "c", 1, "w/c", 2), "D7", "will sent though the client was back");
     bad(watched().connectWithWill("c", FOREVER, false, 5).end("c", End.ABANDONED).later(60).connect("c", FOREVER, true), "D7", "will lost");
     good(watched().connectWithWill("c", FOREVER, false, 5).end("c", End.ABANDONED).later(6).connect("c", FOREVER, true).later(10));
+  }
+
+  @Test
+  void aRefusedConnectOfAFaultMayCancelAWillLater() {
+    good(afterRefusal(true, 1, 5));
+    bad(afterRefusal(false, 1, 5), "D7", "will lost");
+    bad(afterRefusal(true, 20, 5), "D7", "will lost");
+    bad(afterRefusal(true, 1, 0), "D7", "will lost");
+  }
+
+  private static TestHistory afterRefusal(boolean fault, int seconds, int delaySeconds) {
+    var history = watched();
+    if (fault) history.deed(Deed.STRUCK_FRONTEND);
+    history.connectInVain("c");
+    if (fault) history.deed(Deed.HEALED);
+    return history.later(seconds).connectWithWill("c", FOREVER, true, delaySeconds).end("c", End.ABANDONED).later(10);
   }
 
   private static TestHistory written() {

@@ -163,9 +163,19 @@ public final class Facts {
     return (int) faults * RESENDS_OF_A_FAULT;
   }
 
-  /** The connection within which the order of a message holds; 0 when it holds over all connections of its publisher. */
+  /**
+   * The connections of a message's publisher within which its order holds, as a number: with QoS 0 in a cluster each is for itself, and else they are
+   * all together, but for a publisher without a session whose broker has ended its connection in a fault: it sends nothing again, and what the broker
+   * still delivers may come behind what the next one has taken (D4).
+   */
   int orderedWithin(Sent message) {
-    return isCluster() && message.first.qos() == 0 ? message.first.connection() : 0;
+    if (!isCluster()) return 0;
+    int connection = message.first.connection();
+    if (message.first.qos() == 0) return connection;
+    var life = lives.getOrDefault(message.first.client(), List.of());
+    if (life.stream().anyMatch(each -> each instanceof Event.Connected it && it.expirySeconds() > 0)) return 0;
+    return (int)
+        life.stream().filter(each -> each instanceof Event.Ended it && it.connection() < connection && it.how() == Event.End.BY_BROKER && disturbedBetween(it.nanos(), it.nanos())).count();
   }
 
   /** The first time, from a time on, after which no fault is active for a while. */

@@ -22,6 +22,9 @@ public final class WillRules {
   /** How late a will may be; a client that returns in this time may still cancel it. */
   private static final long LATE_MOST = 3 * SECOND;
 
+  /** For how long a link that broke can go on. */
+  private static final long AWAY_MOST = 10 * SECOND;
+
   private static final String LOST = "will lost";
 
   private final Facts facts;
@@ -84,9 +87,9 @@ public final class WillRules {
     // The will of a session that ends with its connection is not delayed.
     long delay = stored && connected.level() == 5 ? will.delaySeconds() * SECOND : 0;
     boolean killed = facts.killedBetween(end.nanos() - SECOND, end.nanos() + SECOND);
-    // A CONNECT without an answer may have been in time.
+    // A CONNECT without an answer may have been in time; so may one before that was sent just before a fault broke its link, and is made when that goes on (D6).
     boolean tried = facts.lives.getOrDefault(id.publisher(), List.of()).stream()
-            .anyMatch(each -> each instanceof Event.ConnectFailed it && it.connection() > will.connection());
+            .anyMatch(each -> each instanceof Event.ConnectFailed it && (it.connection() > will.connection() || mayBeLate(it, will)));
     if (end.how() == End.DISCONNECTED) {
       if (!came.isEmpty() && !killed) add("will sent after DISCONNECT", id, will, Optional.of(end));
       return;
@@ -105,6 +108,10 @@ public final class WillRules {
     // The harness records the drain only after waiting for pending wills.
     boolean due = end.nanos() + delay < facts.drainedNanos;
     if (due && !doubtful && !gone) add(LOST, id, will, Optional.of(end));
+  }
+
+  private boolean mayBeLate(Event.ConnectFailed refused, WillSet will) {
+    return refused.connection() < will.connection() && will.nanos() - refused.nanos() < AWAY_MOST && facts.disturbedBetween(refused.askedNanos(), refused.nanos());
   }
 
   private void early(MessageId id, WillSet will, Ended end, Optional<Connected> next, long delay, List<Long> came) {
