@@ -334,9 +334,11 @@ final class Mutants {
   private static Optional<List<Event>> willAfterDisconnect(Facts facts, Random random) {
     var model = facts.events.stream().filter(each -> each instanceof Received it && facts.wills.containsKey(it.id())).map(Received.class::cast).findFirst();
     var all = new ArrayList<Ended>();
-    for (var event : facts.events)
-      if (event instanceof Ended it && it.how() == End.DISCONNECTED && facts.wills.containsKey(new MessageId(it.client(), it.connection()))
-          && !facts.killedBetween(it.nanos() - 2 * SECOND, it.nanos() + 2 * SECOND)) all.add(it);
+    for (var event : facts.events) {
+      if (!(event instanceof Ended it) || it.how() != End.DISCONNECTED || facts.killedBetween(it.nanos() - 2 * SECOND, it.nanos() + 2 * SECOND)) continue;
+      var will = facts.wills.get(new MessageId(it.client(), it.connection()));
+      if (will != null && facts.sessions.stream().anyMatch(each -> WillRules.watches(facts, each, will))) all.add(it);
+    }
     return model.flatMap(
         one -> any(all, random).map(it -> inserted(facts, it, changed(one, new MessageId(it.client(), it.connection()), it.nanos() + 1, 60_000))));
   }
