@@ -79,6 +79,7 @@ final class MqttCheckerTest {
     bad(twice(subscribed().deed(Deed.STRUCK).deed(Deed.HEALED), 1, 1), "D4", "doubled");
     good(twice(cluster(1).deed(Deed.STRUCK).deed(Deed.HEALED), 1, 1));
     good(fourTimes());
+    good(twice(cluster(1).deed(Deed.STRUCK), 1, 1)); // a fault that has no end, as in a row that was broken off
     bad(fourTimes().receive("sub", "pub", 1, "d/1", 1), "D4", "doubled");
     bad(twice(cluster(0).deed(Deed.STRUCK).deed(Deed.HEALED), 1, 0), "D4", "doubled");
     bad(twice(cluster(2).deed(Deed.STRUCK).deed(Deed.HEALED), 2, 2), "D5", "doubled");

@@ -16,6 +16,8 @@ import org.apache.ratis.proto.RaftProtos.RaftConfigurationProto;
 import org.apache.ratis.protocol.RaftPeer;
 import org.apache.ratis.server.RaftServerConfigKeys.Log.CorruptionPolicy;
 import org.apache.ratis.server.raftlog.RaftLog;
+import org.apache.ratis.server.raftlog.segmented.LogSegment;
+import org.apache.ratis.server.raftlog.segmented.LogSegmentPath;
 import org.apache.ratis.server.storage.RaftStorage;
 import org.apache.ratis.util.SizeInBytes;
 
@@ -29,7 +31,10 @@ public final class GroupStorage {
   private static final String UNFINISHED = ".new";
 
   /** log_FIRST-LAST, and log_inprogress_FIRST for the open segment. */
-  private static final Pattern SEGMENT = Pattern.compile("log_(?:inprogress_)?(\\d+)(?:-\\d+)?");
+  private static final Pattern SEGMENT = Pattern.compile("log_(?:inprogress_)?(\\d+)(?:-(\\d+))?");
+
+  /** More than an entry can have. */
+  private static final SizeInBytes ENTRY_BYTES_MAX = SizeInBytes.valueOf("1GB");
 
   private static final String CONFIGURATION_FILE = "raft-meta.conf";
   /**
@@ -83,6 +88,38 @@ public final class GroupStorage {
       throw new StoreException("the log in " + current + " cannot be listed: " + e.getMessage(), e);
     }
     return begin == Long.MAX_VALUE ? 0 : begin;
+  }
+
+  /**
+   * Whether a closed segment of a log has fewer entries than its name says, because its file was cut short. Ratis does not name the group of such a log, and
+   * does not notice it in the last segment.
+   *
+   * @param onlyLast whether only the last segment is read, if it is closed
+   */
+  public static boolean lacksEntries(Path directory, boolean onlyLast) {
+    var last = new Segment(directory, -1, -1);
+    try (var files = Files.newDirectoryStream(directory.resolve("current"), "log_*")) {
+      for (Path file : files) {
+        var name = SEGMENT.matcher(String.valueOf(file.getFileName()));
+        if (!name.matches()) continue;
+        var segment = new Segment(file, Long.parseLong(name.group(1)), name.group(2) == null ? -1 : Long.parseLong(name.group(2)));
+        if (!onlyLast && segment.lacksEntries()) return true;
+        if (segment.first > last.first) last = segment;
+      }
+      return onlyLast && last.lacksEntries();
+    } catch (IOException | RuntimeException e) {
+      return false; // that is said where the log is loaded
+    }
+  }
+
+  /** @param last -1 for an open one */
+  private record Segment(Path file, long first, long last) {
+    private boolean lacksEntries() throws IOException {
+      if (last < 0) return false;
+      var range = LogSegmentPath.matchLogSegment(file);
+      if (range == null) return false;
+      return LogSegment.readSegmentFile(file.toFile(), range.getStartEnd(), ENTRY_BYTES_MAX, CorruptionPolicy.EXCEPTION, null, _ -> {}) < last - first + 1;
+    }
   }
 
   /** Writes the peers in the form that Ratis uses for an entry that has been truncated. */

@@ -74,7 +74,8 @@ final class NodeStart {
   private void createIfNew(ReplicatedRange<?, ?> range) throws IOException {
     Path raftLog = data.raft(range.id());
     if (Files.isDirectory(raftLog)) {
-      data.notes().write(range.id(), range.replicated());
+      if (GroupStorage.lacksEntries(raftLog, true)) damaged(range, "its log in " + raftLog + " lacks entries: its last file was cut short");
+      else data.notes().write(range.id(), range.replicated());
       return;
     }
     if (data.quarantined(range.id())) {
@@ -88,14 +89,19 @@ final class NodeStart {
           holdsRows
               ? "it has rows in " + rows + " but its log in " + raftLog + " is gone"
               : "it had a replica here, and both its log in " + raftLog + " and its rows in " + rows + " are gone";
-      var gone = new DamagedException("range '" + range.id() + "': " + what);
-      if (!range.replicated()) throw gone;
-      range.quarantine(gone);
+      damaged(range, what);
       return;
     }
     GroupStorage.create(raftLog, range.peers().isEmpty() ? List.of(alone()) : range.peers());
     // After the log, or a crash in between would look like a loss; and before the replica can vote.
     data.notes().write(range.id(), range.replicated());
+  }
+
+  /** Puts a replica aside that others have, too, and refuses the start otherwise. */
+  private static void damaged(ReplicatedRange<?, ?> range, String what) {
+    var damage = new DamagedException("range '" + range.id() + "': " + what);
+    if (!range.replicated()) throw damage;
+    range.quarantine(damage);
   }
 
   private RaftPeer alone() {
@@ -121,7 +127,7 @@ final class NodeStart {
         requireAllGroups(node);
         return node;
       } catch (IOException | RuntimeException e) {
-        var about = settings.cluster().hasPeers() && !closed.getAsBoolean() ? StartFailure.about(e, served()) : null;
+        var about = settings.cluster().hasPeers() && !closed.getAsBoolean() ? StartFailure.about(e, served(), data) : null;
         if (about == null || !StartFailure.damage(e) || !about.replicated()) throw e;
         node.close();
         for (var range : served()) if (range != about) range.renew();

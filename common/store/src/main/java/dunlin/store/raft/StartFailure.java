@@ -2,6 +2,7 @@ package dunlin.store.raft;
 
 import dunlin.store.StoreException;
 import dunlin.store.disk.DataDirectory;
+import dunlin.store.disk.GroupStorage;
 import java.nio.file.FileSystemException;
 import java.util.Collection;
 import org.jspecify.annotations.Nullable;
@@ -10,10 +11,11 @@ import org.jspecify.annotations.Nullable;
 final class StartFailure {
   private StartFailure() {}
 
-  /** The affected range: Ratis names its group or directory in one of its messages. */
-  static @Nullable ReplicatedRange<?, ?> about(Throwable failed, Collection<ReplicatedRange<?, ?>> ranges) {
+  /** The affected range: Ratis names its group or directory in one of its messages, but for a log with a gap, which is looked for. */
+  static @Nullable ReplicatedRange<?, ?> about(Throwable failed, Collection<ReplicatedRange<?, ?>> ranges, DataDirectory data) {
     for (Throwable e = failed; e != null; e = e.getCause())
       for (var range : ranges) if (names(e.getMessage(), range)) return range;
+    for (var range : ranges) if (GroupStorage.lacksEntries(data.raft(range.id()), false)) return range;
     return null;
   }
 
@@ -40,7 +42,7 @@ final class StartFailure {
       if (e instanceof StoreException known) return known;
       root = e;
     }
-    var about = about(failed, ranges);
+    var about = about(failed, ranges, data);
     String reason = root.getMessage() == null ? root.toString() : root.getMessage();
     if (about == null) return new StoreException("the Raft server cannot start: " + reason, failed);
     return new StoreException(

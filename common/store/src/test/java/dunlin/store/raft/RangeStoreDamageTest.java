@@ -12,9 +12,11 @@ import dunlin.store.settings.ClusterSettings;
 import dunlin.store.settings.StoreSettings;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -22,6 +24,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Starts with damaged files: no acknowledged command may be lost silently. */
 class RangeStoreDamageTest {
+  private static final int SEGMENT_HEADER = "RaftLog1".length();
+
   @TempDir Path directory;
 
   @BeforeEach
@@ -47,6 +51,42 @@ class RangeStoreDamageTest {
     Path segment = only(log(), "log_inprogress_*");
     flip(segment, Files.size(segment) / 2);
     refused("range 'routes': its log in " + group() + " cannot be loaded: ");
+  }
+
+  @Test
+  void aLastFileOfTheLogThatWasCutShort() throws IOException {
+    Path segment = only(log(), "log_inprogress_*");
+    Files.move(segment, log().resolve("log_0-1000"));
+    refused("range 'routes': its log in " + group() + " lacks entries: its last file was cut short");
+  }
+
+  @Test
+  void aFileOfTheLogThatWasCutShort() throws IOException {
+    Path segment = only(log(), "log_inprogress_*");
+    byte[] all = Files.readAllBytes(segment);
+    Files.delete(segment);
+    int[] entries = entries(all);
+    Files.write(log().resolve("log_0-19"), Arrays.copyOf(all, entries[10]));
+    byte[] rest = Arrays.copyOfRange(all, entries[20] - entries[0], all.length);
+    System.arraycopy(all, 0, rest, 0, entries[0]);
+    Files.write(log().resolve("log_inprogress_20"), rest);
+    refused("range 'routes': its log in " + group() + " cannot be loaded: Found a gap between logs");
+  }
+
+  /** Where each entry of a segment begins: behind the header, each is its length, its bytes and a checksum of 4 bytes. */
+  private static int[] entries(byte[] segment) {
+    var begins = new ArrayList<Integer>();
+    var bytes = ByteBuffer.wrap(segment).position(SEGMENT_HEADER);
+    while (bytes.hasRemaining() && bytes.get(bytes.position()) != 0) {
+      begins.add(bytes.position());
+      int length = 0;
+      for (int shift = 0, next = -1; next < 0; shift += 7) {
+        next = bytes.get();
+        length |= (next & 0x7f) << shift;
+      }
+      bytes.position(bytes.position() + length + 4);
+    }
+    return begins.stream().mapToInt(Integer::intValue).toArray();
   }
 
   @Test

@@ -290,6 +290,9 @@ class ReinstallTest {
       Path segment = last(log(damagedLog), "log_*");
       flip(segment, Files.size(segment) / 2);
       rejoin(trio, damagedLog);
+      damagedLog.close();
+      cutShort(last(log(damagedLog), "log_inprogress_*"));
+      rejoin(trio, damagedLog);
       damagedRows.close();
       flip(last(rows(damagedRows), "MANIFEST-*"), 20);
       rejoin(trio, damagedRows);
@@ -413,6 +416,12 @@ class ReinstallTest {
       paths.sort(Comparator.comparing(Path::toString));
       return paths.getLast();
     }
+  }
+
+  /** Makes the open segment of a log a closed one that should have more entries. */
+  private static void cutShort(Path open) throws IOException {
+    long first = Long.parseLong(open.getFileName().toString().substring("log_inprogress_".length()));
+    Files.move(open, open.resolveSibling("log_%d-%d".formatted(first, first + 1000)));
   }
 
   private static void flip(Path file, long at) throws IOException {

@@ -20,6 +20,9 @@ public final class Facts {
   private static final long SPREAD_NANOS = 15_000_000_000L;
   private static final int RESENDS_OF_A_FAULT = 3;
 
+  /** Later than all times, also with some time added. */
+  private static final long NO_END = Long.MAX_VALUE / 2;
+
   /** All that the publisher of a message knows about it. */
   public static final class Sent {
     public final Published first;
@@ -214,7 +217,7 @@ public final class Facts {
         case STARTED, CUT, MENDED, DRAINED -> {}
       }
     }
-    if (since >= 0) all.add(new Disturbance(since, Long.MAX_VALUE, ofLeaders));
+    if (since >= 0) all.add(new Disturbance(since, NO_END, ofLeaders));
     return all;
   }
 }
