@@ -13,6 +13,8 @@ public final class Journal {
    */
   private static final int EVENTS_MAX = 4_000_000;
 
+  private static final int EVENTS_BEFORE_THE_END = EVENTS_MAX / 4 * 3;
+
   private final List<Event> events = new ArrayList<>();
   private final Gaps gaps = new Gaps();
   private long received;
@@ -49,6 +51,11 @@ public final class Journal {
 
   public synchronized int size() {
     return events.size();
+  }
+
+  /** Whether a fault may follow: a part is kept for what clients do until the end of the row. */
+  public synchronized boolean hasRoom() {
+    return events.size() < EVENTS_BEFORE_THE_END;
   }
 
   /** The number of messages received without DUP. */

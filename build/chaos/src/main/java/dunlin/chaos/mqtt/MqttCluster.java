@@ -284,6 +284,11 @@ public final class MqttCluster implements Service, AutoCloseable {
     return leaders.size() == ranges && settled && LeaderSpread.isEven(ofStores);
   }
 
+  /** Whether each range has a leader, as far as the running processes tell. */
+  public boolean isLed() {
+    return leaders().size() == ranges;
+  }
+
   /** Starts all of them at the same time: the first one alone would wait for the others. */
   public void startAll() {
     nodes().forEach(Node::launch);

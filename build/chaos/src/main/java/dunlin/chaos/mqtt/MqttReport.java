@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /** The table of a run, in Markdown. */
@@ -16,6 +17,9 @@ public final class MqttReport {
   static final String PUBLISHED = "published";
 
   static final String RECEIVED = "received";
+
+  /** Begins the name of a figure of a soak: how often something has struck. */
+  static final String STRIKES = "strikes: ";
 
   private MqttReport() {}
 
@@ -38,8 +42,16 @@ public final class MqttReport {
               if (all.size() == 1) return;
               long good = all.stream().filter(Outcome::good).count();
               long anomalies = all.stream().mapToLong(each -> each.violations().size()).sum();
-              text.append("\n`%s`: %d of %d trials passed, %d anomalies; published %,d, received %,d.\n".formatted(row, good, all.size(), anomalies, sum(all, PUBLISHED), sum(all, RECEIVED)));
+              text.append(
+                  "\n`%s`: %d of %d trials passed, %d anomalies; published %,d, received %,d%s.\n"
+                      .formatted(row, good, all.size(), anomalies, sum(all, PUBLISHED), sum(all, RECEIVED), strikes(all)));
             });
+  }
+
+  private static String strikes(List<Outcome> outcomes) {
+    var names = new TreeSet<String>();
+    for (var each : outcomes) each.figures().keySet().stream().filter(name -> name.startsWith(STRIKES)).forEach(names::add);
+    return names.stream().map(name -> "; %s: %,d".formatted(name, sum(outcomes, name))).collect(Collectors.joining());
   }
 
   private static long sum(List<Outcome> outcomes, String figure) {

@@ -40,7 +40,7 @@ public record Row(String name, String what, Set<Need> needs, Map<String, String>
 
   /** Whether it takes a number of minutes instead of rounds. */
   public boolean soaks() {
-    return name.endsWith("soak");
+    return script.soaks();
   }
 
   /** The rounds that fit into a journal. More rounds are several trials. */
@@ -57,5 +57,10 @@ public record Row(String name, String what, Set<Need> needs, Map<String, String>
   /** The course of the row. */
   public interface Script {
     void play(Scene scene) throws InterruptedException;
+
+    /** Whether it goes on for a number of minutes, whatever the number of rounds. */
+    default boolean soaks() {
+      return false;
+    }
   }
 }

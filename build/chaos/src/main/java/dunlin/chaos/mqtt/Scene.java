@@ -179,6 +179,11 @@ public final class Scene implements AutoCloseable {
     figures.merge(what, "1", (one, other) -> String.valueOf(Long.parseLong(one) + Long.parseLong(other)));
   }
 
+  /** Counts one more strike of a soak, under its name. */
+  public void countStrike(String name) {
+    count(MqttReport.STRIKES + name);
+  }
+
   static String larger(String a, String b) {
     return Long.parseLong(a) > Long.parseLong(b) ? a : b;
   }

@@ -38,7 +38,8 @@ final class ServiceRows {
               "services-flap", "a store, a dist worker and a frontend, each out of reach of the others, not of clients, for 1 s, 20 times", Set.of(Need.NETWORK),
               Strikes.each(ServiceRows::oneOfEachRole, Strikes::flap)),
           row("services-far", "all links take 80 ms, 5 more or less, and lose 1 % of the packets", Set.of(Need.NETWORK), ClusterRows::far),
-          row("services-soak", "kill -9, a stop, a pause, a cut or a move of a leadership, of any of them, every 20 s", Set.of(Need.NETWORK), Soak::play),
+          row("services-soak", "kill -9, a stop, a pause, a cut or a move of a leadership, of any of them, every 20 s", Set.of(Need.NETWORK), Soak.OF_ALL),
+          row("services-kills", "kill -9 of any of them, the next once that one serves again and all ranges have leaders, every 8 s at most", Set.of(), Soak.OF_KILLS),
           new Row(
               "services-scale", "the same with half a million routes of 10,000 clients: one more of each service comes, the routes are split, and the three go again", Set.of(),
               Scaling.SETTINGS, Form.MORE_SERVICES, Scaling::play));

@@ -46,6 +46,8 @@ final class MqttChaosTest {
     var hour = MqttChaos.parse(List.of("--distribution", "dunlin", "--minutes", "12"), 1);
     assertThat(trials(hour, "services-soak").stream().map(Request::minutes)).containsExactly(5, 5, 2);
     assertThat(trials(request("200"), "cluster-soak").stream().map(Request::minutes)).containsExactly(5);
+    assertThat(trials(hour, "services-kills").stream().map(Request::minutes)).containsExactly(5, 5, 2);
+    assertThat(trials(request("200"), "cluster-kills").stream().map(Request::minutes)).containsExactly(5);
     assertThatThrownBy(() -> MqttChaos.parse(List.of("--distribution", "dunlin", "--minutes", "0"), 1)).hasMessage("--minutes 0 is less than 1");
   }
 
