@@ -39,12 +39,14 @@ public final class MqttCluster implements Service, AutoCloseable {
   /** The roles of three equal brokers. */
   static final List<String> EQUAL = List.of(ALL, ALL, ALL);
 
+  static final List<String> ONE_MORE_EQUAL = List.of(ALL);
+
   /** The roles of separate services. */
   static final List<String> SERVICES =
       List.of("store,retain,inbox", "store,retain,inbox", "store,retain,inbox", "dist", "dist", "frontend", "frontend");
 
-  /** The same, and one more of each. */
-  static final List<String> MORE_SERVICES = Stream.concat(SERVICES.stream(), Stream.of("store,retain,inbox", "dist", "frontend")).toList();
+  static final List<String> ONE_OF_EACH = List.of("store,retain,inbox", "dist", "frontend");
+  static final List<String> ONE_WITH_REPLICAS_OF_EACH = List.of("store,retain,inbox", "dist");
 
   private static final String DIST = "dist";
   private static final String STORE = "store";
@@ -251,6 +253,11 @@ public final class MqttCluster implements Service, AutoCloseable {
     return nodes.subList(0, founders);
   }
 
+  /** Those that run, spares included. */
+  public List<Node> running() {
+    return nodes.stream().filter(node -> node.running).toList();
+  }
+
   /** Those that the row starts. */
   public List<Node> spares() {
     return nodes.subList(founders, nodes.size());
@@ -298,7 +305,7 @@ public final class MqttCluster implements Service, AutoCloseable {
   /** The leader of each range, by the range's name, as far as the running brokers tell. */
   public Map<String, Node> leaders() {
     var leaders = new TreeMap<String, Node>();
-    for (var node : nodes) if (node.running) for (String range : node.leads()) leaders.put(range, node);
+    for (var node : running()) for (String range : node.leads()) leaders.put(range, node);
     return leaders;
   }
 
@@ -336,8 +343,7 @@ public final class MqttCluster implements Service, AutoCloseable {
   /** The sum of the terms of all ranges: it rises by one with each election. */
   public long terms() {
     var terms = new HashMap<String, Long>();
-    for (var node : nodes) {
-      if (!node.running) continue;
+    for (var node : running()) {
       for (String line : node.broker.metrics("dunlin_store_term")) {
         Matcher matcher = TERM.matcher(line);
         if (matcher.find()) terms.merge(matcher.group(1), (long) Double.parseDouble(matcher.group(2)), Math::max);
@@ -349,9 +355,9 @@ public final class MqttCluster implements Service, AutoCloseable {
   @Override
   public Entrance entrance(Random random) {
     return () -> {
-      var running = nodes.stream().filter(node -> node.running && node.broker.port() >= 0).toList();
-      if (running.isEmpty()) return Optional.empty();
-      var node = running.get(random.nextInt(running.size()));
+      var reached = nodes.stream().filter(node -> node.running && node.broker.port() >= 0).toList();
+      if (reached.isEmpty()) return Optional.empty();
+      var node = reached.get(random.nextInt(reached.size()));
       return node.broker.entry(node.number, CONNECT_MAX);
     };
   }
@@ -363,7 +369,7 @@ public final class MqttCluster implements Service, AutoCloseable {
 
   @Override
   public void mustRun() {
-    for (var node : nodes) if (node.running) node.broker.mustRun();
+    for (var node : running()) node.broker.mustRun();
   }
 
   @Override
@@ -378,7 +384,7 @@ public final class MqttCluster implements Service, AutoCloseable {
 
   @Override
   public long mendedRoutes() {
-    return nodes.stream().filter(node -> node.running).mapToLong(node -> node.broker.mendedRoutes()).sum();
+    return running().stream().mapToLong(node -> node.broker.mendedRoutes()).sum();
   }
 
   @Override

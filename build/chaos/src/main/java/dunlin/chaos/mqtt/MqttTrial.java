@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -65,9 +66,11 @@ public final class MqttTrial {
       if (request.sessionRanges() > 1) figures.put("ranges of sessions", String.valueOf(request.sessionRanges()));
       switch (row.form()) {
         case USUAL, OWN -> playOne();
-        case CLUSTER, OWN_CLUSTER -> playCluster(MqttCluster.EQUAL, 0);
-        case SERVICES, OWN_SERVICES -> playCluster(MqttCluster.SERVICES, 0);
-        case MORE_SERVICES -> playCluster(MqttCluster.MORE_SERVICES, MqttCluster.MORE_SERVICES.size() - MqttCluster.SERVICES.size());
+        case CLUSTER, OWN_CLUSTER -> playCluster(MqttCluster.EQUAL, List.of(), HEAP_MEGABYTES);
+        case SERVICES, OWN_SERVICES -> playCluster(MqttCluster.SERVICES, List.of(), HEAP_MEGABYTES);
+        case MORE_SERVICES -> playCluster(MqttCluster.SERVICES, MqttCluster.ONE_OF_EACH, MORE_HEAP_MEGABYTES);
+        case SPARE_CLUSTER -> playCluster(MqttCluster.EQUAL, MqttCluster.ONE_MORE_EQUAL, HEAP_MEGABYTES);
+        case SPARE_SERVICES -> playCluster(MqttCluster.SERVICES, MqttCluster.ONE_WITH_REPLICAS_OF_EACH, HEAP_MEGABYTES);
       }
     } catch (IOException | RuntimeException e) {
       log.error("{} has not come to its end", row.name(), e);
@@ -91,12 +94,16 @@ public final class MqttTrial {
     }
   }
 
-  /** @param spares of the last processes, which the row starts */
-  private void playCluster(List<String> roles, int spares) throws InterruptedException {
+  /**
+   * @param founders the roles of those that are started together
+   * @param spares the roles of those that the row starts
+   */
+  private void playCluster(List<String> founders, List<String> spares, int heapMegabytes) throws InterruptedException {
     var links = row.needs().contains(Need.NETWORK) ? stage.links() : null;
+    var roles = Stream.concat(founders.stream(), spares.stream()).toList();
     var sites = stage.sites(directory, row.needs(), roles.size());
-    int heapMegabytes = spares == 0 ? HEAP_MEGABYTES : MORE_HEAP_MEGABYTES;
-    try (var cluster = new MqttCluster(request.begins(row), request.distribution(), sites, roles, spares, heapMegabytes, request.settings(row), links, journal)) {
+    try (var cluster =
+        new MqttCluster(request.begins(row), request.distribution(), sites, roles, spares.size(), heapMegabytes, request.settings(row), links, journal)) {
       cluster.found();
       play(cluster, null);
     } finally {

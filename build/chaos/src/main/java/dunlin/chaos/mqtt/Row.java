@@ -30,7 +30,11 @@ public record Row(String name, String what, Set<Need> needs, Map<String, String>
     /** These services with clients of the row's own. */
     OWN_SERVICES,
     /** These services with the usual clients, and one more of each service, which the row starts. */
-    MORE_SERVICES
+    MORE_SERVICES,
+    /** The same as usual, with three brokers of one cluster, and a fourth, which the row starts. */
+    SPARE_CLUSTER,
+    /** The same as usual, with separate services of one cluster, and one more store and one more dist worker, which the row starts. */
+    SPARE_SERVICES
   }
 
   /** Whether nothing happens in it. */
@@ -47,11 +51,17 @@ public record Row(String name, String what, Set<Need> needs, Map<String, String>
   int trialRounds() {
     // There is one round whatever the request says.
     if (form == Form.MORE_SERVICES || needs.contains(Need.PREVIOUS)) return Integer.MAX_VALUE;
-    return form == Form.CLUSTER || form == Form.SERVICES ? CLUSTER_ROUNDS_MAX : ROUNDS_MAX;
+    return switch (form) {
+      case CLUSTER, SERVICES, SPARE_CLUSTER, SPARE_SERVICES -> CLUSTER_ROUNDS_MAX;
+      default -> ROUNDS_MAX;
+    };
   }
 
   public boolean usual() {
-    return form == Form.USUAL || form == Form.CLUSTER || form == Form.SERVICES || form == Form.MORE_SERVICES;
+    return switch (form) {
+      case USUAL, CLUSTER, SERVICES, MORE_SERVICES, SPARE_CLUSTER, SPARE_SERVICES -> true;
+      case OWN, OWN_CLUSTER, OWN_SERVICES -> false;
+    };
   }
 
   /** The course of the row. */

@@ -8,6 +8,7 @@ import dunlin.chaos.mqtt.check.Event.Deed;
 import dunlin.cluster.ClusterMXBean;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,7 +24,7 @@ final class DiskStrikes {
   private static final Duration ENDS_MAX = Duration.ofMinutes(1);
   /** A process that is not served any more by its disk may go on without it. */
   private static final Duration FULL_MAX = Duration.ofSeconds(20);
-  private static final Duration STEP_MAX = Duration.ofMinutes(2);
+  private static final Duration LEAVES_MAX = Duration.ofMinutes(2);
   private static final String MENDED = "replicas that an operator had made again";
 
   private DiskStrikes() {}
@@ -95,23 +96,26 @@ final class DiskStrikes {
     scene.outage();
     node.start();
     try (var operator = other(scene, node).operator()) {
-      var cluster = operator.cluster();
-      scene.expect(scene.await(STEP_MAX, () -> leaves(cluster, before)), "the node that %s was cannot leave".formatted(node.name()));
-      boolean left =
-          scene.await(
-              STEP_MAX, () -> cluster.getNodes().stream().filter(row -> row.id().equals(before)).allMatch(row -> row.state().equals("LEFT")) && cluster.getOperations().isEmpty());
-      scene.expect(left, "the node that %s was has not left".formatted(node.name()));
+      leave(scene, operator.cluster(), before, "the node that %s was".formatted(node.name()));
     }
     Strikes.awaitReady(scene, node);
   }
 
-  /** It is refused until the cluster has noticed that the node is gone and another one has come. */
-  private static boolean leaves(ClusterMXBean cluster, String node) {
+  /** Has a node leave the cluster for good, and waits until it has. */
+  static void leave(Scene scene, ClusterMXBean cluster, String node, String name) throws InterruptedException {
+    scene.expect(scene.await(LEAVES_MAX, () -> accepted(() -> cluster.leaveNode(node))), name + " cannot leave");
+    boolean left =
+        scene.await(LEAVES_MAX, () -> cluster.getNodes().stream().filter(row -> row.id().equals(node)).allMatch(row -> row.state().equals("LEFT")) && cluster.getOperations().isEmpty());
+    scene.expect(left, name + " has not left");
+  }
+
+  /** An operator's command is refused while the cluster changes something else, or has not noticed yet that a node is gone or has come. */
+  static boolean accepted(Supplier<String> command) {
     try {
-      var _ = cluster.leaveNode(node);
+      var _ = command.get();
       return true;
     } catch (RuntimeException e) {
-      log.info("{} cannot leave yet: {}", node, e.getMessage());
+      log.info("refused for now: {}", e.getMessage());
       return false;
     }
   }
@@ -149,15 +153,10 @@ final class DiskStrikes {
   }
 
   private static void replace(Scene scene, ClusterMXBean cluster, String range, String node) {
-    try {
-      var _ = cluster.replaceReplica(scene.cluster().range(cluster, range).id(), node);
-      scene.count(MENDED);
-    } catch (RuntimeException e) {
-      log.info("a replica cannot be replaced yet: {}", e.getMessage());
-    }
+    if (accepted(() -> cluster.replaceReplica(scene.cluster().range(cluster, range).id(), node))) scene.count(MENDED);
   }
 
   private static Node other(Scene scene, Node node) {
-    return scene.cluster().nodes().stream().filter(each -> each != node && each.isStore()).findFirst().orElseThrow();
+    return scene.cluster().running().stream().filter(each -> each != node && each.isStore()).findFirst().orElseThrow();
   }
 }

@@ -41,6 +41,10 @@ final class ServiceRows {
           row("services-soak", "kill -9, a stop, a pause, a cut or a move of a leadership, of any of them, every 20 s", Set.of(Need.NETWORK), Soak.OF_ALL),
           row("services-kills", "kill -9 of any of them, the next once that one serves again and all ranges have leaders, every 8 s at most", Set.of(), Soak.OF_KILLS),
           new Row(
+              "services-replace",
+              "three stores, two dist workers, two frontends: one more store comes, one of the three is drained and leaves, and another one loses its disk and is replaced by a new one; and the same of dist workers",
+              Set.of(), ClusterRows.TIMEOUTS, Form.SPARE_SERVICES, Replacing::play),
+          new Row(
               "services-scale", "the same with half a million routes of 10,000 clients: one more of each service comes, the routes are split, and the three go again", Set.of(),
               Scaling.SETTINGS, Form.MORE_SERVICES, Scaling::play));
 
