@@ -8,6 +8,8 @@ public enum Need {
   DISK("a file system of its own"),
   /** An fsync that can be slow or fail: needs a C compiler. */
   FSYNC("a controlled fsync"),
+  /** A wall clock that can be moved: needs a C compiler. */
+  CLOCK("a controlled clock"),
   /** The distribution of another version, with which processes begin. */
   PREVIOUS("the distribution of an earlier version, given by --previous");
 

@@ -11,9 +11,10 @@ import org.jspecify.annotations.Nullable;
  * @param data its data directory
  * @param log its standard error, over all its runs
  * @param prefix a command that runs its process in a network namespace, or nothing
- * @param environment variables that make its fsync controllable, or nothing
+ * @param environment variables that make its fsync or its clock controllable, or nothing
  * @param port the port of its network namespace, 0 when it has none
  * @param fsync controls its fsyncs, null when they are not controllable
+ * @param clock moves its wall clock, null when it has the machine's
  * @param disk its own file system, null when it has none
  */
 public record Site(
@@ -27,11 +28,17 @@ public record Site(
     Map<String, String> environment,
     int port,
     @Nullable FsyncFault fsync,
+    @Nullable ClockFault clock,
     @Nullable LoopDisk disk) {
 
   public FsyncFault steeredFsync() {
     if (fsync == null) throw new IllegalStateException(name + " has an ordinary fsync");
     return fsync;
+  }
+
+  public ClockFault steeredClock() {
+    if (clock == null) throw new IllegalStateException(name + " has the machine's clock");
+    return clock;
   }
 
   public LoopDisk ownDisk() {

@@ -84,6 +84,7 @@ public final class Stage implements AutoCloseable {
 
   private Site site(Path directory, String name, int port, Set<Need> needs) {
     boolean network = needs.contains(Need.NETWORK);
+    var clock = needs.contains(Need.CLOCK) ? new ClockFault(program("clock.so"), directory.resolve(name + ".clock")) : null;
     var fsync = needs.contains(Need.FSYNC) ? new FsyncFault(program("fsync.so"), directory.resolve(name + ".fsync")) : null;
     var disk =
         needs.contains(Need.DISK)
@@ -97,10 +98,17 @@ public final class Stage implements AutoCloseable {
         disk == null ? directory.resolve(name) : disk.data(),
         directory.resolve(name + ".log"),
         network ? links().prefix(port) : List.of(),
-        fsync == null ? Map.of() : fsync.environment(),
+        environment(fsync, clock),
         network ? port : 0,
         fsync,
+        clock,
         disk);
+  }
+
+  private static Map<String, String> environment(@Nullable FsyncFault fsync, @Nullable ClockFault clock) {
+    if (fsync != null && clock != null) throw new IllegalArgumentException("a process has one preloaded library");
+    if (clock != null) return clock.environment();
+    return fsync == null ? Map.of() : fsync.environment();
   }
 
   private Path program(String name) {

@@ -56,11 +56,17 @@ public final class MqttBroker implements Service, AutoCloseable {
    * @param log receives its output, over all runs
    * @param host the address at which clients reach it
    * @param prefix a command that runs it in a network namespace, or nothing
+   * @param environment variables that make a part of its machine controllable, or nothing
    */
-  public record Home(Path distribution, Path data, Path log, String host, List<String> prefix, int heapMegabytes, Map<String, String> settings) {
+  public record Home(
+      Path distribution, Path data, Path log, String host, List<String> prefix, Map<String, String> environment, int heapMegabytes, Map<String, String> settings) {
     /** On loopback. */
     public static Home local(Path distribution, Path data, Path log, int heapMegabytes, Map<String, String> settings) {
-      return new Home(distribution, data, log, "127.0.0.1", List.of(), heapMegabytes, settings);
+      return local(distribution, data, log, Map.of(), heapMegabytes, settings);
+    }
+
+    static Home local(Path distribution, Path data, Path log, Map<String, String> environment, int heapMegabytes, Map<String, String> settings) {
+      return new Home(distribution, data, log, "127.0.0.1", List.of(), environment, heapMegabytes, settings);
     }
   }
 
@@ -155,7 +161,7 @@ public final class MqttBroker implements Service, AutoCloseable {
     builder
         .environment()
         .put("DUNLIN_JVM_OPTS", "-ea:dunlin... -Djava.rmi.server.hostname=127.0.0.1 -Xmx" + home.heapMegabytes + "m -XX:MaxDirectMemorySize=" + home.heapMegabytes + "m");
-    if (fsync != null) builder.environment().putAll(fsync.environment());
+    builder.environment().putAll(home.environment);
     var listens = new CompletableFuture<Integer>();
     listening = listens;
     ports.clear();

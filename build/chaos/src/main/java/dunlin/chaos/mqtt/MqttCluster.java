@@ -166,6 +166,10 @@ public final class MqttCluster implements Service, AutoCloseable {
       return roles.contains(DIST);
     }
 
+    public boolean hasClients() {
+      return roles.contains(FRONTEND);
+    }
+
     public boolean isFrontend() {
       return roles.equals(FRONTEND);
     }
@@ -243,7 +247,7 @@ public final class MqttCluster implements Service, AutoCloseable {
         all.put("dunlin.listeners.tcp.host", site.host());
         all.put("dunlin.auth.anonymous", "true");
       }
-      var home = new Home(begins, site.data(), site.log(), site.host(), site.prefix(), heapMegabytes, all);
+      var home = new Home(begins, site.data(), site.log(), site.host(), site.prefix(), site.environment(), heapMegabytes, all);
       nodes.add(new Node(nodes.size() + 1, own, site, new MqttBroker(home, site.fsync(), journal.lives(nodes.size() + 1))));
     }
   }

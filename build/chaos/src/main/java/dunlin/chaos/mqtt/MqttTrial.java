@@ -86,7 +86,8 @@ public final class MqttTrial {
     var fsync = row.needs().contains(Need.FSYNC) ? new FsyncFault(program("fsync.so"), directory.resolve("fsync")) : null;
     try (var disk = row.needs().contains(Need.DISK) ? new LoopDisk(directory.resolve("image"), directory.resolve("disk"), program("powercut")) : null) {
       var data = disk == null ? directory.resolve("data") : disk.data();
-      var home = Home.local(request.distribution(), data, directory.resolve("broker.log"), HEAP_MEGABYTES, request.settings(row));
+      Map<String, String> environment = fsync == null ? Map.of() : fsync.environment();
+      var home = Home.local(request.distribution(), data, directory.resolve("broker.log"), environment, HEAP_MEGABYTES, request.settings(row));
       try (var broker = new MqttBroker(home, fsync, journal.lives(0))) {
         broker.start();
         play(broker, disk);

@@ -35,6 +35,7 @@ public record Request(
     if (previous != null) offers.add(Need.PREVIOUS);
     if (programs == null) return offers;
     offers.add(Need.FSYNC);
+    offers.add(Need.CLOCK);
     if (isolated) offers.add(Need.DISK);
     if (network) offers.add(Need.NETWORK);
     return offers;

@@ -332,6 +332,44 @@ final class MqttCheckerTest {
     good(subscribed().publish("pub", 1, "d/1", 1, false, false, 2).acknowledge("pub", 1).later(10));
   }
 
+  /** D11 and D12: time passes by the monotonic clock while a broker runs. */
+  @Test
+  void aClockThatIsMovedWhileABrokerRunsIsNoExcuse() {
+    bad(new TestHistory().connect("c", 300, false).end("c", End.ABANDONED).deed(Deed.CLOCK_MOVED, 1).connect("c", 300, false), "D11", "session gone early");
+    bad(new TestHistory().connect("c", 2, false).end("c", End.ABANDONED).deed(Deed.CLOCK_MOVED, 1).later(60).connect("c", 2, true), "D11", "session there too long");
+    var will = watched().connectWithWill("c", FOREVER, false, 300).end("c", End.ABANDONED).deed(Deed.CLOCK_MOVED, 1);
+    bad(will.receive("watcher", "c", 1, "w/c", 2), "D7", "will sent early");
+    bad(watched().connectWithWill("c", FOREVER, false, 5).end("c", End.ABANDONED).deed(Deed.CLOCK_MOVED, 1).later(60), "D7", "will lost");
+    var message = subscribed().publish("pub", 1, "d/1", 1, false, false, 2).acknowledge("pub", 1).deed(Deed.CLOCK_MOVED, 1);
+    bad(message.later(60).receive("sub", "pub", 1, "d/1", 1), "D12", "expired");
+  }
+
+  /** D11 and D12: what a broker takes for the time that it was away may be wrong, and then all that depends on its clock is, by that much. */
+  @Test
+  void aClockThatIsMovedWhileABrokerIsAwayMovesWhatEndsByIt() {
+    good(new TestHistory().deed(Deed.CLOCK_MOVED_WHILE_AWAY, 1).connect("c", 300, false).end("c", End.ABANDONED).connect("c", 300, false));
+    good(new TestHistory().deed(Deed.CLOCK_MOVED_WHILE_AWAY, 1).connect("c", 2, false).end("c", End.ABANDONED).later(600).connect("c", 2, true));
+    good(watched().deed(Deed.CLOCK_MOVED_WHILE_AWAY, 1).connectWithWill("c", FOREVER, false, 300).end("c", End.ABANDONED).receive("watcher", "c", 1, "w/c", 2).later(10));
+    good(watched().deed(Deed.CLOCK_MOVED_WHILE_AWAY, 1).connectWithWill("c", FOREVER, false, 5).end("c", End.ABANDONED).later(60));
+    var back = watched().deed(Deed.CLOCK_MOVED_WHILE_AWAY, 1).connectWithWill("c", FOREVER, false, 300).end("c", End.ABANDONED).receive("watcher", "c", 1, "w/c", 2);
+    good(back.connect("c", FOREVER, true).later(10));
+    var message = subscribed().deed(Deed.CLOCK_MOVED_WHILE_AWAY, 1).publish("pub", 1, "d/1", 1, false, false, 2).acknowledge("pub", 1);
+    good(message.later(600).receive("sub", "pub", 1, "d/1", 1));
+  }
+
+  @Test
+  void aClockThatIsMovedWhileABrokerIsAwayExcusesNothingElse() {
+    bad(new TestHistory().deed(Deed.CLOCK_MOVED_WHILE_AWAY, 1).connect("c", FOREVER, false).end("c", End.ABANDONED).connect("c", FOREVER, false), "D11", "session gone early");
+    bad(new TestHistory().deed(Deed.CLOCK_MOVED_WHILE_AWAY, 1).connect("c", 2, false).end("c", End.ABANDONED).later(640).connect("c", 2, true), "D11", "session there too long");
+    bad(new TestHistory().connect("c", 2, false).end("c", End.ABANDONED).connect("c", 2, false).deed(Deed.CLOCK_MOVED_WHILE_AWAY, 1), "D11", "session gone early");
+    bad(watched().deed(Deed.CLOCK_MOVED_WHILE_AWAY, 1).connectWithWill("c", FOREVER, false, 0).end("c", End.ABANDONED).later(60), "D7", "will lost");
+    bad(watched().deed(Deed.CLOCK_MOVED_WHILE_AWAY, 1).connectWithWill("c", FOREVER, false, 5).end("c", End.ABANDONED).later(640), "D7", "will lost");
+    bad(watched().deed(Deed.CLOCK_MOVED_WHILE_AWAY, 1).connectWithWill("c", FOREVER, false, 5).receive("watcher", "c", 1, "w/c", 2).end("c", End.ABANDONED), "D7", "will sent early");
+    var message = subscribed().deed(Deed.CLOCK_MOVED_WHILE_AWAY, 1).publish("pub", 1, "d/1", 1, false, false, 2).acknowledge("pub", 1);
+    bad(message.later(640).receive("sub", "pub", 1, "d/1", 1), "D12", "expired");
+    bad(subscribed().deed(Deed.CLOCK_MOVED_WHILE_AWAY, 1).safe("pub", 1, "d/1", 1), "D3", "lost");
+  }
+
   /** Each sending of a publisher counts from when the broker has accepted it. */
   @Test
   void theSecondSendingMayComeWhenTheFirstHasExpired() {

@@ -108,10 +108,11 @@ public final class DeliveryRules {
   private void expired(Received received, Sent message) {
     long seconds = message.first.expirySeconds();
     if (seconds < 0 || message.acknowledged == null) return;
-    long deadline = message.acknowledged.nanos() + seconds * SECOND + EXPIRY_SLACK;
+    long clocksApart = facts.clocksApartNanos(received.nanos());
+    long deadline = message.acknowledged.nanos() + seconds * SECOND + clocksApart + EXPIRY_SLACK;
     if (received.nanos() > deadline && !received.dup() && !facts.disturbedBetween(deadline - EXPIRY_SLACK, received.nanos()))
       violations.add(new Violation("D12", "expired", received.toString()));
-    if (received.expirySeconds() > seconds) violations.add(new Violation("D12", "lives longer", received.toString()));
+    if (received.expirySeconds() > seconds + clocksApart / SECOND) violations.add(new Violation("D12", "lives longer", received.toString()));
   }
 
   private void order(Session session) {

@@ -88,6 +88,10 @@ public sealed interface Event {
     /** The broker will soon reach the others again. */
     MENDED,
     HEALED,
+    /** The wall clock of the broker, which runs, was moved. That is no excuse for anything. */
+    CLOCK_MOVED,
+    /** The wall clock of the broker, which does not run, was moved by {@link Facts#CLOCK_STEP_NANOS}: it counts as time for which the broker was away. */
+    CLOCK_MOVED_WHILE_AWAY,
     /** Publishing has ended, and all remaining clients have received their messages. */
     DRAINED
   }

@@ -23,6 +23,9 @@ public final class Facts {
   /** Later than all times, also with some time added. */
   private static final long NO_END = Long.MAX_VALUE / 2;
 
+  /** By how much rows move clocks. */
+  public static final long CLOCK_STEP_NANOS = 600_000_000_000L;
+
   /** All that the publisher of a message knows about it. */
   public static final class Sent {
     public final Published first;
@@ -196,6 +199,15 @@ public final class Facts {
     return disturbedBetween(connected.nanos(), ended.nanos()) ? connected.nanos() : ended.nanos();
   }
 
+  /**
+   * By how much the clocks of two brokers may differ at a time: one may have begun with a wall clock that was moved while it was away. So by D11 and D12 a session or a message ends, and a
+   * delayed will is sent, by so much earlier or later. A step of the clock of a broker that runs makes no difference.
+   */
+  long clocksApartNanos(long nanos) {
+    boolean apart = deeds.stream().anyMatch(deed -> deed.deed() == Deed.CLOCK_MOVED_WHILE_AWAY && deed.nanos() <= nanos);
+    return apart ? CLOCK_STEP_NANOS : 0;
+  }
+
   private record Disturbance(long fromNanos, long untilNanos, boolean ofLeaders) {}
 
   /** In their order; the last one may have no end. */
@@ -214,7 +226,7 @@ public final class Facts {
           if (since >= 0) all.add(new Disturbance(since, deed.nanos(), ofLeaders));
           since = -1;
         }
-        case STARTED, CUT, MENDED, DRAINED -> {}
+        case STARTED, CUT, MENDED, CLOCK_MOVED, CLOCK_MOVED_WHILE_AWAY, DRAINED -> {}
       }
     }
     if (since >= 0) all.add(new Disturbance(since, NO_END, ofLeaders));

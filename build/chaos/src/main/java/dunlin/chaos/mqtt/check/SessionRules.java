@@ -71,11 +71,12 @@ public final class SessionRules {
 
   private void lasting(Connected before, Optional<Ended> ended, Connected now) {
     long expiryNanos = before.expirySeconds() * SECOND;
+    long clocksApart = facts.clocksApartNanos(now.nanos());
     if (!now.sessionPresent()) {
-      boolean early = ended.isEmpty() || now.nanos() < facts.earliestEnd(before, ended.get()) + expiryNanos;
+      boolean early = ended.isEmpty() || now.nanos() < facts.earliestEnd(before, ended.get()) + expiryNanos - clocksApart;
       if (early) violations.add(new Violation("D11", "session gone early", "%s, ended %s".formatted(now, ended)));
     } else if (ended.isPresent()) {
-      long latest = ended.get().nanos() + expiryNanos + LATE_MOST;
+      long latest = ended.get().nanos() + expiryNanos + LATE_MOST + clocksApart;
       if (now.askedNanos() > latest && !facts.disturbedBetween(ended.get().nanos(), now.nanos()))
         violations.add(new Violation("D11", "session there too long", "%s, ended %s".formatted(now, ended)));
     }

@@ -95,18 +95,20 @@ public final class WillRules {
       return;
     }
     boolean back = next.isPresent() && next.get().sessionPresent() && delay > 0;
-    if (back && next.get().nanos() < facts.earliestEnd(connected, end) + delay) {
+    long clocksApart = back ? facts.clocksApartNanos(next.get().nanos()) : 0;
+    if (back && next.get().nanos() < facts.earliestEnd(connected, end) + delay - clocksApart) {
       if (!came.isEmpty()) add("will sent though the client was back", id, will, Optional.of(end));
       return;
     }
     if (!facts.disturbedBetween(connected.nanos(), end.nanos())) early(id, will, end, next, delay, came);
     if (came.size() > 1 && !facts.leadersDisturbedBetween(will.nanos(), came.getLast())) add("will sent twice", id, will, Optional.of(end));
     if (!came.isEmpty()) return;
-    boolean inTime = back && (next.get().askedNanos() < end.nanos() + delay + LATE_MOST || facts.disturbedBetween(end.nanos(), next.get().nanos()));
+    boolean inTime = back && (next.get().askedNanos() < end.nanos() + delay + clocksApart + LATE_MOST || facts.disturbedBetween(end.nanos(), next.get().nanos()));
     boolean doubtful = delay > 0 && (tried || inTime);
     boolean gone = !stored && (killed || end.how() == End.BY_BROKER);
     // The harness records the drain only after waiting for pending wills.
-    boolean due = end.nanos() + delay < facts.drainedNanos;
+    long late = delay > 0 ? facts.clocksApartNanos(end.nanos() + delay + LATE_MOST) : 0;
+    boolean due = end.nanos() + delay + late < facts.drainedNanos;
     if (due && !doubtful && !gone) add(LOST, id, will, Optional.of(end));
   }
 
@@ -117,7 +119,7 @@ public final class WillRules {
   private void early(MessageId id, WillSet will, Ended end, Optional<Connected> next, long delay, List<Long> came) {
     if (came.isEmpty() || end.how() == End.BY_BROKER) return;
     long begin = end.how() == End.TAKEN_OVER ? next.map(Connected::askedNanos).orElse(end.nanos()) : end.nanos();
-    if (came.getFirst() < begin + delay) add("will sent early", id, will, Optional.of(end));
+    if (came.getFirst() < begin + Math.max(0, delay - facts.clocksApartNanos(came.getFirst()))) add("will sent early", id, will, Optional.of(end));
   }
 
   private void add(String kind, MessageId id, WillSet will, Optional<Ended> end) {

@@ -45,7 +45,10 @@ final class ClusterRows {
           row("cluster-kills", "kill -9 of any of them, the next once that one serves again and all ranges have leaders, every 8 s at most", Set.of(), Soak.OF_KILLS),
           new Row(
               "cluster-replace", "three brokers: a fourth comes, one of the three is drained and leaves, and another one loses its disk and is replaced by a new one", Set.of(), TIMEOUTS,
-              Form.SPARE_CLUSTER, Replacing::play));
+              Form.SPARE_CLUSTER, Replacing::play),
+          row(
+              "cluster-clock", "the wall clock of each goes 10 minutes forth, back, back and forth, and that of the leader of the sessions forth while it does not run", Set.of(Need.CLOCK),
+              ClockSteps::play));
 
   private ClusterRows() {}
 

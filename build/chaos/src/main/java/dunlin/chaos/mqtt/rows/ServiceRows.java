@@ -44,6 +44,10 @@ final class ServiceRows {
               "services-replace",
               "three stores, two dist workers, two frontends: one more store comes, one of the three is drained and leaves, and another one loses its disk and is replaced by a new one; and the same of dist workers",
               Set.of(), ClusterRows.TIMEOUTS, Form.SPARE_SERVICES, Replacing::play),
+          row(
+              "services-clock",
+              "the wall clock of each leader and each frontend goes 10 minutes forth, back, back and forth, and that of the leader of the sessions forth while it does not run", Set.of(Need.CLOCK),
+              ClockSteps::play),
           new Row(
               "services-scale", "the same with half a million routes of 10,000 clients: one more of each service comes, the routes are split, and the three go again", Set.of(),
               Scaling.SETTINGS, Form.MORE_SERVICES, Scaling::play));
