@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -21,7 +22,9 @@ public final class Damage {
     LOG_CUT_SHORT,
     ROWS_BIT,
     ROWS_ZEROED,
-    ROWS_CUT_SHORT;
+    ROWS_CUT_SHORT,
+    /** The node was killed when a snapshot was about to take the place of rows that had been moved away. */
+    SNAPSHOT_CUT_SHORT;
 
     private boolean isOfLog() {
       return name().startsWith("LOG");
@@ -45,7 +48,8 @@ public final class Damage {
     try {
       var all = new ArrayList<Path>();
       for (String range : ranges(data)) all.addAll(kind.isOfLog() ? logs(log(data, range)) : tables(rows(data, range)));
-      return damage(kind, pick(all, random), random);
+      Path drawn = pick(all, random);
+      return damage(kind, kind == Kind.SNAPSHOT_CUT_SHORT ? inSnapshot(drawn) : drawn, random);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -57,6 +61,14 @@ public final class Damage {
 
   private static Path rows(Path data, String range) {
     return data.resolve("ranges").resolve(range);
+  }
+
+  /** Makes the rows that have a file the snapshot that replaces them; the same file in it. */
+  private static Path inSnapshot(Path file) throws IOException {
+    Path rows = file.resolveSibling("");
+    Path snapshot = rows.resolveSibling(rows.getFileName() + ".ready");
+    Files.move(rows, snapshot, StandardCopyOption.ATOMIC_MOVE);
+    return snapshot.resolve(file.getFileName());
   }
 
   private static List<String> ranges(Path data) throws IOException {
@@ -106,7 +118,7 @@ public final class Damage {
         Files.write(file, bytes);
         yield "zeros from byte %d of %d on in %s".formatted(at, end, file);
       }
-      case LOG_CUT_SHORT, ROWS_CUT_SHORT -> {
+      case LOG_CUT_SHORT, ROWS_CUT_SHORT, SNAPSHOT_CUT_SHORT -> {
         Files.write(file, Arrays.copyOf(bytes, at));
         yield "cut off at byte %d of %d: %s".formatted(at, end, file);
       }

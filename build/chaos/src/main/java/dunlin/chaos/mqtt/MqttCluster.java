@@ -297,7 +297,12 @@ public final class MqttCluster implements Service, AutoCloseable {
 
   /** Whether each range has a leader, as far as the running processes tell. */
   public boolean isLed() {
-    return leaders().size() == ranges;
+    return isLedBy(running());
+  }
+
+  /** Whether each range has a leader among some processes, as far as these tell. */
+  public boolean isLedBy(List<Node> some) {
+    return some.stream().flatMap(node -> node.leads().stream()).distinct().count() == ranges;
   }
 
   /** Starts all of them at the same time: the first one alone would wait for the others. */

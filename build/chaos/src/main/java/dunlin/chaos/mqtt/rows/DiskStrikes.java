@@ -1,13 +1,17 @@
 package dunlin.chaos.mqtt.rows;
 
+import dunlin.chaos.Damage.Kind;
 import dunlin.chaos.Damage;
 import dunlin.chaos.TrialException;
 import dunlin.chaos.mqtt.MqttCluster.Node;
 import dunlin.chaos.mqtt.Scene;
 import dunlin.chaos.mqtt.check.Event.Deed;
+import dunlin.chaos.mqtt.rows.Strikes.Strike;
 import dunlin.cluster.ClusterMXBean;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -54,7 +58,7 @@ final class DiskStrikes {
     int code = node.broker.ends(ENDS_MAX);
     scene.expect(code == STORE_FAILED, "%s ended with %d when fsync failed".formatted(node.name(), code));
     node.site.steeredFsync().none();
-    mend(scene, node);
+    var _ = mend(scene, node);
   }
 
   /** Not a byte is left on its disk: it ends by itself, or goes on without its disk, until there is room again. */
@@ -74,18 +78,25 @@ final class DiskStrikes {
       int code = node.broker.ends(ENDS_MAX);
       scene.expect(code == STORE_FAILED, "%s ended with %d when its disk was full".formatted(node.name(), code));
     }
-    mend(scene, node);
+    var _ = mend(scene, node);
   }
 
-  /** Its files are damaged while it is stopped. What is damaged is served to none, and comes back from the others. */
-  static void corrupt(Scene scene, Node node) throws InterruptedException {
-    node.kill();
-    var kinds = Damage.Kind.values();
-    String damaged = Damage.any(kinds[scene.random.nextInt(kinds.length)], node.site.data(), scene.random);
-    log.info("{}: {}", node.name(), damaged);
-    scene.figures.put("damaged at " + node.name(), damaged);
-    scene.outage();
-    mend(scene, node);
+  /** Its files are damaged in one of these ways while it is stopped. What is damaged is served to none, and comes back from the others. */
+  static Strike corrupt(Kind... kinds) {
+    return (scene, node) -> {
+      node.kill();
+      String damaged = Damage.any(kinds[scene.random.nextInt(kinds.length)], node.site.data(), scene.random);
+      log.info("{}: {}", node.name(), damaged);
+      scene.outage();
+      var aside = mend(scene, node);
+      scene.figures.put("damaged at " + node.name(), damaged + (aside.isEmpty() ? ", and nothing was put aside" : ", and put aside: " + aside));
+    };
+  }
+
+  /** Snapshots of each are cut short. That is found when they are opened, unless it befalls a file that RocksDB does not need any more. */
+  static void corruptSnapshots(Scene scene) throws InterruptedException {
+    Strikes.eachWithReplicas(corrupt(Kind.SNAPSHOT_CUT_SHORT)).play(scene);
+    scene.expect(scene.figures.containsKey(MENDED), "no damaged snapshot was put aside");
   }
 
   /** It loses its disk, and is started as a new one; the one that it was leaves. */
@@ -123,8 +134,11 @@ final class DiskStrikes {
   /**
    * Starts a process as often as it ends, and replaces its replicas that are put aside, as an operator does. A process that finds damage ends, and puts the replica aside at
    * its next start; one that finds it at its start puts it aside at once.
+   *
+   * @return the ranges whose replicas were put aside
    */
-  private static void mend(Scene scene, Node node) throws InterruptedException {
+  private static Set<String> mend(Scene scene, Node node) throws InterruptedException {
+    var all = new TreeSet<String>();
     try (var operator = other(scene, node).operator()) {
       var cluster = operator.cluster();
       boolean mended =
@@ -136,12 +150,14 @@ final class DiskStrikes {
                   return false;
                 }
                 var aside = node.quarantined();
+                all.addAll(aside);
                 for (String range : aside) if (cluster.getOperations().isEmpty()) replace(scene, cluster, range, node.id());
                 return aside.isEmpty() && node.ready() && node.knowsAllReplicas();
               });
       scene.expect(mended, node.name() + " has not come back with all its replicas");
     }
     node.resume();
+    return all;
   }
 
   private static void restart(Node node) {

@@ -1,5 +1,6 @@
 package dunlin.chaos.mqtt.rows;
 
+import dunlin.chaos.Damage.Kind;
 import dunlin.chaos.Need;
 import dunlin.chaos.mqtt.MqttCluster.Node;
 import dunlin.chaos.mqtt.Row;
@@ -19,7 +20,16 @@ final class ServiceRows {
           row("services-pause", "SIGSTOP for 8 s of each, one after the other", Set.of(), Strikes.each(Strikes::pause)),
           row("services-stop", "each is stopped and started again, one after the other", Set.of(), Strikes.each(Strikes::stop)),
           row("services-wiped", "each store loses its disk and is replaced by a new one, one after the other", Set.of(), Strikes.each(ServiceRows::stores, DiskStrikes::wiped)),
-          row("services-corrupt", "a file of each is damaged while it is stopped, one after the other", Set.of(), Strikes.eachWithReplicas(DiskStrikes::corrupt)),
+          row("services-corrupt", "a file of each is damaged while it is stopped, one after the other", Set.of(), Strikes.eachWithReplicas(DiskStrikes.corrupt(Kind.values()))),
+          row(
+              "services-corrupt-short", "a file of the log of each is cut short while it is stopped, one after the other", Set.of(),
+              Strikes.eachWithReplicas(DiskStrikes.corrupt(Kind.LOG_CUT_SHORT))),
+          row(
+              "services-corrupt-zeros", "4 KB of the log of each are zeros after it was stopped, one after the other", Set.of(),
+              Strikes.eachWithReplicas(DiskStrikes.corrupt(Kind.LOG_ZEROED))),
+          row(
+              "services-corrupt-snapshot", "each is killed while a snapshot takes the place of its rows, and that is cut short, one after the other", Set.of(),
+              DiskStrikes::corruptSnapshots),
           row("services-slow", "fsyncs of each take 200 ms longer, one after the other", Set.of(Need.FSYNC), Strikes.eachWithReplicas(Strikes::slow)),
           row("services-fsync-fails", "EIO from an fsync of each, one after the other", Set.of(Need.FSYNC), Strikes.eachWithReplicas(DiskStrikes::fsyncFails)),
           row("services-disk-full", "no byte is left on the disk of each, one after the other", Set.of(Need.DISK), Strikes.eachWithReplicas(DiskStrikes::full)),
@@ -33,6 +43,8 @@ final class ServiceRows {
           row(
               "services-cut-stores", "each frontend out of reach of all stores, not of dist workers, for 13 s, one after the other", Set.of(Need.NETWORK),
               Strikes.each(nodes -> nodes.stream().filter(Node::isFrontend).toList(), Strikes::cutFromStores)),
+          row(
+              "services-cut-majority", "a store, a dist worker and a frontend out of reach of the others, not of clients and of each other, for 13 s", Set.of(Need.NETWORK), Halves::play),
           row("services-deafen", "each is heard by the others and hears nothing of them for 13 s, one after the other", Set.of(Need.NETWORK), Strikes.each(Strikes::deafen)),
           row(
               "services-flap", "a store, a dist worker and a frontend, each out of reach of the others, not of clients, for 1 s, 20 times", Set.of(Need.NETWORK),

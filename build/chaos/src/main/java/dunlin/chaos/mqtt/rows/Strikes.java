@@ -12,7 +12,7 @@ import java.util.function.Function;
 /** What can befall one process of a cluster, until it is as before: its end, a pause, and what networks do. */
 final class Strikes {
   /** A broker that is cut off loses its lease after 5 s, counts as dead after 6 s, and its links are lost after 10 s. */
-  private static final int CUT_MILLIS = 13_000;
+  static final int CUT_MILLIS = 13_000;
 
   /** Longer than a lease, and than the time after which a node counts as dead: it has lost what it had when it goes on. */
   private static final int PAUSE_MILLIS = 8_000;
