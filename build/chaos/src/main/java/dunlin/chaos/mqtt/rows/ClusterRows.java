@@ -105,11 +105,15 @@ final class ClusterRows {
       var leaders = scene.cluster().leaders();
       scene.struck();
       int from = scene.journal.size();
+      long lost = scene.cluster().links().lost();
       scene.cluster().links().poor(FAR_MILLIS, JITTER_MILLIS, LOST_OF_THOUSAND);
       scene.during(8000);
       scene.outage();
       scene.figures.put("PUBACK, PUBREC while far, ms at p50", "%,d".formatted(scene.medianAnswer(from)));
       scene.figures.put("led by another while far", String.valueOf(moved(leaders, scene.cluster().leaders())));
+      lost = scene.cluster().links().lost() - lost;
+      scene.figures.put("packets lost while far", String.valueOf(lost));
+      scene.expect(lost > 0, "no packet was lost while all links were to lose some");
       scene.cluster().links().heal();
       scene.during(Strikes.BACK_MILLIS);
       scene.healed();

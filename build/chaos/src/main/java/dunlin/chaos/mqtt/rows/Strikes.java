@@ -157,9 +157,11 @@ final class Strikes {
   static void flap(Scene scene, Node node) throws InterruptedException {
     long terms = scene.cluster().terms();
     for (int i = 0; i < FLAPS; i++) {
+      long lost = scene.cluster().links().lost();
       scene.cluster().links().isolateFromNodes(node.site.port());
       scene.journal.broker(Deed.CUT, node.number, "");
       scene.during(FLAP_MILLIS);
+      scene.expect(scene.cluster().links().lost() > lost, "no packet was lost while %s was cut off for the %d. time".formatted(node.name(), i + 1));
       scene.journal.broker(Deed.MENDED, node.number, "");
       scene.cluster().links().heal();
       scene.during(FLAP_MILLIS);
