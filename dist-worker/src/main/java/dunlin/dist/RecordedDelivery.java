@@ -11,8 +11,8 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A message for frontends that waits until its QoS 2 exchange is recorded, or until it is stored if {@linkplain
- * Terms#storesFirst that must come first}. It is the recorder's acknowledgement.
+ * A message that waits until its QoS 2 exchange, or that it is sent as a will, is recorded; or until it is stored if {@linkplain Terms#storesFirst that must come first}. It is the
+ * recorder's acknowledgement.
  */
 final class RecordedDelivery extends Acknowledgement implements Runnable {
   /*
@@ -28,7 +28,8 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
    * the exchange, and the sessions that it waits for here end with the process.
    *
    * A will may be stored by several destinations. One whose sending is not recorded comes to them at the same time, and goes on when all have stored it, or a limit has
-   * refused it at some.
+   * refused it at some. A recorded one comes to its home first, and then to all others. In both cases it is refused because of a limit only if nothing else has failed: its sender tries no more
+   * then.
    *
    * Owner: the lane's thread keeps the routes and delivers; the recorder's answer comes on any thread, in the order of
    * the recorder's messages.
@@ -50,9 +51,7 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   /** Written before the lane's thread is asked to deliver. */
   private ReasonCode recorded = ReasonCode.SUCCESS;
 
-  /** Of several destinations: a refusal that is no limit, and whether a limit has refused the message. Written before the last answer. */
-  private volatile @Nullable ReasonCode refusal;
-
+  /** Whether a limit has refused one of several copies. Written before the answer to that one. */
   private volatile boolean limited;
 
   /** Delivers the message to some of its subscribers. */
@@ -97,21 +96,56 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
     known.add(shard);
   }
 
-  /** The acknowledgement of one of several destinations that store the message. A limit is not to hide that another one could not store it. */
+  /** The acknowledgement of one of several destinations that store the message at the same time. */
   Acknowledgement store() {
+    return oneOf(this);
+  }
+
+  /** The acknowledgement of one of several copies, which answers that of all. Of a will, a limit is noted only, so that it does not hide that another copy has failed. */
+  private Acknowledgement oneOf(Acknowledgement all) {
+    if (!terms.storesFirst()) return all;
     return new Acknowledgement() {
       @Override
       public Terms terms() {
-        return terms;
+        return all.terms();
+      }
+
+      @Override
+      public boolean comesAgain() {
+        return acknowledgement.comesAgain();
+      }
+
+      @Override
+      public void picked(long shard) {
+        acknowledgement.picked(shard);
       }
 
       @Override
       protected void complete(ReasonCode reason) {
+        if (matched()) acknowledgement.markMatched();
         if (reason == ReasonCode.QUOTA_EXCEEDED) limited = true;
-        else if (reason.isError()) refusal = reason;
-        RecordedDelivery.this.answer(ReasonCode.SUCCESS);
+        all.answer(reason == ReasonCode.QUOTA_EXCEEDED ? ReasonCode.SUCCESS : reason);
       }
     };
+  }
+
+  /** The acknowledgement of all copies of a will that were held. */
+  private Acknowledgement ofHeld() {
+    return new Acknowledgement() {
+      @Override
+      public Terms terms() {
+        return acknowledgement.terms();
+      }
+
+      @Override
+      protected void complete(ReasonCode reason) {
+        acknowledgement.answer(orLimited(reason));
+      }
+    };
+  }
+
+  private ReasonCode orLimited(ReasonCode reason) {
+    return limited && !reason.isError() ? ReasonCode.QUOTA_EXCEEDED : reason;
   }
 
   /** The acknowledgement of a message that is recorded. It never says that nothing is stored, because then the exchange would not be released. */
@@ -136,8 +170,7 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
 
   @Override
   protected void complete(ReasonCode reason) {
-    var refused = refusal;
-    recorded = refused != null ? refused : limited ? ReasonCode.QUOTA_EXCEEDED : reason;
+    recorded = orLimited(reason);
     boolean bounded = terms.storesFirst() && recorded == ReasonCode.QUOTA_EXCEEDED;
     if ((recorded.isError() && !bounded) || held.isEmpty()) acknowledgement.answer(recorded);
     else thread.execute(this);
@@ -145,14 +178,16 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
 
   @Override
   public void run() {
+    var all = terms.storesFirst() ? ofHeld() : acknowledgement;
     if (!known.contains(Terms.Pick.DELIVERED)) {
       threads.copies(held.size());
       for (Copy each : held) {
-        acknowledgement.expect();
-        if (!known.isEmpty()) each.learn(known, acknowledgement);
-        each.deliver(message, feedback, acknowledgement);
+        all.expect();
+        var one = oneOf(all);
+        if (!known.isEmpty()) each.learn(known, one);
+        each.deliver(message, feedback, one);
       }
     }
-    acknowledgement.answer(recorded);
+    oneOf(all).answer(recorded);
   }
 }
