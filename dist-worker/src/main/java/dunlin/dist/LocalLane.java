@@ -44,7 +44,7 @@ final class LocalLane implements Lane, MatchedLane {
    * A message of a recorded QoS 2 exchange, or a will whose sending is recorded, goes to the publisher's home first, and to all others only once that has
    * recorded the exchange: see RecordedDelivery. Such messages keep their order, since answers come in the order of the
    * messages. In one process all inbox shards are one destination, whatever the number of their logs, so the home is the only destination
-   * that stores anything. In a cluster the shards of each log are one: those of other logs wait for the home as frontends do. A repetition for a group whose durable
+   * that stores anything. In a cluster the shards of each log are one: those of other logs wait for the home as frontends do. A repetition, or a will, for a group whose durable
    * members are in another log goes where the record says.
    *
    * In a cluster, a frontend may have lost the last member of a group while a message for the group was on its way. It
@@ -383,7 +383,7 @@ final class LocalLane implements Lane, MatchedLane {
         picks.add(number);
       }
       boolean atFrontend = isAtFrontend(picked);
-      boolean mayBeElsewhere = origin != null && origin.repeated();
+      boolean mayBeElsewhere = origin != null && (origin.repeated() || origin.isOfWill());
       boolean inOtherRange = mayBeElsewhere && exchanged && isInOtherRange(picked.shard());
       if (returns && acknowledging != null && (atFrontend || mayBeElsewhere)) atFrontends.add(new AtFrontend(shards, group.ordered(), picked, inOtherRange));
       if (!returns || acknowledging == null || !(atFrontend || inOtherRange)) add(picked);
@@ -459,7 +459,8 @@ final class LocalLane implements Lane, MatchedLane {
      * have come since the message was matched are not among them.
      *
      * A repetition learns from the record of its exchange where the message is: at a frontend, or with the durable members. One that was sent to these because it did
-     * not know of a frontend that lives goes to that frontend. Where it goes is in the record before it goes there.
+     * not know of a frontend that lives goes to that frontend. Where it goes is in the record before it goes there. The first attempt that a leader makes at a will learns it, too: another leader's
+     * may be recorded.
      *
      * Owner: the lane's thread; answers come on any thread.
      */

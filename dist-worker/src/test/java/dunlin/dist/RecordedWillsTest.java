@@ -12,6 +12,7 @@ import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
 import dunlin.transport.Terms;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -59,6 +60,10 @@ final class RecordedWillsTest {
     acknowledgement.recorded(List.of(picks));
     acknowledgement.answer(ReasonCode.SUCCESS);
     runTasks();
+  }
+
+  private static long pick(ShardId shard) {
+    return Terms.Pick.of(TopicFilter.parse(GROUP).orElseThrow(), shard);
   }
 
   @ParameterizedTest
@@ -135,6 +140,55 @@ final class RecordedWillsTest {
 
     assertThat(upper.delivered).isEmpty();
     assertThat(frontend.delivered).isEmpty();
+    assertThat(answer.completed).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void theDurableMembersOfAGroupInAnotherLogGetItOnce() {
+    dist.add(route(GROUP, UPPER), route("a", UPPER));
+
+    assertThat(send(false).completed).isEqualTo(ReasonCode.SUCCESS);
+
+    assertThat(home.of(HOME)).isZero();
+    assertThat(upper.delivered).as("for the plain subscription, and for the group").hasSize(2);
+    assertThat(frontend.delivered).isEmpty();
+  }
+
+  /** That leader's attempt has come first, and the other's is late and does not know of it. */
+  @Test
+  void aFirstAttemptIsNotStoredForAGroupWhoseMembersInTheHomeHaveIt() {
+    dist.add(route(GROUP, UPPER));
+    home.answersLater = true;
+
+    Answer answer = send(false);
+    homeKnows(pick(LOWER));
+
+    assertThat(upper.delivered).isEmpty();
+    assertThat(answer.completed).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void aFirstAttemptForTheMembersInTheHomeGoesToTheLogThatTheRecordNames() {
+    dist.add(route(GROUP, LOWER));
+    home.answersLater = true;
+
+    Answer answer = send(false);
+    homeKnows(pick(UPPER));
+
+    assertThat(upper.delivered).singleElement().satisfies(each -> assertThat(each.shards()).containsExactly(UPPER));
+    assertThat(answer.completed).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void aFirstAttemptGoesToTheFrontendThatTheRecordNames() {
+    dist.add(route(GROUP, UPPER));
+    home.answersLater = true;
+
+    Answer answer = send(false);
+    homeKnows(pick(FRONTEND));
+
+    assertThat(upper.delivered).isEmpty();
+    assertThat(frontend.delivered).hasSize(1);
     assertThat(answer.completed).isEqualTo(ReasonCode.SUCCESS);
   }
 }
