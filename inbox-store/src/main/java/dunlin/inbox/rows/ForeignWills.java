@@ -13,17 +13,18 @@ import java.util.concurrent.ConcurrentHashMap;
 /** The wills of sessions in other ranges whose messages are stored in this one. One that is sent again, by another leader of its range too, is not stored again. */
 public final class ForeignWills {
   /*
-   * The row of a will in its own range stops what comes late, once the will is published. So a will is remembered here until nothing can be on its way any more that has passed
-   * that row: an attempt that has not come to its end by then has been given up.
+   * The row of a will in its own range stops what comes late, once the will is published. So a will is remembered here for as long as something may be on its way that has passed
+   * that row. Nothing says for how long that is, since a message over a link that lives has no deadline: what comes later than KEPT_MILLIS behind the last attempt is stored once more.
    *
    * Owner: the applying thread; how many there are is asked on any thread.
-   * Bounds: those that came in the last KEPT_MILLIS, by the times in the log; at most MAX, beyond which the oldest is forgotten. Each with a number for each group that its message is
-   *   stored for.
+   * Bounds: at most MAX, beyond which the oldest is forgotten. Those that came last more than KEPT_MILLIS ago, by the times in the log, are forgotten when others come, at most
+   *   FORGOTTEN_AT_ONCE for each of these: so many rows are removed by one command. Without others they stay. Each with a number for each group that its message is stored for.
    * Failure: they are rows, so all replicas know the same.
    */
   static final long KEPT_MILLIS = Duration.ofMinutes(10).toMillis();
 
   static final int MAX = 65_536;
+  static final int FORGOTTEN_AT_ONCE = 4;
   private static final int FORMAT = 1;
 
   private static final Comparator<Held> OLDEST_FIRST =
@@ -55,7 +56,7 @@ public final class ForeignWills {
               fields.number(now);
               fields.bytes(stored.toBytes());
             }));
-    while (byAge.size() > MAX || byAge.first().at <= now - KEPT_MILLIS) {
+    for (int i = 0; i < FORGOTTEN_AT_ONCE && (byAge.size() > MAX || byAge.first().at <= now - KEPT_MILLIS); i++) {
       var oldest = byAge.removeFirst();
       wills.remove(oldest.will);
       out.delete(key(interval, oldest.will));
