@@ -104,7 +104,7 @@ final class Wills {
       will.reportAt = change.now() + REPORT_AGAIN_MILLIS;
       queue(will);
       var message = StoredMessage.message(message(change, will));
-      change.effects().will(new DueWill(will.session, will.epoch, will.user, message, will.reported, will.stored != null, will.displaced));
+      change.effects().will(new DueWill(will.session, will.epoch, will.user, message, will.reported || will.stored != null, will.stored != null, will.displaced));
       will.reported = true;
     }
   }

@@ -12,7 +12,7 @@ public final class PendingWill {
 
   public final SessionKey session;
 
-  /** The epoch of the connection that left it; unique in the range. */
+  /** The epoch of the connection that left it; unique in the cluster, since a will is known by it in other ranges, too. */
   public final long epoch;
 
   /** The user of the session; empty for none. */
@@ -37,7 +37,7 @@ public final class PendingWill {
    */
   public Terms.@Nullable Origin stored;
 
-  /** Whether it may have been sent before. In memory only: a replica that has read its row does not know, and says so of each that is due. */
+  /** Whether it was reported, and so may have been sent. In memory only: a replica that has read its row does not know, and takes each that is due for such a one. */
   public boolean reported;
 
   public PendingWill(SessionKey session, long epoch, String user, long delaySeconds, long dueAt) {

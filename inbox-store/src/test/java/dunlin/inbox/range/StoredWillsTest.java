@@ -133,6 +133,16 @@ final class StoredWillsTest {
     assertThat(reported()).extracting(Effects.DueWill::again, Effects.DueWill::stored).containsExactly(tuple(true, true));
   }
 
+  /** The last leader has sent it, and a replica that was restored before has applied no report. */
+  @Test
+  void aWillThatIsStoredMayHaveBeenSentAlthoughItWasNotReportedHere() {
+    long epoch = dying().session().epoch();
+
+    send(Terms.Origin.ofWill(epoch, false));
+
+    assertThat(reported()).extracting(Effects.DueWill::again, Effects.DueWill::stored).containsExactly(tuple(true, true));
+  }
+
   @Test
   void theRecordKnowsWhatWasPickedForTheGroupsOfAWill() {
     var member = subscriber("s", GROUP);
