@@ -154,7 +154,7 @@ final class InboxCallCodec {
       case DISCONNECT -> new InboxCall.Disconnect(readSession(in), in.flag(), in.number());
       case SETTLED -> new InboxCall.Settled(readConnection(in));
       case APPEND -> new InboxCall.Append(readSession(in), readOptions(in), in.number(), in.list(SessionFields::readPublication));
-      case APPEND_TO_GROUP -> new InboxCall.AppendToGroup(readFilter(in), readPublication(in), in.flag() ? SessionFields.readOpenExchange(in) : null);
+      case APPEND_TO_GROUP -> new InboxCall.AppendToGroup(readFilter(in), readPublication(in), in.flag() ? SessionFields.readOpenExchangeOrWill(in) : null);
       case RECEIVED -> new InboxCall.Received(readSession(in), in.number());
       case RELEASED -> new InboxCall.Released(readSession(in), in.number(), readPacketId(in));
       case FORGET -> new InboxCall.Forget(readSession(in), in.number(), readPacketId(in));

@@ -452,7 +452,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case APPEND_TO_GROUP -> new AppendToGroup(in.number(), readFilter(in), readPublication(in), null);
       case APPEND_TO_GROUP_ONCE -> readAppendToGroupOnce(in);
       case APPEND_TO_GROUP_OF_EXCHANGE -> readAppendToGroupOfExchange(in);
-      case PICK_FOR_GROUP -> new PickForGroup(in.text(), in.text(), SessionFields.readOpenExchange(in), readFilter(in), in.number());
+      case PICK_FOR_GROUP -> new PickForGroup(in.text(), in.text(), SessionFields.readOpenExchangeOrWill(in), readFilter(in), in.number());
       case ACKNOWLEDGE -> new Acknowledge(readSession(in), in.numbers(), in.flag());
       case RECEIVED -> new Received(readSession(in), in.number());
       case RELEASED -> new Released(readSession(in), readPacketId(in));
@@ -499,7 +499,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   }
 
   private static AppendToGroup readAppendToGroupOnce(FieldReader in) {
-    return new AppendToGroup(in.number(), readFilter(in), readPublication(in), SessionFields.readOpenExchange(in));
+    return new AppendToGroup(in.number(), readFilter(in), readPublication(in), SessionFields.readOpenExchangeOrWill(in));
   }
 
   private static AppendToGroupOfExchange readAppendToGroupOfExchange(FieldReader in) {

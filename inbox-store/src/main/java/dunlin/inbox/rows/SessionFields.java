@@ -117,6 +117,11 @@ public final class SessionFields {
   }
 
   public static OpenExchange readOpenExchange(FieldReader in) {
+    return new OpenExchange(readPacketId(in), in.number(), readOrigin(in));
+  }
+
+  /** The same, or a will in its place. */
+  public static OpenExchange readOpenExchangeOrWill(FieldReader in) {
     return new OpenExchange(readPacketIdOrWill(in), in.number(), readOrigin(in));
   }
 

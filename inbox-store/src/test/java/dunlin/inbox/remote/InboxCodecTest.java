@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dunlin.inbox.Connections.InboxMessage;
+import dunlin.inbox.InboxClient.Connected;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.StaleSessionException;
@@ -13,12 +15,14 @@ import dunlin.model.QoS;
 import dunlin.store.FieldWriter;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
+import dunlin.transport.Terms;
 import dunlin.transport.lane.FrameReader;
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;
 import dunlin.transport.link.LinkRefusedException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -242,6 +246,9 @@ class InboxCodecTest {
       byte[] released = InboxCallCodec.encode(new InboxCall.Released(new SessionRef("t", "c", 1), 7, packetId));
       assertThatThrownBy(() -> InboxCallCodec.decode(released)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("packet identifier");
     }
+    var will = new OpenExchange(Publication.Exchange.WILL, 9, Terms.Origin.ofWill(9, true));
+    byte[] connected = AnswerForm.CONNECTED.encode(new Connected(new SessionRef("t", "c", 1), 1, true, List.of(), 1, 1, new int[0], List.of(will), null));
+    assertThatThrownBy(() -> decoded(AnswerForm.CONNECTED, connected)).as("a session has no such exchange").isInstanceOf(MalformedFrameException.class).hasMessageContaining("packet identifier 0");
     byte[] nothing = InboxCallCodec.encode(new InboxCall.Fetch(new SessionRef("t", "c", 1), 1, 0, 9));
     assertThatThrownBy(() -> InboxCallCodec.decode(nothing)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("no messages");
     for (byte[] frame : new byte[][] {{10}, {8, 2, 1, 1}, {8, 100, 1, 1}, {0, 1, 3, 1, 0}, {0, 1, 0x40, 1, 0}, {0, 1, 1, 1, 100}}) {
