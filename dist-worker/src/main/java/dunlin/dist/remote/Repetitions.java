@@ -32,13 +32,13 @@ public final class Repetitions {
    * In a cluster, a leader sends the frontend a message once for all plain routes, and once for each group that has been
    * picked here. These are told apart by the group.
    *
-   * Wills whose sending is recorded have a lane of their own, by the epochs that left them. They come in no order, and nothing says that one is settled. A leader of
-   * the sessions sends no more than a quarter of WILLS_KEPT at once.
+   * Wills whose sending is recorded have a lane of their own, by the epochs that left them. They come in no order, and nothing says that one is settled. The leader of
+   * a range of sessions sends a quarter of WILLS_KEPT at once at most, and each is a copy for the plain routes and one for each group.
    *
    * Owner: any thread; each publishing lane has a lock, which is not held while a message is delivered. Answers come from any thread.
    * Bounds: of each publishing lane, the messages that it has not settled, which hold its credit: at most those between
    * the oldest of them and the newest, each once for each of its groups; and the KEPT that it has settled last, since the end of their publisher's frontend may keep its client
-   * from knowing. The same of WILLS_KEPT wills. LANES_MAX lanes; then the one that was silent for longest is forgotten.
+   * from knowing. Of wills WILLS_KEPT copies. LANES_MAX lanes; then the one that was silent for longest is forgotten.
    * Failure: a delivery that fails, or that was returned, leaves nothing: a repetition is delivered. So is one that comes when its first delivery is
    * forgotten.
    */

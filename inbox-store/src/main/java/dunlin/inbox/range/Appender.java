@@ -236,7 +236,7 @@ final class Appender {
     if (state.foreignExchanges.isLate(publisher, command.epoch())) return new Outcome.Stale();
     state.foreignExchanges.hear(change.out(), state.interval, publisher, command.birth(), command.epoch());
     var stored = state.foreignExchanges.stored(publisher, command.birth(), command.packetId());
-    var groups = command.append().groups().stream().filter(group -> !stored.groups().contains(Terms.Pick.numberOf(group))).toList();
+    var groups = stored.leftOf(command.append().groups());
     if (stored.plain() && groups.isEmpty()) return new Outcome.Done();
     var outcome = append(change, command.append().withGroups(groups), !stored.plain());
     if (outcome instanceof Outcome.Done) {
@@ -250,7 +250,7 @@ final class Appender {
     var append = command.append();
     var will = new ForeignWills.Will(publisherOf(append.message()), command.epoch());
     var stored = state.foreignWills.stored(will);
-    var groups = append.groups().stream().filter(group -> !stored.groups().contains(Terms.Pick.numberOf(group))).toList();
+    var groups = stored.leftOf(append.groups());
     var outcome = stored.plain() && groups.isEmpty() ? new Outcome.Done() : append(change, append.withGroups(groups), !stored.plain());
     state.foreignWills.heard(change.out(), state.interval, will, change.now(), stored.with(true, groups));
     return outcome;
@@ -266,7 +266,7 @@ final class Appender {
     if (state.foreignExchanges.isLate(publisher, exchange.epoch())) return new Outcome.Stale();
     state.foreignExchanges.hear(change.out(), state.interval, publisher, command.birth(), exchange.epoch());
     var stored = state.foreignExchanges.stored(publisher, command.birth(), exchange.packetId());
-    if (stored.groups().contains(Terms.Pick.numberOf(append.group()))) return new Outcome.Existed(List.of(true));
+    if (stored.isFor(append.group())) return new Outcome.Existed(List.of(true));
     var group = groupOrNew(change, new GroupKey(message.tenant(), append.group()));
     if (group == null) return new Outcome.Existed(List.of(false));
     var outcome = storeInGroup(change, group, message);
@@ -279,7 +279,7 @@ final class Appender {
 
   private Outcome appendToGroupOfWill(Change change, AppendToGroup append, ForeignWills.Will will) {
     var stored = state.foreignWills.stored(will);
-    if (stored.groups().contains(Terms.Pick.numberOf(append.group()))) return new Outcome.Existed(List.of(true));
+    if (stored.isFor(append.group())) return new Outcome.Existed(List.of(true));
     var group = groupOrNew(change, new GroupKey(append.message().tenant(), append.group()));
     if (group == null) return new Outcome.Existed(List.of(false));
     var outcome = storeInGroup(change, group, append.message());

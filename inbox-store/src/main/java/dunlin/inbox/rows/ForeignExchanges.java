@@ -82,6 +82,16 @@ public final class ForeignExchanges {
       return new Stored(plainToo, all);
     }
 
+    /** Whether it is stored for a group. */
+    public boolean isFor(TopicFilter group) {
+      return groups.contains(Terms.Pick.numberOf(group));
+    }
+
+    /** Those of some groups that it is not stored for. */
+    public List<TopicFilter> leftOf(List<TopicFilter> all) {
+      return all.stream().filter(group -> !isFor(group)).toList();
+    }
+
     byte[] toBytes() {
       var bytes = ByteBuffer.allocate(1 + groups.size() * Long.BYTES).put((byte) (plain ? 1 : 0));
       groups.stream().sorted().forEach(bytes::putLong); // the same bytes in all replicas

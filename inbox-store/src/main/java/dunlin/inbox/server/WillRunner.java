@@ -63,8 +63,7 @@ final class WillRunner {
   /** Completes when all packets that came over a connection have been processed, and its end is reported. */
   private final Function<ConnectionId, CompletableFuture<Void>> settled;
 
-  /** Whether sending wills is recorded. */
-  private volatile BooleanSupplier recorded = () -> false;
+  private volatile BooleanSupplier recordsSending = () -> false;
 
   /** Proposes to record that a will is finished; false if the range's queue is full. */
   private final Predicate<DueWill> done;
@@ -133,7 +132,7 @@ final class WillRunner {
 
   /** Has the sending of wills recorded while this is true; set before the first one is started. */
   void recordWhile(BooleanSupplier all) {
-    recorded = all;
+    recordsSending = all;
   }
 
   synchronized int running() {
@@ -203,7 +202,7 @@ final class WillRunner {
   private synchronized @Nullable Running begin(DueWill will) {
     if (running.containsKey(will.epoch())) return null;
     var message = will.message();
-    boolean records = message.qos() != QoS.AT_MOST_ONCE && (will.stored() || recorded.getAsBoolean());
+    boolean records = message.qos() != QoS.AT_MOST_ONCE && (will.stored() || recordsSending.getAsBoolean());
     var sending = publisher.prepare(records ? message.asWillOf(will.epoch()) : message, will.user(), will.again());
     Running begun = new Running(will, sending, nanoTime.getAsLong());
     running.put(will.epoch(), begun);

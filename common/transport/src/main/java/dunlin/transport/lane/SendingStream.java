@@ -42,6 +42,7 @@ public final class SendingStream<A> {
    *   QoS 2, recorded        Its exchange is recorded in the log of the session tier, which stores it once. Frontends
    *                          recognise a repetition by its origin, and it brings along what was picked for its groups. So
    *                          each subscriber gets it once.
+   *   a recorded will        The same, also with QoS 1: its range stores it once, and it is not marked.
    *   QoS 2, not recorded    No receiver could recognise a repetition: it is answered SERVER_UNAVAILABLE, as without
    *                          repeating.
    *   QoS 0                  It must not come twice: it is counted as lost.
