@@ -168,6 +168,7 @@ final class Opening {
     }
     if (failure != null || connected == null) {
       LOG.debug("The session of {} could not be opened", LogText.quoted(publisher.clientId()), failure);
+      if (connection.isEnding()) return; // its client has left, or was refused, and the call was withdrawn
       connection.loop().meters().storeFailed();
       connection.refuse(ReasonCode.SERVER_UNAVAILABLE, "the session could not be opened");
       return;

@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.OpenFrontend;
+import io.netty.channel.embedded.EmbeddedChannel;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -19,24 +21,51 @@ class GivenUpConnectTest {
     open.close();
   }
 
-  @Test
-  void aConnectIsWantedUntilItsClientIsRefused() {
+  /** A client that was refused since it waited in vain. */
+  private EmbeddedChannel refused() {
     open.sessions.connectGate = new CompletableFuture<>();
     var channel = open.client(HexFormat.of().parseHex("100e" + "00044d515454" + "05" + "00" + "0001" + "00" + "000163"));
-    var wanted = open.sessions.wanted.getFirst();
-    assertThat(wanted.getAsBoolean()).isTrue();
-
+    assertThat(open.sessions.wanted.getFirst().getAsBoolean()).isTrue();
     open.on(
         0,
         () -> {
           Objects.requireNonNull(channel.pipeline().get(Connection.class)).silent();
           return true;
         });
+    return channel;
+  }
 
-    assertThat(wanted.getAsBoolean()).isFalse();
+  private double storeFailures() {
+    return open.meters.get("dunlin.frontend.store-failures").counter().count();
+  }
+
+  @Test
+  void aConnectIsWantedUntilItsClientIsRefused() {
+    var channel = refused();
+
+    assertThat(open.sessions.wanted.getFirst().getAsBoolean()).isFalse();
     open.sessions.connectGate.completeExceptionally(new IllegalStateException("its client has given up"));
     await().until(() -> !open.on(0, channel::isOpen));
-    assertThat(open.sessions.disconnected).as("there is no session to leave").isEmpty();
+    assertThat(open.on(0, this::storeFailures)).as("no store has failed").isZero();
+  }
+
+  @Test
+  void theSessionThatIsOpenedForARefusedClientIsLeftOnce() {
+    var channel = refused();
+
+    open.sessions.connectGate.complete(null);
+
+    await().until(() -> !open.on(0, channel::isOpen));
+    await().until(() -> !open.sessions.disconnected.isEmpty());
+    assertThat(open.on(0, () -> List.copyOf(open.sessions.disconnected))).containsExactly(1L);
+  }
+
+  @Test
+  void aStoreThatFailsWhileTheClientWaitsIsCounted() {
+    open.sessions.connectGate = CompletableFuture.failedFuture(new IllegalStateException("the disk is full"));
+    open.client(HexFormat.of().parseHex("100e" + "00044d515454" + "05" + "00" + "0001" + "00" + "000163"));
+
+    await().until(() -> open.on(0, this::storeFailures) == 1);
   }
 
   @Test
