@@ -52,9 +52,12 @@ final class ClusterParts {
     LinkService links = node.opening(new LinkService(self, member::host, node.meters()));
     LinkDialler dials = node.opening(new LinkDialler(self, Link.Settings.defaults(), member.tls(), links, node.meters()));
     AgreedQuota inboxBytes =
-        new AgreedQuota(broker.frontend().quotaOfTenants(TenantLimit.INBOX_BYTES), TenantLimit.INBOX_BYTES.label(), () -> node.peers().unreadyForInboxLimits());
+        new AgreedQuota(
+            broker.frontend().quotaOfTenants(TenantLimit.INBOX_BYTES),
+            new Agreement("the limit " + TenantLimit.INBOX_BYTES.label() + " of tenants", () -> node.peers().presentOthers(), of -> node.peers().unreadyForInboxLimits(of)));
     node.everySeconds(1, inboxBytes::look);
-    Agreement recordedWills = new Agreement("the record of wills that are sent", () -> node.peers().unreadyForRecordedWills());
+    // Operators do not ask for it, as they do for a limit, and may not know that a node that is down has an earlier version.
+    Agreement recordedWills = new Agreement("the record of wills that are sent", () -> node.peers().others(), of -> node.peers().unreadyForRecordedWills(of));
     node.everySeconds(1, recordedWills::look);
     tiers =
         node.opening(

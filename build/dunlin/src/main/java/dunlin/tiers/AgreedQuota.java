@@ -1,8 +1,6 @@
 package dunlin.tiers;
 
 import dunlin.model.TenantQuota;
-import java.util.List;
-import java.util.function.Supplier;
 
 /** A limit of tenants that holds once all nodes of a cluster have said that their replicas can apply what it adds to the log. */
 public final class AgreedQuota implements TenantQuota {
@@ -16,13 +14,9 @@ public final class AgreedQuota implements TenantQuota {
 
   private volatile boolean wanted;
 
-  /**
-   * @param name of the limit, for the log
-   * @param unready asks the other nodes; a sentence for each that has not said that it can apply that
-   */
-  public AgreedQuota(TenantQuota quota, String name, Supplier<List<String>> unready) {
+  public AgreedQuota(TenantQuota quota, Agreement agreement) {
     this.quota = quota;
-    agreement = new Agreement("the limit " + name + " of tenants", unready);
+    this.agreement = agreement;
   }
 
   @Override

@@ -53,7 +53,7 @@ class WillsOverLeadersIT {
     var holding = new Holding();
     try (var agreements = new LoggedLines("dunlin.tiers.Agreement", Level.INFO);
         var cluster = EmbeddedCluster.start(directory, NODES, Map.of("dunlin.auth.timeout", "5m"), (broker, _) -> broker.authorizer(holding))) {
-      await("all nodes know that all others record wills").atMost(TestBroker.SOON).until(() -> agreements.all().stream().filter(line -> line.startsWith("All nodes know the record of wills")).count() == NODES);
+      await("all nodes know that all others record wills").atMost(TestBroker.SOON).until(() -> agreements.all().stream().filter(line -> line.startsWith("All nodes know the record of wills") && line.endsWith("(2 others)")).count() == NODES);
       var durable = cluster.connected(0, Connect.of("durable").clean());
       var online = cluster.connected(1, Connect.of("online").clean().expiry(0));
       for (var subscriber : List.of(durable, online)) subscriber.subscribe("wills", 1);

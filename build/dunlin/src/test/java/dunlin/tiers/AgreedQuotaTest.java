@@ -5,7 +5,11 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.model.TenantQuota;
 import java.time.Duration;
-import java.util.List;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SequencedMap;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -15,10 +19,10 @@ final class AgreedQuotaTest {
   private final AtomicInteger reached = new AtomicInteger();
 
   /** What the other nodes say when they are asked next. */
-  private final BlockingQueue<List<String>> answers = new LinkedBlockingQueue<>();
+  private final BlockingQueue<SequencedMap<String, String>> answers = new LinkedBlockingQueue<>();
 
   private final AtomicInteger asked = new AtomicInteger();
-  private final AgreedQuota quota = new AgreedQuota(new Five(), "inbox-bytes", this::ask);
+  private final AgreedQuota quota = new AgreedQuota(new Five(), new Agreement("the limit inbox-bytes of tenants", () -> Optional.of(Set.of("2")), _ -> ask()));
 
   /** Tenant "blue" may have five. */
   private final class Five implements TenantQuota {
@@ -33,9 +37,9 @@ final class AgreedQuotaTest {
     }
   }
 
-  private List<String> ask() {
+  private SequencedMap<String, String> ask() {
     asked.incrementAndGet();
-    List<String> answer = answers.poll();
+    var answer = answers.poll();
     if (answer == null) throw new IllegalStateException("no node answers");
     return answer;
   }
@@ -53,13 +57,13 @@ final class AgreedQuotaTest {
   @Test
   void noTenantIsLimitedUntilAllNodesHaveSaidThatTheyCanApplyIt() {
     assertThat(quota.max("blue")).isEqualTo(TenantQuota.NONE);
-    answers.add(List.of("node 2 has not said so"));
+    answers.add(new LinkedHashMap<>(Map.of("2", "node 2 has not said so")));
     look(1);
     assertThat(quota.max("blue")).isEqualTo(TenantQuota.NONE);
     look(2); // no node answers
     assertThat(quota.max("blue")).isEqualTo(TenantQuota.NONE);
 
-    answers.add(List.of());
+    answers.add(new LinkedHashMap<>());
     await()
         .atMost(Duration.ofMinutes(1))
         .until(

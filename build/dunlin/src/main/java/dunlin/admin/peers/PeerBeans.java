@@ -24,6 +24,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CancellationException;
@@ -58,7 +59,8 @@ public final class PeerBeans {
   private static final int ALL_SECONDS = 10;
   private static final String SESSIONS_OF_RANGE = "The sessions of one range";
   private static final String FRONTEND = "frontend";
-  private static final Set<String> GONE = Set.of("DOWN", "LEFT");
+  private static final String LEFT = "LEFT";
+  private static final Set<String> GONE = Set.of("DOWN", LEFT);
 
   private final NodeBeans beans;
   private final String node;
@@ -223,28 +225,46 @@ public final class PeerBeans {
     return ofOthers(shape, row -> !isGone(row), question);
   }
 
+  /** The ids of the other nodes that have not left, in their order; empty before this node has joined a cluster. */
+  public Optional<Set<String>> others() {
+    return others(row -> !row.state().equals(LEFT));
+  }
+
+  /** The same without those that are down. */
+  public Optional<Set<String>> presentOthers() {
+    return others(row -> !isGone(row));
+  }
+
+  private Optional<Set<String>> others(Predicate<NodeRow> which) {
+    Set<String> ids = new TreeSet<>();
+    List<NodeRow> all = nodes();
+    for (NodeRow row : all) if (which.test(row) && !row.id().equals(node)) ids.add(row.id());
+    return all.stream().anyMatch(row -> row.id().equals(node)) ? Optional.of(ids) : Optional.empty();
+  }
+
   /** A sentence for each other node that may be up, and has not said that its replicas can apply what an import of sessions adds to the log. */
   public List<String> unreadyForSessionImports() {
-    return unready(NodeMXBean::isReadyForSessionImports);
+    return List.copyOf(unready(NodeMXBean::isReadyForSessionImports, presentOthers().orElse(Set.of())).values());
   }
 
-  /** The same of what limits of tenants on the bytes in inboxes add to the log. */
-  public List<String> unreadyForInboxLimits() {
-    return unready(NodeMXBean::isReadyForInboxLimits);
+  /** Asks some other nodes: a sentence, by its id, for each that has not said that its replicas can apply what limits of tenants on the bytes in inboxes add to the log. */
+  public SequencedMap<String, String> unreadyForInboxLimits(Set<String> of) {
+    return unready(NodeMXBean::isReadyForInboxLimits, of);
   }
 
-  /** The same of wills whose sending is recorded, also before this node has joined a cluster: one sentence then. */
-  public List<String> unreadyForRecordedWills() {
-    boolean hasJoined = nodes().stream().anyMatch(row -> row.id().equals(node));
-    return hasJoined ? unready(NodeMXBean::isReadyForRecordedWills) : List.of("this node does not know the others yet");
+  /** The same of wills whose sending is recorded. */
+  public SequencedMap<String, String> unreadyForRecordedWills(Set<String> of) {
+    return unready(NodeMXBean::isReadyForRecordedWills, of);
   }
 
-  private List<String> unready(Function<NodeMXBean, Boolean> question) {
-    Gathered<Boolean> said = ofPresentOthers(NodeMXBean.class, question);
-    List<String> unready = new ArrayList<>();
-    for (NodeRow row : nodes()) {
-      if (row.id().equals(node) || isGone(row) || said.answers().getOrDefault(row.id(), false)) continue;
-      unready.add("%s has not said so, as a node of an earlier version cannot (%s)".formatted(named(row.id()), said.silent().getOrDefault(row.id(), "it is starting")));
+  private SequencedMap<String, String> unready(Function<NodeMXBean, Boolean> question, Set<String> of) {
+    Set<String> present = presentOthers().orElse(Set.of());
+    Gathered<Boolean> said = ofOthers(NodeMXBean.class, row -> of.contains(row.id()) && present.contains(row.id()), question);
+    SequencedMap<String, String> unready = new LinkedHashMap<>();
+    for (String each : of) {
+      if (said.answers().getOrDefault(each, false)) continue;
+      String why = present.contains(each) ? said.silent().getOrDefault(each, "it is starting") : "it is down";
+      unready.put(each, "%s has not said so, as a node of an earlier version cannot (%s)".formatted(named(each), why));
     }
     return unready;
   }

@@ -15,7 +15,9 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -26,6 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A bean of another node, as it is seen through a question and its answer as bytes. */
 class PeerBeansTest {
   private static final String OTHER = UUID.randomUUID().toString();
+  private static final String DOWN = UUID.randomUUID().toString();
 
   private final NodeBeans here = new NodeBeans("here");
   private final NodeBeans there = new NodeBeans("there");
@@ -150,10 +153,10 @@ class PeerBeansTest {
         .hasMessage("node " + OTHER + " does not know the operation isReadyForSessionImports of NodeMXBean, since its version is another one");
   }
 
-  /** A cluster of which this and the other node are members, and one that is down. */
+  /** A cluster of which this and the other node are members, one that is down, and one that has left. */
   private void clusterIsKnown() {
     List<NodeRow> rows =
-        Stream.of(peers.node() + " JOINED", OTHER + " JOINED", UUID.randomUUID() + " DOWN")
+        Stream.of(peers.node() + " JOINED", OTHER + " JOINED", DOWN + " DOWN", UUID.randomUUID() + " LEFT")
             .map(each -> new NodeRow(each.substring(0, 36), "h", "", "", each.substring(37), 0, List.of()))
             .toList();
     InvocationHandler nodes =
@@ -167,8 +170,11 @@ class PeerBeansTest {
   @Test
   void sessionsAreImportedOnceEachNodeThatMayBeUpHasSaidThatItCanApplyThat() {
     assertThat(peers.unreadyForSessionImports()).as("alone").isEmpty();
-    assertThat(peers.unreadyForRecordedWills()).as("before it has joined").containsExactly("this node does not know the others yet");
+    assertThat(peers.others()).as("before it has joined").isEmpty();
+    assertThat(peers.presentOthers()).isEmpty();
     clusterIsKnown();
+    assertThat(peers.others()).hasValueSatisfying(ids -> assertThat(ids).containsExactlyInAnyOrder(OTHER, DOWN));
+    assertThat(peers.presentOthers()).hasValueSatisfying(ids -> assertThat(ids).containsExactly(OTHER));
 
     peers.askBy(
         (_, _, _) -> {
@@ -179,14 +185,16 @@ class PeerBeansTest {
             "node %s at h has not said so, as a node of an earlier version cannot (node %s at h could not answer; its log says why)".formatted(OTHER, OTHER));
     earlierNodeIsReached();
     assertThat(peers.unreadyForSessionImports()).singleElement().asString().contains("does not know the operation isReadyForSessionImports");
-    assertThat(peers.unreadyForInboxLimits()).singleElement().asString().contains("does not know the operation isReadyForInboxLimits");
-    assertThat(peers.unreadyForRecordedWills()).singleElement().asString().contains("does not know the operation isReadyForRecordedWills");
+    assertThat(peers.unreadyForInboxLimits(Set.of(OTHER))).extractingByKey(OTHER).asString().contains("does not know the operation isReadyForInboxLimits");
+    assertThat(peers.unreadyForRecordedWills(Set.of(OTHER))).extractingByKey(OTHER).asString().contains("does not know the operation isReadyForRecordedWills");
     reached();
     assertThat(peers.unreadyForSessionImports()).singleElement().asString().endsWith("(it is starting)");
     there.register("Node", new NodeBean("id", "1", Optional::empty, Optional::empty));
     assertThat(peers.unreadyForSessionImports()).isEmpty();
-    assertThat(peers.unreadyForInboxLimits()).isEmpty();
-    assertThat(peers.unreadyForRecordedWills()).isEmpty();
+    assertThat(peers.unreadyForInboxLimits(Set.of(OTHER))).isEmpty();
+    assertThat(peers.unreadyForRecordedWills(Set.of(DOWN, OTHER)))
+        .containsExactly(Map.entry(DOWN, "node %s at h has not said so, as a node of an earlier version cannot (it is down)".formatted(DOWN)));
+    assertThat(peers.unreadyForRecordedWills(Set.of())).isEmpty();
   }
 
   @ParameterizedTest
