@@ -36,7 +36,6 @@ import dunlin.model.Publication;
 import dunlin.model.ShardId;
 import dunlin.model.TenantQuota;
 import dunlin.model.TopicFilter;
-import dunlin.placement.ClusterNode;
 import dunlin.retain.RetainClient;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainSettings;
@@ -379,15 +378,10 @@ public final class ClusterTiers implements AutoCloseable {
     Cluster member = cluster();
     var begun =
         new FrontendLease(
-            member::leased, parts.timer(), parts.leaseChecked(), () -> sessions.lose("this node has lost its lease in the cluster"),
+            member::leased, member::deaths, parts.timer(), parts.leaseChecked(), () -> sessions.lose("this node has lost its lease in the cluster"),
             () -> parts.frontend().renewRoutes(parts.raisesIncarnation().getAsLong()));
     lease = begun;
-    member.watch(map -> begun.said(isDown(map.nodes().get(member.self()))));
     return CompletableFuture.allOf(routesOfClients.begin(), routesOfSessions.begin(), retained.begin(), sessions.begin(parts.frontend()::life));
-  }
-
-  private static boolean isDown(@Nullable ClusterNode node) {
-    return node != null && node.state() == ClusterNode.State.DOWN;
   }
 
   /** Opens what a node without clients needs of the tiers: sessions that it leads announce routes, and publish wills. */

@@ -6,8 +6,8 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -20,38 +20,35 @@ import org.slf4j.LoggerFactory;
  */
 final class FrontendLease {
   /*
-   * By its clock it may not notice that it was away, for instance when its whole machine stood still. So the lease is lost as well when a map of the cluster
-   * says that this node is dead, and is not held again before the map says otherwise. At a start, the map may still say so of the process before. A map that
-   * is lost on the way may be the only one that says so: then clients stay, and RouteAudit finds what they lack.
+   * By its clock it may not notice that it was away, for instance when its whole machine stood still. So the lease is lost as well when this process counts, or has
+   * counted, as dead (Cluster.deaths).
    *
-   * Owner: the timer's thread; any thread reads, and brings maps.
+   * Owner: the timer's thread; any thread reads.
    * Failure: a timer that is late by more than the time between lease and down-after lets clients wait for messages that do not come. Connections end
    *   once it runs. Routes that cannot be set anew, or an incarnation that cannot be written to the disk, are tried again with the next check, without clients until then.
    */
   private static final Logger LOG = LoggerFactory.getLogger(FrontendLease.class);
 
   private final BooleanSupplier leased;
+  private final LongSupplier deaths;
   private final Runnable ended;
   private final Supplier<CompletableFuture<Void>> renewing;
   private volatile boolean held = true;
   private @Nullable CompletableFuture<Void> renewal;
+  private long seenDeaths;
   private final LineLimit lines = new LineLimit(1, Duration.ofSeconds(10), System::nanoTime);
 
-  // Written by the thread that brings maps.
-  private volatile boolean wasAlive;
-  private volatile boolean isDead;
-
-  /** Set by that thread, and taken by the timer's: a map has said that this node is dead. */
-  private final AtomicBoolean wasDead = new AtomicBoolean();
-
   /**
-   * @param leased whether heartbeats are answered
+   * @param leased whether heartbeats are answered, and this node does not count as dead
+   * @param deaths how many times this process has counted as dead
    * @param every the time between two checks
    * @param ended ends all connections; called once for each loss of the lease
    * @param renewing sets the routes of this node anew; called on the timer's thread
    */
-  FrontendLease(BooleanSupplier leased, ScheduledExecutorService timer, Duration every, Runnable ended, Supplier<CompletableFuture<Void>> renewing) {
+  FrontendLease(BooleanSupplier leased, LongSupplier deaths, ScheduledExecutorService timer, Duration every, Runnable ended, Supplier<CompletableFuture<Void>> renewing) {
     this.leased = leased;
+    this.deaths = deaths;
+    seenDeaths = deaths.getAsLong();
     this.ended = ended;
     this.renewing = renewing;
     var _ = timer.scheduleWithFixedDelay(this::check, every.toNanos(), every.toNanos(), TimeUnit.NANOSECONDS);
@@ -62,18 +59,13 @@ final class FrontendLease {
     return held;
   }
 
-  /** A map has come; the maps come in order. */
-  void said(boolean dead) {
-    if (!dead) wasAlive = true;
-    isDead = dead && wasAlive;
-    if (isDead) wasDead.set(true);
-  }
-
   private void check() {
-    boolean lost = wasDead.getAndSet(false) || isDead || !leased.getAsBoolean();
+    long died = deaths.getAsLong();
+    boolean lost = died != seenDeaths || !leased.getAsBoolean();
+    seenDeaths = died;
     if (lost && held) {
       held = false;
-      LOG.warn("This node has lost its lease in the cluster: no leader of the meta group answers its heartbeats, or it counts as dead. It disconnects its clients and accepts none");
+      LOG.warn("This node has lost its lease in the cluster: no leader of the meta group answers its heartbeats, or it has counted as dead. It disconnects its clients and accepts none");
       ended.run();
     }
     if (lost) renewal = null;

@@ -12,6 +12,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -21,11 +22,12 @@ class FrontendLeaseTest {
 
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().factory());
   private final AtomicBoolean leased = new AtomicBoolean(true);
+  private final AtomicLong deaths = new AtomicLong(3);
   private final AtomicReference<CompletableFuture<Void>> renewal = new AtomicReference<>(new CompletableFuture<>());
   private final List<String> seen = new CopyOnWriteArrayList<>();
   private final FrontendLease lease =
       new FrontendLease(
-          leased::get, timer, Duration.ofMillis(1), () -> seen.add("ended"),
+          leased::get, deaths::get, timer, Duration.ofMillis(1), () -> seen.add("ended"),
           () -> {
             seen.add("renewing");
             return renewal.get();
@@ -66,33 +68,30 @@ class FrontendLeaseTest {
   }
 
   @Test
-  void aNodeThatCountsAsDeadHasLostItsLeaseWhateverItsClockSays() {
-    lease.said(false);
-    lease.said(true);
-    awaitSeen("ended");
-    checked();
-    assertThat(seen).as("while it counts as dead").containsExactly("ended");
+  void aProcessThatHasCountedAsDeadHasLostItsLeaseWhateverItsClockSays() {
+    deaths.incrementAndGet();
+    awaitSeen("ended", "renewing");
+    assertThat(lease.held()).isFalse();
 
     renewal.get().complete(null);
-    lease.said(false);
     await().atMost(SOON).until(lease::held);
+    checked();
     assertThat(seen).containsExactly("ended", "renewing");
   }
 
   @Test
-  void aMapThatIsFollowedAtOnceByABetterOneIsNotOverlooked() {
-    renewal.get().complete(null);
-    lease.said(false);
-    lease.said(true);
-    lease.said(false);
-
+  void aDeathWhileRoutesAreSetAnewBeginsThatAgain() {
+    deaths.incrementAndGet();
     awaitSeen("ended", "renewing");
+    deaths.incrementAndGet();
+    awaitSeen("ended", "renewing", "renewing");
+
+    renewal.get().complete(null);
     await().atMost(SOON).until(lease::held);
   }
 
   @Test
-  void whatAMapSaysOfTheProcessBeforeDoesNotCount() {
-    lease.said(true);
+  void whatWasHeardBeforeItBeganDoesNotCount() {
     checked();
 
     assertThat(lease.held()).isTrue();

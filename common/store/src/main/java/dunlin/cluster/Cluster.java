@@ -139,13 +139,13 @@ public final class Cluster implements AutoCloseable {
     var stored = ClusterIdentity.read(directory);
     identity = stored.orElse(null);
     member = stored.isPresent() && !stored.get().founding();
-    known = new KnownMap(directory);
+    known = new KnownMap(directory, self);
     joins = new JoinCheck(self, settings, known, this.calls, refusals);
     meta =
         new MetaRange(
             self,
-            map -> {
-              known.take(map);
+            placement -> {
+              known.follow(placement);
               wake(); // there is something new to decide on
             },
             _ -> wake());
@@ -466,12 +466,17 @@ public final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Whether this node holds its lease: it has sent a heartbeat within the lease that a leader of the meta group has answered. Without the lease, other nodes may soon act
-   * as if this one were dead; they do so after {@code downAfter} at the earliest.
+   * Whether this node holds its lease: it has sent a heartbeat within the lease that a leader of the meta group has answered, and does not count as dead. Without the lease,
+   * other nodes may soon act as if this one were dead; they do so after {@code downAfter} at the earliest.
    */
   public boolean leased() {
     var running = parts;
-    return running != null && running.heartbeat.silenceNanos() < settings.lease().toNanos();
+    return running != null && running.heartbeat.silenceNanos() < settings.lease().toNanos() && !known.isDead();
+  }
+
+  /** How many times this process has counted as dead, as far as it has heard; also when it was over as it heard of it. By its own clock it may have held its lease all the time. */
+  public long deaths() {
+    return known.deaths();
   }
 
   /** Whether a leader of the meta group has answered a heartbeat that this node has sent after a time, by {@code System.nanoTime}; its map is in {@link #map} then. */

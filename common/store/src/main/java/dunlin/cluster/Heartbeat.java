@@ -145,6 +145,7 @@ final class Heartbeat {
     known.update(version, update);
     leaders = now;
     followedTerm.heard(present);
+    if (present == leadership) known.heard();
     return followedTerm.followed() > leadership;
   }
 

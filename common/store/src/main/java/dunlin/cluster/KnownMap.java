@@ -3,6 +3,7 @@ package dunlin.cluster;
 import dunlin.cluster.call.NodeAddress;
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
+import dunlin.placement.Placement;
 import dunlin.placement.PlacementWire;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
@@ -26,6 +27,10 @@ import org.slf4j.LoggerFactory;
  */
 final class KnownMap {
   /*
+   * The map also says that this node counted as dead. A node whose machine stood still notices that by nothing else, and the map that said so may be lost, so that the
+   * next one says that it is back. So an update is searched for it, change by change. Where there is no more than the whole map, it may have been so if there were enough
+   * changes in between. What is said before a leader has taken a report of this process is about the process before.
+   *
    * Owner: written under the lock, read by any thread.
    * Bounds: one map; the meta group bounds its size.
    * Failure: the file only speeds up finding the cluster. The node works without one that cannot be read or written.
@@ -34,12 +39,22 @@ final class KnownMap {
   private static final String RAFT = "raft";
   private static final String SERVICE = "service";
 
+  /** Changes of a node that is up, by which it is SUSPECT, DOWN and up again. */
+  private static final int DEATH_CHANGES = 3;
+
+  private final UUID self;
   private final DurableFile file;
   private final List<Consumer<ClusterMap>> watchers = new CopyOnWriteArrayList<>();
   private volatile ClusterMap map;
+
+  /** Whether what the map says of this node is about this process. */
+  private volatile boolean alive;
+
+  private volatile long deaths;
   private long saved; // used by the heartbeat's thread only
 
-  KnownMap(Path directory) {
+  KnownMap(Path directory, UUID self) {
+    this.self = self;
     file = new DurableFile(directory.resolve("map"));
     map = read();
     saved = map.version();
@@ -67,13 +82,11 @@ final class KnownMap {
   /** Applies an update from a node that knew more than the version it was asked about. */
   synchronized void update(long asked, ClusterMap.Update update) {
     if (map.version() != asked) return; // the map is newer by now; the next answer continues from there
-    take(map.with(update));
-  }
-
-  /** Takes the map of this node's own replica of the meta range. */
-  synchronized void take(ClusterMap newer) {
+    var newer = map.with(update);
     if (newer.version() <= map.version()) return;
+    boolean died = alive && (isDown(newer) || wasDown(update));
     map = newer;
+    if (died) deaths++;
     for (var watcher : watchers) {
       try {
         watcher.accept(newer);
@@ -81,6 +94,40 @@ final class KnownMap {
         log.error("A watcher of the cluster's map has thrown an exception", e);
       }
     }
+  }
+
+  /** Takes the map of this node's own replica of the meta range. */
+  synchronized void follow(Placement placement) {
+    long version = map.version();
+    update(version, placement.since(version));
+  }
+
+  /** A leader of the meta group has taken a report of this process. */
+  synchronized void heard() {
+    if (map.up(self)) alive = true;
+  }
+
+  /** Whether this process counts as dead. */
+  boolean isDead() {
+    return alive && isDown(map);
+  }
+
+  /** How many times this process has counted as dead, or may have. */
+  long deaths() {
+    return deaths;
+  }
+
+  private boolean isDown(ClusterMap in) {
+    var own = in.nodes().get(self);
+    return own != null && own.state() == ClusterNode.State.DOWN;
+  }
+
+  private boolean wasDown(ClusterMap.Update update) {
+    return switch (update) {
+      case ClusterMap.Update.Changes(_, var changes) ->
+          changes.stream().anyMatch(each -> each instanceof ClusterMap.Change.NodeIs(var node) && node.id().equals(self) && node.state() == ClusterNode.State.DOWN);
+      case ClusterMap.Update.Whole(var newer) -> newer.version() - map.version() >= (map.up(self) ? DEATH_CHANGES : DEATH_CHANGES - 1);
+    };
   }
 
   /** Saves the map for a restart; called by the heartbeat's thread only. */

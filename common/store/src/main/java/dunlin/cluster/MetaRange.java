@@ -1,6 +1,5 @@
 package dunlin.cluster;
 
-import dunlin.placement.ClusterMap;
 import dunlin.placement.Placement;
 import dunlin.placement.PlacementCodec;
 import dunlin.placement.PlacementCommand;
@@ -29,16 +28,16 @@ final class MetaRange {
   static final RangeId ID = RangeId.firstOf(KIND);
 
   private final UUID self;
-  private final Consumer<ClusterMap> watcher;
+  private final Consumer<Placement> watcher;
   private final Consumer<Boolean> leadership;
   private volatile @Nullable Placement placement;
   private volatile @Nullable Replica<PlacementCommand, PlacementResult> replica;
 
   /**
-   * @param watcher gets each new map, on the applying thread
+   * @param watcher is called with each new map, on the applying thread
    * @param leadership is called with whether this replica leads, on a thread of the store
    */
-  MetaRange(UUID self, Consumer<ClusterMap> watcher, Consumer<Boolean> leadership) {
+  MetaRange(UUID self, Consumer<Placement> watcher, Consumer<Boolean> leadership) {
     this.self = self;
     this.watcher = watcher;
     this.leadership = leadership;

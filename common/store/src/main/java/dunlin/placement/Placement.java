@@ -63,7 +63,7 @@ public final class Placement implements RangeLogic<PlacementCommand, PlacementRe
   /** What other threads see: map and history of the same version. */
   private record Published(ClusterMap map, List<Past> history) {}
 
-  private final Consumer<ClusterMap> watcher;
+  private final Consumer<Placement> watcher;
   private final Deque<Past> history = new ArrayDeque<>();
 
   private ClusterMap rows = fresh(); // its maps are changed in place; version and identity are kept beside it
@@ -71,8 +71,8 @@ public final class Placement implements RangeLogic<PlacementCommand, PlacementRe
   private @Nullable UUID cluster;
   private volatile Published published = new Published(ClusterMap.empty(), List.of());
 
-  /** @param watcher gets the new map after each log entry that changed it, on the applying thread */
-  public Placement(Consumer<ClusterMap> watcher) {
+  /** @param watcher is called after each log entry that changed the map, on the applying thread */
+  public Placement(Consumer<Placement> watcher) {
     this.watcher = watcher;
   }
 
@@ -328,7 +328,7 @@ public final class Placement implements RangeLogic<PlacementCommand, PlacementRe
   private void publish() {
     var map = new ClusterMap(version, cluster, rows.nodes(), rows.ranges(), rows.intents(), rows.settings()).copy();
     published = new Published(map, List.copyOf(history));
-    watcher.accept(map);
+    watcher.accept(this);
   }
 
   private static ClusterMap fresh() {

@@ -64,10 +64,10 @@ class JoinCheckTest {
   }
 
   private KnownMap known(NavigableMap<String, String> agreed) {
-    var known = new KnownMap(directory);
+    var known = new KnownMap(directory, B);
     var nodes = new TreeMap<UUID, ClusterNode>();
     nodes.put(B, ClusterNode.joining(B, "127.0.0.1", KnownMap.ports(20, 2), Set.of(), "", ""));
-    known.take(new ClusterMap(1, CLUSTER, nodes, new TreeMap<>(), new TreeMap<>(), agreed));
+    known.update(0, new ClusterMap.Update.Whole(new ClusterMap(1, CLUSTER, nodes, new TreeMap<>(), new TreeMap<>(), agreed)));
     return known;
   }
 

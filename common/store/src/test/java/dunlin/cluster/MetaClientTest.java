@@ -32,7 +32,7 @@ class MetaClientTest {
 
   private MetaClient client(NodeCalls calls) {
     return new MetaClient(
-        new UUID(1, 1), SELF, new KnownMap(directory), Seeds.parse(SWALLOWS + "," + ANSWERS), calls, _ -> new ClusterAnswer.NotLeading(null),
+        new UUID(1, 1), SELF, new KnownMap(directory, new UUID(2, 2)), Seeds.parse(SWALLOWS + "," + ANSWERS), calls, _ -> new ClusterAnswer.NotLeading(null),
         () -> now);
   }
 

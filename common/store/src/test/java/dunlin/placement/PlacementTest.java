@@ -52,7 +52,7 @@ public class PlacementTest {
 
   private final MemoryRows rows = new MemoryRows();
   private final List<ClusterMap> seen = new ArrayList<>();
-  private final Placement placement = new Placement(seen::add);
+  private final Placement placement = new Placement(now -> seen.add(now.map()));
 
   static LongStream seeds() {
     return LongStream.range(0, 40);
