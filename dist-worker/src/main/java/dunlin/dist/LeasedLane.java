@@ -22,7 +22,8 @@ import org.slf4j.LoggerFactory;
 final class LeasedLane implements MatchedLane {
   /*
    * One read barrier proves that for all messages that came before it was asked for. One is asked for at a time; messages
-   * that come before it is answered wait for the next.
+   * that come before it is answered wait for the next. One that fails is asked for once more, for all that have come by then: a leader may lose a question, as
+   * when the peers of its range change, and leads on.
    *
    * QoS 1 is delivered at once, and acknowledged with the proof. What belongs to an exchange is not delivered before the proof, nor is any QoS 2: a repetition of
    * it that comes to the next leader is not delivered again to those who have it, so the first delivery must have found
@@ -34,7 +35,7 @@ final class LeasedLane implements MatchedLane {
    *
    * Owner: the lane's thread.
    * Bounds: the messages that wait are bounded by the credit of their publishers.
-   * Failure: without the proof, all messages that wait are refused, also for the next proof, and the lane's opener sends
+   * Failure: when the second barrier fails as well, all messages that wait are refused, also for the next proof, and the lane's opener sends
    * them again to the leader at that time. What was delivered is answered SERVER_UNAVAILABLE, and what was not
    * USE_ANOTHER_SERVER. So is what waits undelivered when its sender has been refused an earlier message. A destination that fails does not keep the
    * messages behind from theirs.
@@ -90,15 +91,30 @@ final class LeasedLane implements MatchedLane {
       if (!holds) lane.append(message, elsewhere, feedback, acknowledgement);
     } finally {
       waiting.add(new Waiting(holds ? message : null, elsewhere, feedback, acknowledgement));
-      if (!asked) ask();
+      if (!asked) ask(true);
     }
   }
 
-  private void ask() {
+  /** @param again whether another barrier is asked for if this one fails */
+  private void ask(boolean again) {
     asked = true;
     var proved = waiting;
     waiting = new ArrayList<>();
-    var _ = barrier.get().whenCompleteAsync((_, failure) -> answered(proved, failure == null && areOf(proved, epoch.getAsLong())), thread);
+    var _ =
+        barrier
+            .get()
+            .whenCompleteAsync(
+                (_, failure) -> {
+                  if (failure != null && again) askAgain(proved);
+                  else answered(proved, failure == null && areOf(proved, epoch.getAsLong()));
+                },
+                thread);
+  }
+
+  private void askAgain(List<Waiting> unproved) {
+    unproved.addAll(waiting);
+    waiting = unproved;
+    ask(false);
   }
 
   private static boolean areOf(List<Waiting> messages, long epoch) {
@@ -114,7 +130,7 @@ final class LeasedLane implements MatchedLane {
       behind.forEach(LeasedLane::refuse);
     }
     asked = false;
-    if (!waiting.isEmpty()) ask();
+    if (!waiting.isEmpty()) ask(true);
   }
 
   private void accept(Waiting message) {

@@ -96,15 +96,42 @@ class LeasedLaneTest {
     var three = append("three", QoS.AT_LEAST_ONCE);
 
     notProved();
+    var four = append("four", QoS.AT_LEAST_ONCE);
+    notProved();
 
-    assertThat(delivered).containsExactly("one", "three");
+    assertThat(delivered).containsExactly("one", "three", "four");
+    assertThat(four.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
     assertThat(one.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
     assertThat(two.reason).isEqualTo(ReasonCode.USE_ANOTHER_SERVER);
     assertThat(three.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
     assertThat(barriers).isEmpty();
-    append("four", QoS.EXACTLY_ONCE);
+    append("five", QoS.EXACTLY_ONCE);
     proved();
-    assertThat(delivered).endsWith("four");
+    assertThat(delivered).endsWith("five");
+  }
+
+  /** A refusal ends the link of a lane, and all that is on its way is sent again. */
+  @Test
+  void aBarrierThatFailsIsAskedForOnceMoreBeforeAnythingIsRefused() {
+    var one = append("one", QoS.AT_LEAST_ONCE);
+    var two = append("two", QoS.EXACTLY_ONCE);
+
+    notProved();
+    assertThat(one.reason).isNull();
+    assertThat(barriers).hasSize(1);
+    var three = append("three", QoS.EXACTLY_ONCE);
+    assertThat(delivered).containsExactly("one");
+
+    proved();
+    assertThat(delivered).containsExactly("one", "two");
+    assertThat(one.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(two.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(three.reason).isNull();
+    notProved();
+    proved();
+    assertThat(delivered).containsExactly("one", "two", "three");
+    assertThat(three.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(barriers).isEmpty();
   }
 
   @Test
