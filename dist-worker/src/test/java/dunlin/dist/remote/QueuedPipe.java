@@ -5,11 +5,24 @@ import dunlin.transport.link.LinkAcceptor;
 import dunlin.transport.link.Pipe;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** One direction of a pipe in one thread, whose frames arrive when the test runs its tasks. */
 record QueuedPipe(Executor tasks, Consumer<byte[]> to) implements Pipe {
-  /** Connects a link that is dialling with an acceptor. */
-  static void connect(Link link, LinkAcceptor acceptor, Executor tasks) {
+  /**
+   * Dials an acceptor.
+   *
+   * @param acceptor null when it cannot be reached
+   * @param tasks of both sides
+   */
+  static Link dial(long identity, Link.Settings settings, @Nullable LinkAcceptor acceptor, Executor tasks, LongSupplier nanoTime, Link.Handler handler) {
+    var link = Link.dialling(identity, new byte[0], settings, tasks, nanoTime, handler);
+    if (acceptor != null) connect(link, acceptor, tasks);
+    return link;
+  }
+
+  private static void connect(Link link, LinkAcceptor acceptor, Executor tasks) {
     var ends = new Pipe[2];
     ends[0] = new QueuedPipe(tasks, frame -> acceptor.arrived(ends[1], frame));
     ends[1] = new QueuedPipe(tasks, frame -> link.arrived(ends[0], frame));

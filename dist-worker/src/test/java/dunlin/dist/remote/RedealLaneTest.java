@@ -76,10 +76,7 @@ class RedealLaneTest {
   }
 
   private Link dial(Link.Handler handler) {
-    var link = Link.dialling(++identities, new byte[0], LINK, tasks::add, () -> nanos, handler);
-    if (!connects) return link;
-    QueuedPipe.connect(link, acceptor, tasks::add);
-    return link;
+    return QueuedPipe.dial(++identities, LINK, connects ? acceptor : null, tasks::add, () -> nanos, handler);
   }
 
   private void run() {

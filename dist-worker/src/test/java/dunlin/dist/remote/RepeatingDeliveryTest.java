@@ -92,10 +92,7 @@ class RepeatingDeliveryTest {
   }
 
   private Link dial(Link.Handler handler) {
-    var to = leader;
-    var link = Link.dialling(++identities, new byte[0], LINK, tasks::add, () -> nanos, handler);
-    QueuedPipe.connect(link, to.acceptor, tasks::add);
-    return link;
+    return QueuedPipe.dial(++identities, LINK, leader.acceptor, tasks::add, () -> nanos, handler);
   }
 
   private void run() {
