@@ -17,6 +17,10 @@ import dunlin.transport.lane.SendingStream;
 import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.lane.ValueDictionary;
 import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.SequencedSet;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -24,28 +28,37 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Takes what the last member of a group at a frontend has left behind back to the leader of the routes, which deals it to members elsewhere. Messages keep
- * their order.
+ * Takes what the last member of a group at a frontend has left behind back to the leader of the routes, which deals it to members elsewhere. Messages of a
+ * group keep their order.
  */
 public final class RedealLane implements AutoCloseable {
   /*
    * The link is not that of the publishers: these are not delayed, and a leader of an earlier version accepts no such link, so that it gets nothing that it would deliver to
    * all subscribers.
    *
+   * Members elsewhere may be slow, or take nothing, and the leader answers only then. So each group has a line of its own, and they take turns, a message at a time.
+   *
    * Owner: its thread. Any thread deals and closes.
-   * Bounds: MESSAGES_MAX messages of BYTES_MAX, or one of any size. Further ones are answered SERVER_BUSY. Only as many as fit into AT_A_TIME bytes are with the leader,
-   *   or one.
+   * Bounds: MESSAGES_MAX messages of BYTES_MAX, or one of any size. Further ones are answered SERVER_BUSY. Of each group, only as many as fit into AT_A_TIME bytes are with
+   *   the leader, or one; once it has ALL_AT_A_TIME bytes of all groups, it is sent no more. A line lives as long as it has messages that are not answered.
    * Failure: the stream's. What no leader has got in time is answered SERVER_UNAVAILABLE, whether it has waited for a leader or behind what that one has; the time begins
    *   when a message comes. So is QoS 2 whose link is lost when it may have been dealt.
    */
   static final int MESSAGES_MAX = 65_536;
   static final long BYTES_MAX = 32L << 20;
   static final long AT_A_TIME = 64 * 1_024;
+  static final long ALL_AT_A_TIME = 16 * AT_A_TIME;
 
   private final Executor thread;
   private final Repeating repeating;
   private final SendingStream<TopicFilter> stream;
-  private final ArrayDeque<Dealt> waiting = new ArrayDeque<>();
+  private final Map<Group, GroupLine> lines = new HashMap<>();
+
+  /** Lines that may send their next message. */
+  private final ArrayDeque<GroupLine> turns = new ArrayDeque<>();
+
+  /** The messages of all lines that the leader does not have, in the order in which they came. */
+  private final SequencedSet<Dealt> waiting = new LinkedHashSet<>();
 
   /** What is not answered. */
   private final AtomicInteger messages = new AtomicInteger();
@@ -90,16 +103,78 @@ public final class RedealLane implements AutoCloseable {
     public void lost() {}
   }
 
+  /** A group of a tenant. */
+  private record Group(String tenant, TopicFilter filter) {}
+
+  /** The messages of one group. */
+  private final class GroupLine {
+    private final Group group;
+    private final ArrayDeque<Dealt> behind = new ArrayDeque<>();
+    private long withLeader;
+    private boolean inTurn;
+
+    GroupLine(Group group) {
+      this.group = group;
+    }
+
+    void add(Dealt message) {
+      behind.add(message);
+      waiting.add(message);
+      takeTurn();
+    }
+
+    private boolean maySend() {
+      Dealt first = behind.peek();
+      return first != null && (withLeader == 0 || withLeader + first.size() <= AT_A_TIME);
+    }
+
+    private void takeTurn() {
+      if (inTurn || !maySend()) return;
+      inTurn = true;
+      turns.add(this);
+    }
+
+    /** Its turn has come. */
+    void send() {
+      inTurn = false;
+      if (!maySend()) return; // the message that it was for has waited for too long
+      Dealt first = behind.remove();
+      waiting.remove(first);
+      withLeader += first.size();
+      atLeader += first.size();
+      stream.send(first.message, group.filter(), null, first, first.deadline);
+      takeTurn();
+    }
+
+    void answered(Dealt message) {
+      withLeader -= message.size();
+      atLeader -= message.size();
+      takeTurn();
+      forgetIfDone();
+    }
+
+    /** The first message has waited for too long. */
+    void expire() {
+      waiting.remove(behind.remove());
+      takeTurn();
+      forgetIfDone();
+    }
+
+    private void forgetIfDone() {
+      if (withLeader == 0 && behind.isEmpty()) lines.remove(group);
+    }
+  }
+
   /** A message that is dealt again. */
   private final class Dealt extends Acknowledgement {
     final Publication message;
-    final TopicFilter group;
+    private final Group group;
     final long deadline = repeating.deadline();
     private final Acknowledgement to;
 
     Dealt(Publication message, TopicFilter group, Acknowledgement to) {
       this.message = message;
-      this.group = group;
+      this.group = new Group(message.publisher().tenant(), group);
       this.to = to;
     }
 
@@ -114,10 +189,14 @@ public final class RedealLane implements AutoCloseable {
 
     @Override
     protected void complete(ReasonCode reason) {
-      atLeader -= size();
+      line().answered(this);
       if (matched()) to.markMatched();
       end(reason);
       sendMore();
+    }
+
+    GroupLine line() {
+      return lines.computeIfAbsent(group, GroupLine::new);
     }
 
     void end(ReasonCode reason) {
@@ -155,7 +234,7 @@ public final class RedealLane implements AutoCloseable {
   }
 
   private void add(Dealt message) {
-    waiting.add(message);
+    message.line().add(message);
     sendMore();
     expireLater();
   }
@@ -164,31 +243,28 @@ public final class RedealLane implements AutoCloseable {
     if (sends) return; // an answer may come at once
     sends = true;
     try {
-      for (Dealt next = waiting.peek(); next != null && (atLeader == 0 || atLeader + next.size() <= AT_A_TIME); next = waiting.peek()) {
-        waiting.remove();
-        atLeader += next.size();
-        stream.send(next.message, next.group, null, next, next.deadline);
-      }
+      while (atLeader < ALL_AT_A_TIME && !turns.isEmpty()) turns.remove().send();
     } finally {
       sends = false;
     }
   }
 
   private void expireLater() {
-    Dealt first = waiting.peek();
-    if (expiryDue || first == null) return;
+    if (expiryDue || waiting.isEmpty()) return;
     expiryDue = true;
-    long left = first.deadline - repeating.nanoTime().getAsLong();
+    long left = waiting.getFirst().deadline - repeating.nanoTime().getAsLong();
     repeating.later().run(this::expire, 1 + Math.max(0, TimeUnit.NANOSECONDS.toMillis(left)));
   }
 
   private void expire() {
     expiryDue = false;
     long now = repeating.nanoTime().getAsLong();
-    for (Dealt first = waiting.peek(); first != null && now - first.deadline >= 0; first = waiting.peek()) {
-      waiting.remove();
+    while (!waiting.isEmpty() && now - waiting.getFirst().deadline >= 0) {
+      Dealt first = waiting.getFirst();
+      first.line().expire();
       first.end(ReasonCode.SERVER_UNAVAILABLE);
     }
+    sendMore();
     expireLater();
   }
 

@@ -21,6 +21,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -37,7 +38,7 @@ class RedealLaneTest {
   private final ArrayDeque<Runnable> timers = new ArrayDeque<>();
   private final List<String> arrived = new ArrayList<>();
   private final List<Acknowledgement> held = new ArrayList<>();
-  private boolean holds;
+  private Predicate<String> holds = _ -> false;
   private boolean found = true;
   private ReasonCode reason = ReasonCode.SUCCESS;
   private long nanos;
@@ -68,7 +69,7 @@ class RedealLaneTest {
               arrived.add(message.topic() + " of " + left.group().text() + " from " + left.frontend());
               of.expect();
               if (found) of.markMatched();
-              if (holds) held.add(of);
+              if (holds.test(left.group().text())) held.add(of);
               else of.answer(reason);
             },
             "n");
@@ -92,9 +93,32 @@ class RedealLaneTest {
   }
 
   private Answer redeal(String topic, QoS qos, int bytes, String group) {
+    return redeal(PUBLISHER, topic, qos, bytes, group);
+  }
+
+  private Answer redeal(Publisher publisher, String topic, QoS qos, int bytes, String group) {
     var answer = new Answer();
-    lane.redeal(Publication.of(PUBLISHER, topic, qos, false, 0, new byte[bytes]), TopicFilter.parse(group).orElseThrow(), answer);
+    lane.redeal(Publication.of(publisher, topic, qos, false, 0, new byte[bytes]), TopicFilter.parse(group).orElseThrow(), answer);
     return answer;
+  }
+
+  /** A message that counts for so many bytes, with its topic. */
+  private Answer redeal(String group, long size) {
+    return redeal("a", QoS.AT_LEAST_ONCE, (int) size - 1, group);
+  }
+
+  private static String group(int number) {
+    return "$share/g" + number + "/a";
+  }
+
+  private long arrivedOf(String group) {
+    return arrived.stream().filter(each -> each.contains(" " + group + " ")).count();
+  }
+
+  /** The leader answers what it has had for longest. */
+  private void answerFirst() {
+    held.removeFirst().answer(ReasonCode.SUCCESS);
+    run();
   }
 
   private Answer redeal(int bytes) {
@@ -122,7 +146,7 @@ class RedealLaneTest {
 
   @Test
   void onlySoManyBytesAreWithTheLeaderAtATime() {
-    holds = true;
+    holds = _ -> true;
     int size = (int) RedealLane.AT_A_TIME / 4 - 1; // and the topic
     var answers = IntStream.range(0, 10).mapToObj(_ -> redeal(size)).toList();
     var large = redeal(3 * size * 4);
@@ -137,6 +161,90 @@ class RedealLaneTest {
     }
     assertThat(answers).allSatisfy(each -> assertThat(each.reason).isEqualTo(ReasonCode.SUCCESS));
     assertThat(large.reason).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void aGroupWhoseMembersTakeNothingHoldsUpNoOther() {
+    holds = group(0)::equals;
+    var slow = IntStream.range(0, 12).mapToObj(_ -> redeal(group(0), RedealLane.AT_A_TIME / 4)).toList();
+    var large = redeal(group(1), 3 * RedealLane.AT_A_TIME);
+    var others = IntStream.range(0, 40).mapToObj(i -> redeal(group(1 + i % 4), RedealLane.AT_A_TIME / 3)).toList();
+    run();
+
+    assertThat(others).allSatisfy(each -> assertThat(each.reason).isEqualTo(ReasonCode.SUCCESS));
+    assertThat(large.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(slow).allSatisfy(each -> assertThat(each.reason).isNull());
+    assertThat(arrivedOf(group(0))).isEqualTo(4);
+    while (!held.isEmpty()) answerFirst();
+    assertThat(slow).allSatisfy(each -> assertThat(each.reason).isEqualTo(ReasonCode.SUCCESS));
+  }
+
+  @Test
+  void groupsOfTwoTenantsAreTwoGroups() {
+    holds = _ -> true;
+    for (int i = 0; i < 2; i++) redeal(group(0), RedealLane.AT_A_TIME);
+    run();
+    assertThat(arrived).hasSize(1);
+
+    redeal(new Publisher("u", "client"), "a", QoS.AT_LEAST_ONCE, 1, group(0));
+    run();
+    assertThat(arrived).hasSize(2);
+  }
+
+  @Test
+  void theMessagesOfAGroupKeepTheirOrderAndGroupsTakeTurns() {
+    holds = _ -> true;
+    for (String topic : List.of("1", "2", "3")) redeal(topic, QoS.AT_LEAST_ONCE, (int) RedealLane.AT_A_TIME / 2, group(0));
+    for (String topic : List.of("4", "5", "6")) redeal(topic, QoS.AT_LEAST_ONCE, (int) RedealLane.AT_A_TIME / 2, group(1));
+    run();
+    assertThat(arrived).extracting(each -> each.substring(0, 1)).containsExactly("1", "4");
+
+    while (!held.isEmpty()) answerFirst();
+    assertThat(arrived).extracting(each -> each.substring(0, 1)).containsExactly("1", "4", "2", "5", "3", "6");
+  }
+
+  /** Then the others wait, as long as the leader does for members: each comes to its turn. */
+  @Test
+  void whatIsWithTheLeaderOfAllGroupsIsBoundedAsWell() {
+    holds = _ -> true;
+    int full = (int) (RedealLane.ALL_AT_A_TIME / RedealLane.AT_A_TIME);
+    for (int i = 0; i < full + 3; i++) for (int each = 0; each < 2; each++) redeal(group(i), RedealLane.AT_A_TIME);
+    var large = redeal(group(full + 3), 2 * RedealLane.ALL_AT_A_TIME);
+    run();
+    assertThat(arrived).hasSize(full);
+
+    for (int i = 0; i < 3; i++) answerFirst();
+    for (int i = 0; i < full; i++) assertThat(arrivedOf(group(i))).isOne();
+    assertThat(arrived).hasSize(full + 3);
+    answerFirst();
+    assertThat(arrivedOf(group(full + 3))).as("the large one is not overtaken").isOne();
+    for (int i = 0; i < full - 1; i++) answerFirst();
+    assertThat(arrived).as("nothing is sent beside it").hasSize(full + 4);
+    while (!held.isEmpty()) answerFirst();
+    assertThat(large.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(arrived).hasSize(2 * (full + 3) + 1);
+  }
+
+  @Test
+  void whatWaitsInTheLinesOfGroupsIsGivenUpInTheOrderInWhichItCame() {
+    holds = _ -> true;
+    redeal(group(0), RedealLane.AT_A_TIME);
+    redeal(group(1), RedealLane.AT_A_TIME);
+    var first = redeal(group(1), RedealLane.AT_A_TIME);
+    var second = redeal(group(0), RedealLane.AT_A_TIME);
+    run();
+    nanos += PATIENCE.toNanos() - 1;
+    var small = redeal(group(0), 2);
+    later();
+    assertThat(List.of(first, second, small)).allSatisfy(each -> assertThat(each.reason).isNull());
+
+    nanos += 1;
+    later();
+    assertThat(List.of(first, second)).allSatisfy(each -> assertThat(each.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE));
+    assertThat(small.reason).as("it came later").isNull();
+    for (int i = 0; i < 3; i++) answerFirst();
+    assertThat(small.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(arrived).hasSize(3);
   }
 
   @Test
@@ -169,14 +277,14 @@ class RedealLaneTest {
 
   @Test
   void afterALostLinkQos1IsSentAgainAndQos2IsNot() {
-    holds = true;
+    holds = _ -> true;
     var once = redeal("a", QoS.EXACTLY_ONCE, 1, "$share/g/a");
     var again = redeal("b", QoS.AT_LEAST_ONCE, 1, "$share/g/b");
     run();
     assertThat(arrived).hasSize(2);
 
     Objects.requireNonNull(accepted).close();
-    holds = false;
+    holds = _ -> false;
     later();
 
     assertThat(arrived).containsExactly("a of $share/g/a from n", "b of $share/g/b from n", "b of $share/g/b from n");
@@ -222,7 +330,7 @@ class RedealLaneTest {
 
   @Test
   void aLeaderThatIsSlowKeepsWhatItHasAndNotWhatWaitsBehindIt() {
-    holds = true;
+    holds = _ -> true;
     var slow = redeal((int) RedealLane.AT_A_TIME);
     var behind = redeal(1);
     run();
@@ -243,7 +351,7 @@ class RedealLaneTest {
 
   @Test
   void theTimeOfWhatHasWaitedDoesNotBeginAgainWhenItIsSent() {
-    holds = true;
+    holds = _ -> true;
     redeal((int) RedealLane.AT_A_TIME);
     var behind = redeal(1);
     run();
