@@ -16,6 +16,7 @@ import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.store.StoreException;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -194,5 +195,23 @@ class DistWorkerRoutesTest {
 
     assertThat(listed).containsExactlyInAnyOrderElementsOf(stored);
     assertThat(pages).isEqualTo(3);
+  }
+
+  @Test
+  void theRoutesOfAShardThatHasNoneAreFoundWithoutReadingARow() {
+    for (int i = 0; i < 100; i++) dist.add(route("f/" + i, ShardId.inbox(i)));
+    var rows = dist.range().rows;
+    rows.scanned = 0;
+    assertThat(worker.routesOf(FRONTEND, null).join()).isEqualTo(new RoutePage(List.of(), null));
+    assertThat(rows.scanned).isZero();
+
+    var only = route("f/7", FRONTEND);
+    dist.add(only);
+    assertThat(worker.routesOf(FRONTEND, null).join().routes()).containsExactly(only);
+    assertThat(rows.scanned).isPositive();
+    dist.remove(only);
+    rows.scanned = 0;
+    assertThat(worker.routesOf(FRONTEND, null).join().routes()).isEmpty();
+    assertThat(rows.scanned).isZero();
   }
 }

@@ -30,7 +30,7 @@ final class DeadRoutes {
    * later that the frontend is still dead: what it had set until then is void, and what it sets afterwards has a larger incarnation.
    *
    *   waiting   dead, for less than the time
-   *   reading   one page of its routes after the other
+   *   reading   one page of its routes after the other; ranges that have none are not read (RouteServer)
    *   read      until the meta group is heard again, and the frontend is still dead
    *   removing  the range's leader does that, in steps behind newer commands (RouteServer)
    *   removed   until it is back

@@ -42,8 +42,8 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
 
   private volatile RouteIndex index = new RouteIndex();
 
-  /** Whether there may be rows whose routes are left out of the index. */
-  private boolean lacks;
+  /** Whether there may be rows whose routes are left out of the index. Written by the applying thread. */
+  private volatile boolean lacks;
 
   // Shares tenants' texts among millions of routes. Cleared when there turn out to be many.
   private final Map<String, String> knownTenants = new HashMap<>();
@@ -94,6 +94,11 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   @Nullable Route find(String tenant, TopicFilter filter, ShardId shard) {
     FilterRoutes of = index.find(tenant, filter.filter());
     return of == null ? null : of.find(filter, shard);
+  }
+
+  /** Whether a shard may have routes, also some that are left out of the index. Any thread; waits for a change of the index. */
+  boolean mayHave(ShardId shard) {
+    return lacks || index.mayHave(shard);
   }
 
   /** The number of a filter's groups if the route would add another one, otherwise -1. Any thread. */
@@ -201,7 +206,7 @@ public final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
 
   /** A shard without routes is looked for in no row: nodes that never had one leave clusters, too. */
   private RouteResult purge(PurgeBefore purge, RangeWriter out) {
-    if (!lacks && !index.mayHave(purge.shard())) return new RouteResult.Purged(0, null);
+    if (!mayHave(purge.shard())) return new RouteResult.Purged(0, null);
     var step =
         new Object() {
           int seen;

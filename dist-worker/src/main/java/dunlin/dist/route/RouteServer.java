@@ -16,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -225,30 +226,31 @@ public final class RouteServer implements RouteRangeClient {
 
   @Override
   public CompletableFuture<RoutePage> routes(long epoch, ShardId.Kind kind, byte[] from) {
-    return page(epoch, RouteRows.of(kind), from);
+    return page(epoch, RouteRows.of(kind), () -> true, from);
   }
 
   @Override
   public CompletableFuture<RoutePage> routesOf(long epoch, ShardId shard, byte[] from) {
-    return page(epoch, RouteRows.of(shard), from);
+    return page(epoch, RouteRows.of(shard), () -> routes.mayHave(shard), from);
   }
 
-  private CompletableFuture<RoutePage> page(long epoch, Predicate<byte[]> of, byte[] from) {
+  /** @param some whether there may be any: otherwise no row is read */
+  private CompletableFuture<RoutePage> page(long epoch, Predicate<byte[]> of, BooleanSupplier some, byte[] from) {
     var refused = range.refusal(epoch, from, from.length);
     if (refused.isPresent()) return CompletableFuture.failedFuture(refused.get());
-    return range.readBarrier().thenCompose(_ -> readPage(epoch, of, from));
+    return range.readBarrier().thenCompose(_ -> readPage(epoch, of, some, from));
   }
 
-  private CompletableFuture<RoutePage> readPage(long epoch, Predicate<byte[]> of, byte[] from) {
+  private CompletableFuture<RoutePage> readPage(long epoch, Predicate<byte[]> of, BooleanSupplier some, byte[] from) {
     try {
-      return CompletableFuture.supplyAsync(() -> read(epoch, of, from), range.range().readers());
+      return CompletableFuture.supplyAsync(() -> read(epoch, of, some, from), range.range().readers());
     } catch (RejectedExecutionException busy) {
       return CompletableFuture.failedFuture(new StoreException("overload: too many reads of range " + name, busy));
     }
   }
 
-  private RoutePage read(long epoch, Predicate<byte[]> of, byte[] from) {
-    var page = RouteRows.page(range.range().reader(), of, from, PAGE_ROWS);
+  private RoutePage read(long epoch, Predicate<byte[]> of, BooleanSupplier some, byte[] from) {
+    var page = some.getAsBoolean() ? RouteRows.page(range.range().reader(), of, from, PAGE_ROWS) : new RoutePage(List.of(), null);
     byte @Nullable [] end = range.end(epoch); // the rows behind a cut may have gone while the page was read
     return page.next() == null ? new RoutePage(page.routes(), end) : page;
   }

@@ -37,6 +37,9 @@ public final class InMemoryRange<C, R> implements Range<C, R> {
   public static final class Rows implements RangeWriter {
     public final TreeMap<byte[], byte[]> map = new TreeMap<>(Arrays::compareUnsigned);
 
+    /** Rows that scans have visited. */
+    public int scanned;
+
     @Override
     public byte @Nullable [] get(byte[] key) {
       return map.get(key);
@@ -46,6 +49,7 @@ public final class InMemoryRange<C, R> implements Range<C, R> {
     public void scan(byte[] from, byte @Nullable [] to, RangeReader.RowVisitor visitor) {
       for (Map.Entry<byte[], byte[]> row : map.tailMap(from, true).entrySet()) {
         if (to != null && Arrays.compareUnsigned(row.getKey(), to) >= 0) return;
+        scanned++;
         if (!visitor.row(row.getKey(), row.getValue())) return;
       }
     }
