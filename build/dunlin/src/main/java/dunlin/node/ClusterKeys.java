@@ -289,7 +289,7 @@ public final class ClusterKeys {
     NodeRoles roles = NodeRoles.of(settings);
     if (roles.stores() && tls.filter(ServiceTls::isOfFrontend).isPresent()) {
       throw new SettingException(
-          "dunlin.roles: the node's certificate is only for a frontend (urn:dunlin:role:frontend), so that other nodes refuse what the roles %s are for".formatted(roles.labels()));
+          "dunlin.roles: the node's certificate is only for a frontend (urn:dunlin:role:frontend), so that other nodes refuse what these roles are for: %s".formatted(roles.labels()));
     }
     return tls;
   }

@@ -153,10 +153,15 @@ class ClusterRefusalIT {
   @Test
   void theCertificateOfAFrontendAndOtherRoles() throws IOException {
     var names = new byte[][] {Certificates.name(Certificates.DNS, "localhost"), Certificates.name(Certificates.URI, "urn:dunlin:role:frontend")};
-    String[] named = {"dunlin.cluster.host=localhost", "dunlin.roles=store, frontend"};
-    refused(
-        directory.resolve("second"), settings(FreePort.any(), authority, authority.client("CN=frontend", names), service, named),
-        "dunlin.roles: ", "only for a frontend", "the roles frontend, store");
+    String[] named = {"dunlin.cluster.host=localhost", ""};
+    for (String roles : List.of("frontend, store", "store")) {
+      named[1] = "dunlin.roles=" + roles;
+      Path data = directory.resolve(roles);
+      refused(
+          data, settings(FreePort.any(), authority, authority.client("CN=frontend", names), service, named), "dunlin.roles: ", "only for a frontend",
+          "these roles are for: " + roles);
+      assertThat(data.resolve("cluster/identity")).doesNotExist();
+    }
     named[1] = "dunlin.roles=frontend";
     BrokerProcess.launch(directory.resolve("third"), settings(FreePort.any(), authority, authority.client("CN=frontend", names), service, named)).awaitStarted(LONG).close();
     goesOn();
