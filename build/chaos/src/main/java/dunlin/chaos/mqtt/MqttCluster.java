@@ -203,6 +203,11 @@ public final class MqttCluster implements Service, AutoCloseable {
       return broker.metrics("dunlin_cluster_replicas_missing").stream().anyMatch(line -> line.endsWith(" 0.0"));
     }
 
+    /** The names of the ranges that it has a replica of. */
+    public List<String> replicas() {
+      return broker.metrics("dunlin_store_term").stream().map(TERM::matcher).filter(Matcher::find).map(line -> line.group(1)).toList();
+    }
+
     /** The names of the ranges that it leads. */
     public List<String> leads() {
       return broker.metrics("dunlin_store_leading").stream().map(LEADS::matcher).filter(Matcher::find).map(line -> line.group(1)).toList();

@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
@@ -46,21 +45,13 @@ final class Halves {
 
   /** One of each service, drawn so that no range has most of its replicas there. */
   private static List<Node> minority(Scene scene) {
-    var ids = new HashMap<Node, String>();
-    for (var node : scene.cluster().nodes()) ids.put(node, node.id());
-    List<List<String>> voters;
-    try (var operator = scene.cluster().nodes().getFirst().operator()) {
-      voters = operator.cluster().getRanges().stream().map(range -> range.voters()).toList();
-    }
+    var replicas = new HashMap<String, List<Node>>();
+    for (var node : scene.cluster().nodes()) for (String range : node.replicas()) replicas.computeIfAbsent(range, _ -> new ArrayList<>()).add(node);
     var frontend = drawn(scene, Node::isFrontend).getFirst();
     for (var store : drawn(scene, Node::isStore))
       for (var worker : drawn(scene, Node::isMatcher))
-        if (voters.stream().allMatch(range -> 2 * replicas(range, ids, store, worker) < range.size())) return List.of(store, worker, frontend);
-    throw new TrialException("each store has the majority of a range together with a dist worker: " + voters);
-  }
-
-  private static long replicas(List<String> voters, Map<Node, String> ids, Node... of) {
-    return List.of(of).stream().filter(node -> voters.contains(ids.get(node))).count();
+        if (replicas.values().stream().allMatch(nodes -> 2 * nodes.stream().filter(node -> node == store || node == worker).count() < nodes.size())) return List.of(store, worker, frontend);
+    throw new TrialException("each store has the majority of a range together with a dist worker");
   }
 
   private static List<Node> drawn(Scene scene, Predicate<Node> which) {
