@@ -104,7 +104,7 @@ final class LeaderDialler {
     @Override
     public Optional<UUID> surely() {
       var replica = replicas.get(range);
-      return replica == null ? Optional.empty() : replica.status().leader();
+      return replica == null ? Optional.empty() : replica.leader();
     }
 
     private Optional<UUID> heardOf() {

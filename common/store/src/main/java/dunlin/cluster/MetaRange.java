@@ -60,7 +60,7 @@ final class MetaRange {
   /** The group's leader, as far as the local replica knows. */
   Optional<UUID> leader() {
     var here = replica;
-    return here == null ? Optional.empty() : here.status().leader();
+    return here == null ? Optional.empty() : here.leader();
   }
 
   long term() {

@@ -164,7 +164,7 @@ final class NodeActions {
     var replica = there.get().replica();
     replica.elect();
     long until = System.nanoTime() + (deadline.compareTo(ELECTION_MAX) < 0 ? deadline : ELECTION_MAX).toNanos();
-    while (replica.status().leader().isEmpty() && System.nanoTime() - until < 0 && !Thread.currentThread().isInterrupted()) LockSupport.parkNanos(LOOK_NANOS);
+    while (replica.leader().isEmpty() && System.nanoTime() - until < 0 && !Thread.currentThread().isInterrupted()) LockSupport.parkNanos(LOOK_NANOS);
     return new Done();
   }
 
@@ -204,6 +204,6 @@ final class NodeActions {
   }
 
   private Optional<Hosted> leading(UUID range) {
-    return replicas.find(range).filter(hosted -> hosted.replica().status().leader().filter(self::equals).isPresent());
+    return replicas.find(range).filter(hosted -> hosted.replica().leader().filter(self::equals).isPresent());
   }
 }

@@ -96,7 +96,7 @@ final class RangeLoads {
   }
 
   private ClusterAnswer found(UUID of) {
-    var replica = replicas.find(of).map(Hosted::replica).filter(here -> here.status().leader().filter(self::equals).isPresent()).orElse(null);
+    var replica = replicas.find(of).map(Hosted::replica).filter(here -> here.leader().filter(self::equals).isPresent()).orElse(null);
     var range = replica == null ? null : replica.descriptor().orElse(null);
     if (replica == null || range == null) return new Refused("node " + self + " does not lead range " + of);
     try {

@@ -25,6 +25,9 @@ public interface Replica<C, R> extends Range<C, R> {
 
   RangeStatus status();
 
+  /** The leader that this replica knows, which may be itself: that of the {@link #status}, without the cost of the rest. */
+  Optional<UUID> leader();
+
   /**
    * The range's descriptor by the rows of this replica: its keys and epoch, and the peers of the last configuration
    * applied here. Empty for a range that was not placed, which has all keys and no epoch.

@@ -107,9 +107,15 @@ final class Leadership {
       if (serving == null) return Optional.empty();
       RaftPeerId leader = serving.getDivision(group).getInfo().getLeaderId();
       return leader == null || leader.equals(serving.getId()) ? Optional.empty() : Optional.of(RatisPeers.node(leader));
-    } catch (IOException e) {
-      return Optional.empty(); // Ratis does not serve the range any more
+    } catch (IOException | RuntimeException e) {
+      return Optional.empty(); // Ratis does not serve the range any more, or is being closed, and may throw any exception then
     }
+  }
+
+  /** The leader, which may be this replica; empty while there is none. */
+  Optional<UUID> known() {
+    var serving = server;
+    return leading && serving != null ? Optional.of(RatisPeers.node(serving.getId())) : leader();
   }
 
   NotLeaderException notLeader() {

@@ -234,7 +234,7 @@ final class Membership {
     long configuration = settled(division);
     var peers = peers(division);
     if (settled(division) != configuration) configuration = -1; // the peers may be of another configuration
-    var leader = leadership.leading() ? self : leadership.leader().orElse(null);
+    var leader = leadership.known().orElse(null);
     return new RangeStatus(
         range, role(division, self), leader, info.getCurrentTerm(), division.getRaftLog().getLastCommittedIndex(), applied,
         behind(division, leader, applied), flushed, logBytes, queued, peers, configuration);

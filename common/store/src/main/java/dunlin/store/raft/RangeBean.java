@@ -34,7 +34,7 @@ final class RangeBean implements RangeMXBean {
 
   @Override
   public String getLeader() {
-    return replica.status().leader().map(UUID::toString).orElse("");
+    return replica.leader().map(UUID::toString).orElse("");
   }
 
   @Override

@@ -96,17 +96,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   private volatile @Nullable RaftServer serving; // set once, when the range is served
 
   ReplicatedRange(
-      RangeId id,
-      List<RaftPeer> peers,
-      StoreSettings settings,
-      DataDirectory data,
-      DiskSpace disk,
-      SnapshotSource source,
-      RangeMeters meters,
-      CommandCodec<C> codec,
-      RangeLogic<C, R> logic,
-      @Nullable RangeDescriptor initial,
-      Consumer<RangeDescriptor> onSplit,
+      RangeId id, List<RaftPeer> peers, StoreSettings settings, DataDirectory data, DiskSpace disk, SnapshotSource source, RangeMeters meters,
+      CommandCodec<C> codec, RangeLogic<C, R> logic, @Nullable RangeDescriptor initial, Consumer<RangeDescriptor> onSplit,
       Consumer<StoreException> onFailure) {
     this.id = id;
     this.group = RaftGroupId.valueOf(id.uuid());
@@ -274,6 +265,11 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     }
     var role = quarantined ? ReplicaRole.QUARANTINED : removed ? ReplicaRole.OUTSIDE : ReplicaRole.STOPPED;
     return new RangeStatus(id, role, null, 0, -1, applied, -1, flushed, logTruncation.bytes(), proposer.queued(), List.of(), -1);
+  }
+
+  @Override
+  public Optional<UUID> leader() {
+    return serving == null || failure.get() != null ? Optional.empty() : leadership.known();
   }
 
   @Override

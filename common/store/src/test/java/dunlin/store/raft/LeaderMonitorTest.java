@@ -52,6 +52,11 @@ class LeaderMonitorTest {
     }
 
     @Override
+    public Optional<UUID> leader() {
+      return Optional.of(SELF);
+    }
+
+    @Override
     public RangeStatus status() {
       return new RangeStatus(
           id(), role, SELF, 1, committed, committed, 0, committed, 0, 0,
