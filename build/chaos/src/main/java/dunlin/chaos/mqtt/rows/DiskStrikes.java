@@ -89,14 +89,8 @@ final class DiskStrikes {
       log.info("{}: {}", node.name(), damaged);
       scene.outage();
       var aside = mend(scene, node);
-      scene.figures.put("damaged at " + node.name(), damaged + (aside.isEmpty() ? ", and nothing was put aside" : ", and put aside: " + aside));
+      scene.figures.put("damaged at " + node.name(), damaged + (aside.isEmpty() ? "" : ", and seen put aside: " + aside));
     };
-  }
-
-  /** Snapshots of each are cut short. That is found when they are opened, unless it befalls a file that RocksDB does not need any more. */
-  static void corruptSnapshots(Scene scene) throws InterruptedException {
-    Strikes.eachWithReplicas(corrupt(Kind.SNAPSHOT_CUT_SHORT)).play(scene);
-    scene.expect(scene.figures.containsKey(MENDED), "no damaged snapshot was put aside");
   }
 
   /** It loses its disk, and is started as a new one; the one that it was leaves. */

@@ -29,7 +29,7 @@ final class ServiceRows {
               Strikes.eachWithReplicas(DiskStrikes.corrupt(Kind.LOG_ZEROED))),
           row(
               "services-corrupt-snapshot", "each is killed while a snapshot takes the place of its rows, and that is cut short, one after the other", Set.of(),
-              DiskStrikes::corruptSnapshots),
+              Strikes.eachWithReplicas(DiskStrikes.corrupt(Kind.SNAPSHOT_CUT_SHORT))),
           row("services-slow", "fsyncs of each take 200 ms longer, one after the other", Set.of(Need.FSYNC), Strikes.eachWithReplicas(Strikes::slow)),
           row("services-fsync-fails", "EIO from an fsync of each, one after the other", Set.of(Need.FSYNC), Strikes.eachWithReplicas(DiskStrikes::fsyncFails)),
           row("services-disk-full", "no byte is left on the disk of each, one after the other", Set.of(Need.DISK), Strikes.eachWithReplicas(DiskStrikes::full)),
