@@ -108,9 +108,16 @@ class ReplicationTest {
       trio.apply(new Put("a", "1"));
       var followers = trio.followers();
       var alone = followers.getFirst();
+      await().atMost(Trio.DEADLINE).untilAsserted(
+              () -> {
+                var leader = trio.leader();
+                assertThat(leader.range().leader()).contains(leader.id());
+                assertThat(alone.range().leader()).contains(leader.id()).isEqualTo(alone.range().status().leader());
+              });
       trio.leader().close();
       followers.getLast().close();
-      await().atMost(Trio.DEADLINE).until(() -> alone.range().status().leader().isEmpty());
+      await().atMost(Trio.DEADLINE).until(() -> alone.range().leader().isEmpty());
+      assertThat(alone.range().status().leader()).isEmpty();
 
       // The first lost election takes the term past that of the last log entry.
       await().atMost(Trio.DEADLINE).untilAsserted(() ->
