@@ -454,6 +454,7 @@ public final class InboundPublishes implements Feedback {
     for (PendingPublish head = pending.peek(); head != null && head.finished(); head = pending.peek()) {
       pending.remove();
       if (head.qos() == QoS.AT_LEAST_ONCE) pendingQos1--;
+      else if (head.abandoned() || head.reason().isError()) unmarkReceived(head.packetId()); // or end() would say that it is delivered
       if (!session.ended() && !head.abandoned()) acknowledge(head);
     }
     if (pending.size() <= receiveMaximum / 2) session.connection().resume(Hold.PENDING);
@@ -483,7 +484,6 @@ public final class InboundPublishes implements Feedback {
     } else if (publish.qos() == QoS.AT_LEAST_ONCE) {
       session.connection().writer().writePacket(new Packet.Puback(packetId, reason, explanation, List.of()));
     } else {
-      unmarkReceived(packetId);
       session.connection().writer().writePacket(new Packet.Pubrec(packetId, reason, explanation, List.of()));
     }
   }

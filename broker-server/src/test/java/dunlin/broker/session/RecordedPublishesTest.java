@@ -355,6 +355,24 @@ class RecordedPublishesTest {
     }
   }
 
+  /** An MQTT 3 client learns of a failure by the end of its connection, and may repeat what is recorded all the same. */
+  @Test
+  void whatHasFailedStaysOpenAlsoIfThatEndsTheConnection() {
+    try (var one = new OpenFrontend(1, false)) {
+      LoopClient old = LoopClient.connectedMqtt3(one.frontend(), 0, 'p');
+      one.dist.answersLater = true;
+      old.send(LoopClient.publishMqtt3(QOS_2, 6, "six") + LoopClient.publishMqtt3(QOS_2, 7, "seven") + LoopClient.publishMqtt3(QOS_2, 8, "eight"));
+      old.hearsNothing();
+      one.dist.published.get(1).answer(ReasonCode.UNSPECIFIED_ERROR);
+      one.dist.published.get(2).answer(ReasonCode.UNSPECIFIED_ERROR);
+      one.dist.published.get(0).answer(ReasonCode.SUCCESS);
+      old.hears("50020006");
+      old.hearsTheEnd();
+
+      await().until(() -> one.sessions.delivered.equals(List.of(6)));
+    }
+  }
+
   @Test
   void aFrontendThatIsAloneNeedsNotSayWhatIsDelivered() {
     broker.dist.publishAnswer = ReasonCode.SUCCESS;
