@@ -19,8 +19,11 @@ import dunlin.transport.link.Link;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.SequencedMap;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
@@ -54,10 +57,9 @@ final class ClusterParts {
     AgreedQuota inboxBytes =
         new AgreedQuota(
             broker.frontend().quotaOfTenants(TenantLimit.INBOX_BYTES),
-            new Agreement("the limit " + TenantLimit.INBOX_BYTES.label() + " of tenants", () -> node.peers().presentOthers(), of -> node.peers().unreadyForInboxLimits(of)));
+            agreement("the limit " + TenantLimit.INBOX_BYTES.label() + " of tenants", of -> node.peers().unreadyForInboxLimits(of)));
     node.everySeconds(1, inboxBytes::look);
-    // Operators do not ask for it, as they do for a limit, and may not know that a node that is down has an earlier version.
-    Agreement recordedWills = new Agreement("the record of wills that are sent", () -> node.peers().others(), of -> node.peers().unreadyForRecordedWills(of));
+    Agreement recordedWills = agreement("the record of wills that are sent", of -> node.peers().unreadyForRecordedWills(of));
     node.everySeconds(1, recordedWills::look);
     tiers =
         node.opening(
@@ -77,6 +79,10 @@ final class ClusterParts {
     node.askBy(
         (to, question, deadline) ->
             asked.ask(tiers.peer(to).orElseThrow(() -> new IOException("has no address that this node knows")), question, deadline));
+  }
+
+  private Agreement agreement(String subject, Function<Set<String>, SequencedMap<String, String>> unready) {
+    return new Agreement(subject, () -> node.peers().others(), () -> node.peers().presentOthers(), unready);
   }
 
   /**

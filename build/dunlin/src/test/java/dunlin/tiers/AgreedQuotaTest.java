@@ -22,7 +22,8 @@ final class AgreedQuotaTest {
   private final BlockingQueue<SequencedMap<String, String>> answers = new LinkedBlockingQueue<>();
 
   private final AtomicInteger asked = new AtomicInteger();
-  private final AgreedQuota quota = new AgreedQuota(new Five(), new Agreement("the limit inbox-bytes of tenants", () -> Optional.of(Set.of("2")), _ -> ask()));
+  private final AgreedQuota quota =
+      new AgreedQuota(new Five(), new Agreement("the limit inbox-bytes of tenants", () -> Optional.of(Set.of("2")), () -> Optional.of(Set.of("2")), _ -> ask()));
 
   /** Tenant "blue" may have five. */
   private final class Five implements TenantQuota {

@@ -15,6 +15,7 @@ import java.util.TreeSet;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -27,7 +28,13 @@ final class AgreementTest {
   private final Set<String> ready = ConcurrentHashMap.newKeySet();
 
   private final AtomicInteger asked = new AtomicInteger();
-  private final Agreement agreement = new Agreement("the test", () -> Optional.of(members), this::ask);
+  private final Agreement agreement = new Agreement("the test", () -> Optional.of(members), () -> Optional.of(members), this::ask);
+
+  /** Those that are up, where it matters. */
+  private Set<String> present = Set.of("b", "c");
+
+  /** One whose looks return once the others have answered. */
+  private final Agreement atOnce = new Agreement("the test", () -> Optional.of(members), () -> Optional.of(present), this::ask, Runnable::run);
 
   private SequencedMap<String, String> ask(Set<String> of) {
     asked.incrementAndGet();
@@ -59,7 +66,7 @@ final class AgreementTest {
     BlockingQueue<String> answers = new LinkedBlockingQueue<>(List.of(starting, waiting, waiting, waiting));
     var named =
         new Agreement(
-            "the test", () -> Optional.of(Set.of("b")),
+            "the test", () -> Optional.of(Set.of("b")), () -> Optional.of(Set.of("b")),
             _ -> {
               var not = new LinkedHashMap<String, String>();
               if (!answers.isEmpty()) not.put("b", answers.remove());
@@ -75,7 +82,7 @@ final class AgreementTest {
 
   @Test
   void nothingIsAskedAndNothingHoldsBeforeTheOthersAreKnown() {
-    var alone = new Agreement("the test", Optional::empty, this::ask);
+    var alone = new Agreement("the test", Optional::empty, Optional::empty, this::ask);
 
     alone.look();
 
@@ -130,11 +137,87 @@ final class AgreementTest {
 
   @Test
   void othersAreAskedLessAndLessOftenWhileOneHasNotSaidSo() {
-    int looks = 7 * Agreement.PAUSE_MAX;
-    for (int i = 0; i < looks; i++) agreement.look();
+    for (int i = 0; i < 7 * Agreement.PAUSE_MAX; i++) atOnce.look();
 
-    assertThat(asked).as("at the looks 1, 2, 4, 8, 16, 32, 64, 96, 128, 160, 192 and 224, unless it takes longer").hasValueLessThanOrEqualTo(12);
-    lookUntilAsked();
+    assertThat(asked).as("at the looks 1, 2, 4, 8, 16, 32, 64, 96, 128, 160, 192 and 224").hasValue(12);
+  }
+
+  @Test
+  void aNodeThatComesUpIsAskedAtTheNextLook() {
+    ready.add("b");
+    present = Set.of("b");
+    for (int i = 0; i < 2 * Agreement.PAUSE_MAX + 2; i++) atOnce.look();
+    int before = asked.get();
+    ready.add("c");
+    atOnce.look();
+    assertThat(asked).as("in the pause").hasValue(before);
+
+    present = Set.of("b", "c");
+    atOnce.look();
+
+    assertThat(asked).hasValue(before + 1);
+    atOnce.look();
+    assertThat(atOnce.isReached()).isTrue();
+  }
+
+  @Test
+  void aNodeThatComesOnceAllHaveAgreedIsAskedAtTheNextLook() {
+    ready.addAll(members);
+    atOnce.look();
+    atOnce.look();
+    assertThat(atOnce.isReached()).isTrue();
+
+    for (int i = 1; i <= 3; i++) { // the same node each time, as one that leaves and comes back
+      members = Set.of("b", "c", "d");
+      atOnce.look();
+      assertThat(asked).hasValue(1 + i);
+      members = Set.of("b", "c");
+      atOnce.look();
+    }
+  }
+
+  @Test
+  void whatWasSaidHoldsWhileOthersAreAsked() {
+    members = Set.of("b", "c", "d");
+    ready.addAll(Set.of("b", "d"));
+    atOnce.look();
+    ready.removeAll(Set.of("b", "d")); // they are down
+    members = Set.of("b", "c", "d", "e");
+    ready.addAll(Set.of("c", "e"));
+
+    atOnce.look();
+    atOnce.look();
+
+    assertThat(atOnce.isReached()).isTrue();
+  }
+
+  /** Housekeeping would not look again after an exception. */
+  @Test
+  void aLookThatFailsIsLoggedOnceAndIsNotTheLast() {
+    var fails = new AtomicBoolean(true);
+    var threads = new AtomicInteger();
+    var failing =
+        new Agreement(
+            "the test",
+            () -> {
+              if (fails.get()) throw new IllegalStateException("no map");
+              return Optional.of(members);
+            },
+            () -> Optional.of(members), this::ask,
+            task -> {
+              if (threads.getAndIncrement() < 2) throw new OutOfMemoryError("unable to create native thread");
+              task.run();
+            });
+    ready.addAll(members);
+    try (var lines = new LoggedLines(Agreement.class.getName(), Level.ERROR)) {
+      failing.look();
+      failing.look();
+      fails.set(false);
+      for (int i = 0; i < 5; i++) failing.look();
+
+      assertThat(lines.all()).hasSize(2).allMatch(line -> line.startsWith("Whether all nodes know the test could not be looked at"));
+    }
+    assertThat(failing.isReached()).isTrue();
   }
 
   @Test
@@ -142,7 +225,7 @@ final class AgreementTest {
     BlockingQueue<String> failures = new LinkedBlockingQueue<>(List.of("one", "one", "one", "two", "two"));
     var failing =
         new Agreement(
-            "the test", () -> Optional.of(members),
+            "the test", () -> Optional.of(members), () -> Optional.of(members),
             of -> {
               if (!failures.isEmpty()) throw new IllegalStateException(failures.remove());
               return ask(of);
