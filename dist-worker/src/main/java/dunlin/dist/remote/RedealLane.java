@@ -54,8 +54,8 @@ public final class RedealLane implements AutoCloseable {
   private final SendingStream<TopicFilter> stream;
   private final Map<Group, GroupLine> lines = new HashMap<>();
 
-  /** Lines that may send their next message. */
-  private final ArrayDeque<GroupLine> turns = new ArrayDeque<>();
+  /** Lines that may send their next message, once each; no others than those in lines. */
+  private final SequencedSet<GroupLine> turns = new LinkedHashSet<>();
 
   /** The messages of all lines that the leader does not have, in the order in which they came. */
   private final SequencedSet<Dealt> waiting = new LinkedHashSet<>();
@@ -111,7 +111,6 @@ public final class RedealLane implements AutoCloseable {
     private final Group group;
     private final ArrayDeque<Dealt> behind = new ArrayDeque<>();
     private long withLeader;
-    private boolean inTurn;
 
     GroupLine(Group group) {
       this.group = group;
@@ -129,14 +128,11 @@ public final class RedealLane implements AutoCloseable {
     }
 
     private void takeTurn() {
-      if (inTurn || !maySend()) return;
-      inTurn = true;
-      turns.add(this);
+      if (maySend()) turns.add(this);
     }
 
     /** Its turn has come. */
     void send() {
-      inTurn = false;
       if (!maySend()) return; // the message that it was for has waited for too long
       Dealt first = behind.remove();
       waiting.remove(first);
@@ -161,7 +157,9 @@ public final class RedealLane implements AutoCloseable {
     }
 
     private void forgetIfDone() {
-      if (withLeader == 0 && behind.isEmpty()) lines.remove(group);
+      if (withLeader > 0 || !behind.isEmpty()) return;
+      lines.remove(group);
+      turns.remove(this);
     }
   }
 
@@ -243,7 +241,7 @@ public final class RedealLane implements AutoCloseable {
     if (sends) return; // an answer may come at once
     sends = true;
     try {
-      while (atLeader < ALL_AT_A_TIME && !turns.isEmpty()) turns.remove().send();
+      while (atLeader < ALL_AT_A_TIME && !turns.isEmpty()) turns.removeFirst().send();
     } finally {
       sends = false;
     }
