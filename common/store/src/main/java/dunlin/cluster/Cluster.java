@@ -171,24 +171,7 @@ public final class Cluster implements AutoCloseable {
     node = ClusterNode.joining(self, settings.host(), ports, names, settings.region(), settings.zone());
     actions = new NodeActions(self, replicas, followedTerm, known::raft);
     meters = new ClusterMeters(registry);
-    meters.gauge(
-        "dunlin.cluster.connected", "1 while heartbeats come to a leader of the meta group", this,
-        member -> member.connected() ? 1 : 0);
-    meters.gauge(
-        "dunlin.cluster.map.version", "The newest map of the cluster that this node has heard of", known,
-        newest -> newest.map().version());
-    meters.gauge(
-        "dunlin.cluster.ranges.indivisible", "Ranges past a limit that cannot be split, on the meta group's leader", this,
-        member -> member.indivisible().size());
-    meters.gauge(
-        "dunlin.cluster.nodes", "Nodes of the cluster that are up, by the newest map that this node has heard of", known,
-        newest -> newest.map().nodes().values().stream().filter(each -> each.state().up()).count());
-    meters.gauge(
-        "dunlin.cluster.replicas.missing", "Replicas that are missing from the number in dunlin.cluster.replicas, over all ranges, by the newest map that this node has received", known,
-        newest -> ClusterMeters.missing(newest.map(), settings.operations().replicas()));
-    meters.gauge(
-        "dunlin.cluster.nodes.unreached", "Other nodes of the cluster that this one has called for half of dunlin.cluster.lease without an answer", this,
-        member -> member.unreached().size());
+    meters.gauges(this, known, settings.operations().replicas());
     meters.gauge("dunlin.cluster.calls", "Calls from other nodes in progress", slots, free -> CALLS_MAX - free.availablePermits());
   }
 

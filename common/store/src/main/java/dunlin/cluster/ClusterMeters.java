@@ -31,6 +31,32 @@ final class ClusterMeters implements AutoCloseable {
     actionsPutOff = counter("dunlin.cluster.actions.put-off", "Actions put off because too many were running; counted on the meta group's leader");
   }
 
+  /**
+   * What this node knows of its cluster.
+   *
+   * @param replicas how many each range should have
+   */
+  void gauges(Cluster of, KnownMap known, int replicas) {
+    gauge(
+        "dunlin.cluster.connected", "1 while heartbeats come to a leader of the meta group", of,
+        member -> member.connected() ? 1 : 0);
+    gauge(
+        "dunlin.cluster.map.version", "The newest map of the cluster that this node has heard of", known,
+        newest -> newest.map().version());
+    gauge(
+        "dunlin.cluster.ranges.indivisible", "Ranges past a limit that cannot be split, on the meta group's leader", of,
+        member -> member.indivisible().size());
+    gauge(
+        "dunlin.cluster.nodes", "Nodes of the cluster that are up, by the newest map that this node has heard of", known,
+        newest -> newest.map().nodes().values().stream().filter(each -> each.state().up()).count());
+    gauge(
+        "dunlin.cluster.replicas.missing", "Replicas that are missing from the number in dunlin.cluster.replicas, over all ranges, by the newest map that this node has received", known,
+        newest -> missing(newest.map(), replicas));
+    gauge(
+        "dunlin.cluster.nodes.unreached", "Other nodes of the cluster that this one has called for half of dunlin.cluster.lease without an answer", of,
+        member -> member.unreached().size());
+  }
+
   <T> void gauge(String name, String description, T source, ToDoubleFunction<T> value) {
     register(Gauge.builder(name, source, value).description(description).register(registry));
   }
