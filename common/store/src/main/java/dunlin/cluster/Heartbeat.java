@@ -12,7 +12,9 @@ import dunlin.placement.Operation.Split;
 import dunlin.placement.PlacementCommand.RegisterNode;
 import dunlin.placement.PlacementResult.Refused;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.NavigableMap;
 import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
@@ -150,8 +152,12 @@ final class Heartbeat {
   }
 
   private void watch() {
-    long version = known.map().version();
-    for (var node : known.map().nodes().values()) {
+    var map = known.map();
+    long version = map.version();
+    var nodes = new ArrayList<>(map.nodes().values());
+    // They know the single changes, and another node only the whole map, after which this one may have counted as dead.
+    map.find(MetaRange.KIND, new byte[0]).ifPresent(range -> nodes.sort(Comparator.comparing(node -> !range.peers().contains(node.id()))));
+    for (var node : nodes) {
       var address = known.service(node.id());
       if (closed || node.id().equals(self.id()) || !node.state().up() || address.isEmpty()) continue;
       try {

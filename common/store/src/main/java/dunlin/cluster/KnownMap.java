@@ -29,7 +29,7 @@ final class KnownMap {
   /*
    * The map also says that this node counted as dead. A node whose machine stood still notices that by nothing else, and the map that said so may be lost, so that the
    * next one says that it is back. So an update is searched for it, change by change. Where there is no more than the whole map, it may have been so if there were enough
-   * changes in between. What is said before a leader has taken a report of this process is about the process before.
+   * changes in between: a frontend may then disconnect its clients for nothing. That takes a heartbeat that was lost, and no node with a replica of the meta range that answers. What is said before a leader has taken a report of this process is about the process before.
    *
    * Owner: written under the lock, read by any thread.
    * Bounds: one map; the meta group bounds its size.
