@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
@@ -91,22 +92,27 @@ public final class GroupStorage {
   }
 
   /**
-   * Whether a closed segment of a log has fewer entries than its name says, because its file was cut short. Ratis does not name the group of such a log, and
-   * does not notice it in the last segment.
+   * Whether a closed segment of a log has fewer entries than its name says, because its file was cut short, or one behind it is missing. Ratis does not name the group of such a
+   * log, and does not notice it in the last segment.
+   *
+   * <p>It is also true after a crash in the moment in which the end of the log is removed because it conflicts with the leader's: Ratis first truncates the segment, and then renames it.
+   * Such a replica is fetched anew, although nothing is lost.
    *
    * @param onlyLast whether only the last segment is read, if it is closed
    */
   public static boolean lacksEntries(Path directory, boolean onlyLast) {
-    var last = new Segment(directory, -1, -1);
+    var segments = new ArrayList<Segment>();
     try (var files = Files.newDirectoryStream(directory.resolve("current"), "log_*")) {
       for (Path file : files) {
         var name = SEGMENT.matcher(String.valueOf(file.getFileName()));
-        if (!name.matches()) continue;
-        var segment = new Segment(file, Long.parseLong(name.group(1)), name.group(2) == null ? -1 : Long.parseLong(name.group(2)));
-        if (!onlyLast && segment.lacksEntries()) return true;
-        if (segment.first > last.first) last = segment;
+        if (name.matches()) segments.add(new Segment(file, Long.parseLong(name.group(1)), name.group(2) == null ? -1 : Long.parseLong(name.group(2))));
       }
-      return onlyLast && last.lacksEntries();
+      if (segments.isEmpty()) return false;
+      segments.sort(Comparator.comparingLong(Segment::first));
+      if (onlyLast) return segments.getLast().lacksEntries();
+      for (int i = 0; i < segments.size(); i++)
+        if (segments.get(i).lacksEntries() || (i > 0 && !segments.get(i).follows(segments.get(i - 1)))) return true;
+      return false;
     } catch (IOException | RuntimeException e) {
       return false; // that is said where the log is loaded
     }
@@ -114,6 +120,10 @@ public final class GroupStorage {
 
   /** @param last -1 for an open one */
   private record Segment(Path file, long first, long last) {
+    private boolean follows(Segment before) {
+      return before.last < 0 || first == before.last + 1;
+    }
+
     private boolean lacksEntries() throws IOException {
       if (last < 0) return false;
       var range = LogSegmentPath.matchLogSegment(file);

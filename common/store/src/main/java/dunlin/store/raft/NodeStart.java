@@ -127,8 +127,9 @@ final class NodeStart {
         requireAllGroups(node);
         return node;
       } catch (IOException | RuntimeException e) {
-        var about = settings.cluster().hasPeers() && !closed.getAsBoolean() ? StartFailure.about(e, served(), data) : null;
-        if (about == null || !StartFailure.damage(e) || !about.replicated()) throw e;
+        boolean goesOn = settings.cluster().hasPeers() && !closed.getAsBoolean() && StartFailure.damage(e);
+        var about = goesOn ? StartFailure.about(e, served(), data) : null;
+        if (about == null || !about.replicated()) throw e;
         node.close();
         for (var range : served()) if (range != about) range.renew();
         about.quarantine(new DamagedException("range '" + about.id() + "': its log cannot be loaded", e));

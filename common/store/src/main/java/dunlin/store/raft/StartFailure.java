@@ -9,12 +9,19 @@ import org.jspecify.annotations.Nullable;
 
 /** Explains why a Raft server did not start: which range is affected, and whether its files are damaged. */
 final class StartFailure {
+  /** In Ratis' message on a log that lacks entries between two files. */
+  private static final String GAP = "gap between";
+
   private StartFailure() {}
 
-  /** The affected range: Ratis names its group or directory in one of its messages, but for a log with a gap, which is looked for. */
+  /** The affected range: Ratis names its group or directory in one of its messages, but for a log with a gap. That one is looked for in all logs, whose closed files are read. */
   static @Nullable ReplicatedRange<?, ?> about(Throwable failed, Collection<ReplicatedRange<?, ?>> ranges, DataDirectory data) {
-    for (Throwable e = failed; e != null; e = e.getCause())
+    boolean gap = false;
+    for (Throwable e = failed; e != null; e = e.getCause()) {
       for (var range : ranges) if (names(e.getMessage(), range)) return range;
+      gap |= e.getMessage() != null && e.getMessage().contains(GAP);
+    }
+    if (!gap) return null;
     for (var range : ranges) if (GroupStorage.lacksEntries(data.raft(range.id()), false)) return range;
     return null;
   }

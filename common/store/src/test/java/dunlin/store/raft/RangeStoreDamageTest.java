@@ -62,15 +62,26 @@ class RangeStoreDamageTest {
 
   @Test
   void aFileOfTheLogThatWasCutShort() throws IOException {
+    withoutTenEntries("log_0-19");
+    refused("range 'routes': its log in " + group() + " cannot be loaded: Found a gap between logs");
+  }
+
+  @Test
+  void aMissingFileInTheMiddleOfTheLog() throws IOException {
+    withoutTenEntries("log_0-9");
+    refused("range 'routes': its log in " + group() + " cannot be loaded: Found a gap between logs");
+  }
+
+  /** Divides the log into a file with the entries 0 to 9, and one that begins with entry 20. */
+  private void withoutTenEntries(String first) throws IOException {
     Path segment = only(log(), "log_inprogress_*");
     byte[] all = Files.readAllBytes(segment);
     Files.delete(segment);
     int[] entries = entries(all);
-    Files.write(log().resolve("log_0-19"), Arrays.copyOf(all, entries[10]));
+    Files.write(log().resolve(first), Arrays.copyOf(all, entries[10]));
     byte[] rest = Arrays.copyOfRange(all, entries[20] - entries[0], all.length);
     System.arraycopy(all, 0, rest, 0, entries[0]);
     Files.write(log().resolve("log_inprogress_20"), rest);
-    refused("range 'routes': its log in " + group() + " cannot be loaded: Found a gap between logs");
   }
 
   /** Where each entry of a segment begins: behind the header, each is its length, its bytes and a checksum of 4 bytes. */
