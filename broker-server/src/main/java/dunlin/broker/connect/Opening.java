@@ -17,6 +17,7 @@ import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.OtherUserException;
 import dunlin.inbox.QuotaExceededException;
+import dunlin.inbox.WithdrawnException;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.ReasonCode;
@@ -168,7 +169,7 @@ final class Opening {
     }
     if (failure != null || connected == null) {
       LOG.debug("The session of {} could not be opened", LogText.quoted(publisher.clientId()), failure);
-      if (connection.isEnding()) return; // its client has left, or was refused, and the call was withdrawn
+      if (causeOf(failure) instanceof WithdrawnException) return; // its client has left, or was refused
       connection.loop().meters().storeFailed();
       connection.refuse(ReasonCode.SERVER_UNAVAILABLE, "the session could not be opened");
       return;

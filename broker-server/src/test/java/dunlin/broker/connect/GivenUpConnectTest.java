@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.OpenFrontend;
+import dunlin.inbox.WithdrawnException;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.util.HexFormat;
 import java.util.List;
@@ -44,7 +45,7 @@ class GivenUpConnectTest {
     var channel = refused();
 
     assertThat(open.sessions.wanted.getFirst().getAsBoolean()).isFalse();
-    open.sessions.connectGate.completeExceptionally(new IllegalStateException("its client has given up"));
+    open.sessions.connectGate.completeExceptionally(new WithdrawnException("its client has given up"));
     await().until(() -> !open.on(0, channel::isOpen));
     assertThat(open.on(0, this::storeFailures)).as("no store has failed").isZero();
   }
@@ -57,7 +58,19 @@ class GivenUpConnectTest {
 
     await().until(() -> !open.on(0, channel::isOpen));
     await().until(() -> !open.sessions.disconnected.isEmpty());
+    for (int i = 0; i < 2; i++) open.on(0, () -> true); // what leaves a session runs behind what closes its connection
     assertThat(open.on(0, () -> List.copyOf(open.sessions.disconnected))).containsExactly(1L);
+  }
+
+  /** As in an outage: clients wait for less time than calls. */
+  @Test
+  void aStoreThatFailsOnceTheClientIsRefusedIsCounted() {
+    var channel = refused();
+
+    open.sessions.connectGate.completeExceptionally(new IllegalStateException("it is unknown whether the session is open"));
+
+    await().until(() -> open.on(0, this::storeFailures) == 1);
+    await().until(() -> !open.on(0, channel::isOpen));
   }
 
   @Test

@@ -5,6 +5,7 @@ import dunlin.inbox.InboxClient;
 import dunlin.inbox.KeptConnections;
 import dunlin.inbox.OpenExchange;
 import dunlin.inbox.SessionRef;
+import dunlin.inbox.WithdrawnException;
 import dunlin.model.Publication;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
@@ -46,7 +47,7 @@ public final class RemoteInbox implements InboxClient {
    *   nothing else is fetched. So it may read later than what is called behind it takes effect.
    *   Acknowledgements that wait to be sent: see WaitingAcks. MISSING_MAX connections that are missing and of which the tier does not know yet; further
    *   ones are dropped and counted, since the next push finds them missing as well.
-   *   CONNECTs wait until the tier has attached the frontend, in their order. One whose client has given up by then is not sent: else it would take the session from a
+   *   CONNECTs wait until the tier has attached the frontend, in their order. One whose client has given up by then is not sent, and fails with WithdrawnException: else it would take the session from a
    *   connection that the client has got at another frontend since.
    * Failure: nothing is sent while the tier is not connected; it waits, within the bounds. When a link is lost, calls that were sent and may be made
    *   twice are made again over the next one, in their order, and in front of all that waits. CONNECT, appendToGroup() and statistics() may not be made
@@ -149,7 +150,7 @@ public final class RemoteInbox implements InboxClient {
         return form.decode(bytes, answer);
       }
 
-      void fail(StoreException failure) {
+      void fail(RuntimeException failure) {
         if (size == 0) answer.complete(null);
         else answer.completeExceptionally(failure);
       }
@@ -499,7 +500,8 @@ public final class RemoteInbox implements InboxClient {
         send(out, next);
         break;
       }
-      fail(next, "its client has given up");
+      release(next.size);
+      next.fail(new WithdrawnException("not sent: its client has given up"));
     }
     if (attached && !connects.isEmpty()) outbox.add(new Waiting.Connects());
   }

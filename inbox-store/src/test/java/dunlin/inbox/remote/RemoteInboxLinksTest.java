@@ -15,6 +15,7 @@ import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxClient.Page;
 import dunlin.inbox.KeptConnections;
+import dunlin.inbox.WithdrawnException;
 import dunlin.model.TopicFilter;
 import dunlin.store.NotLeaderException;
 import dunlin.store.OutcomeUnknownException;
@@ -120,7 +121,7 @@ class RemoteInboxLinksTest {
     dialsAgain();
 
     assertThat(tier.calls).containsExactly(new InboxCall.Connect(request(2)));
-    for (int i : new int[] {0, 2}) assertThat(failureOf(calls.get(i))).isExactlyInstanceOf(StoreException.class).hasMessageContaining("given up");
+    for (int i : new int[] {0, 2}) assertThat(failureOf(calls.get(i))).isInstanceOf(WithdrawnException.class).hasMessageContaining("given up");
     assertThat(calls.get(1)).isNotDone();
     assertThat(inbox.calls()).isEqualTo(1);
   }
@@ -144,7 +145,7 @@ class RemoteInboxLinksTest {
 
     assertThat(tier.calls).containsExactly(
         new InboxCall.Received(ONE, 1), new InboxCall.Connect(request(1)), new InboxCall.Connect(request(3)), new InboxCall.Connect(request(4)));
-    assertThat(failureOf(gone)).isExactlyInstanceOf(StoreException.class);
+    assertThat(failureOf(gone)).isInstanceOf(WithdrawnException.class);
   }
 
   @Test
