@@ -35,7 +35,7 @@ public interface InboxClient {
   CompletableFuture<Connected> connect(Connect request);
 
   /**
-   * The same for a client that may give up before it has the session: a call that waits until it can be made fails then, and is not made.
+   * The same for a client that may give up before it has the session: a call that waits until it can be made fails then with {@link WithdrawnException}, and is not made.
    *
    * @param wanted whether the client still waits; called on any thread, and must be quick
    */
