@@ -38,8 +38,18 @@ public final class Journal {
   MqttBroker.Lives lives(int node) {
     return new MqttBroker.Lives() {
       @Override
+      public void launched() {
+        broker(Event.Deed.LAUNCHED, node, "");
+      }
+
+      @Override
       public void started() {
         broker(Event.Deed.STARTED, node, "");
+      }
+
+      @Override
+      public void recordsWills(boolean does) {
+        broker(does ? Event.Deed.RECORDS_WILLS : Event.Deed.RECORDS_NO_WILLS, node, "");
       }
 
       @Override

@@ -41,6 +41,8 @@ public final class MqttBroker implements Service, AutoCloseable {
   private static final String AUDIT_INTERVAL = "1s";
   private static final Pattern LISTENS = Pattern.compile("Listener (\\S+): tcp on \\S+:(\\d+)");
   private static final String STARTED = "Started Dunlin in ";
+  private static final String RECORDS_WILLS = "All nodes know the record of wills that are sent";
+  private static final String RECORDS_NO_WILLS = "A node has come that has not said that it knows the record of wills that are sent";
   private static final Pattern ADMIN_PORT = Pattern.compile("Admin port (\\d+) on loopback");
   /** Prints the lines of the answer at port $1 to a GET of $2 that match $3. */
   private static final String ASK =
@@ -82,18 +84,29 @@ public final class MqttBroker implements Service, AutoCloseable {
   /** Those of all listeners, by name, in the last run. */
   private final Map<String, Integer> ports = new ConcurrentHashMap<>();
 
-  /** Is notified of starts and ends, on the thread of the row. */
+  /** Is notified of starts and ends on the thread of the row, and of what the broker logs on another one. */
   public interface Lives {
     Lives UNTOLD =
         new Lives() {
           @Override
+          public void launched() {}
+
+          @Override
           public void started() {}
+
+          @Override
+          public void recordsWills(boolean does) {}
 
           @Override
           public void killed() {}
         };
 
+    void launched();
+
     void started();
+
+    /** @param does whether it knows that all other brokers of the cluster record wills */
+    void recordsWills(boolean does);
 
     void killed();
   }
@@ -165,6 +178,7 @@ public final class MqttBroker implements Service, AutoCloseable {
     var listens = new CompletableFuture<Integer>();
     listening = listens;
     ports.clear();
+    lives.launched();
     try {
       var started = builder.start();
       process = started;
@@ -196,6 +210,8 @@ public final class MqttBroker implements Service, AutoCloseable {
         if (admin.find()) adminPort = Integer.parseInt(admin.group(1));
         Matcher listener = LISTENS.matcher(line);
         if (listener.find()) ports.put(listener.group(1), Integer.parseInt(listener.group(2)));
+        if (line.contains(RECORDS_WILLS)) lives.recordsWills(true);
+        else if (line.contains(RECORDS_NO_WILLS)) lives.recordsWills(false);
         // Without the role frontend, a process has no listener.
         if (line.startsWith(STARTED)) listens.complete(ports.getOrDefault("tcp", -1));
         out.write(line + "\n");

@@ -9,6 +9,7 @@ import dunlin.chaos.mqtt.check.Event.Ended;
 import dunlin.chaos.mqtt.check.Event.Published;
 import dunlin.chaos.mqtt.check.Event.Received;
 import dunlin.chaos.mqtt.check.Event.ReceivedBehind;
+import dunlin.chaos.mqtt.check.Event.WillSet;
 import dunlin.chaos.mqtt.check.Event;
 import dunlin.chaos.mqtt.check.Facts;
 import dunlin.chaos.mqtt.check.MessageId;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.function.BiPredicate;
 import java.util.function.Predicate;
 
 /** Histories in which one promise is broken once, made from a correct history: the checker must find each. */
@@ -55,9 +57,10 @@ final class Mutants {
           new Mutant("resume a lane one message too late", "D3", Mutants::resumedTooLate),
           new Mutant("resume a lane one message too early", "D5", Mutants::resumedTooEarly),
           new Mutant("acknowledge as a minority", "D14", Mutants::minority),
-          new Mutant("lose a will", "D7", (facts, random) -> will(facts, random, false).map(one -> without(facts, one))),
-          new Mutant("send a will twice", "D7", (facts, random) -> will(facts, random, false).map(one -> again(facts, one))),
-          new Mutant("send a will early", "D7", (facts, random) -> will(facts, random, true).map(one -> early(facts, one))),
+          new Mutant("lose a will", "D7", (facts, random) -> loseWill(facts, random, false)),
+          new Mutant("lose a delayed will", "D7", (facts, random) -> loseWill(facts, random, true)),
+          new Mutant("send a will twice", "D7", (facts, random) -> will(facts, random, (will, it) -> once(facts, will, it)).map(one -> again(facts, one))),
+          new Mutant("send a will early", "D7", (facts, random) -> will(facts, random, (will, it) -> delayedAndQuiet(facts, will, it)).map(one -> early(facts, one))),
           new Mutant("send a will after DISCONNECT", "D7", Mutants::willAfterDisconnect),
           new Mutant("let a retained value go back", "D8", (facts, random) -> retainedBack(facts, random, _ -> true)),
           new Mutant("read a retained value as a deposed leader", "D8", (facts, random) -> retainedBack(facts, random, each -> facts.disturbedBetween(each.nanos(), each.nanos()))),
@@ -312,12 +315,12 @@ final class Mutants {
   }
 
   /** A will that arrived after its client had ended without DISCONNECT. */
-  private static Optional<Received> will(Facts facts, Random random, boolean delayed) {
+  private static Optional<Received> will(Facts facts, Random random, BiPredicate<WillSet, Received> which) {
     var all = new ArrayList<Received>();
     for (var event : facts.events) {
       if (!(event instanceof Received it) || it.repeated()) continue;
       var will = facts.wills.get(it.id());
-      if (will == null || delayed == (will.delaySeconds() == 0) || facts.disturbedBetween(will.nanos(), it.nanos() + 2 * SECOND)) continue;
+      if (will == null || !which.test(will, it)) continue;
       boolean watched = facts.sessions.stream().anyMatch(session -> session.received.contains(it) && WillRules.watches(facts, session, will));
       if (!watched) continue;
       boolean ended = facts.lives.getOrDefault(it.id().publisher(), List.of()).stream()
@@ -325,6 +328,19 @@ final class Mutants {
       if (ended && it.nanos() < facts.drainedNanos) all.add(it);
     }
     return any(all, random);
+  }
+
+  private static Optional<List<Event>> loseWill(Facts facts, Random random, boolean delayed) {
+    return will(facts, random, (will, it) -> delayed == will.delaySeconds() > 0 && WillRules.owed(facts, it.id(), will)).map(one -> without(facts, one));
+  }
+
+  /** Whether it must not come a second time, in a fault, too. */
+  private static boolean once(Facts facts, WillSet will, Received it) {
+    return !facts.willMayComeTwice(will.nanos(), it.nanos() + SECOND);
+  }
+
+  private static boolean delayedAndQuiet(Facts facts, WillSet will, Received it) {
+    return will.delaySeconds() > 0 && !facts.disturbedBetween(will.nanos(), it.nanos() + 2 * SECOND);
   }
 
   private static List<Event> early(Facts facts, Received one) {

@@ -215,8 +215,26 @@ final class MqttCheckerTest {
     bad(history.later(10).receive("watcher", "c", 1, "w/c", 2), "D7", "will sent twice");
     history = watched().connectWithWill("c", FOREVER, false, 0).deed(Deed.KILLED).end("c", End.BY_BROKER).receive("watcher", "c", 1, "w/c", 2);
     good(history.deed(Deed.HEALED).receive("watcher", "c", 1, "w/c", 2).later(10));
-    history = watched().connectWithWill("c", FOREVER, false, 0).deed(Deed.STRUCK_FRONTEND).deed(Deed.KILLED).end("c", End.BY_BROKER).receive("watcher", "c", 1, "w/c", 2);
-    bad(history.receive("watcher", "c", 1, "w/c", 2).deed(Deed.HEALED).later(10), "D7", "will sent twice");
+  }
+
+  /** D7 promises it over new leaders, too, once all brokers know that all record wills. */
+  @Test
+  void aWillComesOnceInAFaultOfACluster() {
+    bad(sentTwice(recording().deed(Deed.STRUCK, 1).deed(Deed.KILLED, 1)), "D7", "will sent twice");
+    bad(sentTwice(recording().deed(Deed.STRUCK, 1)), "D7", "will sent twice"); // a pause, a cut, a move
+    bad(sentTwice(recording().deed(Deed.STRUCK_FRONTEND, 1).deed(Deed.KILLED, 1).deed(Deed.LAUNCHED, 1)), "D7", "will sent twice");
+    good(sentTwice(recording().deed(Deed.STRUCK, 1).deed(Deed.KILLED, 1).deed(Deed.LAUNCHED, 1)));
+    good(sentTwice(recording().deed(Deed.STRUCK).deed(Deed.RECORDS_NO_WILLS, 1)));
+    bad(sentTwice(recording().deed(Deed.STRUCK, 1).deed(Deed.KILLED, 1).deed(Deed.LAUNCHED, 1).deed(Deed.RECORDS_WILLS, 1).deed(Deed.HEALED)), "D7", "will sent twice");
+  }
+
+  private static TestHistory recording() {
+    return inCluster(watched().deed(Deed.LAUNCHED, 1).deed(Deed.LAUNCHED, 2)).deed(Deed.RECORDS_WILLS, 1).deed(Deed.RECORDS_WILLS, 2);
+  }
+
+  private static TestHistory sentTwice(TestHistory history) {
+    history.connectWithWill("c", FOREVER, false, 0).end("c", End.BY_BROKER).receive("watcher", "c", 1, "w/c", 2);
+    return history.receive("watcher", "c", 1, "w/c", 2).deed(Deed.HEALED).later(10);
   }
 
   @Test
@@ -233,12 +251,28 @@ final class MqttCheckerTest {
     good(watched().connectWithWill("c", FOREVER, false, 5).end("c", End.ABANDONED).later(6).connect("c", FOREVER, true).later(10));
   }
 
+  /** A CONNECT without an answer may have cancelled a will that was still to be sent then. */
+  @Test
+  void aConnectInVainExcusesNoWillThatWasDueBefore() {
+    good(delayed().later(3).connectInVain("c").later(60));
+    bad(delayed().later(20).connectInVain("c").later(60), "D7", "will lost");
+    bad(delayed().later(20).connect("c", FOREVER, true).connectInVain("c").later(60), "D7", "will lost");
+    good(delayed().deed(Deed.STRUCK).later(20).connectInVain("c").deed(Deed.HEALED).later(60)); // it is sent when the fault is over
+    bad(delayed().deed(Deed.STRUCK).later(20).deed(Deed.HEALED).later(10).connectInVain("c").later(60), "D7", "will lost");
+  }
+
+  private static TestHistory delayed() {
+    return watched().connectWithWill("c", FOREVER, false, 5).end("c", End.ABANDONED);
+  }
+
   @Test
   void aRefusedConnectOfAFaultMayCancelAWillLater() {
     good(afterRefusal(true, 1, 5));
     bad(afterRefusal(false, 1, 5), "D7", "will lost");
     bad(afterRefusal(true, 20, 5), "D7", "will lost");
     bad(afterRefusal(true, 1, 0), "D7", "will lost");
+    var connectedForLong = watched().deed(Deed.STRUCK_FRONTEND).connectInVain("c").deed(Deed.HEALED).connectWithWill("c", FOREVER, true, 5);
+    bad(connectedForLong.later(20).end("c", End.ABANDONED).later(10), "D7", "will lost");
   }
 
   private static TestHistory afterRefusal(boolean fault, int seconds, int delaySeconds) {

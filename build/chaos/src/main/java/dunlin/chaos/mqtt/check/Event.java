@@ -77,7 +77,13 @@ public sealed interface Event {
 
   /** Events of a broker. */
   enum Deed {
+    /** The process of the broker is started; it does not serve yet. */
+    LAUNCHED,
     STARTED,
+    /** The broker of a cluster has learned that all others record the wills that are sent (D7). */
+    RECORDS_WILLS,
+    /** It has learned of another one, which has not said so. */
+    RECORDS_NO_WILLS,
     /** The broker was killed, or has lost all data that was not forced to disk. */
     KILLED,
     STRUCK,

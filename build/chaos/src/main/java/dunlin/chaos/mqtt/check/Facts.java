@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** A history prepared for the rules: the fate of each message, and the sessions of each client. */
@@ -55,6 +56,7 @@ public final class Facts {
   public final long drainedNanos;
   private final List<Event.Broker> deeds = new ArrayList<>();
   private final List<Disturbance> disturbances;
+  private final List<Span> unrecorded;
   private final long nodes;
   private final Map<String, Session> open = new HashMap<>();
 
@@ -62,6 +64,7 @@ public final class Facts {
     this.events = events;
     events.forEach(this::take);
     disturbances = disturbances();
+    unrecorded = unrecorded();
     nodes = deeds.stream().filter(deed -> deed.deed() == Deed.STARTED).map(Event.Broker::node).distinct().count();
     drainedNanos =
         deeds.stream().filter(deed -> deed.deed() == Deed.DRAINED).mapToLong(Event.Broker::nanos).findFirst().orElse(Long.MAX_VALUE - 1);
@@ -145,9 +148,13 @@ public final class Facts {
     return deeds.stream().anyMatch(deed -> deed.deed() == Deed.KILLED && deed.nanos() >= fromNanos && deed.nanos() <= untilNanos);
   }
 
-  /** Whether a leadership may have moved in between, since what led was at fault. */
-  boolean leadersDisturbedBetween(long fromNanos, long untilNanos) {
-    return disturbances.stream().anyMatch(each -> each.ofLeaders && each.fromNanos <= untilNanos && each.untilNanos >= fromNanos);
+  /**
+   * Whether a will that was sent in between may come twice to a durable session (D7): a broker that runs alone has crashed; in a cluster, what may have led
+   * the sessions did not know yet that all others record wills.
+   */
+  public boolean willMayComeTwice(long fromNanos, long untilNanos) {
+    if (!isCluster()) return killedBetween(fromNanos, untilNanos);
+    return unrecorded.stream().anyMatch(each -> each.fromNanos <= untilNanos && each.untilNanos >= fromNanos);
   }
 
   /** Whether a fault was active at any time in between, so that no time limits apply. */
@@ -208,28 +215,42 @@ public final class Facts {
     return apart ? CLOCK_STEP_NANOS : 0;
   }
 
-  private record Disturbance(long fromNanos, long untilNanos, boolean ofLeaders) {}
+  private record Disturbance(long fromNanos, long untilNanos) {}
 
   /** In their order; the last one may have no end. */
   private List<Disturbance> disturbances() {
     var all = new ArrayList<Disturbance>();
     long since = -1;
-    boolean ofLeaders = true;
     for (var deed : deeds) {
       switch (deed.deed()) {
         case KILLED, STRUCK, STRUCK_FRONTEND -> {
-          if (since >= 0) continue;
-          since = deed.nanos();
-          ofLeaders = deed.deed() != Deed.STRUCK_FRONTEND;
+          if (since < 0) since = deed.nanos();
         }
         case HEALED -> {
-          if (since >= 0) all.add(new Disturbance(since, deed.nanos(), ofLeaders));
+          if (since >= 0) all.add(new Disturbance(since, deed.nanos()));
           since = -1;
         }
-        case STARTED, CUT, MENDED, CLOCK_MOVED, CLOCK_MOVED_WHILE_AWAY, DRAINED -> {}
+        case LAUNCHED, STARTED, RECORDS_WILLS, RECORDS_NO_WILLS, CUT, MENDED, CLOCK_MOVED, CLOCK_MOVED_WHILE_AWAY, DRAINED -> {}
       }
     }
-    if (since >= 0) all.add(new Disturbance(since, NO_END, ofLeaders));
+    if (since >= 0) all.add(new Disturbance(since, NO_END));
+    return all;
+  }
+
+  private record Span(long fromNanos, long untilNanos) {}
+
+  /** When a broker that can lead ranges ran and did not know that all others record wills. A frontend leads none. */
+  private List<Span> unrecorded() {
+    var frontends = deeds.stream().filter(deed -> deed.deed() == Deed.STRUCK_FRONTEND).map(Event.Broker::node).collect(Collectors.toSet());
+    var all = new ArrayList<Span>();
+    var since = new HashMap<Integer, Long>();
+    for (var deed : deeds) {
+      if (frontends.contains(deed.node())) continue;
+      if (deed.deed() == Deed.LAUNCHED || deed.deed() == Deed.RECORDS_NO_WILLS) since.putIfAbsent(deed.node(), deed.nanos());
+      var from = deed.deed() == Deed.RECORDS_WILLS || deed.deed() == Deed.KILLED ? since.remove(deed.node()) : null;
+      if (from != null) all.add(new Span(from, deed.nanos()));
+    }
+    since.values().forEach(from -> all.add(new Span(from, NO_END)));
     return all;
   }
 }

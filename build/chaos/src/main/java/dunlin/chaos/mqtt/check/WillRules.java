@@ -1,5 +1,6 @@
 package dunlin.chaos.mqtt.check;
 
+import dunlin.chaos.mqtt.check.Event.ConnectFailed;
 import dunlin.chaos.mqtt.check.Event.Connected;
 import dunlin.chaos.mqtt.check.Event.End;
 import dunlin.chaos.mqtt.check.Event.Ended;
@@ -9,6 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** D7, as observed by a durable QoS 2 subscriber to the wills' topics. */
 public final class WillRules {
@@ -61,65 +63,121 @@ public final class WillRules {
     return new WillRules(facts).check().stream().filter(each -> each.kind().equals(LOST)).toList();
   }
 
+  /** A connection with a will that has ended, and the next one of its client. */
+  private record Course(MessageId id, WillSet will, Connected connected, Ended end, Optional<Connected> next) {
+    /** The will of a session that ends with its connection is not delayed. */
+    long delay() {
+      return stored() && connected.level() == 5 ? will.delaySeconds() * SECOND : 0;
+    }
+
+    /** Whether the session, and with it the will, outlives the connection. */
+    boolean stored() {
+      return connected.expirySeconds() > 0;
+    }
+
+    boolean back() {
+      return next.isPresent() && next.get().sessionPresent() && delay() > 0;
+    }
+  }
+
   private void check(MessageId id, WillSet will, List<Long> came) {
     var life = facts.lives.getOrDefault(id.publisher(), List.of());
-    var connected = find(life, Connected.class, will.connection(), 0);
-    var end = life.stream().filter(Ended.class::isInstance).map(Ended.class::cast).filter(each -> each.connection() == will.connection()).findFirst();
+    var connected = life.stream().filter(Connected.class::isInstance).map(Connected.class::cast).filter(each -> each.connection() == will.connection()).findFirst();
     if (connected.isEmpty()) return;
-    if (end.isEmpty() || end.get().nanos() > facts.drainedNanos) {
-      if (came.stream().anyMatch(nanos -> nanos < facts.drainedNanos)) add("will sent while connected", id, will, end);
-      return;
+    var course = course(facts, id, will);
+    if (course.isPresent()) judge(course.get(), came);
+    else if (came.stream().anyMatch(nanos -> nanos < facts.drainedNanos)) add("will sent while connected", id, will, Optional.empty());
+  }
+
+  /** Empty when it was not connected, or is until the end. */
+  private static Optional<Course> course(Facts facts, MessageId id, WillSet will) {
+    @Nullable Connected connected = null;
+    @Nullable Ended end = null;
+    @Nullable Connected next = null;
+    for (var each : facts.lives.getOrDefault(id.publisher(), List.of())) {
+      if (each instanceof Connected it && it.connection() == will.connection()) connected = it;
+      if (each instanceof Connected it && it.connection() > will.connection() && next == null) next = it;
+      if (each instanceof Ended it && it.connection() == will.connection() && end == null) end = it;
     }
-    var next = next(life, will.connection());
-    judge(id, will, connected.get(), end.get(), next, came);
+    if (connected == null || end == null || end.nanos() > facts.drainedNanos) return Optional.empty();
+    return Optional.of(new Course(id, will, connected, end, Optional.ofNullable(next)));
   }
 
-  private static Optional<Connected> find(List<Event> life, Class<Connected> type, int connection, int from) {
-    return life.stream().skip(from).filter(type::isInstance).map(type::cast).filter(each -> each.connection() == connection).findFirst();
-  }
-
-  private static Optional<Connected> next(List<Event> life, int connection) {
-    return life.stream().filter(Connected.class::isInstance).map(Connected.class::cast).filter(each -> each.connection() > connection).findFirst();
-  }
-
-  private void judge(MessageId id, WillSet will, Connected connected, Ended end, Optional<Connected> next, List<Long> came) {
-    boolean stored = connected.expirySeconds() > 0;
-    // The will of a session that ends with its connection is not delayed.
-    long delay = stored && connected.level() == 5 ? will.delaySeconds() * SECOND : 0;
-    boolean killed = facts.killedBetween(end.nanos() - SECOND, end.nanos() + SECOND);
-    // A CONNECT without an answer may have been in time; so may one before that was sent just before a fault broke its link, and is made when that goes on (D6).
-    boolean tried = facts.lives.getOrDefault(id.publisher(), List.of()).stream()
-            .anyMatch(each -> each instanceof Event.ConnectFailed it && (it.connection() > will.connection() || mayBeLate(it, will)));
+  private void judge(Course it, List<Long> came) {
+    var end = it.end;
     if (end.how() == End.DISCONNECTED) {
-      if (!came.isEmpty() && !killed) add("will sent after DISCONNECT", id, will, Optional.of(end));
+      if (!came.isEmpty() && !killedAtTheEnd(facts, it)) add("will sent after DISCONNECT", it);
       return;
     }
-    boolean back = next.isPresent() && next.get().sessionPresent() && delay > 0;
-    long clocksApart = back ? facts.clocksApartNanos(next.get().nanos()) : 0;
-    if (back && next.get().nanos() < facts.earliestEnd(connected, end) + delay - clocksApart) {
-      if (!came.isEmpty()) add("will sent though the client was back", id, will, Optional.of(end));
+    if (returnedInTime(facts, it)) {
+      if (!came.isEmpty()) add("will sent though the client was back", it);
       return;
     }
-    if (!facts.disturbedBetween(connected.nanos(), end.nanos())) early(id, will, end, next, delay, came);
-    if (came.size() > 1 && !facts.leadersDisturbedBetween(will.nanos(), came.getLast())) add("will sent twice", id, will, Optional.of(end));
-    if (!came.isEmpty()) return;
-    boolean inTime = back && (next.get().askedNanos() < end.nanos() + delay + clocksApart + LATE_MOST || facts.disturbedBetween(end.nanos(), next.get().nanos()));
-    boolean doubtful = delay > 0 && (tried || inTime);
-    boolean gone = !stored && (killed || end.how() == End.BY_BROKER);
-    // The harness records the drain only after waiting for pending wills.
+    if (!facts.disturbedBetween(it.connected.nanos(), end.nanos())) early(it, came);
+    if (came.size() > 1 && !facts.willMayComeTwice(facts.earliestEnd(it.connected, end), came.getLast())) add("will sent twice", it);
+    if (came.isEmpty() && owed(facts, it)) add(LOST, it);
+  }
+
+  private static boolean killedAtTheEnd(Facts facts, Course it) {
+    return facts.killedBetween(it.end.nanos() - SECOND, it.end.nanos() + SECOND);
+  }
+
+  private static boolean returnedInTime(Facts facts, Course it) {
+    return it.back() && it.next.orElseThrow().nanos() < facts.earliestEnd(it.connected, it.end) + it.delay() - clocksApart(facts, it);
+  }
+
+  /** At the client's return, if there was one. */
+  private static long clocksApart(Facts facts, Course it) {
+    return it.back() ? facts.clocksApartNanos(it.next.orElseThrow().nanos()) : 0;
+  }
+
+  /** Whether a will must come to those that watch. */
+  public static boolean owed(Facts facts, MessageId id, WillSet will) {
+    return course(facts, id, will).filter(it -> it.end.how() != End.DISCONNECTED && !returnedInTime(facts, it) && owed(facts, it)).isPresent();
+  }
+
+  /** Of one whose client has not disconnected, and did not return in time. */
+  private static boolean owed(Facts facts, Course it) {
+    var end = it.end;
+    long delay = it.delay();
     long late = delay > 0 ? facts.clocksApartNanos(end.nanos() + delay + LATE_MOST) : 0;
+    // The harness records the drain only after waiting for pending wills.
     boolean due = end.nanos() + delay + late < facts.drainedNanos;
-    if (due && !doubtful && !gone) add(LOST, id, will, Optional.of(end));
+    boolean gone = !it.stored() && (killedAtTheEnd(facts, it) || end.how() == End.BY_BROKER);
+    return due && !gone && (delay == 0 || (!triedInTime(facts, it, late) && !mayHaveReturned(facts, it)));
   }
 
-  private boolean mayBeLate(Event.ConnectFailed refused, WillSet will) {
-    return refused.connection() < will.connection() && will.nanos() - refused.nanos() < AWAY_MOST && facts.disturbedBetween(refused.askedNanos(), refused.nanos());
+  private static boolean mayHaveReturned(Facts facts, Course it) {
+    if (!it.back()) return false;
+    var next = it.next.orElseThrow();
+    return next.askedNanos() < it.end.nanos() + it.delay() + clocksApart(facts, it) + LATE_MOST || facts.disturbedBetween(it.end.nanos(), next.nanos());
   }
 
-  private void early(MessageId id, WillSet will, Ended end, Optional<Connected> next, long delay, List<Long> came) {
+  /**
+   * A CONNECT without an answer may have been in time, while the will was or may have been still to be sent; so may one before that was sent just before a fault broke its link, and is made when
+   * that goes on (D6).
+   */
+  private static boolean triedInTime(Facts facts, Course it, long late) {
+    long until = facts.quietAfter(it.end.nanos() + it.delay() + late, LATE_MOST) + LATE_MOST;
+    int next = it.next.map(Connected::connection).orElse(Integer.MAX_VALUE);
+    for (var each : facts.lives.getOrDefault(it.id.publisher(), List.of())) {
+      if (!(each instanceof ConnectFailed failed)) continue;
+      int connection = failed.connection();
+      if (connection > it.will.connection() && connection < next && failed.askedNanos() < until) return true;
+      if (connection < it.will.connection() && it.end.nanos() - failed.nanos() < AWAY_MOST && facts.disturbedBetween(failed.askedNanos(), failed.nanos())) return true;
+    }
+    return false;
+  }
+
+  private void early(Course it, List<Long> came) {
+    var end = it.end;
     if (came.isEmpty() || end.how() == End.BY_BROKER) return;
-    long begin = end.how() == End.TAKEN_OVER ? next.map(Connected::askedNanos).orElse(end.nanos()) : end.nanos();
-    if (came.getFirst() < begin + Math.max(0, delay - facts.clocksApartNanos(came.getFirst()))) add("will sent early", id, will, Optional.of(end));
+    long begin = end.how() == End.TAKEN_OVER ? it.next.map(Connected::askedNanos).orElse(end.nanos()) : end.nanos();
+    if (came.getFirst() < begin + Math.max(0, it.delay() - facts.clocksApartNanos(came.getFirst()))) add("will sent early", it);
+  }
+
+  private void add(String kind, Course it) {
+    add(kind, it.id, it.will, Optional.of(it.end));
   }
 
   private void add(String kind, MessageId id, WillSet will, Optional<Ended> end) {
