@@ -139,7 +139,7 @@ final class Mutants {
         if (!plain || !a.id().publisher().equals(b.id().publisher()) || !facts.sent.containsKey(a.id())) continue;
         var first = sent(facts, a.id());
         var second = sent(facts, b.id());
-        if (first.first.qos() == second.first.qos() && first.sends == 1 && second.sends == 1) pairs.add(List.of(a, b));
+        if (first.first.qos() == second.first.qos() && first.sends == 1 && second.sends == 1 && facts.orderedWithin(first) == facts.orderedWithin(second)) pairs.add(List.of(a, b));
       }
     }
     return any(pairs, random)

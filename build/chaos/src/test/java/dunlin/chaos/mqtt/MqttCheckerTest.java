@@ -7,9 +7,11 @@ import static org.assertj.core.api.Assertions.tuple;
 import dunlin.chaos.mqtt.check.Drops;
 import dunlin.chaos.mqtt.check.Event.Deed;
 import dunlin.chaos.mqtt.check.Event.End;
+import dunlin.chaos.mqtt.check.Facts;
 import dunlin.chaos.mqtt.check.Filters;
 import dunlin.chaos.mqtt.check.Violation;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** Histories that are violations, and histories that MQTT or docs/DELIVERY.md allow. */
@@ -105,17 +107,25 @@ final class MqttCheckerTest {
 
   @Test
   void aPublisherWithoutASessionMayLoseItsOrderWhenAFaultEndsItsConnection() {
-    good(moved(0, End.BY_BROKER, true));
-    bad(moved(FOREVER, End.BY_BROKER, true), "D4", "out of order");
-    bad(moved(0, End.ABANDONED, true), "D4", "out of order");
-    bad(moved(0, End.BY_BROKER, false), "D4", "out of order");
+    for (var fault : List.of(Deed.STRUCK, Deed.STRUCK_FRONTEND, Deed.KILLED)) good(moved(0, End.BY_BROKER, fault, 1));
+    bad(moved(FOREVER, End.BY_BROKER, Deed.STRUCK_FRONTEND, 1), "D4", "out of order");
+    bad(moved(0, End.ABANDONED, Deed.STRUCK_FRONTEND, 1), "D4", "out of order");
+    bad(moved(0, End.BY_BROKER, Deed.STRUCK, 2), "D4", "out of order"); // another broker's
+    bad(moved(0, End.BY_BROKER, Deed.STRUCK, 0), "D4", "out of order"); // no broker's, but a change of the cluster
+    bad(moved(0, End.BY_BROKER, Deed.HEALED, 1), "D4", "out of order");
   }
 
-  private static TestHistory moved(int expirySeconds, End how, boolean fault) {
+  @Test
+  void twoThatMayOvertakeEachOtherAreNoPlaceForTheMutant() {
+    var swap = Mutants.ALL.stream().filter(each -> each.name().equals("swap two")).findFirst().orElseThrow().mutation();
+    assertThat(swap.of(new Facts(moved(0, End.BY_BROKER, Deed.STRUCK, 1).drained().events()), new Random(1))).isEmpty();
+    assertThat(swap.of(new Facts(moved(0, End.BY_BROKER, Deed.STRUCK, 2).drained().events()), new Random(1))).isPresent();
+  }
+
+  private static TestHistory moved(int expirySeconds, End how, Deed fault, int node) {
     var history = cluster(1).connect("p", expirySeconds, false).publish("p", 1, "d/1", 1);
-    if (fault) history.deed(Deed.STRUCK_FRONTEND);
-    history.end("p", how).connect("p", expirySeconds, expirySeconds > 0).publish("p", 2, "d/1", 1).receive("sub", "p", 2, "d/1", 1).receive("sub", "p", 1, "d/1", 1);
-    return fault ? history.deed(Deed.HEALED) : history;
+    history.deed(fault, node).end("p", how).connect("p", expirySeconds, expirySeconds > 0).publish("p", 2, "d/1", 1);
+    return history.receive("sub", "p", 2, "d/1", 1).receive("sub", "p", 1, "d/1", 1).deed(Deed.HEALED);
   }
 
   private static TestHistory cluster(int qos) {

@@ -34,7 +34,8 @@ public final class DeliveryRules {
   /** @param connection as {@link Facts#orderedWithin} */
   private record Stream(String publisher, String topic, int qos, int connection) {}
 
-  private record Repetition(int connection, Stream stream) {}
+  /** @param connection that of the subscriber. What is sent again keeps its order over all connections of the publisher. */
+  private record Repetition(int connection, String publisher, String topic, int qos) {}
 
   /** A message under one packet identifier. */
   private record Copy(MessageId id, int packetId) {}
@@ -128,7 +129,7 @@ public final class DeliveryRules {
       if (seen.add(each.id())) {
         if (grows(last, stream, each.id().number()) || secondMayComeFirst(session, each, message)) continue;
         violations.add(new Violation("D4", "out of order", "%s after %d to %s".formatted(each, last.get(stream), session.client())));
-      } else if (each.dup() && message.sends == 1 && !grows(again, new Repetition(each.connection(), stream), place)) {
+      } else if (each.dup() && message.sends == 1 && !grows(again, new Repetition(each.connection(), stream.publisher, stream.topic, stream.qos), place)) {
         violations.add(new Violation("D4", "sent again out of order", "%s to %s".formatted(each, session.client())));
       }
     }

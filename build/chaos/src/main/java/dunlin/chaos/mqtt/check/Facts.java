@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +21,9 @@ public final class Facts {
   /** For how long after a fault leaders move, until they are spread again. */
   private static final long SPREAD_NANOS = 15_000_000_000L;
   private static final int RESENDS_OF_A_FAULT = 3;
+
+  /** What names the broker that is at fault. */
+  private static final Set<Deed> STRIKES = Set.of(Deed.STRUCK, Deed.STRUCK_FRONTEND, Deed.CUT, Deed.KILLED);
 
   /** Later than all times, also with some time added. */
   private static final long NO_END = Long.MAX_VALUE / 2;
@@ -59,6 +63,7 @@ public final class Facts {
   private final List<Span> unrecorded;
   private final long nodes;
   private final Map<String, Session> open = new HashMap<>();
+  private final Map<Link, Integer> endedInFaults = new HashMap<>();
 
   public Facts(List<Event> events) {
     this.events = events;
@@ -178,17 +183,37 @@ public final class Facts {
 
   /**
    * The connections of a message's publisher within which its order holds, as a number: with QoS 0 in a cluster each is for itself, and else they are
-   * all together, but for a publisher without a session whose broker has ended its connection in a fault: it sends nothing again, and what the broker
+   * all together, but for a publisher without a session whose broker has ended its connection in a fault of that broker: it sends nothing again, and what the broker
    * still delivers may come behind what the next one has taken (D4).
    */
-  int orderedWithin(Sent message) {
+  public int orderedWithin(Sent message) {
     if (!isCluster()) return 0;
     int connection = message.first.connection();
     if (message.first.qos() == 0) return connection;
-    var life = lives.getOrDefault(message.first.client(), List.of());
+    return endedInFaults.computeIfAbsent(new Link(message.first.client(), connection), this::endedInFaults);
+  }
+
+  /** A connection of a client. */
+  private record Link(String client, int connection) {}
+
+  /** How many of the connections before this one have ended since their broker was at fault; none when the publisher has a session. */
+  private int endedInFaults(Link link) {
+    var life = lives.getOrDefault(link.client, List.of());
     if (life.stream().anyMatch(each -> each instanceof Event.Connected it && it.expirySeconds() > 0)) return 0;
-    return (int)
-        life.stream().filter(each -> each instanceof Event.Ended it && it.connection() < connection && it.how() == Event.End.BY_BROKER && disturbedBetween(it.nanos(), it.nanos())).count();
+    var brokers = new HashMap<Integer, Integer>();
+    int ended = 0;
+    for (var each : life) {
+      if (each instanceof Event.Connected it) brokers.put(it.connection(), it.node());
+      if (each instanceof Event.Ended it && it.connection() < link.connection && it.how() == Event.End.BY_BROKER && isAtFault(brokers.getOrDefault(it.connection(), 0), it.nanos())) ended++;
+    }
+    return ended;
+  }
+
+  /** Whether a broker was killed, paused, cut off or struck otherwise in a fault that is active at a time. */
+  private boolean isAtFault(int node, long nanos) {
+    return disturbances.stream()
+        .filter(each -> each.fromNanos <= nanos && each.untilNanos >= nanos)
+        .anyMatch(each -> deeds.stream().anyMatch(deed -> deed.node() == node && STRIKES.contains(deed.deed()) && deed.nanos() >= each.fromNanos && deed.nanos() <= nanos));
   }
 
   /** The first time, from a time on, after which no fault is active for a while. */

@@ -126,6 +126,7 @@ final class Strikes {
   static void cutPair(Scene scene, Node node) throws InterruptedException {
     var nodes = scene.cluster().nodes();
     var next = nodes.get((nodes.indexOf(node) + 1) % nodes.size());
+    scene.struck(next); // in the fault of the first one
     cut(scene, node, () -> scene.cluster().links().cut(node.site.port(), next.site.port()), false);
   }
 
