@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
+import java.util.regex.Pattern;
 
 /** Damage to the files of a stopped node, as a disk can do it. */
 public final class Damage {
@@ -31,6 +32,21 @@ public final class Damage {
     }
   }
 
+  /**
+   * What was done to a file.
+   *
+   * @param file as it is now
+   * @param what a description
+   */
+  public record Damaged(Kind kind, Path file, String what) {
+    private static final Pattern CLOSED_LOG = Pattern.compile("log_\\d+-\\d+");
+
+    /** Whether the next start must find it: all that a closed file of a log has must be there. The last file may end anywhere, as after a crash; rows are checked when they are read. */
+    public boolean mustBeFound() {
+      return kind.isOfLog() && CLOSED_LOG.matcher(file.getFileName().toString()).matches();
+    }
+  }
+
   private Damage() {}
 
   /** Flips a bit in an entry of the Raft log. */
@@ -43,13 +59,14 @@ public final class Damage {
     return damage(Kind.ROWS_BIT, pick(tables(rows(node.site.data(), Ledger.RANGE.uuid().toString())), trial.random()), trial.random());
   }
 
-  /** Damages a file of any of a node's replicas, and returns a description. */
-  public static String any(Kind kind, Path data, Random random) {
+  /** Damages a file of any of a node's replicas. */
+  public static Damaged any(Kind kind, Path data, Random random) {
     try {
       var all = new ArrayList<Path>();
       for (String range : ranges(data)) all.addAll(kind.isOfLog() ? logs(log(data, range)) : tables(rows(data, range)));
       Path drawn = pick(all, random);
-      return damage(kind, kind == Kind.SNAPSHOT_CUT_SHORT ? inSnapshot(drawn) : drawn, random);
+      Path file = kind == Kind.SNAPSHOT_CUT_SHORT ? inSnapshot(drawn) : drawn;
+      return new Damaged(kind, file, damage(kind, file, random));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

@@ -54,6 +54,19 @@ class DamageTest {
   }
 
   @Test
+  void onlyDamageToAClosedLogMustBeFoundByAStart() throws IOException {
+    for (var kind : Kind.values()) {
+      var damaged = Damage.any(kind, data, new Random(1));
+      assertThat(damaged.mustBeFound()).as(damaged.what()).isFalse();
+      if (kind == Kind.SNAPSHOT_CUT_SHORT) continue;
+      assertThat(damaged.file()).isEqualTo(kind.name().startsWith("LOG") ? log : rows.resolve("000012.sst"));
+    }
+    Files.write(log.resolveSibling("log_0-99"), new byte[] {1, 2, 3});
+    Files.delete(log);
+    assertThat(Damage.any(Kind.LOG_BIT, data, new Random(1)).mustBeFound()).isTrue();
+  }
+
+  @Test
   void aNodeWithoutFilesCannotBeDamaged() throws IOException {
     Files.delete(log);
     assertThatThrownBy(() -> Damage.any(Kind.LOG_BIT, data, new Random(1))).isInstanceOf(TrialException.class).hasMessage("there is nothing to damage");

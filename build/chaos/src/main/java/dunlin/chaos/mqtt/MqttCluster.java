@@ -9,6 +9,9 @@ import dunlin.cluster.ClusterMXBean;
 import dunlin.cluster.ClusterMXBean.RangeRow;
 import dunlin.placement.LeaderSpread;
 import dunlin.store.RangeId;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -188,6 +191,15 @@ public final class MqttCluster implements Service, AutoCloseable {
     /** The names of the ranges whose damaged files it has put aside. */
     public List<String> quarantined() {
       return broker.metrics("dunlin_store_quarantined").stream().map(QUARANTINED::matcher).filter(Matcher::find).map(line -> line.group(1)).toList();
+    }
+
+    /** How many lines of its log, over all its runs, contain a text. */
+    public long logged(String text) {
+      try (var lines = Files.lines(site.log())) {
+        return lines.filter(line -> line.contains(text)).count();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
     }
 
     /** Operates the cluster at it from its own network namespace; the answer in JSON. */

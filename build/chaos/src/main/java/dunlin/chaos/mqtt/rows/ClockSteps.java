@@ -5,13 +5,9 @@ import dunlin.chaos.mqtt.MqttCluster.Node;
 import dunlin.chaos.mqtt.Scene;
 import dunlin.chaos.mqtt.check.Event.Deed;
 import dunlin.chaos.mqtt.check.Facts;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
-import java.util.stream.Stream;
 
 /** The wall clocks of leaders and frontends are moved forth and back while they run, and at last that of a leader of sessions while it does not. */
 final class ClockSteps {
@@ -53,20 +49,12 @@ final class ClockSteps {
   }
 
   private static void move(Scene scene, Node node, Duration ahead) throws InterruptedException {
-    long before = noticed(node);
+    long before = node.logged(NOTICED);
     scene.journal.broker(Deed.CLOCK_MOVED, node.number, "%s, which leads %s: %d s ahead of the machine's clock".formatted(node.name(), node.leads(), ahead.toSeconds()));
     node.site.steeredClock().ahead(ahead);
     scene.count("clocks moved");
     scene.during(HELD_MILLIS);
-    scene.expect(scene.await(NOTICED_MAX, () -> noticed(node) > before), "%s has not noticed that its clock is %d s ahead of the machine's".formatted(node.name(), ahead.toSeconds()));
-  }
-
-  private static long noticed(Node node) {
-    try (Stream<String> lines = Files.lines(node.site.log())) {
-      return lines.filter(line -> line.contains(NOTICED)).count();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    scene.expect(scene.await(NOTICED_MAX, () -> node.logged(NOTICED) > before), "%s has not noticed that its clock is %d s ahead of the machine's".formatted(node.name(), ahead.toSeconds()));
   }
 
   /** What it takes for the time that it was away is too long by the step. It leads the sessions by its clock then. */

@@ -29,6 +29,9 @@ final class DiskStrikes {
   /** A process that is not served any more by its disk may go on without it. */
   private static final Duration FULL_MAX = Duration.ofSeconds(20);
   private static final Duration LEAVES_MAX = Duration.ofMinutes(2);
+  /** What a process logs when it puts a replica aside. */
+  private static final String PUT_ASIDE = "its files here are damaged or lost, and the remaining ones are in";
+
   private static final String MENDED = "replicas that an operator had made again";
 
   private DiskStrikes() {}
@@ -85,11 +88,15 @@ final class DiskStrikes {
   static Strike corrupt(Kind... kinds) {
     return (scene, node) -> {
       node.kill();
-      String damaged = Damage.any(kinds[scene.random.nextInt(kinds.length)], node.site.data(), scene.random);
-      log.info("{}: {}", node.name(), damaged);
+      var damaged = Damage.any(kinds[scene.random.nextInt(kinds.length)], node.site.data(), scene.random);
+      log.info("{}: {}", node.name(), damaged.what());
+      long before = node.logged(PUT_ASIDE);
       scene.outage();
       var aside = mend(scene, node);
-      scene.figures.put("damaged at " + node.name(), damaged + (aside.isEmpty() ? "" : ", and seen put aside: " + aside));
+      // The cluster may have made the replica again before it is seen aside; the log keeps it.
+      long found = node.logged(PUT_ASIDE) - before;
+      scene.expect(found > 0 || !damaged.mustBeFound(), "%s has not noticed its damage: %s".formatted(node.name(), damaged.what()));
+      scene.figures.put("damaged at " + node.name(), "%s; put aside %d times%s".formatted(damaged.what(), found, aside.isEmpty() ? "" : ", and seen: " + aside));
     };
   }
 
