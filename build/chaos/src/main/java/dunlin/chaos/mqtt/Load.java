@@ -38,6 +38,7 @@ final class Load implements AutoCloseable {
   private final List<Thread> threads = new ArrayList<>();
   private final List<Thread> publishing = new ArrayList<>();
   private final List<String> problems = new ArrayList<>();
+  private List<String> away = List.of();
   private final Set<String> retained = ConcurrentHashMap.newKeySet();
   private volatile boolean publishers = true;
   private volatile boolean running = true;
@@ -162,10 +163,25 @@ final class Load implements AutoCloseable {
 
   /**
    * Connects those clients again whose broker has ended their connection after {@link #stop()}, such as one that learns only then that it was
-   * cut off. The next call tries again what fails.
+   * cut off. The next call tries again what fails. That may take a minute for each, while nothing else is received.
+   *
+   * @return whether one was not connected: it has come now, and what waits for it may come, or it is still away
    */
-  void comeBack() throws InterruptedException {
-    for (var client : stayers) if (!client.connected()) client.connect(false);
+  boolean comeBack() {
+    boolean all = true;
+    var still = new ArrayList<String>();
+    for (var client : stayers) {
+      if (client.connected()) continue;
+      all = false;
+      if (!client.connect(false)) still.add(client.id());
+    }
+    away = still;
+    return !all;
+  }
+
+  /** Those that the last call of {@link #comeBack()} could not connect. */
+  List<String> away() {
+    return away;
   }
 
   @Override

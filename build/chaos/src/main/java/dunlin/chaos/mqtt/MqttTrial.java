@@ -36,6 +36,9 @@ public final class MqttTrial {
   /** The silence after which missing messages count as lost. */
   private static final long PATIENCE_NANOS = 25_000_000_000L;
 
+  /** For clients that come back, and then for messages. */
+  private static final long DRAIN_MAX_NANOS = 600_000_000_000L;
+
   private final Row row;
   private final Request request;
   private final Stage stage;
@@ -117,7 +120,7 @@ public final class MqttTrial {
       if (row.usual()) usual(scene, service);
       else {
         row.script().play(scene);
-        drain(service, () -> {});
+        drain(service, () -> false);
       }
       problems.addAll(scene.problems);
       figures.putAll(scene.figures);
@@ -130,26 +133,29 @@ public final class MqttTrial {
       row.script().play(scene);
       load.stop();
       drain(service, load::comeBack);
+      for (String client : load.away()) problems.add(client + " cannot come back");
       problems.addAll(load.problems());
     }
   }
 
   /** What is done while messages are awaited. */
   private interface Meantime {
-    void look() throws InterruptedException;
+    /** @return whether it took time in which messages could not come, or clients are still to come back */
+    boolean look();
   }
 
   /** Waits until all messages have arrived but those that inboxes have dropped, or none has for a while. */
   private void drain(Service service, Meantime meantime) throws InterruptedException {
     int least = Integer.MAX_VALUE;
-    long since = System.nanoTime();
-    while (System.nanoTime() - since < PATIENCE_NANOS) {
+    long begun = System.nanoTime();
+    long since = begun;
+    while (System.nanoTime() - since < PATIENCE_NANOS && System.nanoTime() - begun < DRAIN_MAX_NANOS) {
+      boolean away = meantime.look();
       int outstanding = MqttChecker.outstanding(journal.events());
-      if (outstanding == 0) break;
-      if (outstanding < least) since = System.nanoTime();
+      if (outstanding == 0 && !away) break;
+      if (outstanding < least || away) since = System.nanoTime();
       else if (outstanding == service.drops().inboxes()) break;
       least = Math.min(least, outstanding);
-      meantime.look();
       Thread.sleep(500);
     }
     drops = service.drops();
