@@ -42,7 +42,7 @@ final class ClusterRows {
           row("cluster-deafen", "each is heard by the others and hears nothing of them for 13 s, one after the other", Set.of(Need.NETWORK), Strikes.each(Strikes::deafen)),
           row("cluster-far", "all links take 80 ms, 5 more or less, and lose 1 % of the packets", Set.of(Need.NETWORK), ClusterRows::far),
           row("cluster-soak", "any of these strikes any of them every 20 s", Set.of(Need.NETWORK), Soak.OF_ALL),
-          row("cluster-kills", "kill -9 of any of them, the next once that one serves again and all ranges have leaders, every 8 s at most", Set.of(), Soak.OF_KILLS),
+          row("cluster-kills", "kill -9 of any of them, the next once that one serves again and all ranges have leaders, about every 8 s at most", Set.of(), Soak.OF_KILLS),
           new Row(
               "cluster-replace", "three brokers: a fourth comes, one of the three is drained and leaves, and another one loses its disk and is replaced by a new one", Set.of(), TIMEOUTS,
               Form.SPARE_CLUSTER, Replacing::play),

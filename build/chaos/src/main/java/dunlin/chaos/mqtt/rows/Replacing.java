@@ -32,6 +32,9 @@ final class Replacing {
       var cluster = operator.cluster();
       boolean complete = scene.await(DRAINED_MAX, () -> voters(cluster).equals(before) && cluster.getOperations().isEmpty());
       scene.expect(complete, "replicas of each range before: %s; after: %s".formatted(before, voters(cluster)));
+      var running = scene.cluster().running().stream().map(Node::id).collect(Collectors.toSet());
+      for (var range : cluster.getRanges())
+        scene.expect(running.containsAll(range.voters()), "%s %s has replicas at %s; the nodes that run are %s".formatted(range.kind(), range.id(), range.voters(), running));
     }
   }
 

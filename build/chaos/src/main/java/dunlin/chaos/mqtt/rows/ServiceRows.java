@@ -51,7 +51,7 @@ final class ServiceRows {
               Strikes.each(ServiceRows::oneOfEachRole, Strikes::flap)),
           row("services-far", "all links take 80 ms, 5 more or less, and lose 1 % of the packets", Set.of(Need.NETWORK), ClusterRows::far),
           row("services-soak", "kill -9, a stop, a pause, a cut or a move of a leadership, of any of them, every 20 s", Set.of(Need.NETWORK), Soak.OF_ALL),
-          row("services-kills", "kill -9 of any of them, the next once that one serves again and all ranges have leaders, every 8 s at most", Set.of(), Soak.OF_KILLS),
+          row("services-kills", "kill -9 of any of them, the next once that one serves again and all ranges have leaders, about every 8 s at most", Set.of(), Soak.OF_KILLS),
           new Row(
               "services-replace",
               "three stores, two dist workers, two frontends: one more store comes, one of the three is drained and leaves, and another one loses its disk and is replaced by a new one; and the same of dist workers",
