@@ -115,6 +115,7 @@ public final class Agreement {
 
   private void change(int all) {
     reached = !reached;
+    // The rows of build/chaos look for these words in the log.
     if (reached) log.info("All nodes know {}, which holds from now on ({} others)", subject, all);
     else log.info("A node has come that has not said that it knows {}, which does not hold until it has", subject);
   }
