@@ -281,7 +281,7 @@ final class Mutants {
 
   /** A message of QoS 2 at a fault, which the lane has sent once more: it comes to all of its clients again, as another one. */
   private static Optional<List<Event>> resumedTooEarly(Facts facts, Random random) {
-    return pick(facts, random, each -> exact(facts, each) && atFault(facts, each))
+    return pick(facts, random, each -> !each.dup() && exact(facts, each) && atFault(facts, each))
         .map(
             one -> {
               var events = new ArrayList<Event>();
