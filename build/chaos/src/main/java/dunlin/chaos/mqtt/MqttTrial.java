@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -138,19 +139,17 @@ public final class MqttTrial {
     }
   }
 
-  /** What is done while messages are awaited. */
-  private interface Meantime {
-    /** @return whether it took time in which messages could not come, or clients are still to come back */
-    boolean look();
-  }
-
-  /** Waits until all messages have arrived but those that inboxes have dropped, or none has for a while. */
-  private void drain(Service service, Meantime meantime) throws InterruptedException {
+  /**
+   * Waits until all messages have arrived but those that inboxes have dropped, or none has for a while.
+   *
+   * @param bringBack asked again and again: whether it took time in which messages could not come, or clients are still to come back
+   */
+  private void drain(Service service, BooleanSupplier bringBack) throws InterruptedException {
     int least = Integer.MAX_VALUE;
     long begun = System.nanoTime();
     long since = begun;
     while (System.nanoTime() - since < PATIENCE_NANOS && System.nanoTime() - begun < DRAIN_MAX_NANOS) {
-      boolean away = meantime.look();
+      boolean away = bringBack.getAsBoolean();
       int outstanding = MqttChecker.outstanding(journal.events());
       if (outstanding == 0 && !away) break;
       if (outstanding < least || away) since = System.nanoTime();
