@@ -31,6 +31,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -47,6 +48,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionTimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /** Real nodes in this process: real Raft over loopback ports, and direct calls between nodes, which can be cut. */
@@ -180,6 +182,15 @@ final class TestCluster implements AutoCloseable {
     /** Whether its directory is unlocked. */
     boolean released() {
       return isReleased(data);
+    }
+
+    /** What its threads do, those of Ratis included: all of them bear the node's id. */
+    private String threads() {
+      var id = NodeIdentity.read(data).nodeId().toString().substring(0, 8);
+      return Thread.getAllStackTraces().entrySet().stream()
+          .filter(one -> one.getKey().getName().contains(id))
+          .map(one -> one.getKey().getName() + " " + one.getKey().getState() + "\n  " + Arrays.stream(one.getValue()).map(Object::toString).collect(Collectors.joining("\n  ")))
+          .collect(Collectors.joining("\n", data + "\n", ""));
     }
 
     /** All rows of a range here, in order. */
@@ -428,6 +439,11 @@ final class TestCluster implements AutoCloseable {
   public void close() {
     var closing = nodes.stream().map(node -> CompletableFuture.runAsync(node::close, task -> Thread.ofPlatform().start(task)));
     CompletableFuture.allOf(closing.toArray(CompletableFuture<?>[]::new)).join();
-    await("the data directories are unlocked, and may be deleted").atMost(DEADLINE).until(() -> nodes.stream().allMatch(Node::released));
+    try {
+      await("the data directories are unlocked, and may be deleted").atMost(DEADLINE).until(() -> nodes.stream().allMatch(Node::released));
+    } catch (ConditionTimeoutException e) {
+      var locked = nodes.stream().filter(node -> !node.released()).toList();
+      throw new AssertionError("never unlocked: " + locked.stream().map(Node::threads).collect(Collectors.joining("\n")), e);
+    }
   }
 }

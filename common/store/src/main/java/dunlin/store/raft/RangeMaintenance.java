@@ -48,11 +48,11 @@ final class RangeMaintenance {
     thread = Thread.ofPlatform().daemon().name(threadName).start(this::run);
   }
 
-  /** Ends the thread; a flush in progress may take longer than this. */
-  void close(long untilNanos) throws InterruptedException {
+  /** Ends the thread, and answers whether it has ended; a flush in progress may take longer than this. */
+  boolean close(long untilNanos) throws InterruptedException {
     closing.countDown();
     var running = thread;
-    if (running != null) running.join(Duration.ofNanos(Math.max(1, untilNanos - System.nanoTime())));
+    return running == null || running.join(Duration.ofNanos(Math.max(1, untilNanos - System.nanoTime())));
   }
 
   private void run() {

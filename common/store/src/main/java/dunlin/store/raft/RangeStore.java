@@ -468,43 +468,50 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
   }
 
   private void stopAndRelease() {
+    String why;
     try {
-      if (stop(System.nanoTime() + STOP_DEADLINE.toNanos())) {
+      var running = stop(System.nanoTime() + STOP_DEADLINE.toNanos());
+      if (running.isEmpty()) {
         disk.close();
         data.close();
         released.complete(null);
         return;
       }
+      why = "%s has not ended within %s".formatted(running, STOP_DEADLINE);
     } catch (InterruptedException | RuntimeException e) {
       log.warn("Node {}: the store did not stop cleanly", nodeId(), e);
+      why = e.toString();
     }
     // Releasing the directory while a thread uses it would let another node in, or crash the process in native code.
-    log.error("Node {}: the store cannot be stopped; {} stays locked until the process ends", nodeId(), data.path());
+    log.error("Node {}: the store cannot be stopped ({}); {} stays locked until the process ends", nodeId(), why, data.path());
   }
 
-  private boolean stop(long until) throws InterruptedException {
-    stopMaintenance(until);
+  /** Answers what still runs at the deadline; empty when nothing does. What comes before Ratis leaves it half of the time at least. */
+  private String stop(long until) throws InterruptedException {
+    long half = until - STOP_DEADLINE.toNanos() / 2;
+    if (!stopMaintenance(half)) log.warn("Node {}: the maintenance of its ranges has not ended while the store stops", nodeId());
     each(
         range -> {
           range.handOver();
           return true;
         },
-        until);
-    each(range -> range.stop(until), until);
+        half);
+    if (!each(range -> range.stop(half), half)) log.warn("Node {}: not all ranges have stopped before Ratis does", nodeId());
     var serving = node;
-    if (serving != null && !ended(run("close-raft", () -> close(serving)), until)) return false;
+    if (serving != null && !ended(run("close-raft", () -> close(serving)), until)) return "Ratis";
     var start = starting;
-    if (start != null && !ended(start, until)) return false;
+    if (start != null && !ended(start, until)) return "the start";
     callers.close();
     stopMaintenance(until); // a start that was about to finish may have begun it
-    if (!each(range -> range.close(until), until) || !ended(memory, until)) return false;
+    if (!each(range -> range.close(until), until)) return "a reader or writer of rows";
+    if (!ended(memory, until)) return "the opening of RocksDB";
     if (!memory.isCompletedExceptionally()) memory.join().close();
-    return true;
+    return "";
   }
 
-  private void stopMaintenance(long until) throws InterruptedException {
+  private boolean stopMaintenance(long until) throws InterruptedException {
     var looking = maintenance;
-    if (looking != null) looking.close(until);
+    return looking == null || looking.close(until);
   }
 
   private void close(RaftNode serving) {
