@@ -17,8 +17,10 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -150,12 +152,14 @@ public final class MqttTrial {
     long since = begun;
     while (System.nanoTime() - since < PATIENCE_NANOS && System.nanoTime() - begun < DRAIN_MAX_NANOS) {
       boolean away = bringBack.getAsBoolean();
+      long asked = System.nanoTime();
       int outstanding = MqttChecker.outstanding(journal.events());
       if (outstanding == 0 && !away) break;
       if (outstanding < least || away) since = System.nanoTime();
       else if (outstanding == service.drops().inboxes()) break;
       least = Math.min(least, outstanding);
-      Thread.sleep(500);
+      // A long history takes seconds, and the processors are for the brokers.
+      Thread.sleep(Math.max(500, 3 * (System.nanoTime() - asked) / 1_000_000));
     }
     drops = service.drops();
     figures.put("drops counted, of inboxes and of connections", drops.inboxes() + " and " + drops.connected());
@@ -173,24 +177,25 @@ public final class MqttTrial {
     var unfound = new ArrayList<String>();
     if (row.usual() && violations.isEmpty() && problems.isEmpty()) {
       var facts = new Facts(history);
-      var random = new Random(seed);
       var missing = MqttChecker.missing(history);
       var placeless = new ArrayList<String>();
-      for (var mutant : Mutants.ALL) {
-        var changed = mutant.mutation().of(facts, random);
-        if (changed.isEmpty()) {
-          placeless.add(mutant.name());
-          continue;
-        }
-        mutants++;
-        boolean found = MqttChecker.check(changed.get(), missing).stream().anyMatch(each -> each.promise().equals(mutant.promise()));
-        if (!found) unfound.add(mutant.name());
+      // By now no broker runs, so each processor checks mutants.
+      var found = IntStream.range(0, Mutants.ALL.size()).parallel().mapToObj(each -> found(Mutants.ALL.get(each), facts, seed + each, missing)).toList();
+      for (int i = 0; i < found.size(); i++) {
+        if (found.get(i).isEmpty()) placeless.add(Mutants.ALL.get(i).name());
+        else if (!found.get(i).get()) unfound.add(Mutants.ALL.get(i).name());
       }
+      mutants = found.size() - placeless.size();
       if (!placeless.isEmpty()) figures.put("mutants without a place", String.join(", ", placeless));
     }
     if (!violations.isEmpty()) write(history);
     boolean good = violations.isEmpty() && problems.isEmpty() && unfound.isEmpty();
     return new Outcome(row, seed, good ? Outcome.PASSED : Outcome.FAILED, violations, problems, figures, mutants, unfound);
+  }
+
+  /** Whether the checker finds a mutant of a history; empty when the history has no place for it. */
+  private static Optional<Boolean> found(Mutants.Mutant mutant, Facts facts, long seed, Drops missing) {
+    return mutant.mutation().of(facts, new Random(seed)).map(changed -> MqttChecker.check(changed, missing).stream().anyMatch(each -> each.promise().equals(mutant.promise())));
   }
 
   /** Writes the history, to understand a failed row. */

@@ -10,13 +10,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** A history prepared for the rules: the fate of each message, and the sessions of each client. */
 public final class Facts {
   /*
-   * Owner: the thread of the check.
+   * Owner: the thread of the check builds it; any thread reads it.
    */
   /** For how long after a fault leaders move, until they are spread again. */
   private static final long SPREAD_NANOS = 15_000_000_000L;
@@ -63,7 +64,7 @@ public final class Facts {
   private final List<Span> unrecorded;
   private final long nodes;
   private final Map<String, Session> open = new HashMap<>();
-  private final Map<Link, Integer> endedInFaults = new HashMap<>();
+  private final Map<Link, Integer> endedInFaults = new ConcurrentHashMap<>();
 
   public Facts(List<Event> events) {
     this.events = events;
