@@ -10,6 +10,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.regex.Pattern;
 import org.apache.ratis.proto.RaftProtos.LogEntryProto;
@@ -101,14 +102,9 @@ public final class GroupStorage {
    * @param onlyLast whether only the last segment is read, if it is closed
    */
   public static boolean lacksEntries(Path directory, boolean onlyLast) {
-    var segments = new ArrayList<Segment>();
-    try (var files = Files.newDirectoryStream(directory.resolve("current"), "log_*")) {
-      for (Path file : files) {
-        var name = SEGMENT.matcher(String.valueOf(file.getFileName()));
-        if (name.matches()) segments.add(new Segment(file, Long.parseLong(name.group(1)), name.group(2) == null ? -1 : Long.parseLong(name.group(2))));
-      }
+    try {
+      var segments = segments(directory);
       if (segments.isEmpty()) return false;
-      segments.sort(Comparator.comparingLong(Segment::first));
       if (onlyLast) return segments.getLast().lacksEntries();
       for (int i = 0; i < segments.size(); i++)
         if (segments.get(i).lacksEntries() || (i > 0 && !segments.get(i).follows(segments.get(i - 1)))) return true;
@@ -118,6 +114,35 @@ public final class GroupStorage {
     }
   }
 
+  /** The index of the last whole entry of a log, before Ratis has read it; empty when the log has no file, or when its last file is damaged, which is said where it is loaded. */
+  public static OptionalLong lastEntry(Path directory) {
+    try {
+      var segments = segments(directory);
+      return segments.isEmpty() ? OptionalLong.empty() : OptionalLong.of(segments.getLast().end());
+    } catch (IOException | RuntimeException e) {
+      return OptionalLong.empty();
+    }
+  }
+
+  /** Deletes all entries of a log that Ratis has not read yet. The term and the vote stay. */
+  public static void deleteEntries(Path directory) throws IOException {
+    for (var segment : segments(directory)) Files.delete(segment.file);
+    DataDirectory.force(directory.resolve("current"));
+  }
+
+  /** In their order. */
+  private static List<Segment> segments(Path directory) throws IOException {
+    var segments = new ArrayList<Segment>();
+    try (var files = Files.newDirectoryStream(directory.resolve("current"), "log_*")) {
+      for (Path file : files) {
+        var name = SEGMENT.matcher(String.valueOf(file.getFileName()));
+        if (name.matches()) segments.add(new Segment(file, Long.parseLong(name.group(1)), name.group(2) == null ? -1 : Long.parseLong(name.group(2))));
+      }
+    }
+    segments.sort(Comparator.comparingLong(Segment::first));
+    return segments;
+  }
+
   /** @param last -1 for an open one */
   private record Segment(Path file, long first, long last) {
     private boolean follows(Segment before) {
@@ -125,10 +150,18 @@ public final class GroupStorage {
     }
 
     private boolean lacksEntries() throws IOException {
-      if (last < 0) return false;
+      return last >= 0 && entries() < last - first + 1;
+    }
+
+    private long end() throws IOException {
+      return last >= 0 ? last : first + entries() - 1;
+    }
+
+    /** Without one at the end of an open file that is not whole. */
+    private int entries() throws IOException {
       var range = LogSegmentPath.matchLogSegment(file);
-      if (range == null) return false;
-      return LogSegment.readSegmentFile(file.toFile(), range.getStartEnd(), ENTRY_BYTES_MAX, CorruptionPolicy.EXCEPTION, null, _ -> {}) < last - first + 1;
+      if (range == null) throw new IOException("no file of a log: " + file);
+      return LogSegment.readSegmentFile(file.toFile(), range.getStartEnd(), ENTRY_BYTES_MAX, CorruptionPolicy.EXCEPTION, null, _ -> {});
     }
   }
 

@@ -360,7 +360,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     try {
       // Rows without a descriptor are new, or of a broker that ran alone.
       if (initial != null && rows.placed() == null) rows.place(Placed.begin(initial));
-      installer.replace(rows); // a snapshot that was complete when the process ended: the log may be truncated already
+      logTruncation.fit(id, rows, files);
+      installer.replace(rows); // a snapshot that was complete when the process ended
       readingRows = true;
       if (parent == null || !splits.open(parent.logic, rows)) logic.open(rowsRead.counting(rows));
       return rows;

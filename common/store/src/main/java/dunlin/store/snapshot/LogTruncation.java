@@ -1,8 +1,14 @@
 package dunlin.store.snapshot;
 
+import dunlin.store.DamagedException;
+import dunlin.store.RangeId;
+import dunlin.store.disk.GroupStorage;
 import dunlin.store.disk.RocksRange;
+import dunlin.store.disk.RowsDirectory;
 import dunlin.store.settings.StoreSettings;
 import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -14,7 +20,7 @@ import org.apache.ratis.server.raftlog.RaftLog;
 /** Decides when one range's rows are flushed and where its log is truncated: by entries, bytes, age and the terms of its entries. */
 public final class LogTruncation {
   /*
-   * Owner: the maintenance thread; bytes() by any thread.
+   * Owner: the maintenance thread; fit() by the thread that opens the rows, before; bytes() by any thread.
    * Bounds: the log keeps entriesKept, one segment more, and at most SEGMENTS_KEPT that are not dropped because of
    * where they end.
    *
@@ -39,6 +45,23 @@ public final class LogTruncation {
   public LogTruncation(StoreSettings settings, Path log) {
     this.settings = settings;
     this.log = log;
+  }
+
+  /**
+   * Makes the log fit the rows before Ratis reads it. To a log that ends before the rows Ratis 3.3.0 cannot append, and tries it for ever.
+   *
+   * <p>A snapshot that was complete when the process ended passes the log, of which nothing is needed then. If the log ends before the rows as they are, entries are lost: none is applied
+   * before it is on disk. (Or the process has ended in the moment between an installation and the deletion of the log before it; that replica is put aside as well.)
+   *
+   * @throws DamagedException when the log ends before the rows
+   */
+  public void fit(RangeId range, RocksRange rows, RowsDirectory files) throws IOException {
+    var end = GroupStorage.lastEntry(log);
+    if (end.isEmpty()) return;
+    if (end.getAsLong() < rows.flushed().index())
+      throw new DamagedException(
+          "range '%s': its log in %s lacks entries: it ends with entry %d, and its rows have entry %d".formatted(range, log, end.getAsLong(), rows.flushed().index()));
+    if (Files.exists(files.ready()) && end.getAsLong() < RocksRange.positionIn(files.ready()).index()) GroupStorage.deleteEntries(log);
   }
 
   /** Bytes of the log's files at the last look. */

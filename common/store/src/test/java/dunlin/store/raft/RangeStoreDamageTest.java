@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Starts with damaged files: no acknowledged command may be lost silently. */
 class RangeStoreDamageTest {
-  private static final int SEGMENT_HEADER = "RaftLog1".length();
+  static final int SEGMENT_HEADER = "RaftLog1".length();
 
   @TempDir Path directory;
 
@@ -58,6 +58,22 @@ class RangeStoreDamageTest {
     Path segment = only(log(), "log_inprogress_*");
     Files.move(segment, log().resolve("log_0-1000"));
     refused("range 'routes': its log in " + group() + " lacks entries: its last file was cut short");
+  }
+
+  @Test
+  void anOpenFileOfTheLogThatWasCutShort() throws IOException {
+    Path segment = only(log(), "log_inprogress_*");
+    byte[] all = Files.readAllBytes(segment);
+    int[] entries = entries(all);
+    for (int end : new int[] {entries[10], entries[10] + 3, entries[0]}) {
+      Files.write(segment, Arrays.copyOf(all, end));
+      refused(
+          "range 'routes': its log in %s lacks entries: it ends with entry %d, and its rows have entry %d".formatted(group(), end == entries[0] ? -1 : 9, entries.length - 1));
+    }
+    Files.write(segment, all);
+    try (var one = OneRange.start(directory)) {
+      assertThat(one.rows()).hasSize(50);
+    }
   }
 
   @Test

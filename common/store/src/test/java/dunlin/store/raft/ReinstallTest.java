@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -255,7 +256,7 @@ class ReinstallTest {
       await().atMost(Trio.DEADLINE).until(() -> behind.rows().size() == 1);
       behind.close();
       cutLog(trio);
-      // As if it had been killed between the completion of the snapshot and the swap, with its log truncated already.
+      // As if it had been killed between the completion of the snapshot and the swap, before its log was truncated.
       var files = new RowsDirectory(rows(behind));
       var snapshot = trio.leader().store().openSnapshot(Trio.RANGE);
       Files.createDirectories(files.ready());
@@ -273,6 +274,8 @@ class ReinstallTest {
       assertThat(behind.logic.opened).isEqualTo(1);
       assertThat(behind.logic.rowsAtOpen).anyMatch(row -> row.startsWith("after="));
       assertThat(files.ready()).doesNotExist();
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(behind.rows()).isEqualTo(trio.leader().rows()));
+      trio.apply(new Put("behind the snapshot", "1"));
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(behind.rows()).isEqualTo(trio.leader().rows()));
       assertThatThrownBy(() -> trio.leader().store().readSnapshot(snapshot.id(), "../../dunlin.node", 0, 1))
           .hasMessageContaining("has no 1 bytes at 0 of '../../dunlin.node'");
@@ -292,6 +295,9 @@ class ReinstallTest {
       rejoin(trio, damagedLog);
       damagedLog.close();
       cutShort(last(log(damagedLog), "log_inprogress_*"));
+      rejoin(trio, damagedLog);
+      damagedLog.close();
+      empty(last(log(damagedLog), "log_inprogress_*"));
       rejoin(trio, damagedLog);
       damagedRows.close();
       flip(last(rows(damagedRows), "MANIFEST-*"), 20);
@@ -422,6 +428,11 @@ class ReinstallTest {
   private static void cutShort(Path open) throws IOException {
     long first = Long.parseLong(open.getFileName().toString().substring("log_inprogress_".length()));
     Files.move(open, open.resolveSibling("log_%d-%d".formatted(first, first + 1000)));
+  }
+
+  /** Takes all entries from a file of a log. */
+  private static void empty(Path open) throws IOException {
+    Files.write(open, Arrays.copyOf(Files.readAllBytes(open), RangeStoreDamageTest.SEGMENT_HEADER));
   }
 
   private static void flip(Path file, long at) throws IOException {
