@@ -184,7 +184,7 @@ final class TestCluster implements AutoCloseable {
       return isReleased(data);
     }
 
-    /** What its threads do, those of Ratis included: all of them bear the node's id. */
+    /** What those of its threads do whose names have the node's id, as most of the store's and of Ratis' have. */
     private String threads() {
       var id = NodeIdentity.read(data).nodeId().toString().substring(0, 8);
       return Thread.getAllStackTraces().entrySet().stream()

@@ -159,6 +159,7 @@ public final class GroupStorage {
 
     /** Without one at the end of an open file that is not whole. */
     private int entries() throws IOException {
+      if (Files.size(file) == 0) return 0; // Ratis would delete it as it looks at its name
       var range = LogSegmentPath.matchLogSegment(file);
       if (range == null) throw new IOException("no file of a log: " + file);
       return LogSegment.readSegmentFile(file.toFile(), range.getStartEnd(), ENTRY_BYTES_MAX, CorruptionPolicy.EXCEPTION, null, _ -> {});

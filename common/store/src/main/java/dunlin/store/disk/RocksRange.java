@@ -420,20 +420,21 @@ public final class RocksRange implements RangeReader {
    */
   public void replaceByReady(RowsDirectory files) throws IOException, InterruptedException {
     if (!Files.exists(files.ready())) return;
-    if (positionIn(files.ready()).index() <= written.index()) {
+    long end = positionIn(files.ready()).index();
+    if (end <= written.index()) {
       files.deleteReady();
       return;
     }
     leave();
     try {
-      swap(files);
+      swap(files, end);
     } finally {
       stay();
     }
     files.deleteOld();
   }
 
-  private void swap(RowsDirectory files) throws IOException, InterruptedException {
+  private void swap(RowsDirectory files, long end) throws IOException, InterruptedException {
     if (!use.writeLock().tryLock(READERS_LEAVE_SECONDS, TimeUnit.SECONDS))
       throw new IOException("the readers of range '" + range + "' do not leave");
     try {
@@ -441,7 +442,7 @@ public final class RocksRange implements RangeReader {
       db.close();
       options.close();
       closed = true; // when it cannot be opened again
-      files.swapIn();
+      files.swapIn(end);
       options = memory.options(false);
       db = RocksDB.open(options, directory.toString());
       closed = false;

@@ -18,6 +18,7 @@ import java.nio.file.StandardOpenOption;
  *   UUID.incoming   a snapshot that is being downloaded; kept after a failure, so that the next attempt can resume
  *   UUID.ready      a snapshot that is complete and on disk; renamed before Ratis is notified of it
  *   UUID.old        the rows that the snapshot has replaced
+ *   UUID.installed  the last entry of the snapshot that was installed last
  *   UUID.damaged    an empty file: RocksDB has found the rows corrupt
  *   UUID.splitting  rows that are being split off from another range
  *   UUID.split      a file with the descriptor of rows that were split off, kept until their group has a log
@@ -38,6 +39,10 @@ public record RowsDirectory(Path rows) {
     return beside(".old");
   }
 
+  private Path installed() {
+    return beside(".installed");
+  }
+
   private Path damaged() {
     return beside(".damaged");
   }
@@ -49,12 +54,26 @@ public record RowsDirectory(Path rows) {
     forceParent();
   }
 
-  /** Replaces the rows, which must not be open, by the ready snapshot. */
-  void swapIn() throws IOException {
+  /**
+   * Replaces the rows, which must not be open, by the ready snapshot.
+   *
+   * @param end the last entry of the snapshot
+   */
+  void swapIn(long end) throws IOException {
+    new DurableFile(installed()).write(ByteBuffer.allocate(Long.BYTES).putLong(end).array());
     GroupStorage.deleteTree(old());
     if (Files.exists(rows)) Files.move(rows, old(), StandardCopyOption.ATOMIC_MOVE);
     Files.move(ready(), rows, StandardCopyOption.ATOMIC_MOVE);
     forceParent();
+  }
+
+  /** The last entry of the snapshot that was installed last; -1 for none. A crash in the middle of a swap makes no difference: the next start completes it. */
+  public long installedEnd() {
+    try {
+      return new DurableFile(installed()).read().filter(end -> end.length == Long.BYTES).map(end -> ByteBuffer.wrap(end).getLong()).orElse(-1L);
+    } catch (StoreException damaged) {
+      return -1;
+    }
   }
 
   void deleteOld() throws IOException {
@@ -112,7 +131,7 @@ public record RowsDirectory(Path rows) {
   }
 
   void deleteAll() throws IOException {
-    for (Path each : new Path[] {rows, incoming(), ready(), old(), damaged(), splitting(), splitNote()}) GroupStorage.deleteTree(each);
+    for (Path each : new Path[] {rows, incoming(), ready(), old(), installed(), damaged(), splitting(), splitNote()}) GroupStorage.deleteTree(each);
   }
 
   private Path beside(String suffix) {

@@ -477,7 +477,7 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
         released.complete(null);
         return;
       }
-      why = "%s has not ended within %s".formatted(running, STOP_DEADLINE);
+      why = "after %s, this has not ended: %s".formatted(STOP_DEADLINE, running);
     } catch (InterruptedException | RuntimeException e) {
       log.warn("Node {}: the store did not stop cleanly", nodeId(), e);
       why = e.toString();
@@ -502,8 +502,8 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
     var start = starting;
     if (start != null && !ended(start, until)) return "the start";
     callers.close();
-    stopMaintenance(until); // a start that was about to finish may have begun it
-    if (!each(range -> range.close(until), until)) return "a reader or writer of rows";
+    if (!stopMaintenance(until)) return "the maintenance of its ranges"; // a start that was about to finish may have begun it
+    if (!each(range -> range.close(until), until)) return "the use of its rows";
     if (!ended(memory, until)) return "the opening of RocksDB";
     if (!memory.isCompletedExceptionally()) memory.join().close();
     return "";

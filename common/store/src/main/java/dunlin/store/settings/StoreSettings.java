@@ -42,7 +42,8 @@ public record StoreSettings(
       Setting.flag(
           "dunlin.store.fsync",
           true,
-          "Whether the log is forced to disk before a message is acknowledged. If false, a power loss can lose acknowledged messages.");
+          "Whether the log is forced to disk before a message is acknowledged. If false, a power loss can lose acknowledged messages,"
+              + " and can leave a broker that runs alone with data that it does not start with.");
   private static final Setting<Long> MEMORY =
       Setting.bytes("dunlin.store.memory", 64L * MIB, 8L * MIB, MOST, "Memory for RocksDB's block cache and write buffers, for all"
           + " ranges of the node together.");

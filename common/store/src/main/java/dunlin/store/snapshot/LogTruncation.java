@@ -50,18 +50,19 @@ public final class LogTruncation {
   /**
    * Makes the log fit the rows before Ratis reads it. To a log that ends before the rows Ratis 3.3.0 cannot append, and tries it for ever.
    *
-   * <p>A snapshot that was complete when the process ended passes the log, of which nothing is needed then. If the log ends before the rows as they are, entries are lost: none is applied
-   * before it is on disk. (Or the process has ended in the moment between an installation and the deletion of the log before it; that replica is put aside as well.)
+   * <p>Nothing is needed of a log that ends before a snapshot: one that was complete when the process ended, or one that was installed just before, while Ratis was about to delete the log. Any
+   * other log that ends before the rows lacks entries, since none is applied before it is on disk.
    *
-   * @throws DamagedException when the log ends before the rows
+   * @throws DamagedException when the log lacks entries
    */
   public void fit(RangeId range, RocksRange rows, RowsDirectory files) throws IOException {
-    var end = GroupStorage.lastEntry(log);
-    if (end.isEmpty()) return;
-    if (end.getAsLong() < rows.flushed().index())
-      throw new DamagedException(
-          "range '%s': its log in %s lacks entries: it ends with entry %d, and its rows have entry %d".formatted(range, log, end.getAsLong(), rows.flushed().index()));
-    if (Files.exists(files.ready()) && end.getAsLong() < RocksRange.positionIn(files.ready()).index()) GroupStorage.deleteEntries(log);
+    var last = GroupStorage.lastEntry(log);
+    if (last.isEmpty()) return;
+    long end = last.getAsLong();
+    long rowsEnd = rows.flushed().index();
+    if (end < rowsEnd && files.installedEnd() != rowsEnd)
+      throw new DamagedException("range '%s': its log in %s lacks entries: it ends with entry %d, and its rows have entry %d".formatted(range, log, end, rowsEnd));
+    if (end < rowsEnd || (Files.exists(files.ready()) && end < RocksRange.positionIn(files.ready()).index())) GroupStorage.deleteEntries(log);
   }
 
   /** Bytes of the log's files at the last look. */

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
+import dunlin.store.disk.DurableFile;
 import dunlin.store.disk.NodeIdentity;
 import dunlin.store.raft.Command.Put;
 import dunlin.store.settings.ClusterSettings;
@@ -65,15 +66,34 @@ class RangeStoreDamageTest {
     Path segment = only(log(), "log_inprogress_*");
     byte[] all = Files.readAllBytes(segment);
     int[] entries = entries(all);
-    for (int end : new int[] {entries[10], entries[10] + 3, entries[0]}) {
+    for (int end : new int[] {entries[10], entries[10] + 3, entries[0], 0}) {
       Files.write(segment, Arrays.copyOf(all, end));
       refused(
-          "range 'routes': its log in %s lacks entries: it ends with entry %d, and its rows have entry %d".formatted(group(), end == entries[0] ? -1 : 9, entries.length - 1));
+          "range 'routes': its log in %s lacks entries: it ends with entry %d, and its rows have entry %d".formatted(group(), end > entries[0] ? 9 : -1, entries.length - 1));
     }
     Files.write(segment, all);
     try (var one = OneRange.start(directory)) {
       assertThat(one.rows()).hasSize(50);
     }
+  }
+
+  /** The process has ended after a snapshot was installed, and before Ratis had deleted the log. */
+  @Test
+  void aLogThatAnInstalledSnapshotHasPassedIsNoDamage() throws IOException {
+    Path segment = only(log(), "log_inprogress_*");
+    byte[] all = Files.readAllBytes(segment);
+    int[] entries = entries(all);
+    Files.write(segment, Arrays.copyOf(all, entries[10]));
+    var installed = new DurableFile(rows().resolveSibling(rows().getFileName() + ".installed"));
+    installed.write(ByteBuffer.allocate(Long.BYTES).putLong(entries.length - 2).array());
+    refused("lacks entries"); // that was another snapshot
+    installed.write(ByteBuffer.allocate(Long.BYTES).putLong(entries.length - 1).array());
+
+    for (int i = 0; i < 2; i++)
+      try (var one = OneRange.start(directory)) {
+        assertThat(one.rows()).hasSize(50 + i);
+        one.apply(new Put("later" + i, ""));
+      }
   }
 
   @Test
