@@ -19,8 +19,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
 import java.util.function.BooleanSupplier;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -159,7 +160,7 @@ public final class MqttTrial {
       else if (outstanding == service.drops().inboxes()) break;
       least = Math.min(least, outstanding);
       // A long history takes seconds, and the processors are for the brokers.
-      Thread.sleep(Math.max(500, 3 * (System.nanoTime() - asked) / 1_000_000));
+      Thread.sleep(Math.clamp(3 * (System.nanoTime() - asked) / 1_000_000, 500, 5_000));
     }
     drops = service.drops();
     figures.put("drops counted, of inboxes and of connections", drops.inboxes() + " and " + drops.connected());
@@ -179,8 +180,7 @@ public final class MqttTrial {
       var facts = new Facts(history);
       var missing = MqttChecker.missing(history);
       var placeless = new ArrayList<String>();
-      // By now no broker runs, so each processor checks mutants.
-      var found = IntStream.range(0, Mutants.ALL.size()).parallel().mapToObj(each -> found(Mutants.ALL.get(each), facts, seed + each, missing)).toList();
+      var found = found(facts, missing);
       for (int i = 0; i < found.size(); i++) {
         if (found.get(i).isEmpty()) placeless.add(Mutants.ALL.get(i).name());
         else if (!found.get(i).get()) unfound.add(Mutants.ALL.get(i).name());
@@ -193,9 +193,20 @@ public final class MqttTrial {
     return new Outcome(row, seed, good ? Outcome.PASSED : Outcome.FAILED, violations, problems, figures, mutants, unfound);
   }
 
-  /** Whether the checker finds a mutant of a history; empty when the history has no place for it. */
-  private static Optional<Boolean> found(Mutants.Mutant mutant, Facts facts, long seed, Drops missing) {
-    return mutant.mutation().of(facts, new Random(seed)).map(changed -> MqttChecker.check(changed, missing).stream().anyMatch(each -> each.promise().equals(mutant.promise())));
+  /** Whether the checker finds each mutant of a history; empty for one that the history has no place for. No broker runs by now, and the heap has room for two checks at a time. */
+  private List<Optional<Boolean>> found(Facts facts, Drops missing) {
+    try (var two = Executors.newFixedThreadPool(2)) {
+      var asked = new ArrayList<CompletableFuture<Optional<Boolean>>>();
+      for (var mutant : Mutants.ALL) {
+        var random = new Random(31 * seed + asked.size()); // none of another trial's, whose seed is the next one
+        asked.add(CompletableFuture.supplyAsync(() -> mutant.mutation().of(facts, random).map(changed -> finds(mutant, changed, missing)), two));
+      }
+      return asked.stream().map(CompletableFuture::join).toList();
+    }
+  }
+
+  private static boolean finds(Mutants.Mutant mutant, List<Event> changed, Drops missing) {
+    return MqttChecker.check(changed, missing).stream().anyMatch(each -> each.promise().equals(mutant.promise()));
   }
 
   /** Writes the history, to understand a failed row. */

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 /** One session of one client, as seen by the client: from a CONNACK without Session Present to its end. */
 public final class Session {
   /*
-   * Owner: the thread of the check; complete once Facts is built.
+   * Owner: the thread that builds the Facts; any thread reads it once they are built.
    */
   static final long OPEN = Long.MAX_VALUE;
 
