@@ -96,9 +96,8 @@ public final class SessionRules {
   }
 
   private void loser(Connected first, Connected next, Optional<Ended> end) {
-    // A broker that is cut off or stands still cannot tell its client; once it can, it must. What it sent while it was cut off may come as late after that as it took, since TCP doubles its pauses.
-    long quiet = facts.quietAfter(next.nanos(), TAKEOVER_MOST);
-    long latest = quiet + Math.clamp(quiet - next.nanos(), TAKEOVER_MOST, 2 * TAKEOVER_MOST);
+    // A broker that is cut off or stands still cannot tell its client; once it can, it must.
+    long latest = facts.quietAfter(next.nanos(), TAKEOVER_MOST) + TAKEOVER_MOST;
     if (end.isEmpty() ? latest < facts.drainedNanos : end.get().nanos() > latest) {
       violations.add(new Violation("D6", "two connections", first + " and " + next));
     } else if (end.isPresent() && first.level() == LEVEL_5 && end.get().reason() != SESSION_TAKEN_OVER) {
