@@ -425,16 +425,17 @@ public final class RocksRange implements RangeReader {
       files.deleteReady();
       return;
     }
+    files.noteInstalled(end); // while the rows are still read
     leave();
     try {
-      swap(files, end);
+      swap(files);
     } finally {
       stay();
     }
     files.deleteOld();
   }
 
-  private void swap(RowsDirectory files, long end) throws IOException, InterruptedException {
+  private void swap(RowsDirectory files) throws IOException, InterruptedException {
     if (!use.writeLock().tryLock(READERS_LEAVE_SECONDS, TimeUnit.SECONDS))
       throw new IOException("the readers of range '" + range + "' do not leave");
     try {
@@ -442,7 +443,7 @@ public final class RocksRange implements RangeReader {
       db.close();
       options.close();
       closed = true; // when it cannot be opened again
-      files.swapIn(end);
+      files.swapIn();
       options = memory.options(false);
       db = RocksDB.open(options, directory.toString());
       closed = false;

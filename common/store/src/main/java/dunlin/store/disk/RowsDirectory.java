@@ -54,20 +54,20 @@ public record RowsDirectory(Path rows) {
     forceParent();
   }
 
-  /**
-   * Replaces the rows, which must not be open, by the ready snapshot.
-   *
-   * @param end the last entry of the snapshot
-   */
-  void swapIn(long end) throws IOException {
-    new DurableFile(installed()).write(ByteBuffer.allocate(Long.BYTES).putLong(end).array());
+  /** Replaces the rows, which must not be open, by the ready snapshot. */
+  void swapIn() throws IOException {
     GroupStorage.deleteTree(old());
     if (Files.exists(rows)) Files.move(rows, old(), StandardCopyOption.ATOMIC_MOVE);
     Files.move(ready(), rows, StandardCopyOption.ATOMIC_MOVE);
     forceParent();
   }
 
-  /** The last entry of the snapshot that was installed last; -1 for none. A crash in the middle of a swap makes no difference: the next start completes it. */
+  /** Notes the last entry of the ready snapshot, before it takes the place of the rows; durable when this returns. */
+  void noteInstalled(long end) {
+    new DurableFile(installed()).write(ByteBuffer.allocate(Long.BYTES).putLong(end).array());
+  }
+
+  /** The last entry of the snapshot that was installed last, or is about to be; -1 for none. */
   public long installedEnd() {
     try {
       return new DurableFile(installed()).read().filter(end -> end.length == Long.BYTES).map(end -> ByteBuffer.wrap(end).getLong()).orElse(-1L);
