@@ -28,8 +28,8 @@ final class NodeStart {
   /*
    * Owner: the store's starting thread.
    * Failure: a range with damaged files fails the start of a node that is its only peer; with other peers it is
-   * quarantined, and the node starts without it. Only Ratis reads the logs, so each damaged log costs one attempt to
-   * start.
+   * quarantined, and the node starts without it. Only the last file of a log is looked at before Ratis reads it, so each log that is damaged elsewhere costs one attempt
+   * to start.
    */
   private final StoreSettings settings;
   private final DataDirectory data;
