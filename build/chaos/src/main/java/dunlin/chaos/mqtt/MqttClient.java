@@ -337,6 +337,7 @@ public final class MqttClient implements AutoCloseable {
     synchronized (this) {
       connection = current;
       if (connection == null) return;
+      connection.disconnectingSince = System.nanoTime();
       connection.disconnecting = true;
     }
     try {
@@ -367,7 +368,8 @@ public final class MqttClient implements AutoCloseable {
     if (connection.ended) return;
     connection.ended = true;
     if (current == connection) current = null;
-    journal.add(new Event.Ended(System.nanoTime(), profile.id, connection.number, how, connection.reason));
+    long now = System.nanoTime();
+    journal.add(new Event.Ended(now, profile.id, connection.number, how, connection.reason, connection.disconnecting ? connection.disconnectingSince : now));
     notifyAll();
     connection.closed.complete(true);
     connection.questions.values().forEach(question -> question.completeExceptionally(new IOException("the connection has ended")));
@@ -488,6 +490,7 @@ public final class MqttClient implements AutoCloseable {
     final CompletableFuture<Boolean> closed = new CompletableFuture<>();
     volatile boolean superseded;
     volatile boolean disconnecting;
+    volatile long disconnectingSince;
     volatile boolean ended;
     volatile int reason = -1;
 

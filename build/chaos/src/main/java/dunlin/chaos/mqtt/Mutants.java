@@ -229,7 +229,7 @@ final class Mutants {
     var all = new ArrayList<Ended>();
     for (var event : facts.events) {
       if (!(event instanceof Ended it) || it.how() != End.TAKEN_OVER) continue;
-      if (facts.quietAfter(it.nanos(), 10 * SECOND) + 10 * SECOND < facts.drainedNanos) all.add(it);
+      if (facts.connected(it.client(), it.connection()).filter(of -> facts.latestEnd(of, it.nanos()) < facts.drainedNanos).isPresent()) all.add(it);
     }
     return any(all, random)
         .map(it -> replaced(facts, it, new Ended(facts.drainedNanos - 1, it.client(), it.connection(), it.how(), it.reason())));
@@ -404,6 +404,8 @@ final class Mutants {
         for (var one : session.received) {
           var message = facts.sent.get(one.id());
           if (message == null || message.sends > 1 || one.repeated() || one.dup()) continue;
+          var end = session.ends.get(one.connection());
+          if (end != null && end.askedNanos() <= one.nanos()) continue; // it is leaving
           if (!other.aliveAt(one.nanos()) || facts.disturbedBetween(one.nanos(), one.nanos() + SECOND)) continue;
           if (message.first.qos() == 1 && facts.resendsBetween(message.first.nanos(), one.nanos() + 1) > 0) continue; // a cluster may
           var copy = new Received(

@@ -466,6 +466,18 @@ final class MqttCheckerTest {
     bad(history.later(60), "D6", "two connections");
   }
 
+  /** TCP sends again as late after a cut as that lasted. */
+  @Test
+  void aClientOfABrokerThatWasCutOffMayHearOfATakeOverAsLongAfterTheCutAsItLasted() {
+    good(takenOverInACut(1).later(55).end("c", 1, End.TAKEN_OVER, 0x8E).later(60));
+    bad(takenOverInACut(1).later(75).end("c", 1, End.TAKEN_OVER, 0x8E).later(60), "D6", "two connections");
+    bad(takenOverInACut(2).later(55).end("c", 1, End.TAKEN_OVER, 0x8E).later(60), "D6", "two connections");
+  }
+
+  private static TestHistory takenOverInACut(int node) {
+    return new TestHistory().connect("c", FOREVER, false).deed(Deed.STRUCK, node).connect("c", FOREVER, true).later(60).deed(Deed.HEALED);
+  }
+
   @Test
   void aSessionMayExpireWhileItsClientIsCutOff() {
     good(new TestHistory().connect("c", 2, false).deed(Deed.STRUCK).later(10).deed(Deed.HEALED).end("c", End.BY_BROKER).connect("c", 2, false));
@@ -488,6 +500,31 @@ final class MqttCheckerTest {
     bad(history.deed(Deed.HEALED), "D9", "with two members at a time");
     history = group(FOREVER).deed(Deed.STARTED, 1).deed(Deed.STARTED, 2).deed(Deed.STRUCK).deed(Deed.HEALED);
     good(history.safe("pub", 1, "s/1", 1).receive("m1", "pub", 1, "s/1", 1).receive("m2", "pub", 1, "s/1", 1));
+  }
+
+  @Test
+  void whatABrokerWroteBeforeItWasCutOffMayComeBehindWhatAnotherMemberGot() {
+    good(heldBackByACut(1).end("m1", End.BY_BROKER).deed(Deed.HEALED).later(60));
+    good(heldBackByACut(1).deed(Deed.HEALED).end("m1", End.BY_BROKER).later(60));
+    bad(heldBackByACut(1).later(2).end("m1", End.BY_BROKER).deed(Deed.HEALED).later(60), "D9", "with two members at a time");
+    bad(heldBackByACut(1).end("m1", End.ABANDONED).deed(Deed.HEALED).later(60), "D9", "with two members at a time");
+    bad(heldBackByACut(2).end("m1", End.BY_BROKER).deed(Deed.HEALED).later(60), "D9", "with two members at a time");
+  }
+
+  /** @param node the one that is cut off; the members are connected to the first */
+  private static TestHistory heldBackByACut(int node) {
+    var history = group(0).safe("pub", 1, "s/1", 2).deed(Deed.STRUCK, node).later(10);
+    return history.receive("m2", "pub", 1, "s/1", 2).later(20).hold("m1", "pub", 1, "s/1", 2);
+  }
+
+  @Test
+  void anotherMemberMayGetItOnceTheOneBeforeSendsDisconnect() {
+    good(held().receive("m2", "pub", 1, "s/1", 1).disconnected("m1", 3)); // which began before the other one got it
+    bad(held().receive("m2", "pub", 1, "s/1", 1).disconnected("m1", 0), "D9", "with two members at a time");
+  }
+
+  private static TestHistory held() {
+    return group(0).safe("pub", 1, "s/1", 1).hold("m1", "pub", 1, "s/1", 1).later(1);
   }
 
   private static TestHistory cut() {

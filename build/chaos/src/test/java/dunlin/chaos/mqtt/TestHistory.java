@@ -92,6 +92,13 @@ final class TestHistory {
     return this;
   }
 
+  /** The client notices the end of its connection, and began to send DISCONNECT some milliseconds before. */
+  TestHistory disconnected(String client, int millisBefore) {
+    long noticed = tick();
+    events.add(new Event.Ended(noticed, client, connection(client), End.DISCONNECTED, -1, noticed - millisBefore * 1_000_000L));
+    return this;
+  }
+
   TestHistory subscribe(String client, String filter, int qos) {
     long asked = tick();
     events.add(new Event.Subscribed(tick(), client, connection(client), asked, filter, qos));

@@ -30,8 +30,16 @@ public sealed interface Event {
   /** A CONNECT with another answer or none: its effect is unknown. */
   record ConnectFailed(long nanos, String client, int connection, long askedNanos, boolean cleanStart, int reason) implements Event {}
 
-  /** @param reason the reason code of the broker's DISCONNECT, or -1 */
-  record Ended(long nanos, String client, int connection, End how, int reason) implements Event {}
+  /**
+   * @param reason the reason code of the broker's DISCONNECT, or -1
+   * @param askedNanos when the client began to send DISCONNECT; the broker may count the connection as ended from then on. Else as nanos
+   */
+  record Ended(long nanos, String client, int connection, End how, int reason, long askedNanos) implements Event {
+    /** An end for which the client has sent no DISCONNECT. */
+    public Ended(long nanos, String client, int connection, End how, int reason) {
+      this(nanos, client, connection, how, reason, nanos);
+    }
+  }
 
   /** SUBSCRIBE was sent; it takes effect between this and {@link Subscribed}, and may do so when no SUBACK comes. */
   record SubscribeAsked(long nanos, String client, String filter) implements Event {}

@@ -1,6 +1,7 @@
 package dunlin.chaos.mqtt.check;
 
 import dunlin.chaos.mqtt.check.Event.Acknowledged;
+import dunlin.chaos.mqtt.check.Event.Connected;
 import dunlin.chaos.mqtt.check.Event.Deed;
 import dunlin.chaos.mqtt.check.Event.Published;
 import java.util.ArrayList;
@@ -22,6 +23,9 @@ public final class Facts {
   /** For how long after a fault leaders move, until they are spread again. */
   private static final long SPREAD_NANOS = 15_000_000_000L;
   private static final int RESENDS_OF_A_FAULT = 3;
+
+  /** How long a broker may take to end a connection whose session has moved to another one. */
+  private static final long TAKEOVER_NANOS = 10_000_000_000L;
 
   /** What names the broker that is at fault. */
   private static final Set<Deed> STRIKES = Set.of(Deed.STRUCK, Deed.STRUCK_FRONTEND, Deed.CUT, Deed.KILLED);
@@ -113,6 +117,14 @@ public final class Facts {
       case Event.ReceivedBehind it -> life(it.client()).add(it);
       case Event.Answered it -> session(it.client()).ifPresent(session -> session.answered.add(it));
     }
+  }
+
+  /** A connection by its number. */
+  public Optional<Connected> connected(String client, int connection) {
+    return lives.getOrDefault(client, List.of()).stream()
+        .filter(each -> each instanceof Connected it && it.connection() == connection)
+        .map(each -> (Connected) each)
+        .findFirst();
   }
 
   /** All messages on topics that a filter matches. */
@@ -214,7 +226,11 @@ public final class Facts {
   private boolean isAtFault(int node, long nanos) {
     return disturbances.stream()
         .filter(each -> each.fromNanos <= nanos && each.untilNanos >= nanos)
-        .anyMatch(each -> deeds.stream().anyMatch(deed -> deed.node() == node && STRIKES.contains(deed.deed()) && deed.nanos() >= each.fromNanos && deed.nanos() <= nanos));
+        .anyMatch(each -> isStruck(node, each.fromNanos, nanos));
+  }
+
+  private boolean isStruck(int node, long fromNanos, long untilNanos) {
+    return deeds.stream().anyMatch(deed -> deed.node() == node && STRIKES.contains(deed.deed()) && deed.nanos() >= fromNanos && deed.nanos() <= untilNanos);
   }
 
   /** The first time, from a time on, after which no fault is active for a while. */
@@ -239,6 +255,26 @@ public final class Facts {
   long clocksApartNanos(long nanos) {
     boolean apart = deeds.stream().anyMatch(deed -> deed.deed() == Deed.CLOCK_MOVED_WHILE_AWAY && deed.nanos() <= nanos);
     return apart ? CLOCK_STEP_NANOS : 0;
+  }
+
+  /**
+   * The latest time at which the broker of a connection must have ended it, when its session has moved to another one. A broker that is cut off or stands still cannot tell its client. TCP doubles its
+   * pauses while nothing is answered, so what the broker has written comes up to as long after the cut as that lasted.
+   */
+  public long latestEnd(Connected connection, long movedNanos) {
+    long quiet = quietAfter(movedNanos, TAKEOVER_NANOS);
+    long sentAgain =
+        disturbances.stream()
+            .filter(each -> each.untilNanos <= quiet && isStruck(connection.node(), each.fromNanos, each.untilNanos))
+            .mapToLong(each -> each.untilNanos + (each.untilNanos - each.fromNanos))
+            .max()
+            .orElse(quiet);
+    return Math.max(quiet, sentAgain) + TAKEOVER_NANOS;
+  }
+
+  /** Whether a broker was struck in a fault that was active between two times. */
+  boolean struckBetween(int node, long fromNanos, long untilNanos) {
+    return disturbances.stream().anyMatch(each -> each.fromNanos <= untilNanos && each.untilNanos >= fromNanos && isStruck(node, each.fromNanos, each.untilNanos));
   }
 
   private record Disturbance(long fromNanos, long untilNanos) {}

@@ -15,7 +15,7 @@ import java.util.Set;
 /** D9: each message for a group is with one member at a time, and one member acknowledges it. */
 public final class GroupRules {
   /*
-   * A second delivery is allowed when the first member's connection has ended in between, when a broker was killed in
+   * A second delivery is allowed when the first member's connection has ended in between, when it was written to a connection that a fault has ended since, when a broker was killed in
    * between, or when the publisher, or a cluster after a fault, has resent a QoS 1 message. Messages given to members that are not durable may be
    * lost with the broker.
    */
@@ -23,6 +23,9 @@ public final class GroupRules {
 
   /** How long after a member's end a fault may come between what it has left behind and another member. */
   private static final long REDEALT_MOST = 5_000_000_000L;
+
+  /** How long after what a broker wrote before it ended a connection the end may come, when TCP sends both again. */
+  private static final long WITH_THE_END_MOST = 1_000_000_000L;
 
   private final Facts facts;
   private final List<Violation> violations = new ArrayList<>();
@@ -99,7 +102,7 @@ public final class GroupRules {
     boolean sameSession = first.session == second.session;
     var connection = first.received.connection();
     var end = first.session.ends.get(connection);
-    boolean ended = end != null && end.nanos() < second.received.nanos();
+    boolean ended = end != null && end.askedNanos() < second.received.nanos();
     boolean superseded =
         first.session.connections.stream().anyMatch(each -> each.connection() > connection && each.askedNanos() < second.received.nanos());
     if (sameSession && second.received.dup() && (ended || superseded)) return;
@@ -108,7 +111,18 @@ public final class GroupRules {
     // The broker may count a connection as ended before its client can notice.
     if (end != null && facts.disturbedBetween(first.received.nanos(), second.received.nanos()) && facts.disturbedBetween(second.received.nanos(), end.nanos()))
       return;
+    if (cameLate(message, second)) return;
     violations.add(new Violation("D9", "with two members at a time", "%s, then %s to %s".formatted(message.first.id(), second.received, second.session.client())));
+  }
+
+  /**
+   * Whether a broker wrote a copy just before it was cut off, and ended the connection since. TCP sends both again after the cut, up to as long after it as it lasted: another member may
+   * have the message by then.
+   */
+  private boolean cameLate(Sent message, Delivery copy) {
+    var end = copy.session.ends.get(copy.received.connection());
+    if (end == null || end.how() != Event.End.BY_BROKER || end.nanos() > copy.received.nanos() + WITH_THE_END_MOST) return false;
+    return facts.connected(end.client(), end.connection()).filter(at -> facts.struckBetween(at.node(), message.first.nanos(), copy.received.nanos())).isPresent();
   }
 
   /** An ordered group keeps a publisher with one member, in order, while the members do not change. */

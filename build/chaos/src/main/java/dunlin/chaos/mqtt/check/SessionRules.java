@@ -11,8 +11,6 @@ import org.jspecify.annotations.Nullable;
 /** D6 and D11: one connection for each client identifier, correct Session Present, and sessions that expire in time. */
 public final class SessionRules {
   private static final long SECOND = 1_000_000_000L;
-  /** How long a displaced connection may take to be closed. */
-  private static final long TAKEOVER_MOST = 10 * SECOND;
   /** How late a session may end. */
   private static final long LATE_MOST = 20 * SECOND;
 
@@ -96,8 +94,7 @@ public final class SessionRules {
   }
 
   private void loser(Connected first, Connected next, Optional<Ended> end) {
-    // A broker that is cut off or stands still cannot tell its client; once it can, it must.
-    long latest = facts.quietAfter(next.nanos(), TAKEOVER_MOST) + TAKEOVER_MOST;
+    long latest = facts.latestEnd(first, next.nanos());
     if (end.isEmpty() ? latest < facts.drainedNanos : end.get().nanos() > latest) {
       violations.add(new Violation("D6", "two connections", first + " and " + next));
     } else if (end.isPresent() && first.level() == LEVEL_5 && end.get().reason() != SESSION_TAKEN_OVER) {
