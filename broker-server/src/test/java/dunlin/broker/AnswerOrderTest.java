@@ -215,6 +215,11 @@ class AnswerOrderTest {
     public CompletableFuture<Void> delivered(SessionRef session, List<Integer> packetIds) {
       throw new UnsupportedOperationException();
     }
+
+    @Override
+    public CompletableFuture<Boolean> isTakenOver(SessionRef session) {
+      throw new UnsupportedOperationException();
+    }
   }
 
   private static final class NoRoutes implements DistClient {

@@ -63,9 +63,11 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -483,6 +485,9 @@ public final class OpenFrontend implements AutoCloseable {
     /** Whether disconnects are refused. */
     public volatile boolean refusesDisconnects;
 
+    /** By the epochs of sessions, whether another connection has taken them; the others have ended. */
+    public final Map<Long, CompletableFuture<Boolean>> takenOver = new ConcurrentHashMap<>();
+
     /** Packet identifiers of exchanges that were said to be delivered. */
     public final List<Integer> delivered = Collections.synchronizedList(new ArrayList<>());
 
@@ -629,6 +634,11 @@ public final class OpenFrontend implements AutoCloseable {
     @Override
     public CompletableFuture<Void> forget(SessionRef session, long birth, int packetId) {
       throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<Boolean> isTakenOver(SessionRef session) {
+      return takenOver.getOrDefault(session.epoch(), CompletableFuture.completedFuture(false));
     }
 
     @Override

@@ -143,6 +143,9 @@ public interface InboxClient {
    */
   CompletableFuture<Void> delivered(SessionRef session, List<Integer> packetIds);
 
+  /** Answers whether another connection has taken the session from the one that got this reference. False as well when the session has ended since. */
+  CompletableFuture<Boolean> isTakenOver(SessionRef session);
+
   /**
    * Reads the unacknowledged messages from a sequence on, in order.
    *

@@ -742,6 +742,13 @@ final class Connection extends KeepAliveWheel.Watched
     return session != null && !session.ended();
   }
 
+  /** Asks the session tier whether another connection has taken its session; false without one. */
+  CompletableFuture<Boolean> isTakenOver() {
+    return session == null
+        ? CompletableFuture.completedFuture(false)
+        : loop().tiers().inbox().ranges().get(range).isTakenOver(session.ref());
+  }
+
   int range() {
     return range;
   }

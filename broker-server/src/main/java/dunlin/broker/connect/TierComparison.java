@@ -3,6 +3,7 @@ package dunlin.broker.connect;
 import dunlin.inbox.KeptConnections.Owner;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -10,14 +11,14 @@ import org.jspecify.annotations.Nullable;
 final class TierComparison {
   /*
    * A connection that is there with the session that the tier names is marked with the number of the comparison. At the end, one without the mark is
-   * ended: its session belongs to another connection by now, or its CONNECT was never committed. A connection that is opened has the mark of the last
-   * comparison, since the tier has answered its CONNECT after that. All of this and the answers to CONNECT come to the loop from the links' thread, in
-   * their order.
+   * ended: with 0x8E when another connection has its session by now, and the tier was replaced before it told so; and with 0x89 when the tier treated it as
+   * lost. The tier is asked which it is. A connection that is opened has the mark of the last comparison, since the tier has answered its CONNECT after
+   * that. All of this and the answers to CONNECT come to the loop from the links' thread, in their order.
    *
    * Owner: the event loop.
-   * Bounds: the loop ends SLICE connections at a time, or has their inboxes read, and does its other work in between. READS_MAX inboxes are read again at
+   * Bounds: the loop asks about and ends SLICE connections at a time, or has their inboxes read, and does its other work in between. READS_MAX inboxes are read again at
    *   a time; the others wait for PAUSE_MILLIS.
-   * Failure: when the next comparison begins, this one goes no further.
+   * Failure: when the next comparison begins, this one goes no further. A connection that the tier gives no answer about is ended as a lost one.
    */
   private static final int SLICE = 256;
   private static final int READS_MAX = 256;
@@ -65,12 +66,22 @@ final class TierComparison {
   private void endOthers(@Nullable Connection[] all, int from, byte of) {
     if (of != number) return;
     int end = Math.min(from + SLICE, all.length);
+    var ended = new ArrayList<CompletableFuture<Void>>(0);
     for (int i = from; i < end; i++) {
       Connection each = all[i];
-      if (each != null && each.hasSession() && each.range() == range && each.mark() != of) each.sessionTierLost();
+      if (each != null && each.hasSession() && each.range() == range && each.mark() != of) ended.add(end(each));
     }
-    if (end < all.length) home.loop().post(() -> endOthers(all, end, of));
-    else readAgain(all, 0, of);
+    Runnable goesOn = () -> endOthers(all, end, of);
+    if (end == all.length) readAgain(all, 0, of);
+    else if (ended.isEmpty()) home.loop().post(goesOn);
+    else CompletableFuture.allOf(ended.toArray(CompletableFuture<?>[]::new)).thenRun(() -> home.loop().post(goesOn));
+  }
+
+  private CompletableFuture<Void> end(Connection other) {
+    return other
+        .isTakenOver()
+        .exceptionally(_ -> false)
+        .thenAccept(takenOver -> home.loop().post(takenOver ? other::takenOver : other::sessionTierLost));
   }
 
   private void readAgain(@Nullable Connection[] all, int from, byte of) {
@@ -78,7 +89,7 @@ final class TierComparison {
     int at = from;
     for (; at < all.length && at < from + SLICE && home.sessions().readsAgain() < READS_MAX; at++) {
       Connection each = all[at];
-      if (each != null && each.range() == range) each.readAgain();
+      if (each != null && each.range() == range && each.mark() == of) each.readAgain();
     }
     int next = at;
     if (next == all.length) return;

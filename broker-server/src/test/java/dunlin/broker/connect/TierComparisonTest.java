@@ -9,6 +9,7 @@ import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.InboxClient.Page;
 import dunlin.inbox.KeptConnections.Owner;
 import dunlin.model.QoS;
+import dunlin.store.StoreException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -57,6 +58,29 @@ class TierComparisonTest {
     for (int i = 0; i < MANY; i += 3) clients.get(i).hearsTheEnd();
     await().until(() -> broker.sessions.disconnected.size() == MANY / 3);
     for (int i = 0; i < MANY; i++) if (i % 3 != 0) clients.get(i).hearsNothing();
+  }
+
+  /** The tier that was to tell so was replaced before it did. */
+  @Test
+  void oneWhoseSessionAnotherConnectionHasIsToldSo() throws Exception {
+    LoopClient taken = LoopClient.connected(broker.frontend(), 0, 'a', 60);
+    LoopClient lost = LoopClient.connected(broker.frontend(), 0, 'b', 60);
+    LoopClient unknown = LoopClient.connected(broker.frontend(), 1, 'c', 60);
+    LoopClient named = LoopClient.connected(broker.frontend(), 1, 'd', 60);
+    var later = new CompletableFuture<Boolean>();
+    broker.sessions.takenOver.put(owner(0).epoch(), later);
+    broker.sessions.takenOver.put(owner(2).epoch(), CompletableFuture.failedFuture(new StoreException("no answer")));
+
+    compares(owner(3));
+
+    lost.hears("e0..89.*");
+    unknown.hears("e0..89.*");
+    taken.hearsNothing();
+    later.complete(true);
+    taken.hears("e0..8e.*");
+    taken.hearsTheEnd();
+    named.hearsNothing();
+    assertThat(broker.sessions.fetches).hasSize(1);
   }
 
   @Test

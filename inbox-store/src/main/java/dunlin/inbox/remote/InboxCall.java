@@ -40,6 +40,8 @@ sealed interface InboxCall {
 
   record Delivered(SessionRef session, List<Integer> packetIds) implements Asking {}
 
+  record IsTakenOver(SessionRef session) implements Asking {}
+
   record Fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) implements Asking {}
 
   record Statistics() implements Asking {}

@@ -39,6 +39,7 @@ final class InboxCallCodec {
   private static final int ARE_MISSING = 15;
   private static final int DELIVERED = 16;
   private static final int FORGET = 17;
+  private static final int IS_TAKEN_OVER = 18;
 
   private InboxCallCodec() {}
 
@@ -116,6 +117,10 @@ final class InboxCallCodec {
         writeSession(out, session);
         out.list(packetIds, (to, packetId) -> to.number(packetId));
       }
+      case InboxCall.IsTakenOver(var session) -> {
+        out.octet(IS_TAKEN_OVER);
+        writeSession(out, session);
+      }
       case InboxCall.Fetch(var session, var fromSequence, var messagesMax, var bytesMax) -> {
         out.octet(FETCH);
         writeSession(out, session);
@@ -159,6 +164,7 @@ final class InboxCallCodec {
       case RELEASED -> new InboxCall.Released(readSession(in), in.number(), readPacketId(in));
       case FORGET -> new InboxCall.Forget(readSession(in), in.number(), readPacketId(in));
       case DELIVERED -> new InboxCall.Delivered(readSession(in), in.list(SessionFields::readPacketId));
+      case IS_TAKEN_OVER -> new InboxCall.IsTakenOver(readSession(in));
       case FETCH -> new InboxCall.Fetch(readSession(in), in.number(), readMessagesMax(in), in.count());
       case STATISTICS -> new InboxCall.Statistics();
       case ACKNOWLEDGE -> new InboxCall.Acknowledge(readSession(in), in.numbers());

@@ -169,6 +169,7 @@ public final class InboxCalls implements Link.Handler {
       case InboxCall.Released(var session, var birth, var packetId) -> answer(number, AnswerForm.NOTHING, () -> inbox.released(session, birth, packetId));
       case InboxCall.Forget(var session, var birth, var packetId) -> answer(number, AnswerForm.NOTHING, () -> inbox.forget(session, birth, packetId));
       case InboxCall.Delivered(var session, var packetIds) -> answer(number, AnswerForm.NOTHING, () -> inbox.delivered(session, packetIds));
+      case InboxCall.IsTakenOver(var session) -> answer(number, AnswerForm.FLAG, () -> inbox.isTakenOver(session));
       case InboxCall.Fetch(var session, var from, var messagesMax, var bytesMax) ->
           answer(number, AnswerForm.PAGE, () -> inbox.fetch(session, from, messagesMax, bytesMax).thenCompose(this::proved));
       case InboxCall.Statistics() -> answerOnce(number, AnswerForm.STATISTICS, inbox::statistics, () -> {});

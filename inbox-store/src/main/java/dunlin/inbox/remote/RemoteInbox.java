@@ -395,6 +395,11 @@ public final class RemoteInbox implements InboxClient {
   }
 
   @Override
+  public CompletableFuture<Boolean> isTakenOver(SessionRef session) {
+    return call(session, new InboxCall.IsTakenOver(session), AnswerForm.FLAG);
+  }
+
+  @Override
   public CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
     waitingAcks.mergeNoMore(session);
     return call(new InboxCall.Fetch(session, fromSequence, messagesMax, bytesMax), AnswerForm.PAGE, (long) bytesMax + bounds.messageMax(), true);

@@ -312,6 +312,11 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
   }
 
   @Override
+  public CompletableFuture<Boolean> isTakenOver(SessionRef session) {
+    return call(inbox -> inbox.isTakenOver(session));
+  }
+
+  @Override
   public CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
     return call(inbox -> inbox.fetch(session, fromSequence, messagesMax, bytesMax));
   }

@@ -182,6 +182,11 @@ public final class SessionRouter implements InboxClient, AutoCloseable {
   }
 
   @Override
+  public CompletableFuture<Boolean> isTakenOver(SessionRef session) {
+    return of(session).isTakenOver(session);
+  }
+
+  @Override
   public CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
     return of(session).fetch(session, fromSequence, messagesMax, bytesMax);
   }

@@ -515,6 +515,11 @@ final class InboxRangeServer {
     return present != null && present.epoch() == ref.epoch();
   }
 
+  boolean isTakenOver(SessionRef session) {
+    var present = logic.state().sessions.get(SessionKey.of(session));
+    return present != null && present.epoch() > session.epoch();
+  }
+
   CompletableFuture<Void> received(SessionRef session, long sequence) {
     return proposals.run(session, new SessionCommand.Received(session, sequence));
   }

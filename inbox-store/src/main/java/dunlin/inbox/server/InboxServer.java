@@ -579,6 +579,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   @Override
+  public CompletableFuture<Boolean> isTakenOver(SessionRef session) {
+    return CompletableFuture.completedFuture(of(session).isTakenOver(session));
+  }
+
+  @Override
   public CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
     return of(session).fetch(session, fromSequence, messagesMax, bytesMax);
   }

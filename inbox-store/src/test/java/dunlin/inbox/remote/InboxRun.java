@@ -115,8 +115,8 @@ final class InboxRun implements InboxCalls.Tier, InboxClient, KeptConnections {
 
   void calls() {
     var session = new SessionRef("t", "c" + random.nextInt(SESSIONS), 1);
-    int kind = random.nextInt(16);
-    if (kind >= 13) {
+    int kind = random.nextInt(17);
+    if (kind >= 14) {
       long[] sequences = random.longs(random.nextInt(3), 1, 1_000).toArray();
       inbox.acknowledge(session, sequences);
       if (sequences.length > 0 && lost.isEmpty()) called.add(new InboxCall.Acknowledge(session, sequences));
@@ -155,6 +155,7 @@ final class InboxRun implements InboxCalls.Tier, InboxClient, KeptConnections {
       case InboxCall.Forget(var session, var birth, var packetId) -> inbox.forget(session, birth, packetId);
       case InboxCall.Delivered(var session, var packetIds) -> inbox.delivered(session, packetIds);
       case InboxCall.Fetch(var session, var from, var messagesMax, var bytesMax) -> inbox.fetch(session, from, messagesMax, bytesMax);
+      case InboxCall.IsTakenOver(var session) -> inbox.isTakenOver(session);
       case InboxCall.Statistics() -> inbox.statistics();
     };
   }
@@ -310,6 +311,11 @@ final class InboxRun implements InboxCalls.Tier, InboxClient, KeptConnections {
   @Override
   public CompletableFuture<Void> delivered(SessionRef session, List<Integer> packetIds) {
     return done(new InboxCall.Delivered(session, packetIds));
+  }
+
+  @Override
+  public CompletableFuture<Boolean> isTakenOver(SessionRef session) {
+    return answers(new InboxCall.IsTakenOver(session), random::nextBoolean);
   }
 
   @Override

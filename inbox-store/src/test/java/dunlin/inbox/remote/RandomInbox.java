@@ -33,7 +33,7 @@ import java.util.function.Supplier;
 final class RandomInbox {
   private static final String[] TEXTS = {"", "a", "client", "tënant", "日本", "😀", "x".repeat(300)};
   private static final String[] FILTERS = {"a/b", "#", "+/x", "$share/g/a/#", "$oshare/group/+", "/", "ä"};
-  private static final int CALL_KINDS = 17;
+  private static final int CALL_KINDS = 18;
 
   private final Random random;
 
@@ -106,16 +106,16 @@ final class RandomInbox {
   InboxCall call(int kind) {
     var session = session();
     return switch (kind % CALL_KINDS) {
-      case 13 -> new InboxCall.Acknowledge(session, random.longs(random.nextInt(10), 0, 1_000).toArray());
-      case 14 -> new InboxCall.Missing(connection());
-      case 15 -> new InboxCall.HasSettled(number());
-      case 16 -> new InboxCall.AreMissing(number(), random.longs(random.nextInt(10), 0, 1_000).toArray());
+      case 14 -> new InboxCall.Acknowledge(session, random.longs(random.nextInt(10), 0, 1_000).toArray());
+      case 15 -> new InboxCall.Missing(connection());
+      case 16 -> new InboxCall.HasSettled(number());
+      case 17 -> new InboxCall.AreMissing(number(), random.longs(random.nextInt(10), 0, 1_000).toArray());
       default -> asking(kind, session, connection());
     };
   }
 
   InboxCall.Asking asking(int kind, SessionRef session, ConnectionId connection) {
-    return switch (kind % 13) {
+    return switch (kind % 14) {
       case 0 -> new InboxCall.Connect(connect(session, connection));
       case 1 -> new InboxCall.Subscribe(session, list(4, () -> new Subscription(filter(), options())));
       case 2 -> new InboxCall.Unsubscribe(session, list(4, this::filter));
@@ -128,6 +128,7 @@ final class RandomInbox {
       case 9 -> new InboxCall.Delivered(session, list(3, () -> 1 + random.nextInt(65_535)));
       case 10 -> new InboxCall.Fetch(session, number(), 1 + random.nextInt(300), random.nextInt(1 << 20));
       case 11 -> new InboxCall.Forget(session, number(), 1 + random.nextInt(65_535));
+      case 12 -> new InboxCall.IsTakenOver(session);
       default -> new InboxCall.Statistics();
     };
   }

@@ -99,6 +99,11 @@ final class ScriptedInbox implements InboxClient {
   }
 
   @Override
+  public CompletableFuture<Boolean> isTakenOver(SessionRef session) {
+    return made(new InboxCall.IsTakenOver(session));
+  }
+
+  @Override
   public CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
     return made(new InboxCall.Fetch(session, fromSequence, messagesMax, bytesMax));
   }

@@ -429,6 +429,19 @@ final class InboxServerTest {
   }
 
   @Test
+  void aTakeoverIsToldFromAnEnd() throws Exception {
+    var first = node.connect("c").session();
+    assertThat(InboxNode.get(node.server.isTakenOver(first))).isFalse();
+
+    var second = node.connect("c").session();
+    assertThat(InboxNode.get(node.server.isTakenOver(first))).isTrue();
+    assertThat(InboxNode.get(node.server.isTakenOver(second))).isFalse();
+
+    InboxNode.get(node.server.disconnect(second, false, 0));
+    assertThat(InboxNode.get(node.server.isTakenOver(second))).isFalse();
+  }
+
+  @Test
   void tooManySubscriptionsAreRefused() throws Exception {
     node.close();
     node = new InboxNode(null, ranges, new InboxSettings(new Layout(16, 1), 1, 1 << 20, OverflowPolicy.REJECT, 1, 4, Sums.ofSessions(1_000)));
