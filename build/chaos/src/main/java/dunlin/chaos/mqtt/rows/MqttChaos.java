@@ -38,7 +38,7 @@ public final class MqttChaos {
    * Failure: the broker ends with the harness's namespace, or when the row is closed.
    */
   private static final Logger log = LoggerFactory.getLogger(MqttChaos.class);
-  private static final List<String> SHORT = List.of("none", "kill", "overflow", "storm", "cluster-none");
+  private static final List<String> SHORT = List.of("none", "kill", "overflow", "storm", "cluster-none", "cluster-kill");
   /** Those of separate services, which take too long for a gate. */
   private static final List<String> SERVICES =
       List.of("services-none", "services-kill", "services-kill-all", "services-pause", "services-stop", "services-down");
