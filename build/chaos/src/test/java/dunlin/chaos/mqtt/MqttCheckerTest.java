@@ -521,6 +521,12 @@ final class MqttCheckerTest {
   void anotherMemberMayGetItOnceTheOneBeforeSendsDisconnect() {
     good(held().receive("m2", "pub", 1, "s/1", 1).disconnected("m1", 3)); // which began before the other one got it
     bad(held().receive("m2", "pub", 1, "s/1", 1).disconnected("m1", 0), "D9", "with two members at a time");
+    good(heldLast().disconnected("m1", 3)); // which found it in its socket then
+    bad(heldLast().disconnected("m1", 0), "D9", "with two members at a time");
+  }
+
+  private static TestHistory heldLast() {
+    return group(0).safe("pub", 1, "s/1", 1).receive("m2", "pub", 1, "s/1", 1).later(1).hold("m1", "pub", 1, "s/1", 1);
   }
 
   private static TestHistory held() {

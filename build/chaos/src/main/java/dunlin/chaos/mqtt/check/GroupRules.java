@@ -111,8 +111,14 @@ public final class GroupRules {
     // The broker may count a connection as ended before its client can notice.
     if (end != null && facts.disturbedBetween(first.received.nanos(), second.received.nanos()) && facts.disturbedBetween(second.received.nanos(), end.nanos()))
       return;
-    if (cameLate(message, second)) return;
+    if (isLeaving(second) || cameLate(message, second)) return;
     violations.add(new Violation("D9", "with two members at a time", "%s, then %s to %s".formatted(message.first.id(), second.received, second.session.client())));
+  }
+
+  /** Whether a member had sent DISCONNECT when it found a copy in its socket: another one may have the message by then. */
+  private static boolean isLeaving(Delivery copy) {
+    var end = copy.session.ends.get(copy.received.connection());
+    return end != null && end.askedNanos() < copy.received.nanos();
   }
 
   /**
