@@ -351,7 +351,7 @@ final class Mutants {
     var model = facts.events.stream().filter(each -> each instanceof Received it && facts.wills.containsKey(it.id())).map(Received.class::cast).findFirst();
     var all = new ArrayList<Ended>();
     for (var event : facts.events) {
-      if (!(event instanceof Ended it) || it.how() != End.DISCONNECTED || facts.killedBetween(it.nanos() - 2 * SECOND, it.nanos() + 2 * SECOND)) continue;
+      if (!(event instanceof Ended it) || it.how() != End.DISCONNECTED || facts.killedBetween(it.nanos() - 2 * SECOND, it.nanos() + 2 * SECOND) || facts.mayHaveMissed(it)) continue;
       var will = facts.wills.get(new MessageId(it.client(), it.connection()));
       if (will != null && facts.sessions.stream().anyMatch(each -> WillRules.watches(facts, each, will))) all.add(it);
     }

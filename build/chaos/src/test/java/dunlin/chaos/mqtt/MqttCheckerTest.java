@@ -212,6 +212,20 @@ final class MqttCheckerTest {
     bad(new TestHistory().connect("c", FOREVER, false).connect("c", FOREVER, true).end("c", 1, End.TAKEN_OVER, -1), "D6", "taken over without saying so");
   }
 
+  @Test
+  void aWillMayComeAfterADisconnectThatItsBrokerMayNotHaveGot() {
+    good(cutBehindDisconnect(1, 6)); // which was sent just before the fault
+    bad(cutBehindDisconnect(1, 2), "D7", "will sent after DISCONNECT"); // during the fault
+    bad(cutBehindDisconnect(1, 2_000), "D7", "will sent after DISCONNECT"); // long before
+    bad(cutBehindDisconnect(2, 6), "D7", "will sent after DISCONNECT"); // another broker's fault
+  }
+
+  /** @param millisBefore how long before it notices the end of its connection the client sends DISCONNECT; 3 is the time of the fault */
+  private static TestHistory cutBehindDisconnect(int node, int millisBefore) {
+    var history = watched().connectWithWill("c", FOREVER, false, 0).later(5).deed(Deed.STRUCK, node).receive("watcher", "c", 1, "w/c", 2);
+    return history.disconnected("c", millisBefore).deed(Deed.HEALED).later(60);
+  }
+
   private static TestHistory watched() {
     return new TestHistory().connect("watcher", FOREVER, false).subscribe("watcher", "w/#", 2);
   }

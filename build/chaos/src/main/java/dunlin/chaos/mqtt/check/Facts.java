@@ -20,6 +20,7 @@ public final class Facts {
   /*
    * Owner: the thread of the check builds it; any thread reads it.
    */
+  private static final long SECOND = 1_000_000_000L;
   /** For how long after a fault leaders move, until they are spread again. */
   private static final long SPREAD_NANOS = 15_000_000_000L;
   private static final int RESENDS_OF_A_FAULT = 3;
@@ -229,8 +230,18 @@ public final class Facts {
         .anyMatch(each -> isStruck(node, each.fromNanos, nanos));
   }
 
-  private boolean isStruck(int node, long fromNanos, long untilNanos) {
+  /** Whether a fault struck a broker between two times. */
+  boolean isStruck(int node, long fromNanos, long untilNanos) {
     return deeds.stream().anyMatch(deed -> deed.node() == node && STRIKES.contains(deed.deed()) && deed.nanos() >= fromNanos && deed.nanos() <= untilNanos);
+  }
+
+  /**
+   * Whether a fault struck a broker just after a client had sent DISCONNECT to it, and before the client noticed the end of the connection: nothing may have been recorded then. The broker may not
+   * even have got the packet.
+   */
+  public boolean mayHaveMissed(Event.Ended disconnect) {
+    long until = Math.min(disconnect.nanos(), disconnect.askedNanos() + SECOND);
+    return connected(disconnect.client(), disconnect.connection()).filter(at -> isStruck(at.node(), disconnect.askedNanos(), until)).isPresent();
   }
 
   /** The first time, from a time on, after which no fault is active for a while. */
@@ -272,7 +283,7 @@ public final class Facts {
     return Math.max(quiet, sentAgain) + TAKEOVER_NANOS;
   }
 
-  /** Whether a broker was struck in a fault that was active between two times. */
+  /** Whether a broker was struck in a fault that was active between two times; the fault may have begun before. */
   boolean struckBetween(int node, long fromNanos, long untilNanos) {
     return disturbances.stream().anyMatch(each -> each.fromNanos <= untilNanos && each.untilNanos >= fromNanos && isStruck(node, each.fromNanos, each.untilNanos));
   }
