@@ -421,7 +421,7 @@ final class Mutants {
   private static Optional<List<Event>> groupLoses(Facts facts, Random random) {
     for (var session : shuffled(facts.sessions, random)) {
       if (session.group().isEmpty() || !session.durable() || !session.aliveAt(facts.drainedNanos)) continue;
-      var among = facts.sessions.stream().filter(each -> each.group().equals(session.group())).toList();
+      var among = facts.sessions.stream().filter(each -> each.group().equals(session.group()) && !each.subscriptions.isEmpty()).toList();
       if (!among.stream().allMatch(Session::durable)) continue;
       long from = among.stream().mapToLong(each -> each.subscriptions.getFirst().fromNanos()).max().orElseThrow();
       var names = among.stream().map(Session::client).toList();

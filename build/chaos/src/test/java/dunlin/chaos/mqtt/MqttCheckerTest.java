@@ -218,6 +218,14 @@ final class MqttCheckerTest {
     bad(cutBehindDisconnect(1, 2), "D7", "will sent after DISCONNECT"); // during the fault
     bad(cutBehindDisconnect(1, 2_000), "D7", "will sent after DISCONNECT"); // long before
     bad(cutBehindDisconnect(2, 6), "D7", "will sent after DISCONNECT"); // another broker's fault
+    good(disconnectsInACut(1));
+    bad(disconnectsInACut(2), "D7", "will sent after DISCONNECT");
+  }
+
+  /** @param node the one that clients do not reach */
+  private static TestHistory disconnectsInACut(int node) {
+    var history = watched().connectWithWill("c", FOREVER, false, 0).deed(Deed.STRUCK, 1).deed(Deed.UNREACHABLE, node).later(5);
+    return history.receive("watcher", "c", 1, "w/c", 2).later(5).disconnected("c", 1).deed(Deed.HEALED).later(60);
   }
 
   /** @param millisBefore how long before it notices the end of its connection the client sends DISCONNECT; 3 is the time of the fault */
@@ -353,6 +361,18 @@ final class MqttCheckerTest {
     good(group(0).safe("pub", 1, "s/1", 1).hold("m1", "pub", 1, "s/1", 1).deed(Deed.KILLED));
     bad(group(FOREVER).safe("pub", 1, "s/1", 1).hold("m1", "pub", 1, "s/1", 1).deed(Deed.KILLED), "D9", "taken by no member");
     bad(group(0).safe("pub", 1, "s/1", 1).hold("m1", "pub", 1, "s/1", 1).end("m1", End.ABANDONED), "D9", "taken by no member");
+  }
+
+  @Test
+  void aMemberWithoutSubackMayHaveTakenAMessage() {
+    var history = new TestHistory().connect("m1", 0, false).askToSubscribe("m1", "$share/g/s/#");
+    good(history.connect("pub", FOREVER, false).safe("pub", 1, "s/1", 1).receive("m1", "pub", 1, "s/1", 1).end("m1", End.BY_BROKER).connect("m1", 0, false).subscribe("m1", "$share/g/s/#", 1));
+    history = group(0).connect("m3", 0, false).askToSubscribe("m3", "$share/g/s/#").safe("pub", 1, "s/1", 1);
+    good(history.receive("m3", "pub", 1, "s/1", 1).end("m3", End.BY_BROKER));
+    history = group(0).connect("m3", 0, false).askToSubscribe("m3", "$share/g/s/#").safe("pub", 1, "s/1", 1);
+    bad(history.hold("m3", "pub", 1, "s/1", 1).end("m3", End.BY_BROKER), "D9", "taken by no member");
+    history = group(0).connect("m3", 0, false).askToSubscribe("m3", "$share/g/s/#").safe("pub", 1, "s/1", 1);
+    bad(history.receive("m3", "pub", 1, "s/1", 1).receive("m1", "pub", 1, "s/1", 1), "D9", "with two members at a time");
   }
 
   /** A member has left it behind, and the link is lost by which it goes to another one. */

@@ -99,6 +99,8 @@ public sealed interface Event {
     STRUCK_FRONTEND,
     /** The broker is cut off from all others from now on, but reached by clients. */
     CUT,
+    /** The broker is cut off from clients, too, until the fault is healed. */
+    UNREACHABLE,
     /** The broker will soon reach the others again. */
     MENDED,
     HEALED,

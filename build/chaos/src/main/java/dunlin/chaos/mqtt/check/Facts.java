@@ -236,12 +236,20 @@ public final class Facts {
   }
 
   /**
-   * Whether a fault struck a broker just after a client had sent DISCONNECT to it, and before the client noticed the end of the connection: nothing may have been recorded then. The broker may not
-   * even have got the packet.
+   * Whether a broker may not have got a DISCONNECT, or not have recorded it: a fault struck it within a second, and before the client noticed the end of the connection, or it was cut off from clients
+   * already.
    */
   public boolean mayHaveMissed(Event.Ended disconnect) {
     long until = Math.min(disconnect.nanos(), disconnect.askedNanos() + SECOND);
-    return connected(disconnect.client(), disconnect.connection()).filter(at -> isStruck(at.node(), disconnect.askedNanos(), until)).isPresent();
+    return connected(disconnect.client(), disconnect.connection())
+        .filter(at -> isStruck(at.node(), disconnect.askedNanos(), until) || isUnreachable(at.node(), disconnect.askedNanos()))
+        .isPresent();
+  }
+
+  private boolean isUnreachable(int node, long nanos) {
+    return deeds.stream()
+        .filter(deed -> deed.node() == node && deed.deed() == Deed.UNREACHABLE && deed.nanos() <= nanos)
+        .anyMatch(deed -> disturbances.stream().anyMatch(each -> each.fromNanos <= deed.nanos() && each.untilNanos >= nanos));
   }
 
   /** The first time, from a time on, after which no fault is active for a while. */
@@ -303,7 +311,7 @@ public final class Facts {
           if (since >= 0) all.add(new Disturbance(since, deed.nanos()));
           since = -1;
         }
-        case LAUNCHED, STARTED, RECORDS_WILLS, RECORDS_NO_WILLS, CUT, MENDED, CLOCK_MOVED, CLOCK_MOVED_WHILE_AWAY, DRAINED -> {}
+        case LAUNCHED, STARTED, RECORDS_WILLS, RECORDS_NO_WILLS, CUT, UNREACHABLE, MENDED, CLOCK_MOVED, CLOCK_MOVED_WHILE_AWAY, DRAINED -> {}
       }
     }
     if (since >= 0) all.add(new Disturbance(since, NO_END));

@@ -61,7 +61,7 @@ public final class GroupRules {
   private void missing(String filter, List<Session> members) {
     Set<MessageId> answered = new HashSet<>();
     for (var member : members) for (Answered each : member.answered) answered.add(each.id());
-    var staying = members.stream().filter(each -> each.aliveAt(facts.drainedNanos)).toList();
+    var staying = members.stream().filter(each -> each.aliveAt(facts.drainedNanos) && !each.subscriptions.isEmpty()).toList();
     long fromNanos = staying.stream().mapToLong(each -> each.subscriptions.getFirst().fromNanos()).min().orElse(Long.MAX_VALUE);
     boolean allDurable = members.stream().allMatch(Session::durable);
     for (var entry : facts.sent.entrySet()) {

@@ -49,9 +49,9 @@ public final class Session {
     return begin.expirySeconds() > 0;
   }
 
-  /** The filter of the session's group, if it is a member of one; members have no other subscriptions. */
+  /** The filter of the session's group, if it is a member of one, or may be one without SUBACK; members have no other subscriptions. */
   public Optional<String> group() {
-    return subscriptions.stream().map(Subscription::filter).filter(Filters::shared).findFirst();
+    return possibleSubscriptions().map(Subscription::filter).filter(Filters::shared).findFirst();
   }
 
   public boolean aliveAt(long nanos) {

@@ -115,6 +115,7 @@ final class Strikes {
 
   /** Out of reach of all others, and of clients. */
   static void cut(Scene scene, Node node) throws InterruptedException {
+    scene.journal.broker(Deed.UNREACHABLE, node.number, "");
     cut(scene, node, () -> scene.cluster().links().isolate(node.site.port()), false);
   }
 
