@@ -23,6 +23,7 @@ final class ClusterBroker {
     broker.removeEarlierRoutes(tiers.dist());
     node.opening(sys).start();
     broker.listen();
+    parts.member().handOverFirst();
     return new Broker(broker.frontend(), subscriptions, Optional.empty());
   }
 }

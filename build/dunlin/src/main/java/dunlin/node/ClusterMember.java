@@ -96,6 +96,14 @@ final class ClusterMember {
     joined.awaitVoters(node.readiness()::isStarting);
   }
 
+  /**
+   * Once all else of the node is open: when it stops, other nodes lead its ranges before anything else of it ends. Else callers would wait until the links, the
+   * clients and the calls of this node have been closed.
+   */
+  void handOverFirst() {
+    node.stored().ifPresent(store -> node.opening(store::handOver));
+  }
+
   private static Optional<RangeLocation.Peer> serviceOf(Cluster cluster, UUID node, Surroundings routes) {
     return cluster.service(node).map(at -> routes.route(at.host(), at.port())).map(at -> new RangeLocation.Peer(node, at.getHostString(), at.getPort()));
   }

@@ -13,5 +13,6 @@ final class StoreNode {
     parts.tiers().beginWithoutClients();
     // It may have been a frontend before.
     parts.broker().removeEarlierRoutes(parts.tiers().dist());
+    parts.member().handOverFirst();
   }
 }

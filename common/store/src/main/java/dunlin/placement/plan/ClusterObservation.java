@@ -81,6 +81,11 @@ public record ClusterObservation(
         && led.replica().applied() - own.get().applied() <= settings.appliedLagMax();
   }
 
+  /** Whether a voter could serve a range as soon as it led it, and follows the leader as fast as that goes on. */
+  boolean isInStep(UUID voter, Led led, OperationSettings settings) {
+    return canTakeOver(voter, led, settings) && led.replica().lagOf(voter).orElse(Long.MAX_VALUE) <= settings.inStepMax();
+  }
+
   /**
    * Whether a voter has no data: no replica, or an empty one that a late call created where one was lost. One that an
    * operation has just added has none for a moment, too; only that operation waits for it.

@@ -98,7 +98,7 @@ final class NodeChoice {
   /**
    * The next leadership to transfer: first to a node that prefers such ranges, from one that does not. Otherwise so that leaders are spread evenly: from a
    * node that leads at least two ranges more than the other, so that the transfer always improves the balance. Not while anything changes: each
-   * transfer is a pause for the range's callers, who may just have had one.
+   * transfer is a pause for the range's callers, who may just have had one. Only to a node that keeps up.
    */
   static Optional<TransferLeadership> balance(ClusterMap map, ClusterObservation observation, OperationSettings settings) {
     if (!observation.isCalm()) return Optional.empty();
@@ -112,7 +112,7 @@ final class NodeChoice {
       var led = observation.leader(id).orElse(null);
       if (led == null || map.intentOn(id).isPresent() || !leads.containsKey(led.node())) continue;
       for (UUID voter : led.replica().range().peers()) {
-        if (!leads.containsKey(voter) || !observation.canTakeOver(voter, led, settings)) continue;
+        if (!leads.containsKey(voter) || !observation.isInStep(voter, led, settings)) continue;
         if (reached(voter, map, observation) < reached(led.node(), map, observation)) continue;
         int gain = gain(led.replica().range().kind(), map.nodes().get(led.node()), map.nodes().get(voter), leads);
         if (gain > bestGain) {

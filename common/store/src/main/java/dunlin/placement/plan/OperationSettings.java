@@ -23,6 +23,8 @@ public record OperationSettings(
     SplitSettings splits,
     @Nullable Duration replaceAfter,
     boolean balance) {
+  private static final long IN_STEP_MAX = 50;
+
   public OperationSettings {
     if (lagMax < 0 || unflushedMax < 0 || automaticMax < 0 || replicas < 0)
       throw new IllegalArgumentException("a bound of operations is negative");
@@ -38,6 +40,14 @@ public record OperationSettings(
    */
   long appliedLagMax() {
     return 10 * lagMax;
+  }
+
+  /**
+   * Entries by which a voter may be behind to be given a leadership only so that leaderships are spread: what is in flight to one that keeps up. A process that was just
+   * started is slow at first, and callers would wait until it has made up for that.
+   */
+  long inStepMax() {
+    return Math.min(lagMax, IN_STEP_MAX);
   }
 
   /** After how much silence a node's replicas are replaced; empty for never. */

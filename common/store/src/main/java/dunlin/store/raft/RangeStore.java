@@ -63,6 +63,8 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
   /** Stopping must end within the 5 s after which a supervisor kills the process. */
   private static final Duration CLOSE_DEADLINE = Duration.ofSeconds(3);
 
+  private static final Duration HAND_OVER_DEADLINE = Duration.ofSeconds(2);
+
   /** How long stopping may continue in the background, on a disk that hardly responds. */
   private static final Duration STOP_DEADLINE = Duration.ofMinutes(1);
 
@@ -446,6 +448,18 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
   }
 
   /**
+   * Has other nodes lead the ranges that this one leads, while the store goes on. Called before the rest of a node stops: so callers wait for the transfer of a
+   * leadership, and not for all that is stopped before the store. Blocks for two seconds at most. What is left is transferred by {@link #close}.
+   */
+  public void handOver() {
+    try {
+      each("hand-over-", HAND_OVER, System.nanoTime() + HAND_OVER_DEADLINE.toNanos());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /**
    * Closes the store. Pending commands fail; completed ones are on disk. Returns within about three seconds: the rest
    * continues in the background, and the data directory stays locked until it has ended.
    */
@@ -490,20 +504,15 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
   private String stop(long until) throws InterruptedException {
     long half = until - STOP_DEADLINE.toNanos() / 2;
     if (!stopMaintenance(half)) log.warn("Node {}: the maintenance of its ranges has not ended while the store stops", nodeId());
-    each(
-        range -> {
-          range.handOver();
-          return true;
-        },
-        half);
-    if (!each(range -> range.stop(half), half)) log.warn("Node {}: not all ranges have stopped before Ratis does", nodeId());
+    each("close-", HAND_OVER, half);
+    if (!each("close-", range -> range.stop(half), half)) log.warn("Node {}: not all ranges have stopped before Ratis does", nodeId());
     var serving = node;
     if (serving != null && !ended(run("close-raft", () -> close(serving)), until)) return "Ratis";
     var start = starting;
     if (start != null && !ended(start, until)) return "the start";
     callers.close();
     if (!stopMaintenance(until)) return "the maintenance of its ranges"; // a start that was about to finish may have begun it
-    if (!each(range -> range.close(until), until)) return "the use of its rows";
+    if (!each("close-", range -> range.close(until), until)) return "the use of its rows";
     if (!ended(memory, until)) return "the opening of RocksDB";
     if (!memory.isCompletedExceptionally()) memory.join().close();
     return "";
@@ -526,14 +535,20 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
     boolean take(ReplicatedRange<?, ?> range) throws InterruptedException;
   }
 
-  /** Runs a step for all ranges in parallel; answers whether all succeeded in time. */
-  private boolean each(Step step, long until) throws InterruptedException {
+  private static final Step HAND_OVER =
+      range -> {
+        range.handOver();
+        return true;
+      };
+
+  /** Runs a step for all ranges in parallel, on threads that are named by it; answers whether all succeeded in time. */
+  private boolean each(String what, Step step, long until) throws InterruptedException {
     var failed = new AtomicBoolean();
     var steps = new ArrayList<CompletableFuture<Void>>();
     for (var range : replicas.all())
       steps.add(
           run(
-              "close-" + range.id(),
+              what + range.id(),
               () -> {
                 try {
                   if (!step.take(range)) failed.set(true);

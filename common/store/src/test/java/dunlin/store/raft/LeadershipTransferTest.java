@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.store.ReplicaRole;
 import dunlin.store.StoreException;
 import dunlin.store.raft.Command.Put;
 import dunlin.store.settings.ClusterSettings;
@@ -64,6 +65,28 @@ class LeadershipTransferTest {
                 return transferred;
               });
       trio.apply(new Put("a", "2"));
+    }
+  }
+
+  @Test
+  void aStoreHandsItsLeadershipsOverAndGoesOn() {
+    try (var trio = Trio.start(directory)) {
+      trio.apply(new Put("a", "1"));
+      var before = trio.leader();
+
+      await("a transfer on a busy machine may take too long")
+          .atMost(Trio.DEADLINE)
+          .until(
+              () -> {
+                before.store().handOver();
+                return !before.range().status().role().equals(ReplicaRole.LEADER);
+              });
+
+      var next = trio.leader();
+      assertThat(next.id()).isNotEqualTo(before.id());
+      trio.apply(new Put("a", "2"));
+      long applied = next.range().status().applied();
+      await("it still follows").atMost(Trio.DEADLINE).until(() -> before.range().status().applied() >= applied);
     }
   }
 
