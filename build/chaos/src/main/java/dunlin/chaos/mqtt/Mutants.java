@@ -404,18 +404,26 @@ final class Mutants {
         for (var one : session.received) {
           var message = facts.sent.get(one.id());
           if (message == null || message.sends > 1 || one.repeated() || one.dup()) continue;
-          var end = session.ends.get(one.connection());
-          if (end != null && end.askedNanos() <= one.nanos()) continue; // it is leaving
-          if (!other.aliveAt(one.nanos()) || facts.disturbedBetween(one.nanos(), one.nanos() + SECOND)) continue;
+          if (connectedAt(session, one.nanos()).isEmpty()) continue; // it is leaving
+          var connection = connectedAt(other, one.nanos());
+          if (connection.isEmpty() || facts.disturbedBetween(one.nanos(), one.nanos() + SECOND)) continue;
           if (message.first.qos() == 1 && facts.resendsBetween(message.first.nanos(), one.nanos() + 1) > 0) continue; // a cluster may
           var copy = new Received(
-                  one.nanos() + 1, other.client(), other.connections.getFirst().connection(), one.id(), one.topic(), one.qos(), false, false, false,
+                  one.nanos() + 1, other.client(), connection.get().connection(), one.id(), one.topic(), one.qos(), false, false, false,
                   64_000, false, -1);
           return Optional.of(inserted(facts, one, copy));
         }
       }
     }
     return Optional.empty();
+  }
+
+  /** The connection of a session that a client holds at a time, and has not begun to end. */
+  private static Optional<Connected> connectedAt(Session session, long nanos) {
+    return session.connections.stream()
+        .filter(each -> each.nanos() <= nanos)
+        .reduce((_, later) -> later)
+        .filter(each -> session.ends.get(each.connection()) == null || session.ends.get(each.connection()).askedNanos() > nanos + 1);
   }
 
   private static Optional<List<Event>> groupLoses(Facts facts, Random random) {

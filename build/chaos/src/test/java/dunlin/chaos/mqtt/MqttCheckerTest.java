@@ -77,7 +77,7 @@ final class MqttCheckerTest {
   @Test
   void aClusterMaySendQos1AgainAfterAFault() {
     bad(twice(cluster(1), 1, 1), "D4", "doubled");
-    bad(twice(cluster(1).deed(Deed.STRUCK).deed(Deed.HEALED).later(20), 1, 1), "D4", "doubled");
+    bad(twice(cluster(1).deed(Deed.STRUCK).deed(Deed.HEALED).later(40), 1, 1), "D4", "doubled");
     bad(twice(subscribed().deed(Deed.STRUCK).deed(Deed.HEALED), 1, 1), "D4", "doubled");
     good(twice(cluster(1).deed(Deed.STRUCK).deed(Deed.HEALED), 1, 1));
     good(fourTimes());

@@ -21,8 +21,8 @@ public final class Facts {
    * Owner: the thread of the check builds it; any thread reads it.
    */
   private static final long SECOND = 1_000_000_000L;
-  /** For how long after a fault leaders move, until they are spread again. */
-  private static final long SPREAD_NANOS = 15_000_000_000L;
+  /** For how long after a fault leaders move, until they are spread again: three leases of 5 s until a process that was started gets any, and one for each after the first. */
+  private static final long SPREAD_NANOS = 30_000_000_000L;
   private static final int RESENDS_OF_A_FAULT = 3;
 
   /** How long a broker may take to end a connection whose session has moved to another one. */
