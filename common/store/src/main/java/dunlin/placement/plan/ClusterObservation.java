@@ -12,13 +12,15 @@ import java.util.UUID;
  *
  * @param reports the newest report received from each node, however old
  * @param silences for how long each node has been silent, at least
+ * @param uptimes for how long each node has run since its last start, at least: counted since this leader first heard of it
  * @param ages for how long each operation has been in progress, at least: counted since this leader first saw it
- * @param calm for how long no node has changed its state and no range its leader, at least
+ * @param calm for how long no node has changed its state or has reached another one again, and no range its leader, at least
  * @param lease after how much silence a report no longer counts
  */
 public record ClusterObservation(
-    NavigableMap<UUID, NodeReport> reports, NavigableMap<UUID, Duration> silences, NavigableMap<UUID, Duration> ages, Duration calm,
-    Duration lease) {
+    NavigableMap<UUID, NodeReport> reports, NavigableMap<UUID, Duration> silences, NavigableMap<UUID, Duration> uptimes, NavigableMap<UUID, Duration> ages,
+    Duration calm, Duration lease) {
+  private static final int WARM_LEASES = 3;
 
   /** A range's leader and what it reports. */
   record Led(UUID node, Replica replica) {}
@@ -81,9 +83,14 @@ public record ClusterObservation(
         && led.replica().applied() - own.get().applied() <= settings.appliedLagMax();
   }
 
-  /** Whether a voter could serve a range as soon as it led it, and follows the leader as fast as that goes on. */
+  /**
+   * Whether a voter could serve a range as soon as it led it, and as fast as the leader: it keeps up, and was not just started. A process is slow in its first seconds, since little of it is
+   * compiled, and it takes seconds instead of some tenths of one to begin to serve.
+   */
   boolean isInStep(UUID voter, Led led, OperationSettings settings) {
-    return canTakeOver(voter, led, settings) && led.replica().lagOf(voter).orElse(Long.MAX_VALUE) <= settings.inStepMax();
+    return canTakeOver(voter, led, settings)
+        && uptimes.getOrDefault(voter, Duration.ZERO).compareTo(lease.multipliedBy(WARM_LEASES)) >= 0
+        && led.replica().lagOf(voter).orElse(Long.MAX_VALUE) <= settings.inStepMax();
   }
 
   /**

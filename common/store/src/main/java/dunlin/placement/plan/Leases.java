@@ -24,7 +24,7 @@ import java.util.UUID;
 public final class Leases {
   /*
    * Owner: the driver of the operations on the meta group's leader; a new one for each term.
-   * Bounds: a report for each node of the map, NODES_MAX; reports of others are dropped. A time for each operation of the map, and a leader for each range.
+   * Bounds: a report and the time of its start for each node of the map, NODES_MAX; reports of others are dropped. A time for each operation of the map, and a leader for each range.
    * Failure: lost with the leadership. A new leader treats every node as heard at the moment when it became leader, so
    * it declares no node SUSPECT within the first lease.
    */
@@ -33,15 +33,19 @@ public final class Leases {
   private final Duration downAfter;
   private final Duration leadingSince;
   private final Map<UUID, Heard> heard = new HashMap<>();
+  private final Map<UUID, Started> started = new HashMap<>();
   private final Map<UUID, Leading> leaders = new HashMap<>();
   private final Map<UUID, Duration> seen = new HashMap<>(); // when this leader first saw each operation
 
-  /** The nodes' states and the ranges' leaders at the last observation, and since when they have been so. */
+  /** The nodes' states and the ranges' leaders at the last observation. Since when they have been so, and no node has reached another one again. */
   private Set<Object> situation = Set.of();
 
   private Duration calmSince;
 
   private record Heard(NodeReport report, Duration at) {}
+
+  /** When this leader first heard of a start of a node. */
+  private record Started(long incarnation, Duration at) {}
 
   /**
    * @param leadership the term in which the owner leads the meta group
@@ -71,7 +75,11 @@ public final class Leases {
     if (report.leadership() != leadership || node == null || node.state() == State.LEFT) return false;
     var last = heard.get(report.node());
     if (last != null && !newer(report, last.report)) return false;
+    // When a node is back, one of the others reaches it first, for a second: no reason to lead all ranges there.
+    if (last != null && !report.unreached().containsAll(last.report.unreached())) calmSince = now;
     heard.put(report.node(), new Heard(report, now));
+    var start = started.get(report.node());
+    if (start == null || start.incarnation != report.incarnation()) started.put(report.node(), new Started(report.incarnation(), now));
     for (var replica : report.replicas()) {
       if (replica.leads()) leaders.merge(replica.range().id(), new Leading(report.node(), replica.range().id(), replica.term()), Leases::later);
     }
@@ -98,6 +106,7 @@ public final class Leases {
   /** The changes of state that are due. */
   public List<MarkNode> due(ClusterMap map, Duration now) {
     heard.keySet().removeIf(node -> !map.nodes().containsKey(node));
+    started.keySet().retainAll(heard.keySet());
     var due = new ArrayList<MarkNode>();
     for (var node : map.nodes().values()) {
       var silence = silence(node.id(), now);
@@ -124,13 +133,15 @@ public final class Leases {
     heard.forEach((node, last) -> reports.put(node, last.report));
     var silences = new TreeMap<UUID, Duration>();
     for (var node : map.nodes().keySet()) silences.put(node, silence(node, now));
+    var uptimes = new TreeMap<UUID, Duration>();
+    started.forEach((node, start) -> uptimes.put(node, now.minus(start.at)));
     seen.keySet().retainAll(map.intents().keySet());
     var ages = new TreeMap<UUID, Duration>();
     for (var intent : map.intents().keySet()) ages.put(intent, now.minus(seen.computeIfAbsent(intent, _ -> now)));
     var present = situation(map, reports.values());
     if (!present.equals(situation)) calmSince = now;
     situation = present;
-    return new ClusterObservation(reports, silences, ages, now.minus(calmSince), lease);
+    return new ClusterObservation(reports, silences, uptimes, ages, now.minus(calmSince), lease);
   }
 
   private static Set<Object> situation(ClusterMap map, Collection<NodeReport> reports) {

@@ -15,6 +15,7 @@ import dunlin.placement.PlacementCommand.RegisterNode;
 import dunlin.placement.PlacementTest;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
@@ -92,6 +93,30 @@ class LeasesTest {
     assertThat(leases.observation(placement.map(), seconds(1021)).isCalm()).as("the same leader in the same term").isTrue();
     leads(1, 4, 3, 1022);
     assertThat(leases.observation(placement.map(), seconds(1022)).calm()).isZero();
+  }
+
+  @Test
+  void itIsCalmALeaseAfterANodeHasReachedAnotherOneAgain() {
+    leases.observation(placement.map(), seconds(1001));
+    reaches(1, 1, List.of(), 1002);
+    reaches(1, 2, List.of(TWO), 1003);
+    assertThat(leases.observation(placement.map(), seconds(1007)).calm()).as("leaders must move when one is lost").isEqualTo(seconds(6));
+    reaches(1, 3, List.of(), 1008);
+    assertThat(leases.observation(placement.map(), seconds(1008)).calm()).isZero();
+  }
+
+  @Test
+  void aNodeRunsSinceItsPresentLifeWasHeardOf() {
+    heard(1, 2, 5, 1001);
+    heard(1, 2, 6, 1003);
+    assertThat(leases.observation(placement.map(), seconds(1004)).uptimes()).containsOnly(Map.entry(ONE, seconds(3)));
+    heard(1, 3, 1, 1005);
+    heard(1, 2, 7, 1006);
+    assertThat(leases.observation(placement.map(), seconds(1007)).uptimes()).containsOnly(Map.entry(ONE, seconds(2)));
+  }
+
+  private void reaches(int node, long number, List<UUID> unreached, int second) {
+    leases.heard(new NodeReport(PlacementTest.id(node), TERM, 1, number, List.of(), unreached), placement.map(), seconds(second));
   }
 
   private void leads(int node, long term, long number, int second) {

@@ -179,14 +179,16 @@ class NodeChoiceTest {
   private ClusterObservation observation() {
     var reports = new TreeMap<UUID, NodeReport>();
     var silences = new TreeMap<UUID, Duration>();
+    var uptimes = new TreeMap<UUID, Duration>();
     for (var node : map().nodes().keySet()) {
       boolean leads = node.equals(id(leader));
       var followers = leads ? range.peers().stream().filter(peer -> !peer.equals(node)).map(peer -> new Follower(peer, 0)).toList() : List.<Follower>of();
       var replica = new Replica(range, 9, NodeReport.ORIGINAL, Phase.RUNNING, leads, 1, 9, true, followers, Load.NONE);
       reports.put(node, new NodeReport(node, 1, 1, 1, range.has(node) ? List.of(replica) : List.of(), unreached.getOrDefault(node, List.of())));
       silences.put(node, silent.contains(node) ? LEASE : Duration.ZERO);
+      uptimes.put(node, LEASE.multipliedBy(3));
     }
-    return new ClusterObservation(reports, silences, new TreeMap<>(), calm, LEASE);
+    return new ClusterObservation(reports, silences, uptimes, new TreeMap<>(), calm, LEASE);
   }
 
   private void apply(PlacementCommand command) {

@@ -50,6 +50,7 @@ class OperationsTest {
   private final Map<Integer, List<Replica>> replicas = new TreeMap<>();
   private final Map<Integer, Duration> silent = new TreeMap<>();
   private Duration calm = LEASE;
+  private Duration uptime = LEASE.multipliedBy(3);
   private final Map<UUID, Duration> ages = new TreeMap<>();
 
   @Test
@@ -276,14 +277,27 @@ class OperationsTest {
   }
 
   @Test
+  void noLeadershipMovesToANodeThatWasJustStarted() {
+    cluster(3, 2);
+    lead(1, 1, 1, 2, 3);
+    lead(2, 1, 1, 2, 3);
+    uptime = LEASE.multipliedBy(3).minusMillis(1);
+    assertThat(NodeChoice.balance(placement.map(), observation(), OperationSettings.defaults())).isEmpty();
+    uptime = LEASE.multipliedBy(3);
+    assertThat(NodeChoice.balance(placement.map(), observation(), OperationSettings.defaults())).isPresent();
+  }
+
+  @Test
   void noLeadershipGoesToALaggingOrSilentNode() {
     cluster(3, 2);
     lead(1, 1, 1, 2, 3);
     lead(2, 1, 1, 2, 3);
-    lag(1, 1, 5000);
-    lag(2, 1, 5000);
-    assertThat(NodeChoice.balance(placement.map(), observation(), OperationSettings.defaults())).isEmpty();
-    lag(1, 1, 0);
+    for (int lag : new int[] {5_000, 51}) {
+      lag(1, 1, lag);
+      lag(2, 1, lag);
+      assertThat(NodeChoice.balance(placement.map(), observation(), OperationSettings.defaults())).isEmpty();
+    }
+    lag(1, 1, 50);
     silent.put(2, LEASE);
     assertThat(NodeChoice.balance(placement.map(), observation(), OperationSettings.defaults()))
         .contains(new TransferLeadership(id(1), PlacementTest.id(3)));
@@ -605,8 +619,12 @@ class OperationsTest {
     var reports = new TreeMap<UUID, NodeReport>();
     var silences = new TreeMap<UUID, Duration>();
     replicas.forEach((node, of) -> reports.put(PlacementTest.id(node), new NodeReport(PlacementTest.id(node), 1, 1, 1, of, List.of())));
-    for (var node : placement.map().nodes().keySet()) silences.put(node, silent.getOrDefault(node(node), Duration.ZERO));
-    return new ClusterObservation(reports, silences, new TreeMap<>(ages), calm, LEASE);
+    var uptimes = new TreeMap<UUID, Duration>();
+    for (var node : placement.map().nodes().keySet()) {
+      silences.put(node, silent.getOrDefault(node(node), Duration.ZERO));
+      uptimes.put(node, uptime);
+    }
+    return new ClusterObservation(reports, silences, uptimes, new TreeMap<>(ages), calm, LEASE);
   }
 
   private void apply(PlacementCommand command) {

@@ -147,7 +147,7 @@ class StagesTest {
     reported.forEach((node, of) -> reports.put(node, new NodeReport(node, 1, 1, 1, List.copyOf(of.values()), List.of())));
     for (UUID node : placement.map().nodes().keySet()) silences.put(node, Duration.ZERO);
     var ages = new TreeMap<>(Map.of(OPERATION, Duration.ofSeconds(3)));
-    var observation = new ClusterObservation(reports, silences, ages, Duration.ZERO, Duration.ofSeconds(6));
+    var observation = new ClusterObservation(reports, silences, new TreeMap<>(), ages, Duration.ZERO, Duration.ofSeconds(6));
     return requireNonNull(new Operations(settings).progress(placement.map(), observation, waiting).get(OPERATION));
   }
 
