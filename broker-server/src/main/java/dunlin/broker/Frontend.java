@@ -71,6 +71,10 @@ public final class Frontend implements AutoCloseable {
    */
   private static final Logger log = LoggerFactory.getLogger(Frontend.class);
   private static final long CLOSE_SESSIONS_MILLIS = 2_000;
+
+  /** In a cluster, where the next leader of the sessions may be about to serve them: it is told of each DISCONNECT. */
+  private static final long LEAVE_SESSIONS_MILLIS = 5_000;
+
   private static final int LEAVE_RETRY_MILLIS = 200;
 
   private static final long REDEALT_MILLIS = 5_000;
@@ -473,7 +477,7 @@ public final class Frontend implements AutoCloseable {
   }
 
   private void awaitSessionsLeft() {
-    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(CLOSE_SESSIONS_MILLIS);
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(tiers().alone() ? CLOSE_SESSIONS_MILLIS : LEAVE_SESSIONS_MILLIS);
     CountDownLatch closed = new CountDownLatch(reception.parts().size());
     reception.whenAllClosed(closed, deadline);
     await(closed);

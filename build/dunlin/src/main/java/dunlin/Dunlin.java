@@ -178,8 +178,8 @@ public final class Dunlin implements AutoCloseable {
   }
 
   /**
-   * Stops the node: clients get DISCONNECT 0x8B, or 0x9C where there is a server to send them to; stores are closed. Takes at most
-   * about five seconds. Idempotent.
+   * Stops the node: clients get DISCONNECT 0x8B, or 0x9C where there is a server to send them to; stores are closed. A node of a
+   * cluster hands over what it leads before. Takes at most about twenty seconds, and usually one or two. Idempotent.
    */
   @Override
   public void close() {

@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
 final class TierComparison {
   /*
    * A connection that is there with the session that the tier names is marked with the number of the comparison. At the end, one without the mark is
-   * ended: with 0x8E when another connection has its session by now, and the tier was replaced before it told so; and with 0x89 when the tier treated it as
-   * lost. The tier is asked which it is. A connection that is opened has the mark of the last comparison, since the tier has answered its CONNECT after
-   * that. All of this and the answers to CONNECT come to the loop from the links' thread, in their order.
+   * ended: with 0x8E when another connection has its session by now, and the tier was replaced before it told so; and with 0x89 when the tier treated
+   * it as lost. The tier is asked which it is. A connection that is opened has the mark of the last comparison, since the tier has answered its CONNECT
+   * after that. All of this and the answers to CONNECT come to the loop from the links' thread, in their order.
    *
    * Owner: the event loop.
    * Bounds: the loop asks about and ends SLICE connections at a time, or has their inboxes read, and does its other work in between. READS_MAX inboxes are read again at
@@ -60,7 +60,9 @@ final class TierComparison {
   }
 
   void end() {
-    endOthers(home.table().copy(), 0, number);
+    var all = home.table().copy();
+    endOthers(all, 0, number);
+    readAgain(all, 0, number);
   }
 
   private void endOthers(@Nullable Connection[] all, int from, byte of) {
@@ -71,17 +73,20 @@ final class TierComparison {
       Connection each = all[i];
       if (each != null && each.hasSession() && each.range() == range && each.mark() != of) ended.add(end(each));
     }
+    if (end == all.length) return;
     Runnable goesOn = () -> endOthers(all, end, of);
-    if (end == all.length) readAgain(all, 0, of);
-    else if (ended.isEmpty()) home.loop().post(goesOn);
+    if (ended.isEmpty()) home.loop().post(goesOn);
     else CompletableFuture.allOf(ended.toArray(CompletableFuture<?>[]::new)).thenRun(() -> home.loop().post(goesOn));
   }
 
   private CompletableFuture<Void> end(Connection other) {
-    return other
-        .isTakenOver()
-        .exceptionally(_ -> false)
-        .thenAccept(takenOver -> home.loop().post(takenOver ? other::takenOver : other::sessionTierLost));
+    return other.isTakenOver().exceptionally(_ -> false).thenAccept(takenOver -> home.loop().post(() -> end(other, takenOver)));
+  }
+
+  private void end(Connection other, boolean takenOver) {
+    if (other.mark() == number) return; // a later comparison has found its session
+    if (takenOver) other.takenOver();
+    else other.sessionTierLost();
   }
 
   private void readAgain(@Nullable Connection[] all, int from, byte of) {

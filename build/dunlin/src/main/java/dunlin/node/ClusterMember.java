@@ -97,8 +97,8 @@ final class ClusterMember {
   }
 
   /**
-   * Once all else of the node is open: when it stops, other nodes lead its ranges before anything else of it ends. Else callers would wait until the links, the
-   * clients and the calls of this node have been closed.
+   * Called once all else of the node is open, so that it is closed first: other nodes lead its ranges before anything else of it ends. Else callers would
+   * wait until the links, the clients and the calls of this node have been closed.
    */
   void handOverFirst() {
     node.stored().ifPresent(store -> node.opening(store::handOver));

@@ -31,7 +31,7 @@ class RolesIT {
   private static final int STORES = 3;
   private static final List<String> ROLES = List.of("store,retain,inbox", "store,retain,inbox", "store,retain,inbox", "dist", "dist", "frontend", "frontend");
   private static final int MESSAGES = 20;
-  private static final Duration LONG = Duration.ofMinutes(2);
+  private static final Duration LONG = Duration.ofMinutes(4);
 
   /** A gauge of the node that leads the routes. */
   private static final String LEADS_ROUTES = "dunlin_dist_in_flight_bytes";

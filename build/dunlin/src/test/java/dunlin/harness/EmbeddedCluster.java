@@ -38,7 +38,7 @@ public final class EmbeddedCluster implements AutoCloseable {
 
   private EmbeddedCluster() {}
 
-  /** Starts brokers that found a cluster, and waits until its leaders are spread: they are soon after it was founded, which makes clients wait. */
+  /** Starts brokers that found a cluster, and waits until its leaders are spread: they are some time after it was founded, which makes clients wait. */
   public static EmbeddedCluster start(Path directory, int nodes, Map<String, String> settings) {
     return start(directory, nodes, settings, (_, _) -> {});
   }

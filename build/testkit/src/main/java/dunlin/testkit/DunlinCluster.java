@@ -185,7 +185,7 @@ public final class DunlinCluster implements AutoCloseable {
   }
 
   /**
-   * Stops a node as an operator would: clients get DISCONNECT 0x8B, leaders are handed over, stores are closed. Does nothing when it does not run.
+   * Stops a node as an operator would: leaders are handed over, clients get DISCONNECT 0x8B, stores are closed. Does nothing when it does not run.
    */
   public void stop(int node) {
     end(node, false);

@@ -32,8 +32,8 @@ public final class InboxCalls implements Link.Handler {
    *   compares them over its next link.
    *   A call that may be made twice is not answered when another node leads its range, or when it is unknown whether it was done: the link is
    *   interrupted, and the frontend makes the call again, at the next leader.
-   * Lease: most calls are commands, which a leader that was deposed cannot have committed. What is only read (a page, or that a group has no member
-   *   here) is answered behind a proof that this node has led the range since: a later leader may have taken the session to another connection.
+   * Lease: most calls are commands, which a leader that was deposed cannot have committed. What is only read (a page, who has a session, or that a group has no
+   *   member here) is answered behind a proof that this node has led the range since: a later leader may have taken the session to another connection.
    */
   private static final Logger LOG = LoggerFactory.getLogger(InboxCalls.class);
   private static final int UNANSWERED_MAX = 1 << 20;
@@ -169,7 +169,7 @@ public final class InboxCalls implements Link.Handler {
       case InboxCall.Released(var session, var birth, var packetId) -> answer(number, AnswerForm.NOTHING, () -> inbox.released(session, birth, packetId));
       case InboxCall.Forget(var session, var birth, var packetId) -> answer(number, AnswerForm.NOTHING, () -> inbox.forget(session, birth, packetId));
       case InboxCall.Delivered(var session, var packetIds) -> answer(number, AnswerForm.NOTHING, () -> inbox.delivered(session, packetIds));
-      case InboxCall.IsTakenOver(var session) -> answer(number, AnswerForm.FLAG, () -> inbox.isTakenOver(session));
+      case InboxCall.IsTakenOver(var session) -> answer(number, AnswerForm.FLAG, () -> inbox.isTakenOver(session).thenCompose(this::proved));
       case InboxCall.Fetch(var session, var from, var messagesMax, var bytesMax) ->
           answer(number, AnswerForm.PAGE, () -> inbox.fetch(session, from, messagesMax, bytesMax).thenCompose(this::proved));
       case InboxCall.Statistics() -> answerOnce(number, AnswerForm.STATISTICS, inbox::statistics, () -> {});

@@ -12,7 +12,7 @@ import dunlin.transport.link.LinkRefusedException;
  * @param link the number of this link, larger than those of all links that it has begun before in this life
  */
 public record InboxOpening(String frontend, long incarnation, long link) {
-  private static final int PROTOCOL_VERSION = 4;
+  private static final int PROTOCOL_VERSION = 5;
 
   public byte[] encode() {
     return FieldWriter.bytesOf(

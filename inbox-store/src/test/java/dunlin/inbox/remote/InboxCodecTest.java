@@ -276,11 +276,11 @@ class InboxCodecTest {
     byte[] later =
         FieldWriter.bytesOf(
             out -> {
-              out.number(5);
-              out.text("something that version 4 does not know");
+              out.number(6);
+              out.text("something that version 5 does not know");
             });
 
     assertThatThrownBy(() -> InboxOpening.decode(later))
-        .isInstanceOf(LinkRefusedException.class).hasMessage("The frontend speaks version 5 of the protocol, the session tier version 4.");
+        .isInstanceOf(LinkRefusedException.class).hasMessage("The frontend speaks version 6 of the protocol, the session tier version 5.");
   }
 }

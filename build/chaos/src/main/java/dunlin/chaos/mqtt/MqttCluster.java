@@ -55,7 +55,7 @@ public final class MqttCluster implements Service, AutoCloseable {
   private static final String STORE = "store";
   private static final String FRONTEND = "frontend";
   private static final String ROUTES = "routes";
-  private static final Duration LEADERS_MAX = Duration.ofMinutes(1);
+  private static final Duration LEADERS_MAX = Duration.ofMinutes(2);
   private static final Duration STOP_MAX = Duration.ofMinutes(1);
   /** A client does not wait for longer for a broker that is cut off. */
   private static final Duration CONNECT_MAX = Duration.ofSeconds(3);

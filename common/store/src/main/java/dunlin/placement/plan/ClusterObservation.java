@@ -21,6 +21,7 @@ public record ClusterObservation(
     NavigableMap<UUID, NodeReport> reports, NavigableMap<UUID, Duration> silences, NavigableMap<UUID, Duration> uptimes, NavigableMap<UUID, Duration> ages,
     Duration calm, Duration lease) {
   private static final int WARM_LEASES = 3;
+  private static final Duration WARM_MAX = Duration.ofSeconds(30);
 
   /** A range's leader and what it reports. */
   record Led(UUID node, Replica replica) {}
@@ -84,13 +85,19 @@ public record ClusterObservation(
   }
 
   /**
-   * Whether a voter could serve a range as soon as it led it, and as fast as the leader: it keeps up, and was not just started. A process is slow in its first seconds, since little of it is
-   * compiled, and it takes seconds instead of some tenths of one to begin to serve.
+   * Whether a voter could serve a range as soon as it led it, keeps up with the leader, and was not just started. A process is slow in its first seconds,
+   * since little of it is compiled: it takes seconds to begin to serve, instead of some tenths of one. It must have run for three leases, or for half a
+   * minute if that is less, since this leader of the meta group has heard of its start.
    */
   boolean isInStep(UUID voter, Led led, OperationSettings settings) {
     return canTakeOver(voter, led, settings)
-        && uptimes.getOrDefault(voter, Duration.ZERO).compareTo(lease.multipliedBy(WARM_LEASES)) >= 0
+        && uptimes.getOrDefault(voter, Duration.ZERO).compareTo(warm()) >= 0
         && led.replica().lagOf(voter).orElse(Long.MAX_VALUE) <= settings.inStepMax();
+  }
+
+  private Duration warm() {
+    var leases = lease.multipliedBy(WARM_LEASES);
+    return leases.compareTo(WARM_MAX) < 0 ? leases : WARM_MAX;
   }
 
   /**

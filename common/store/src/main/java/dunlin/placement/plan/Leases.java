@@ -15,6 +15,7 @@ import java.util.NavigableMap;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The leases of nodes, by the heartbeats that the meta group's leader has received. Heartbeats are not logged, only the
@@ -37,10 +38,14 @@ public final class Leases {
   private final Map<UUID, Leading> leaders = new HashMap<>();
   private final Map<UUID, Duration> seen = new HashMap<>(); // when this leader first saw each operation
 
-  /** The nodes' states and the ranges' leaders at the last observation. Since when they have been so, and no node has reached another one again. */
+  /** The nodes' states and the ranges' leaders at the last observation. */
   private Set<Object> situation = Set.of();
 
+  /** Since when neither has changed, and no node has reached another one again. */
   private Duration calmSince;
+
+  /** When a node has last reached another one again, as far as that counted. */
+  private @Nullable Duration reachedSince;
 
   private record Heard(NodeReport report, Duration at) {}
 
@@ -75,8 +80,7 @@ public final class Leases {
     if (report.leadership() != leadership || node == null || node.state() == State.LEFT) return false;
     var last = heard.get(report.node());
     if (last != null && !newer(report, last.report)) return false;
-    // When a node is back, one of the others reaches it first, for a second: no reason to lead all ranges there.
-    if (last != null && !report.unreached().containsAll(last.report.unreached())) calmSince = now;
+    if (last != null && !report.unreached().containsAll(last.report.unreached())) reachesAgain(now);
     heard.put(report.node(), new Heard(report, now));
     var start = started.get(report.node());
     if (start == null || start.incarnation != report.incarnation()) started.put(report.node(), new Started(report.incarnation(), now));
@@ -84,6 +88,16 @@ public final class Leases {
       if (replica.leads()) leaders.merge(replica.range().id(), new Leading(report.node(), replica.range().id(), replica.term()), Leases::later);
     }
     return true;
+  }
+
+  /**
+   * A node that is back is reached by one node before the others, for about a second. Leaderships need not move for that. Counted once for each lease: a network
+   * that fails again and again must not keep them from moving.
+   */
+  private void reachesAgain(Duration now) {
+    if (reachedSince != null && now.minus(reachedSince).compareTo(lease) < 0) return;
+    reachedSince = now;
+    calmSince = now;
   }
 
   private static Leading later(Leading one, Leading other) {

@@ -98,7 +98,7 @@ final class NodeChoice {
   /**
    * The next leadership to transfer: first to a node that prefers such ranges, from one that does not. Otherwise so that leaders are spread evenly: from a
    * node that leads at least two ranges more than the other, so that the transfer always improves the balance. Not while anything changes: each
-   * transfer is a pause for the range's callers, who may just have had one. Only to a node that is as fast as the leader.
+   * transfer is a pause for the range's callers, who may just have had one. Only to a node that is in step.
    */
   static Optional<TransferLeadership> balance(ClusterMap map, ClusterObservation observation, OperationSettings settings) {
     if (!observation.isCalm()) return Optional.empty();

@@ -43,8 +43,8 @@ public record OperationSettings(
   }
 
   /**
-   * Entries by which a voter may be behind to be given a leadership only so that leaderships are spread: what is in flight to one that keeps up. A process that was just
-   * started is slow at first, and callers would wait until it has made up for that.
+   * Entries by which a voter may be behind to be given a leadership only so that leaderships are spread: about what is in flight to one that keeps up. Callers would
+   * wait while a slower one catches up.
    */
   long inStepMax() {
     return Math.min(lagMax, IN_STEP_MAX);

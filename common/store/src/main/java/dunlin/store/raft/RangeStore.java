@@ -60,7 +60,7 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
    * running but at most one idle daemon thread of Ratis per range that it could not load.
    */
   private static final Logger log = LoggerFactory.getLogger(RangeStore.class);
-  /** Stopping must end within the 5 s after which a supervisor kills the process. */
+  /** How long a caller waits for the stop. */
   private static final Duration CLOSE_DEADLINE = Duration.ofSeconds(3);
 
   private static final Duration HAND_OVER_DEADLINE = Duration.ofSeconds(2);

@@ -105,6 +105,20 @@ class LeasesTest {
     assertThat(leases.observation(placement.map(), seconds(1008)).calm()).isZero();
   }
 
+  /** A network that fails again and again must not keep leaders where they are. */
+  @Test
+  void thatCountsOnceForEachLease() {
+    leases.observation(placement.map(), seconds(1001));
+    for (int second = 1002; second < 1008; second++) {
+      reaches(1, 2L * second, List.of(TWO), second);
+      reaches(1, 2L * second + 1, List.of(), second);
+    }
+    assertThat(leases.observation(placement.map(), seconds(1007)).calm()).isEqualTo(seconds(5));
+    reaches(1, 9_000, List.of(TWO), 1008);
+    reaches(1, 9_001, List.of(), 1008);
+    assertThat(leases.observation(placement.map(), seconds(1008)).calm()).isZero();
+  }
+
   @Test
   void aNodeRunsSinceItsPresentLifeWasHeardOf() {
     heard(1, 2, 5, 1001);

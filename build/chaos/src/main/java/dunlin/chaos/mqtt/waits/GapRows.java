@@ -30,7 +30,7 @@ public final class GapRows {
   private static final long MOVE_MAX_MILLIS = 300;
   private static final Duration MOVED_WITHIN = Duration.ofSeconds(30);
 
-  /** Long enough for what follows a fault, such as leaders that are spread again. */
+  /** Long enough for clients that come back after a fault. */
   private static final int AFTER_MILLIS = 3_000;
 
   private static final Map<String, String> TUNED = Map.of("dunlin.cluster.election-timeout", "300ms", "dunlin.cluster.heartbeat", "100ms", Probes.NEVER_FLAPPING, "0");
