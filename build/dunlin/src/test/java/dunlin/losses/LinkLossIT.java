@@ -77,6 +77,16 @@ class LinkLossIT {
                 client.untilPong();
                 return drops.unreachable() > 0;
               });
+      await("all may have been lost until now")
+          .atMost(TestBroker.SOON)
+          .pollInterval(ROUNDS)
+          .until(
+              () -> {
+                publisher.publish("lossy", 0, 0, "payload");
+                publisher.untilPong();
+                client.untilPong();
+                return hop.equals("push") || drops.account().delivered() > 0;
+              });
 
       await()
           .atMost(TestBroker.SOON)

@@ -3,6 +3,8 @@ package dunlin.placement.plan;
 import dunlin.placement.NodeReport;
 import dunlin.placement.NodeReport.Replica;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
 import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.UUID;
@@ -87,17 +89,21 @@ public record ClusterObservation(
   /**
    * Whether a voter could serve a range as soon as it led it, keeps up with the leader, and was not just started. A process is slow in its first seconds,
    * since little of it is compiled: it takes seconds to begin to serve, instead of some tenths of one. It must have run for three leases, or for half a
-   * minute if that is less, since this leader of the meta group has heard of its start.
+   * minute if that is less, since this leader of the meta group has heard of its start; or for half as long as the leader's process, as after the cluster
+   * was founded.
    */
   boolean isInStep(UUID voter, Led led, OperationSettings settings) {
     return canTakeOver(voter, led, settings)
-        && uptimes.getOrDefault(voter, Duration.ZERO).compareTo(warm()) >= 0
+        && uptime(voter).compareTo(warm(uptime(led.node()))) >= 0
         && led.replica().lagOf(voter).orElse(Long.MAX_VALUE) <= settings.inStepMax();
   }
 
-  private Duration warm() {
-    var leases = lease.multipliedBy(WARM_LEASES);
-    return leases.compareTo(WARM_MAX) < 0 ? leases : WARM_MAX;
+  private Duration uptime(UUID node) {
+    return uptimes.getOrDefault(node, Duration.ZERO);
+  }
+
+  private Duration warm(Duration leader) {
+    return Collections.min(List.of(lease.multipliedBy(WARM_LEASES), WARM_MAX, leader.dividedBy(2)));
   }
 
   /**

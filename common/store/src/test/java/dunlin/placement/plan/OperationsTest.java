@@ -51,6 +51,9 @@ class OperationsTest {
   private final Map<Integer, Duration> silent = new TreeMap<>();
   private Duration calm = LEASE;
   private Duration uptime = LEASE.multipliedBy(3);
+
+  /** Of node 1. */
+  private Duration leaderUptime = LEASE.multipliedBy(100);
   private final Map<UUID, Duration> ages = new TreeMap<>();
 
   @Test
@@ -284,6 +287,18 @@ class OperationsTest {
     uptime = LEASE.multipliedBy(3).minusMillis(1);
     assertThat(NodeChoice.balance(placement.map(), observation(), OperationSettings.defaults())).isEmpty();
     uptime = LEASE.multipliedBy(3);
+    assertThat(NodeChoice.balance(placement.map(), observation(), OperationSettings.defaults())).isPresent();
+  }
+
+  @Test
+  void inAClusterThatWasJustFoundedLeadershipsAreSpreadAtOnce() {
+    cluster(3, 2);
+    lead(1, 1, 1, 2, 3);
+    lead(2, 1, 1, 2, 3);
+    leaderUptime = Duration.ofSeconds(4);
+    uptime = Duration.ofMillis(1_999);
+    assertThat(NodeChoice.balance(placement.map(), observation(), OperationSettings.defaults())).isEmpty();
+    uptime = Duration.ofSeconds(2);
     assertThat(NodeChoice.balance(placement.map(), observation(), OperationSettings.defaults())).isPresent();
   }
 
@@ -622,7 +637,7 @@ class OperationsTest {
     var uptimes = new TreeMap<UUID, Duration>();
     for (var node : placement.map().nodes().keySet()) {
       silences.put(node, silent.getOrDefault(node(node), Duration.ZERO));
-      uptimes.put(node, uptime);
+      uptimes.put(node, node(node) == 1 ? leaderUptime : uptime);
     }
     return new ClusterObservation(reports, silences, uptimes, new TreeMap<>(ages), calm, LEASE);
   }
