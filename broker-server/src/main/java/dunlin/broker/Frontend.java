@@ -72,7 +72,7 @@ public final class Frontend implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Frontend.class);
   private static final long CLOSE_SESSIONS_MILLIS = 2_000;
 
-  /** In a cluster, where the next leader of the sessions may be about to serve them: it is told of each DISCONNECT. */
+  /** In a cluster, where the next leader of the sessions may be about to serve them: each DISCONNECT is reported to it. */
   private static final long LEAVE_SESSIONS_MILLIS = 5_000;
 
   private static final int LEAVE_RETRY_MILLIS = 200;

@@ -16,8 +16,8 @@ final class TierComparison {
    * after that. All of this and the answers to CONNECT come to the loop from the links' thread, in their order.
    *
    * Owner: the event loop.
-   * Bounds: the loop asks about and ends SLICE connections at a time, or has their inboxes read, and does its other work in between. READS_MAX inboxes are read again at
-   *   a time; the others wait for PAUSE_MILLIS.
+   * Bounds: the loop asks about and ends SLICE connections at a time, or has their inboxes read, and does its other work in between. READS_MAX inboxes
+   *   are read again at a time; the others wait for PAUSE_MILLIS.
    * Failure: when the next comparison begins, this one goes no further. A connection that the tier gives no answer about is ended as a lost one.
    */
   private static final int SLICE = 256;

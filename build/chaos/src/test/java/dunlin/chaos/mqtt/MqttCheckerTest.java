@@ -509,7 +509,7 @@ final class MqttCheckerTest {
   }
 
   private static TestHistory takenOverInACut(int node) {
-    return new TestHistory().connect("c", FOREVER, false).deed(Deed.STRUCK, node).connect("c", FOREVER, true).later(60).deed(Deed.HEALED);
+    return new TestHistory().connect("c", FOREVER, false).deed(Deed.STRUCK, 1).deed(Deed.UNREACHABLE, node).connect("c", FOREVER, true).later(60).deed(Deed.HEALED);
   }
 
   @Test
@@ -547,7 +547,7 @@ final class MqttCheckerTest {
 
   /** @param node the one that is cut off; the members are connected to the first */
   private static TestHistory heldBackByACut(int node) {
-    var history = group(0).safe("pub", 1, "s/1", 2).deed(Deed.STRUCK, node).later(10);
+    var history = group(0).safe("pub", 1, "s/1", 2).deed(Deed.STRUCK, 1).deed(Deed.UNREACHABLE, node).later(10);
     return history.receive("m2", "pub", 1, "s/1", 2).later(20).hold("m1", "pub", 1, "s/1", 2);
   }
 

@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** A history prepared for the rules: the fate of each message, and the sessions of each client. */
@@ -231,7 +232,7 @@ public final class Facts {
   }
 
   /** Whether a fault struck a broker between two times. */
-  boolean isStruck(int node, long fromNanos, long untilNanos) {
+  private boolean isStruck(int node, long fromNanos, long untilNanos) {
     return deeds.stream().anyMatch(deed -> deed.node() == node && STRIKES.contains(deed.deed()) && deed.nanos() >= fromNanos && deed.nanos() <= untilNanos);
   }
 
@@ -242,14 +243,20 @@ public final class Facts {
   public boolean mayHaveMissed(Event.Ended disconnect) {
     long until = Math.min(disconnect.nanos(), disconnect.askedNanos() + SECOND);
     return connected(disconnect.client(), disconnect.connection())
-        .filter(at -> isStruck(at.node(), disconnect.askedNanos(), until) || isUnreachable(at.node(), disconnect.askedNanos()))
+        .filter(at -> isStruck(at.node(), disconnect.askedNanos(), until) || unreachableBetween(at.node(), disconnect.askedNanos(), disconnect.askedNanos()))
         .isPresent();
   }
 
-  private boolean isUnreachable(int node, long nanos) {
+  /** The faults in which clients did not reach a broker. */
+  private Stream<Disturbance> cuts(int node) {
     return deeds.stream()
-        .filter(deed -> deed.node() == node && deed.deed() == Deed.UNREACHABLE && deed.nanos() <= nanos)
-        .anyMatch(deed -> disturbances.stream().anyMatch(each -> each.fromNanos <= deed.nanos() && each.untilNanos >= nanos));
+        .filter(deed -> deed.node() == node && deed.deed() == Deed.UNREACHABLE)
+        .flatMap(deed -> disturbances.stream().filter(each -> each.fromNanos <= deed.nanos() && each.untilNanos >= deed.nanos()));
+  }
+
+  /** Whether clients did not reach a broker in a fault that was active between two times; the fault may have begun before. */
+  boolean unreachableBetween(int node, long fromNanos, long untilNanos) {
+    return cuts(node).anyMatch(each -> each.fromNanos <= untilNanos && each.untilNanos >= fromNanos);
   }
 
   /** The first time, from a time on, after which no fault is active for a while. */
@@ -283,17 +290,12 @@ public final class Facts {
   public long latestEnd(Connected connection, long movedNanos) {
     long quiet = quietAfter(movedNanos, TAKEOVER_NANOS);
     long sentAgain =
-        disturbances.stream()
-            .filter(each -> each.untilNanos <= quiet && isStruck(connection.node(), each.fromNanos, each.untilNanos))
+        cuts(connection.node())
+            .filter(each -> each.untilNanos <= quiet)
             .mapToLong(each -> each.untilNanos + (each.untilNanos - each.fromNanos))
             .max()
             .orElse(quiet);
     return Math.max(quiet, sentAgain) + TAKEOVER_NANOS;
-  }
-
-  /** Whether a broker was struck in a fault that was active between two times; the fault may have begun before. */
-  boolean struckBetween(int node, long fromNanos, long untilNanos) {
-    return disturbances.stream().anyMatch(each -> each.fromNanos <= untilNanos && each.untilNanos >= fromNanos && isStruck(node, each.fromNanos, each.untilNanos));
   }
 
   private record Disturbance(long fromNanos, long untilNanos) {}

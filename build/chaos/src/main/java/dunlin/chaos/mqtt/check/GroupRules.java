@@ -15,7 +15,7 @@ import java.util.Set;
 /** D9: each message for a group is with one member at a time, and one member acknowledges it. */
 public final class GroupRules {
   /*
-   * A second delivery is allowed when the first member's connection has ended in between, when it was written to a connection that a fault has ended since, when a broker was killed in
+   * A second delivery is allowed when the first member's connection has ended in between, when it was written to a connection from which a cut kept it, when a broker was killed in
    * between, or when the publisher, or a cluster after a fault, has resent a QoS 1 message. Messages given to members that are not durable may be
    * lost with the broker.
    */
@@ -128,7 +128,7 @@ public final class GroupRules {
   private boolean cameLate(Sent message, Delivery copy) {
     var end = copy.session.ends.get(copy.received.connection());
     if (end == null || end.how() != Event.End.BY_BROKER || end.nanos() > copy.received.nanos() + WITH_THE_END_MOST) return false;
-    return facts.connected(end.client(), end.connection()).filter(at -> facts.struckBetween(at.node(), message.first.nanos(), copy.received.nanos())).isPresent();
+    return facts.connected(end.client(), end.connection()).filter(at -> facts.unreachableBetween(at.node(), message.first.nanos(), copy.received.nanos())).isPresent();
   }
 
   /** An ordered group keeps a publisher with one member, in order, while the members do not change. */
