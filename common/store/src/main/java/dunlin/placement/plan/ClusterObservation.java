@@ -22,7 +22,7 @@ import java.util.UUID;
 public record ClusterObservation(
     NavigableMap<UUID, NodeReport> reports, NavigableMap<UUID, Duration> silences, NavigableMap<UUID, Duration> uptimes, NavigableMap<UUID, Duration> ages,
     Duration calm, Duration lease) {
-  private static final int WARM_LEASES = 3;
+  private static final int WARM_LEASES = 6;
   private static final Duration WARM_MAX = Duration.ofSeconds(30);
 
   /** A range's leader and what it reports. */
@@ -88,7 +88,7 @@ public record ClusterObservation(
 
   /**
    * Whether a voter could serve a range as soon as it led it, keeps up with the leader, and was not just started. A process is slow in its first seconds,
-   * since little of it is compiled: it takes seconds to begin to serve, instead of some tenths of one. It must have run for three leases, or for half a
+   * since little of it is compiled: it takes seconds to begin to serve, instead of some tenths of one. It must have run for six leases, or for half a
    * minute if that is less, since this leader of the meta group has heard of its start; or for half as long as the leader's process, as after the cluster
    * was founded.
    */

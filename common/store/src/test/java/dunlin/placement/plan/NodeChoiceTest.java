@@ -186,7 +186,7 @@ class NodeChoiceTest {
       var replica = new Replica(range, 9, NodeReport.ORIGINAL, Phase.RUNNING, leads, 1, 9, true, followers, Load.NONE);
       reports.put(node, new NodeReport(node, 1, 1, 1, range.has(node) ? List.of(replica) : List.of(), unreached.getOrDefault(node, List.of())));
       silences.put(node, silent.contains(node) ? LEASE : Duration.ZERO);
-      uptimes.put(node, LEASE.multipliedBy(3));
+      uptimes.put(node, LEASE.multipliedBy(6));
     }
     return new ClusterObservation(reports, silences, uptimes, new TreeMap<>(), calm, LEASE);
   }

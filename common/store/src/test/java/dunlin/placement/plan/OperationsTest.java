@@ -42,7 +42,7 @@ import org.junit.jupiter.api.Test;
 
 /** Single decisions; the simulation tests how they work together. All are made about the nodes and reports of one fixture, so they are one long file. */
 class OperationsTest {
-  private static final Duration LEASE = Duration.ofSeconds(6);
+  private static final Duration LEASE = Duration.ofSeconds(4);
   private static final UUID OPERATION = new UUID(5, 5);
 
   private final MemoryRows rows = new MemoryRows();
@@ -50,7 +50,7 @@ class OperationsTest {
   private final Map<Integer, List<Replica>> replicas = new TreeMap<>();
   private final Map<Integer, Duration> silent = new TreeMap<>();
   private Duration calm = LEASE;
-  private Duration uptime = LEASE.multipliedBy(3);
+  private Duration uptime = LEASE.multipliedBy(6);
 
   /** Of node 1. */
   private Duration leaderUptime = LEASE.multipliedBy(100);
@@ -284,9 +284,9 @@ class OperationsTest {
     cluster(3, 2);
     lead(1, 1, 1, 2, 3);
     lead(2, 1, 1, 2, 3);
-    uptime = LEASE.multipliedBy(3).minusMillis(1);
+    uptime = LEASE.multipliedBy(6).minusMillis(1);
     assertThat(NodeChoice.balance(placement.map(), observation(), OperationSettings.defaults())).isEmpty();
-    uptime = LEASE.multipliedBy(3);
+    uptime = LEASE.multipliedBy(6);
     assertThat(NodeChoice.balance(placement.map(), observation(), OperationSettings.defaults())).isPresent();
   }
 
