@@ -34,13 +34,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class MqttClient implements AutoCloseable {
   /*
-   * Owner: one thread calls the public methods; each connection has a virtual thread that reads and answers. The
-   * monitor guards the state of the session, a connection's output has its own, and nothing is written while the state
+   * Owner: one thread calls the public methods; each connection has a virtual thread that reads and answers, and one
+   * that pings. The monitor guards the state of the session, a connection's output has its own, and nothing is written while the state
    * is locked. A superseded connection is read to its end, and its packets are ignored.
    * Bounds: `window` unacknowledged publishes; the topics that it has seen, of which there are few.
    * Failure: a call on a connection that has ended answers false; so does one that is not answered within ANSWER_MAX.
    */
   private static final Duration ANSWER_MAX = Duration.ofMinutes(1);
+  /** How often a connection is tried, so that its client notices what was lost: that the broker has reset it. */
+  private static final Duration PING_PAUSE = Duration.ofSeconds(10);
 
   /** How a client answers messages of QoS 1 and 2. */
   public record Taking(boolean reads, boolean answers, Duration pause) {
@@ -179,6 +181,7 @@ public final class MqttClient implements AutoCloseable {
       current = connection;
     }
     Thread.startVirtualThread(() -> read(connection));
+    Thread.startVirtualThread(() -> ping(connection));
     for (var each : again) {
       var message = each.getValue();
       if (message.received) {
@@ -402,6 +405,20 @@ public final class MqttClient implements AutoCloseable {
     }
   }
 
+  /** Sends PINGREQ (MQTT 5.0, 3.12) until the connection ends. */
+  private static void ping(Connection connection) {
+    try {
+      while (!connection.ended && !connection.disconnecting) {
+        Thread.sleep(PING_PAUSE);
+        connection.write(Packet.ping());
+      }
+    } catch (IOException e) {
+      // The reading thread notices the end.
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
   private List<byte[]> handle(Connection connection, Packet packet) throws InterruptedException {
     if (packet.type() == Packet.DISCONNECT) {
       connection.reason = packet.reason();
@@ -414,7 +431,7 @@ public final class MqttClient implements AutoCloseable {
       journal.add(new Event.Answered(System.nanoTime(), profile.id, connection.number, idOf(publish)));
       return List.of(Packet.answer(publish.qos() == 1 ? Packet.PUBACK : Packet.PUBREC, publish.packetId()));
     }
-    return answered(connection, packet);
+    return packet.type() == Packet.PINGRESP ? List.of() : answered(connection, packet);
   }
 
   private static MessageId idOf(Packet.Publish publish) {

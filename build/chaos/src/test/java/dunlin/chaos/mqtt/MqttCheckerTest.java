@@ -77,7 +77,7 @@ final class MqttCheckerTest {
   @Test
   void aClusterMaySendQos1AgainAfterAFault() {
     bad(twice(cluster(1), 1, 1), "D4", "doubled");
-    bad(twice(cluster(1).deed(Deed.STRUCK).deed(Deed.HEALED).later(40), 1, 1), "D4", "doubled");
+    bad(twice(cluster(1).deed(Deed.STRUCK).deed(Deed.HEALED).later(50), 1, 1), "D4", "doubled");
     bad(twice(subscribed().deed(Deed.STRUCK).deed(Deed.HEALED), 1, 1), "D4", "doubled");
     good(twice(cluster(1).deed(Deed.STRUCK).deed(Deed.HEALED), 1, 1));
     good(fourTimes());
@@ -220,6 +220,28 @@ final class MqttCheckerTest {
     bad(cutBehindDisconnect(2, 6), "D7", "will sent after DISCONNECT"); // another broker's fault
     good(disconnectsInACut(1));
     bad(disconnectsInACut(2), "D7", "will sent after DISCONNECT");
+  }
+
+  /** The broker ended the connection during the cut, and the client learns even of its CONNACK later. */
+  @Test
+  void aWillMayComeAfterADisconnectOverAConnectionThatACutHasEnded() {
+    good(disconnectsAfterACut(1, 0, 55)); // the cut takes 60 s
+    bad(disconnectsAfterACut(1, 0, 65), "D7", "will sent after DISCONNECT");
+    bad(disconnectsAfterACut(1, 10, 5), "D7", "will sent after DISCONNECT"); // it has come after the cut
+    bad(disconnectsAfterACut(2, 0, 55), "D7", "will sent after DISCONNECT");
+  }
+
+  /**
+   * @param node the one that clients do not reach
+   * @param comesAfter seconds from the end of the cut to CONNECT, or 0 for one before it
+   * @param asksAfter seconds from CONNACK, or the end of the cut, to DISCONNECT
+   */
+  private static TestHistory disconnectsAfterACut(int node, int comesAfter, int asksAfter) {
+    var history = watched();
+    if (comesAfter == 0) history.connectWithWill("c", FOREVER, false, 0);
+    history.deed(Deed.STRUCK, 1).deed(Deed.UNREACHABLE, node).later(60).deed(Deed.HEALED);
+    if (comesAfter > 0) history.later(comesAfter).connectWithWill("c", FOREVER, false, 0);
+    return history.receive("watcher", "c", 1, "w/c", 2).later(asksAfter).disconnected("c", 1).later(60);
   }
 
   /** @param node the one that clients do not reach */

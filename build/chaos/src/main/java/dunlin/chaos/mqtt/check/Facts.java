@@ -22,8 +22,8 @@ public final class Facts {
    * Owner: the thread of the check builds it; any thread reads it.
    */
   private static final long SECOND = 1_000_000_000L;
-  /** For how long after a fault leaders move, until they are spread again: three leases of 5 s until a process that was started gets any, and one for each after the first. */
-  private static final long SPREAD_NANOS = 30_000_000_000L;
+  /** For how long after a fault leaders move, until they are spread again: half a minute until a process that was started gets any, and a lease of 5 s for each after the first. */
+  private static final long SPREAD_NANOS = 45_000_000_000L;
   private static final int RESENDS_OF_A_FAULT = 3;
 
   /** How long a broker may take to end a connection whose session has moved to another one. */
@@ -237,13 +237,14 @@ public final class Facts {
   }
 
   /**
-   * Whether a broker may not have got a DISCONNECT, or not have recorded it: a fault struck it within a second, and before the client noticed the end of the connection, or it was cut off from clients
-   * already.
+   * Whether a broker may not have got a DISCONNECT, or not have recorded it: a fault struck it within a second, and before the client noticed the end of the connection, or the broker may have ended
+   * the connection before, while it was cut off from clients. The client learns of that, and even of its CONNACK, up to as long after the cut as that lasted.
    */
   public boolean mayHaveMissed(Event.Ended disconnect) {
-    long until = Math.min(disconnect.nanos(), disconnect.askedNanos() + SECOND);
+    long asked = disconnect.askedNanos();
+    long until = Math.min(disconnect.nanos(), asked + SECOND);
     return connected(disconnect.client(), disconnect.connection())
-        .filter(at -> isStruck(at.node(), disconnect.askedNanos(), until) || unreachableBetween(at.node(), disconnect.askedNanos(), disconnect.askedNanos()))
+        .filter(at -> isStruck(at.node(), asked, until) || cuts(at.node()).anyMatch(cut -> at.askedNanos() <= cut.untilNanos && cut.fromNanos <= asked && asked <= cut.latestPacket()))
         .isPresent();
   }
 
@@ -284,21 +285,26 @@ public final class Facts {
   }
 
   /**
-   * The latest time at which the broker of a connection must have ended it, when its session has moved to another one. A broker that is cut off or stands still cannot tell its client. TCP doubles its
-   * pauses while nothing is answered, so what the broker has written comes up to as long after the cut as that lasted.
+   * The latest time at which the broker of a connection must have ended it, when its session has moved to another one. A broker that is cut off or stands still cannot tell its client, and what
+   * it has written comes up to as long after the cut as that lasted.
    */
   public long latestEnd(Connected connection, long movedNanos) {
     long quiet = quietAfter(movedNanos, TAKEOVER_NANOS);
     long sentAgain =
         cuts(connection.node())
             .filter(each -> each.untilNanos <= quiet)
-            .mapToLong(each -> each.untilNanos + (each.untilNanos - each.fromNanos))
+            .mapToLong(Disturbance::latestPacket)
             .max()
             .orElse(quiet);
     return Math.max(quiet, sentAgain) + TAKEOVER_NANOS;
   }
 
-  private record Disturbance(long fromNanos, long untilNanos) {}
+  private record Disturbance(long fromNanos, long untilNanos) {
+    /** The latest time at which TCP sends what was not answered in between: it doubles its pauses. */
+    long latestPacket() {
+      return untilNanos == NO_END ? NO_END : untilNanos + (untilNanos - fromNanos);
+    }
+  }
 
   /** In their order; the last one may have no end. */
   private List<Disturbance> disturbances() {

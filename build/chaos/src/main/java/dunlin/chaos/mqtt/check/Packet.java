@@ -25,6 +25,8 @@ public record Packet(int level, int first, byte[] body) {
   public static final int SUBACK = 0x90;
   public static final int UNSUBSCRIBE = 0xA2;
   public static final int UNSUBACK = 0xB0;
+  public static final int PINGREQ = 0xC0;
+  public static final int PINGRESP = 0xD0;
   public static final int DISCONNECT = 0xE0;
   public static final int ERRORS = 0x80;
   private static final int MESSAGE_EXPIRY = 0x02;
@@ -56,7 +58,7 @@ public record Packet(int level, int first, byte[] body) {
     return new Packet(level, first, body);
   }
 
-  /** The packet identifier of everything but CONNACK, PUBLISH and DISCONNECT. */
+  /** The packet identifier of everything but CONNACK, PUBLISH, PINGRESP and DISCONNECT. */
   public int packetId() {
     return (body[0] & 0xFF) << 8 | (body[1] & 0xFF);
   }
@@ -171,6 +173,10 @@ public record Packet(int level, int first, byte[] body) {
   /** PUBACK, PUBREC, PUBREL or PUBCOMP with success. */
   public static byte[] answer(int type, int packetId) {
     return packet(type, u16(packetId));
+  }
+
+  public static byte[] ping() {
+    return packet(PINGREQ);
   }
 
   public static byte[] disconnect() {
