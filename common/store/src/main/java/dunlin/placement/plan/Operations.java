@@ -135,12 +135,10 @@ public final class Operations {
     var leader = observation.leader(transfer.of()).orElse(null);
     var to = map.nodes().get(transfer.to());
     if (leader != null && leader.node().equals(transfer.to())) return new Log(new Finish(intent.id()));
-    boolean able =
-        to != null
-            && to.state() == ClusterNode.State.JOINED
-            && observation.heard(transfer.to())
-            && observation.replica(transfer.to(), transfer.of()).isPresent();
-    if (intent.cancelled() || !able) return new Log(new Abandon(intent.id()));
+    if (intent.cancelled() || to == null || to.state() != ClusterNode.State.JOINED) return new Log(new Abandon(intent.id()));
+    // A leader of the meta group has no reports yet when it is elected. Of a node that is silent for a lease, the map says so.
+    if (!observation.heard(transfer.to())) return new Wait("node " + transfer.to() + " has not reported");
+    if (observation.replica(transfer.to(), transfer.of()).isEmpty()) return new Log(new Abandon(intent.id()));
     if (leader == null) return new Wait("range " + transfer.of() + " has no leader");
     if (!leader.replica().range().peers().contains(transfer.to())) return new Log(new Abandon(intent.id()));
     if (!observation.canTakeOver(transfer.to(), leader, settings)) return new Wait("node " + transfer.to() + " has not caught up with range " + transfer.of());

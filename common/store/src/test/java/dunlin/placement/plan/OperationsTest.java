@@ -342,6 +342,24 @@ class OperationsTest {
     assertThat(decide().actions()).hasSize(1);
   }
 
+  /** A new leader of the meta group has heard of no node. */
+  @Test
+  void aTransferWaitsForTheFirstReportOfItsTarget() {
+    cluster(3, 1);
+    lead(1, 1, 1, 2, 3);
+    var reported = replicas.getOrDefault(3, List.of());
+    replicas.remove(3);
+    apply(new Begin(OPERATION, new TransferLeadership(id(1), PlacementTest.id(3))));
+    assertThat(waits()).isEqualTo("node %s has not reported".formatted(PlacementTest.id(3)));
+    assertThat(decide().commands()).isEmpty();
+
+    replicas.put(3, reported);
+    assertThat(step()).isInstanceOf(Action.TransferLeadership.class);
+
+    apply(new MarkNode(PlacementTest.id(3), State.JOINED, State.SUSPECT));
+    assertThat(decide().commands()).contains(new PlacementCommand.Abandon(OPERATION));
+  }
+
   /** The leader of a range, which is node 1, has these rows; all others have its log. */
   private void applied(int number, RangeDescriptor range, long index) {
     var followers = List.of(new Follower(PlacementTest.id(2), 0), new Follower(PlacementTest.id(3), 0));
