@@ -34,7 +34,8 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
    * Owner: the lane's thread keeps the routes and delivers; the recorder's answer comes on any thread, in the order of
    * the recorder's messages.
    * Bounds: a waiting message is not acknowledged, and so holds credit of its lane.
-   * Failure: an exchange that is not recorded is not delivered, and the publisher gets the reason. A will that a limit keeps from a durable session is
+   * Failure: an exchange that is not recorded is not delivered, and the publisher gets the reason. One that is recorded when an earlier one has not reached a destination, so that both come
+   * again, is left to its repetition, or it would overtake that one. A will that a limit keeps from a durable session is
    * recorded, and delivered to the others.
    */
   private final Publication message;
@@ -178,6 +179,10 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
 
   @Override
   public void run() {
+    if (!terms.storesFirst() && acknowledgement.comesAgain()) {
+      acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE); // not USE_ANOTHER_SERVER, which says that it is not recorded
+      return;
+    }
     var all = terms.storesFirst() ? ofHeld() : acknowledgement;
     if (!known.contains(Terms.Pick.DELIVERED)) {
       threads.copies(held.size());

@@ -100,6 +100,12 @@ final class DistTier {
 
   static class Answer extends Acknowledgement {
     @Nullable ReasonCode completed;
+    boolean comesAgain;
+
+    @Override
+    public boolean comesAgain() {
+      return comesAgain;
+    }
 
     @Override
     protected void complete(ReasonCode reason) {

@@ -217,6 +217,26 @@ class DistWorkerTest {
     assertThat(second.completed).isEqualTo(ReasonCode.SUCCESS);
   }
 
+  /** A destination was lost in between, and all that is not answered is sent again. */
+  @Test
+  void anExchangeThatIsRecordedDoesNotOvertakeOneThatComesAgain() {
+    dist.add(route("+", FRONTEND));
+    inboxes.answersLater = true;
+    frontend.answer = ReasonCode.SERVER_UNAVAILABLE;
+    Answer first = dist.publishInExchange("a");
+    Answer second = dist.publishInExchange("b");
+    inboxes.answer(0, ReasonCode.SUCCESS);
+    runLane();
+    assertThat(first.completed).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+
+    second.comesAgain = true;
+    inboxes.answer(1, ReasonCode.SUCCESS);
+    runLane();
+
+    assertThat(frontend.delivered).extracting(Recorder.Delivered::topic).containsExactly("a");
+    assertThat(second.completed).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+  }
+
   @Test
   void anExchangeThatIsNotRecordedReachesNoSubscriber() {
     dist.add(route("a", FRONTEND), route("a", ShardId.inbox(1)));
