@@ -171,9 +171,9 @@ public final class MqttBroker implements Service, AutoCloseable {
     home.settings.forEach((key, value) -> command.add("-D" + key + "=" + value));
     var builder = new ProcessBuilder(command).redirectErrorStream(true);
     builder.environment().put("DUNLIN_JAVA_HOME", System.getProperty("java.home"));
-    builder
-        .environment()
-        .put("DUNLIN_JVM_OPTS", "-ea:dunlin... -Djava.rmi.server.hostname=127.0.0.1 -Xmx" + home.heapMegabytes + "m -XX:MaxDirectMemorySize=" + home.heapMegabytes + "m");
+    String heap = "-Xmx%1$dm -XX:MaxDirectMemorySize=%1$dm".formatted(home.heapMegabytes);
+    String more = System.getenv().getOrDefault("DUNLIN_JVM_OPTS", "");
+    builder.environment().put("DUNLIN_JVM_OPTS", "-ea:dunlin... -Djava.rmi.server.hostname=127.0.0.1 " + heap + " " + more);
     builder.environment().putAll(home.environment);
     var listens = new CompletableFuture<Integer>();
     listening = listens;

@@ -139,8 +139,9 @@ public final class DeliveryRules {
   private boolean secondMayComeFirst(Session session, Received each, Sent message) {
     boolean missedFirst = !coveredSince(session, message);
     if (message.sends > 1 && (each.qos() == 0 || missedFirst || mayHaveExpired(each, message))) return true;
-    // The broker, too, sends QoS 1 and recorded QoS 2 again, and matches them anew: the subscription that takes it is later than what overtakes it.
-    return each.qos() > 0 && message.first.qos() > 0 && missedFirst && facts.resendsBetween(message.first.nanos(), each.nanos()) > 0;
+    // The broker, too, sends QoS 1 and recorded QoS 2 again, and matches them anew: the subscription that takes it is later than what overtakes it. To one with QoS 0 it sends no QoS 1 again.
+    boolean sentAgain = each.qos() > 0 ? message.first.qos() > 0 : message.first.qos() == 2 && facts.hasSession(message);
+    return sentAgain && missedFirst && facts.resendsBetween(message.first.nanos(), each.nanos()) > 0;
   }
 
   /** Whether the first sending may have expired before this one came: each counts from when the broker has accepted it. */

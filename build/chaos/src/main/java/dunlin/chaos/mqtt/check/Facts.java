@@ -211,10 +211,19 @@ public final class Facts {
   /** A connection of a client. */
   private record Link(String client, int connection) {}
 
+  /** Whether the publisher of a message has a session that outlives its connections. */
+  boolean hasSession(Sent message) {
+    return hasSession(message.first.client());
+  }
+
+  private boolean hasSession(String client) {
+    return lives.getOrDefault(client, List.of()).stream().anyMatch(each -> each instanceof Event.Connected it && it.expirySeconds() > 0);
+  }
+
   /** How many of the connections before this one have ended since their broker was at fault; none when the publisher has a session. */
   private int endedInFaults(Link link) {
     var life = lives.getOrDefault(link.client, List.of());
-    if (life.stream().anyMatch(each -> each instanceof Event.Connected it && it.expirySeconds() > 0)) return 0;
+    if (hasSession(link.client)) return 0;
     var brokers = new HashMap<Integer, Integer>();
     int ended = 0;
     for (var each : life) {
