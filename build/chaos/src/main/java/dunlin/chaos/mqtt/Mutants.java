@@ -135,11 +135,12 @@ final class Mutants {
       for (int i = 1; i < session.received.size(); i++) {
         var a = session.received.get(i - 1);
         var b = session.received.get(i);
-        boolean plain = !a.dup() && !b.dup() && !a.retain() && !b.retain() && a.topic().equals(b.topic()) && !a.id().equals(b.id());
+        boolean plain = !a.dup() && !b.dup() && !a.retain() && !b.retain() && a.topic().equals(b.topic()) && a.id().number() < b.id().number();
         if (!plain || !a.id().publisher().equals(b.id().publisher()) || !facts.sent.containsKey(a.id())) continue;
         var first = sent(facts, a.id());
         var second = sent(facts, b.id());
-        if (first.first.qos() == second.first.qos() && first.sends == 1 && second.sends == 1 && facts.orderedWithin(first) == facts.orderedWithin(second)) pairs.add(List.of(a, b));
+        boolean once = first.sends == 1 && second.sends == 1 && DeliveryRules.coveredSince(session, first);
+        if (once && first.first.qos() == second.first.qos() && facts.orderedWithin(first) == facts.orderedWithin(second)) pairs.add(List.of(a, b));
       }
     }
     return any(pairs, random)

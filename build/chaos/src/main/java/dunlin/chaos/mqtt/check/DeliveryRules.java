@@ -150,8 +150,8 @@ public final class DeliveryRules {
     return seconds >= 0 && each.nanos() >= message.first.nanos() + seconds * SECOND;
   }
 
-  /** Whether the session was subscribed when the message was first sent. */
-  private static boolean coveredSince(Session session, Sent message) {
+  /** Whether the session was subscribed when the message was first sent, and is until its end. */
+  public static boolean coveredSince(Session session, Sent message) {
     return session.subscriptions.stream()
         .anyMatch(each -> each.fromNanos() < message.first.nanos() && each.untilNanos() == Session.OPEN && Filters.matches(each.filter(), message.first.topic()));
   }
