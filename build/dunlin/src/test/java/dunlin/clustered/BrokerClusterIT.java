@@ -284,7 +284,7 @@ class BrokerClusterIT {
    * the publisher repeats them: its exchanges wait for another group, so that they are not known to be delivered.
    */
   @Test
-  void whatIsRepeatedComesToNoOtherMemberOfAGroup() {
+  void whatIsRepeatedComesToNoSecondMemberOfAGroup() {
     var absent = connected(0, Connect.of("mixed-durable").clean());
     absent.subscribe("$share/mixed/mixed/both", 1);
     absent.subscribe("mixed-end", 1);
@@ -318,7 +318,8 @@ class BrokerClusterIT {
     second.publish("mixed-end", 1, count + 1, "end");
     second.next(RawClient.PUBACK);
 
-    assertThat(other.before("end")).as("what another member has, or had; what that one left behind may come here").filteredOn(each -> each.text().startsWith("repeated")).isEmpty();
+    // What the member that has left was not sent yet is dealt again, and may come here.
+    other.before("end").forEach(each -> came.add(each.text()));
     for (String next = received(durable); !next.equals("end"); next = received(durable)) came.add(next);
     assertThat(came).filteredOn(each -> each.startsWith("repeated")).doesNotHaveDuplicates();
     List.of(durable, other, filler, second).forEach(RawClient::disconnect);
