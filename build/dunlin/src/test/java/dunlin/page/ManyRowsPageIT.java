@@ -168,7 +168,7 @@ class ManyRowsPageIT extends PageInChromium {
           const real = window.fetch;
           window.fetch = async (address, options) => {
             const path = address.pathname;
-            if (path === '/api/v1/cluster') return new Response(JSON.stringify({cluster: 'c', node: 'n', connected: true, mapVersion: 1, missingRoles: []}));
+            if (path === '/api/v1/cluster') return new Response(JSON.stringify({cluster: 'c', node: 'n', connected: true, mapVersion: 1, missingRoles: ['dist', 'inbox']}));
             if (path in listings) return new Response(JSON.stringify({items: listings[path], next: '', unanswered: []}));
             return real(address, options);
           };
@@ -177,7 +177,7 @@ class ManyRowsPageIT extends PageInChromium {
             .formatted(NODES, RANGES));
     view("cluster", "Cluster");
     awaitShown("1 to 100 of 1,000", "1 to 100 of 300");
-    assertThat(shown()).contains("2 of 3: node b catches up", "1,234 entries", "not known");
+    assertThat(shown()).contains("no node has: dist, inbox", "2 of 3: node b catches up", "1,234 entries", "not known");
     assertThat(rows()).as("a page of ranges, a page of nodes, the replicas").isLessThan(2 * ROWS_OF_PAGE + 20);
     assertThat(elements()).isLessThan(2 * ELEMENTS_MAX);
 
