@@ -12,7 +12,6 @@ import dunlin.harness.RawClient.Connect;
 import dunlin.harness.SteadyClients;
 import io.micrometer.core.instrument.Gauge;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -66,19 +65,14 @@ class RouteSplitIT {
     }
 
     for (String cut : List.of("steady/1-1", "steady/2-0", "steady/1-2")) {
-      goOn(clients);
+      clients.goOn();
       EmbeddedCluster.split(cluster.operations(), ROUTES, cut);
-      goOn(clients);
+      clients.goOn();
       EmbeddedCluster.moveLeaders(cluster.operations(), ROUTES);
     }
-    goOn(clients);
+    clients.goOn();
     clients.check();
     assertThat(EmbeddedCluster.ranges(cluster.operations(), ROUTES)).hasSize(4);
-  }
-
-  private static void goOn(SteadyClients clients) {
-    int before = clients.progress();
-    await("publishers go on").atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(5)).until(() -> clients.progress() > before + 5);
   }
 
   @Test

@@ -1,8 +1,10 @@
 package dunlin.harness;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dunlin.TestBroker;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -94,6 +96,12 @@ public final class SteadyClients {
   public void checkAtMostOnce(RawClient publisher) {
     assertThat(publisher.publishAndWait(OVER, OVER)).isZero();
     receivingAtMostOnce.forEach((name, all) -> assertThat(soon(name, all)).as(name).isNotEmpty().doesNotHaveDuplicates());
+  }
+
+  /** Returns once publishers have got further. */
+  public void goOn() {
+    int before = progress();
+    await("publishers go on").atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(5)).until(() -> progress() > before + 5);
   }
 
   /** A number that grows while any publisher goes on. */
