@@ -85,7 +85,7 @@ public abstract class Acknowledgement {
 
   /**
    * Whether the sender sends the message again, behind an earlier one that was refused: if it has not been delivered yet, it must not be, or it would overtake that one.
-   * It is answered {@link ReasonCode#USE_ANOTHER_SERVER} then. Any thread.
+   * It is answered {@link ReasonCode#USE_ANOTHER_SERVER} then, or {@link ReasonCode#SERVER_UNAVAILABLE} if it is recorded. Any thread.
    */
   public boolean comesAgain() {
     return false;
