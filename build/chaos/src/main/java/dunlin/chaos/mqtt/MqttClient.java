@@ -405,13 +405,10 @@ public final class MqttClient implements AutoCloseable {
     }
   }
 
-  /** Sends PINGREQ (MQTT 5.0, 3.12) until the connection ends. */
+  /** Sends PINGREQ (MQTT 5.0, 3.12) until the connection ends, and none behind DISCONNECT. */
   private static void ping(Connection connection) {
     try {
-      while (!connection.ended && !connection.disconnecting) {
-        Thread.sleep(PING_PAUSE);
-        connection.write(Packet.ping());
-      }
+      for (Thread.sleep(PING_PAUSE); !connection.ended && !connection.disconnecting; Thread.sleep(PING_PAUSE)) connection.write(Packet.ping());
     } catch (IOException e) {
       // The reading thread notices the end.
     } catch (InterruptedException e) {
