@@ -54,7 +54,8 @@ public record InboxSettings(
   private static final Setting<Long> MEMORY_MAX =
       Setting.bytes("dunlin.inbox.memory-max", 0, 0, TIB, "Maximum amount of memory that all durable sessions and their subscriptions"
           + " take: 256 bytes for each, twice the lengths of a session's client identifier and user, and four times the length of a subscription's topic filter. Beyond it,"
-          + " new sessions and subscriptions are refused with 0x97. 0: three eighths of the maximum heap.");
+          + " new sessions and subscriptions are refused with 0x97. Until they are answered, SUBSCRIBE and UNSUBSCRIBE packets may take an eighth of that; beyond,"
+          + " SUBSCRIBEs are refused with 0x83. 0: three eighths of the maximum heap.");
   private static final Setting<OverflowPolicy> OVERFLOW =
       Setting.choice("dunlin.inbox.overflow", OverflowPolicy.DROP_OLDEST, "What happens when a message arrives and the inbox of a durable session is full:"
           + " drop the oldest message, drop the new one, or reject the publish.");

@@ -26,7 +26,8 @@ public final class Proposals {
    * Owner: any thread proposes, none blocks. Effects are performed on the range's applying thread, and so in log order.
    * Bounds: the range's queue. Commands that it refuses wait: messages, which hold credit of their lanes, in a line for each tenant, and all other
    * commands, whose number per connection the frontend bounds, in one line. Each line is first in, first out. Commands proposed
-   * by now() do not wait.
+   * by now() do not wait. What a client can make large and does not free anything, a CONNECT with its will and a SUBSCRIBE, is bounded in bytes as well;
+   * UnansweredCalls bounds the objects of SUBSCRIBEs.
    * Failure: a full line refuses. When the range fails, loses its leadership or runs out of disk, waiting commands
    * fail.
    */
@@ -34,6 +35,11 @@ public final class Proposals {
   private static final int MESSAGES_WAITING_MAX = 1 << 20;
 
   private static final int CALLS_WAITING_MAX = 1 << 16;
+
+  /** As much as the range's queue takes by default, and as the calls of one frontend in another process may have. */
+  private static final long CALLS_WAITING_BYTES_MAX = 32 << 20;
+
+  private static final SessionCommandCodec CODEC = new SessionCommandCodec();
 
   private final Range<SessionCommand, SessionResult> range;
   private final RefusedConnections refused;
@@ -55,7 +61,16 @@ public final class Proposals {
     messages =
         new ProposalLine<>(
             new FencedProposer(range, refused), range::whenRoom, command -> Objects.requireNonNullElse(SessionCommandCodec.tenantOf(command), ""), MESSAGES_WAITING_MAX);
-    calls = new ProposalLine<>(range, CALLS_WAITING_MAX);
+    calls = new ProposalLine<>(range, CALLS_WAITING_MAX, new ProposalLine.Bytes<>(Proposals::bytesOf, CALLS_WAITING_BYTES_MAX));
+  }
+
+  /** What a call counts while it waits; 0 for one that frees something, or that is never large. */
+  static int bytesOf(SessionCommand command) {
+    return switch (command) {
+      case SessionCommand.Connect _, SessionCommand.Subscribe _ -> CODEC.encodedLength(command);
+      case SessionCommand.Beside beside -> bytesOf(beside.command());
+      default -> 0;
+    };
   }
 
   /** The line of messages that wait until the range has room. */

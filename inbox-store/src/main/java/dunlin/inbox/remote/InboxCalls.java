@@ -25,7 +25,8 @@ public final class InboxCalls implements Link.Handler {
    * Owner: the link's thread, which makes all calls: thousands of CONNECTs may have waited for one thread of the tier, which has other work. Answers come from any thread and go through RemoteConnections, so the answer to a CONNECT is in front of the
    *   pushes that come after it. When it is there before the call has returned, the thread that applies the log may overtake it with a push; the
    *   connection then reads its inbox.
-   * Bounds: UNANSWERED_MAX calls that are not answered, more than a frontend makes: beyond, the link is ended. An answer of more than
+   * Bounds: UNANSWERED_MAX calls that are not answered, more than a frontend makes: beyond, the link is ended. Their encoded bytes are bounded by RemoteInbox at the
+   *   frontend; the objects of SUBSCRIBEs and UNSUBSCRIBEs, which are many times larger, by UnansweredCalls in the tier. An answer of more than
    *   ANSWER_BYTES_MAX becomes a failure, and a session that was opened with one is taken from its connection again.
    * Failure: a frame that cannot be read ends the link, and so does an acknowledgement that cannot be handed on; a call that throws is answered
    *   so. With a lost link, the tier detaches the frontend, and answers that were not sent are dropped. The frontend may keep its connections: it

@@ -1,6 +1,7 @@
 package dunlin.inbox.server;
 
 import dunlin.inbox.InboxDropReason;
+import dunlin.inbox.propose.UnansweredCalls;
 import dunlin.inbox.range.Effects;
 import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.rows.SessionCommand;
@@ -150,7 +151,16 @@ final class InboxMeters implements AutoCloseable {
   }
 
   /** Registers gauges of what all ranges together hold, and of what waits. Servers may come and go later. */
-  void show(List<Shown> servers) {
+  void show(List<Shown> servers, UnansweredCalls calls) {
+    views.add(
+        Gauge.builder("dunlin.inbox.unanswered", calls, UnansweredCalls::bytes)
+            .description("Estimated memory of SUBSCRIBE and UNSUBSCRIBE packets that the session tier has not answered")
+            .baseUnit("bytes")
+            .register(registry));
+    views.add(
+        FunctionCounter.builder("dunlin.inbox.subscribes-refused", calls, UnansweredCalls::refused)
+            .description("SUBSCRIBE packets that the session tier has refused because too many bytes of others were not answered")
+            .register(registry));
     Supplier<Stream<InboxRangeServer>> ranges = () -> servers.stream().flatMap(server -> server.ranges().stream());
     sum("dunlin.inbox.sessions", "Sessions, with and without a connection", ranges, range -> range.applied().sessions.mappingCount());
     sum("dunlin.inbox.sessions-durable", "Durable sessions: those that outlive their connection", ranges, range -> range.applied().durableCount.get());

@@ -21,6 +21,7 @@ import dunlin.inbox.propose.RefusedConnections;
 import dunlin.inbox.propose.SharedSums;
 import dunlin.inbox.propose.TenantInboxes;
 import dunlin.inbox.propose.TenantSessions;
+import dunlin.inbox.propose.UnansweredCalls;
 import dunlin.inbox.range.Effects;
 import dunlin.inbox.range.SessionRange;
 import dunlin.inbox.range.SessionResult;
@@ -81,7 +82,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    *
    * Owner: any thread calls it, none blocks. Route announcements, wills and timers of all ranges run on one timer
    * thread.
-   * Bounds: InboxRangeServer states those of a range; Frontends, LostFrontends and WillRunner serve all ranges
+   * Bounds: InboxRangeServer states those of a range; Frontends, LostFrontends, WillRunner and UnansweredCalls serve all ranges
    * together.
    * Failure: if a range refuses or fails, calls fail for its sessions only. A start fails if any of its ranges does.
    * Length: it has each call of InboxClient, most of them in a line that finds the range.
@@ -100,6 +101,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private static final int LOOKS = 12;
 
   private final InboxSettings settings;
+  private final UnansweredCalls calls;
   private final List<InboxRangeServer> ranges;
   private final TenantSessions tenants;
   private final TenantInboxes tenantInboxes;
@@ -161,22 +163,24 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       InstantSource clock,
       MeterRegistry registry,
       Tracer tracer) {
-    this(replicas, settings, Map.of(), frontendLease, routes, wills, clock, new InboxMeters(registry, tracer), tracer, null);
+    this(replicas, settings, new UnansweredCalls(settings), Map.of(), frontendLease, routes, wills, clock, new InboxMeters(registry, tracer), tracer, null);
     if (replicas.size() != settings.layout().ranges()) throw new IllegalArgumentException(replicas.size() + " replicas of " + settings.layout());
-    meters.show(List.of(shown()));
+    meters.show(List.of(shown()), calls);
   }
 
   /**
    * Serves replicas of all ranges, or of one of several.
    *
+   * @param calls of the node
    * @param others the ranges beside these, by number
    * @param meters of the node
    * @param left is run at the end; if it is null, the meters are closed then
    */
   InboxServer(
-      List<SessionReplica> replicas, InboxSettings settings, Map<Integer, ? extends OtherRange> others, Duration frontendLease, InboxRoutes routes, WillPublisher wills,
-      InstantSource clock, InboxMeters meters, Tracer tracer, @Nullable Consumer<InboxServer> left) {
+      List<SessionReplica> replicas, InboxSettings settings, UnansweredCalls calls, Map<Integer, ? extends OtherRange> others, Duration frontendLease, InboxRoutes routes,
+      WillPublisher wills, InstantSource clock, InboxMeters meters, Tracer tracer, @Nullable Consumer<InboxServer> left) {
     this.settings = settings;
+    this.calls = calls;
     this.left = left;
     this.meters = meters;
     this.frontendLease = frontendLease;
@@ -518,13 +522,13 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   @Override
   public CompletableFuture<List<Boolean>> subscribe(SessionRef session, List<Subscription> subscriptions) {
     var refusal = tenants.refusal(session.tenant(), subscriptions.size());
-    if (refusal.isEmpty()) return of(session).subscribe(session, subscriptions);
-    return tenants.noted(session.tenant(), refusal.get(), of(session).replace(session, subscriptions));
+    if (refusal.isEmpty()) return calls.subscribe(subscriptions, () -> of(session).subscribe(session, subscriptions));
+    return tenants.noted(session.tenant(), refusal.get(), calls.subscribe(subscriptions, () -> of(session).replace(session, subscriptions)));
   }
 
   @Override
   public CompletableFuture<List<Boolean>> unsubscribe(SessionRef session, List<TopicFilter> filters) {
-    return of(session).unsubscribe(session, filters);
+    return calls.unsubscribe(filters, () -> of(session).unsubscribe(session, filters));
   }
 
   @Override

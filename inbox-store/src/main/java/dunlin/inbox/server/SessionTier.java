@@ -5,6 +5,7 @@ import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.WillPublisher;
 import dunlin.inbox.between.OtherRange;
+import dunlin.inbox.propose.UnansweredCalls;
 import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
@@ -19,13 +20,14 @@ public final class SessionTier {
    * Meters are sums over the ranges that are led here. They are there while the node leads one.
    *
    * Owner: each leadership has a thread that opens and closes its server.
-   * Bounds: a server for each range that is led here.
+   * Bounds: a server for each range that is led here. They share the bound of UnansweredCalls.
    * Failure: an error of a range only affects its own sessions.
    */
   private final InboxSettings settings;
   private final InstantSource clock;
   private final MeterRegistry registry;
   private final Tracer tracer;
+  private final UnansweredCalls calls;
   private final List<InboxMeters.Shown> shown = new CopyOnWriteArrayList<>();
 
   @GuardedBy("this")
@@ -37,6 +39,7 @@ public final class SessionTier {
     this.clock = clock;
     this.registry = registry;
     this.tracer = tracer;
+    calls = new UnansweredCalls(settings);
   }
 
   /**
@@ -48,9 +51,9 @@ public final class SessionTier {
     var counted = meters;
     if (counted == null) {
       meters = counted = new InboxMeters(registry, tracer);
-      counted.show(shown);
+      counted.show(shown, calls);
     }
-    var server = new InboxServer(List.of(replica), settings, others, InboxServer.FRONTEND_LEASE, routes, wills, clock, counted, tracer, this::left);
+    var server = new InboxServer(List.of(replica), settings, calls, others, InboxServer.FRONTEND_LEASE, routes, wills, clock, counted, tracer, this::left);
     shown.add(server.shown());
     return server;
   }

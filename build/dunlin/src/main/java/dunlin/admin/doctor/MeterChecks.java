@@ -34,7 +34,7 @@ final class MeterChecks {
   private static final String DENIED = "not-authorized";
 
   /** Clients have met a limit of the node or of the settings. */
-  static final List<String> REFUSALS = List.of("dunlin.dist.refused", "dunlin.limits.hit", "dunlin.listener.refused", "dunlin.memory.refused");
+  static final List<String> REFUSALS = List.of("dunlin.dist.refused", "dunlin.inbox.subscribes-refused", "dunlin.limits.hit", "dunlin.listener.refused", "dunlin.memory.refused");
 
   /** Other reasons why a listener refuses a connection, such as a failed TLS handshake, are no limits: a scanner on the Internet causes them all the time. */
   private static final String REFUSED_BY_LISTENER = "dunlin.listener.refused{";

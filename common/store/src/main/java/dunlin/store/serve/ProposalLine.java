@@ -9,8 +9,10 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.function.ToLongFunction;
 
 /**
  * A queue in front of a range, for callers that cannot push back themselves. Commands that the full range refuses wait
@@ -24,8 +26,8 @@ public final class ProposalLine<C, R> {
   /*
    * Owner: any thread proposes. Waiting commands of a source are proposed by one thread at a time: the one on which the range
    * reports room.
-   * Bounds: commandsMax wait, one more is refused. The callers bound their bytes, by credit that they hold until a
-   * command has ended. There is a line for each source with commands that wait. First come, first served within it, so that no thread starves; a source that the
+   * Bounds: commandsMax wait, one more is refused. If Bytes are given, commands that have some are refused when they would exceed their sum; with several
+   * calling threads, each may exceed it by one command. Else the callers bound the bytes, by credit that they hold until a command has ended. There is a line for each source with commands that wait. First come, first served within it, so that no thread starves; a source that the
    * range refuses (CommandQueue) does not hold up others.
    * Failure: a range that is closed, has failed or is led elsewhere fails waiting commands like new ones.
    *
@@ -38,10 +40,24 @@ public final class ProposalLine<C, R> {
   private final Predicate<Runnable> room;
   private final Function<C, String> sourceOf;
   private final int commandsMax;
+  private final Bytes<C> bytes;
   private final ConcurrentHashMap<String, Line> lines = new ConcurrentHashMap<>();
   private final AtomicInteger waiting = new AtomicInteger();
+  private final AtomicLong waitingBytes = new AtomicLong();
 
-  private record Waiting<C, R>(C command, Completion<R> completion, long sinceNanos) {}
+  private record Waiting<C, R>(C command, Completion<R> completion, long bytes, long sinceNanos) {}
+
+  /**
+   * A bound on the bytes of the commands that wait.
+   *
+   * @param of what a command counts; 0 for one that is never refused for its bytes
+   * @param max their sum
+   */
+  public record Bytes<C>(ToLongFunction<C> of, long max) {
+    private static <C> Bytes<C> unbounded() {
+      return new Bytes<>(_ -> 0, Long.MAX_VALUE);
+    }
+  }
 
   /** Proposes as {@link Range#propose} does. */
   @FunctionalInterface
@@ -51,7 +67,12 @@ public final class ProposalLine<C, R> {
 
   /** All commands keep their order. */
   public ProposalLine(Range<C, R> range, int commandsMax) {
-    this(range::propose, range::whenRoom, _ -> "", commandsMax);
+    this(range, commandsMax, Bytes.unbounded());
+  }
+
+  /** The same with a bound on bytes. */
+  public ProposalLine(Range<C, R> range, int commandsMax, Bytes<C> bytes) {
+    this(range::propose, range::whenRoom, _ -> "", commandsMax, bytes);
   }
 
   /**
@@ -61,24 +82,32 @@ public final class ProposalLine<C, R> {
    * @param sourceOf whose command it is; those of one source keep their order
    */
   public ProposalLine(Proposer<C, R> proposer, Predicate<Runnable> room, Function<C, String> sourceOf, int commandsMax) {
+    this(proposer, room, sourceOf, commandsMax, Bytes.unbounded());
+  }
+
+  private ProposalLine(Proposer<C, R> proposer, Predicate<Runnable> room, Function<C, String> sourceOf, int commandsMax, Bytes<C> bytes) {
     this.proposer = proposer;
     this.room = room;
     this.sourceOf = sourceOf;
     this.commandsMax = commandsMax;
+    this.bytes = bytes;
   }
 
   /**
    * Proposes a command, now or when there is room. Commands of one calling thread and one source are applied in the order of its calls. Never blocks.
    * The command must not change.
    *
-   * @return false when commandsMax wait already: the completion will not be called
+   * @return false when commandsMax wait already, or too many bytes: the completion will not be called
    */
   public boolean propose(C command, Completion<R> completion) {
     String source = sourceOf.apply(command);
     if (!lines.containsKey(source) && proposer.propose(command, completion)) return true;
     if (waiting.get() >= commandsMax) return false;
+    long size = bytes.of().applyAsLong(command);
+    if (size > 0 && size > bytes.max() - waitingBytes.get()) return false;
     waiting.getAndIncrement();
-    var added = new Waiting<>(command, completion, System.nanoTime());
+    waitingBytes.addAndGet(size);
+    var added = new Waiting<>(command, completion, size, System.nanoTime());
     lines.compute(source, (_, present) -> (present == null ? new Line(source) : present).with(added)).begin();
     return true;
   }
@@ -118,6 +147,7 @@ public final class ProposalLine<C, R> {
           }
           queue.remove();
           waiting.decrementAndGet();
+          waitingBytes.addAndGet(-head.bytes());
         }
       } while (lines.computeIfPresent(source, (_, line) -> line.queue.isEmpty() ? null : line) != null);
     }
@@ -136,6 +166,11 @@ public final class ProposalLine<C, R> {
   /** Commands that wait; any thread. */
   public int waiting() {
     return waiting.get();
+  }
+
+  /** Their bytes, if these are bounded; any thread. */
+  public long waitingBytes() {
+    return waitingBytes.get();
   }
 
   /** How long the first in a line has waited, the longest of all lines; 0 without any. Any thread. */

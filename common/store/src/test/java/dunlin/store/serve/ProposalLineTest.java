@@ -172,6 +172,26 @@ class ProposalLineTest {
   }
 
   @Test
+  void isBoundedInBytesOfThoseThatHaveSome() {
+    var bounded = new ProposalLine<>(range, 1_000, new ProposalLine.Bytes<>((String command) -> command.startsWith("small") ? 0 : command.length(), 10));
+    for (int i = 0; i < 4; i++) assertThat(bounded.propose("large " + i, completing("large " + i))).isTrue();
+    assertThat(bounded.waitingBytes()).as("they are in the range's queue").isZero();
+
+    assertThat(bounded.propose("12345", completing("12345"))).isTrue();
+    assertThat(bounded.propose("678901", completing("678901"))).isFalse();
+    assertThat(bounded.propose("67890", completing("67890"))).isTrue();
+    assertThat(bounded.propose("1", completing("1"))).isFalse();
+    assertThat(bounded.propose("small", completing("small"))).isTrue();
+    assertThat(bounded.waitingBytes()).isEqualTo(10);
+
+    range.step(4);
+    assertThat(bounded.waitingBytes()).isZero();
+    range.step(4);
+    assertThat(ended).endsWith("12345", "67890", "small").hasSize(7);
+    assertThat(bounded.propose("1", completing("1"))).isTrue();
+  }
+
+  @Test
   void aFailedRangeFailsWaitingCommands() {
     for (int i = 0; i < 6; i++) propose("c" + i);
 
