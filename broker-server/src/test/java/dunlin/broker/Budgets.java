@@ -11,7 +11,7 @@ public final class Budgets {
 
   /** A budget that is larger than a test needs. */
   static NodeBudget large() {
-    return of(new NodeBudget.Bounds(LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, LARGE));
+    return of(new NodeBudget.Bounds(LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, LARGE));
   }
 
   public static NodeBudget of(NodeBudget.Bounds bounds) {

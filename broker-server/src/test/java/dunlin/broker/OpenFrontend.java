@@ -571,13 +571,20 @@ public final class OpenFrontend implements AutoCloseable {
     /** SUBSCRIBEs and UNSUBSCRIBEs of durable sessions, in order. */
     public final List<CompletableFuture<List<Boolean>>> changes = Collections.synchronizedList(new ArrayList<>());
 
+    /** What each SUBSCRIBE and UNSUBSCRIBE had, in order. */
+    public final List<List<Subscription>> subscribed = Collections.synchronizedList(new ArrayList<>());
+
+    public final List<List<TopicFilter>> unsubscribed = Collections.synchronizedList(new ArrayList<>());
+
     @Override
     public CompletableFuture<List<Boolean>> subscribe(SessionRef session, List<Subscription> subscriptions) {
+      subscribed.add(subscriptions);
       return change();
     }
 
     @Override
     public CompletableFuture<List<Boolean>> unsubscribe(SessionRef session, List<TopicFilter> filters) {
+      unsubscribed.add(filters);
       return change();
     }
 

@@ -19,6 +19,7 @@ public enum Limit {
   SESSIONS("dunlin.session.sessions-max"),
   SESSION_MEMORY("dunlin.inbox.memory-max"),
   SUBSCRIPTION_MEMORY("dunlin.memory.subscriptions-max"),
+  REQUEST_MEMORY("dunlin.memory.requests-max"),
   ROUTE_MEMORY("dunlin.dist.memory-max"),
   GROUPS("dunlin.dist.groups-max"),
   PATTERNS("dunlin.dist.patterns-max"),

@@ -36,7 +36,7 @@ public final class RouteTable {
    * Bounds: one entry for each distinct filter of live sessions, each of which is bounded in subscriptions. Changes in
    * progress are bounded by a share of CHANGES_MAX, so that a thousand clients that disconnect at once do not fill the
    * dist tier's queue and cause the next SUBSCRIBE to be refused. Waiting changes are bounded by the subscriptions that
-   * sessions may have, and by the packets that they may have in progress.
+   * sessions may have, and by the node's budget for packets in progress, which count until their routes are set even if their sessions have ended.
    */
   private static final Logger log = LoggerFactory.getLogger(RouteTable.class);
   private static final int CHANGES_MAX = 8_192;

@@ -39,6 +39,12 @@ public final class MemoryKeys {
           "dunlin.memory.subscriptions-max", 0, 0, MOST,
           "Maximum amount of memory that the subscriptions of all connected clients take: 512 bytes for each, and four times the length of its topic"
               + " filter. When it is nearly used up, new subscriptions of the clients that have most are refused with 0x97. 0: an eighth of the maximum heap.");
+  private static final Setting<Long> REQUESTS =
+      Setting.bytes(
+          "dunlin.memory.requests-max", 0, 0, MOST,
+          "Maximum amount of memory that the SUBSCRIBE and UNSUBSCRIBE packets of all clients take until the session tier or the routes have them: 256 bytes"
+              + " for each topic filter, and twice its length. When it is nearly used up, a SUBSCRIBE of the clients that have most is answered with 0x97 for each"
+              + " topic filter, and a client that has sent an UNSUBSCRIBE is not read from until that is answered. 0: a sixteenth of the maximum heap.");
   static final Setting<Long> FILTERS =
       Setting.bytes(
           "dunlin.session.filter-bytes-max", 2 * MIB, KIB, 1_024 * MIB,
@@ -50,7 +56,7 @@ public final class MemoryKeys {
               + " messages wait.");
 
   /** The settings of this class. */
-  public static final List<Setting<?>> ALL = List.of(OUTGOING, SOCKETS, UNFINISHED, UNAUTHENTICATED, SUBSCRIPTIONS, IN_FLIGHT, FILTERS);
+  public static final List<Setting<?>> ALL = List.of(OUTGOING, SOCKETS, UNFINISHED, UNAUTHENTICATED, SUBSCRIPTIONS, REQUESTS, IN_FLIGHT, FILTERS);
 
   private MemoryKeys() {}
 
@@ -62,6 +68,7 @@ public final class MemoryKeys {
         given(settings, UNFINISHED, usual.unfinished()),
         given(settings, UNAUTHENTICATED, usual.unauthenticated()),
         given(settings, SUBSCRIPTIONS, usual.subscriptions()),
+        given(settings, REQUESTS, usual.requests()),
         Math.toIntExact(settings.get(IN_FLIGHT)),
         Math.toIntExact(settings.get(FILTERS)));
   }

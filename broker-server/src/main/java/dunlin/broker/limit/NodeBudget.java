@@ -30,6 +30,11 @@ public final class NodeBudget {
    *   subscriptions  heap. The subscriptions of connected clients, with what the node keeps for their filters. A session that
    *                 has many is refused a further one (0x97). Stored subscriptions of a durable session count, but are always
    *                 accepted.
+   *   requests      heap. SUBSCRIBE and UNSUBSCRIBE packets that wait for the session tier or for routes, until these answer, even if the
+   *                 connection has ended before. A SUBSCRIBE of a client that has much waiting is refused (0x97 for each topic filter). It is
+   *                 not part of `subscriptions`: when stored subscriptions have used that up, clients must still be able to repeat theirs.
+   *                 An UNSUBSCRIBE counts and is never refused, since it frees memory: it holds less than the subscriptions that it ends
+   *                 have given back. The client is then not read from until it is answered.
    * Failure: other memory (the objects of a packet while it is processed, lanes, the stores' queues, retained topics) has
    * its own bounds.
    */
@@ -38,6 +43,7 @@ public final class NodeBudget {
   private final Budget unfinished;
   private final Budget unauthenticated;
   private final Budget subscriptions;
+  private final Budget requests;
   private final Bounds bounds;
 
   /**
@@ -48,10 +54,12 @@ public final class NodeBudget {
    * @param unfinished incomplete packets of known clients, in direct memory
    * @param unauthenticated packets of clients that are not authenticated yet, in direct memory
    * @param subscriptions subscriptions of connected clients, on the heap
+   * @param requests unanswered SUBSCRIBE and UNSUBSCRIBE packets, on the heap
    * @param inFlight messages in flight to one client, exceeded by one message at most
    * @param filters topic filters of one session
    */
-  public record Bounds(long outgoing, long sockets, long unfinished, long unauthenticated, long subscriptions, int inFlight, int filters) {
+  public record Bounds(
+      long outgoing, long sockets, long unfinished, long unauthenticated, long subscriptions, long requests, int inFlight, int filters) {
     /**
      * Room for one packet of the largest size that can be configured, whose buffer has twice its size, and the same
      * amount for others.
@@ -67,7 +75,7 @@ public final class NodeBudget {
     public static Bounds ofThisProcess() {
       long heap = Runtime.getRuntime().maxMemory();
       long direct = PlatformDependent.maxDirectMemory();
-      return new Bounds(heap / 4, direct / 4, Math.max(INPUT_MIN, direct / 4), Math.max(INPUT_MIN, direct / 16), heap / 8,
+      return new Bounds(heap / 4, direct / 4, Math.max(INPUT_MIN, direct / 4), Math.max(INPUT_MIN, direct / 16), heap / 8, heap / 16,
           Math.toIntExact(MemoryKeys.IN_FLIGHT.defaultValue()), Math.toIntExact(MemoryKeys.FILTERS.defaultValue()));
     }
   }
@@ -79,7 +87,8 @@ public final class NodeBudget {
     this.unfinished = new Budget("unfinished", bounds.unfinished());
     this.unauthenticated = new Budget("unauthenticated", bounds.unauthenticated());
     this.subscriptions = new Budget("subscriptions", bounds.subscriptions());
-    for (Budget budget : List.of(outgoing, sockets, unfinished, unauthenticated, subscriptions)) show(budget, meters);
+    this.requests = new Budget("requests", bounds.requests());
+    for (Budget budget : List.of(outgoing, sockets, unfinished, unauthenticated, subscriptions, requests)) show(budget, meters);
   }
 
   private static void show(Budget budget, MeterRegistry meters) {
@@ -106,8 +115,8 @@ public final class NodeBudget {
   /** The limits in one line, for the log. */
   @Override
   public String toString() {
-    return "%s for outgoing messages, %s for sockets, %s for unfinished packets, %s before authentication, %s for subscriptions"
-        .formatted(text(outgoing), text(sockets), text(unfinished), text(unauthenticated), text(subscriptions));
+    return "%s for outgoing messages, %s for sockets, %s for unfinished packets, %s before authentication, %s for subscriptions, %s for requests"
+        .formatted(text(outgoing), text(sockets), text(unfinished), text(unauthenticated), text(subscriptions), text(requests));
   }
 
   private static String text(Budget budget) {
@@ -132,5 +141,9 @@ public final class NodeBudget {
 
   public Budget subscriptions() {
     return subscriptions;
+  }
+
+  public Budget requests() {
+    return requests;
   }
 }

@@ -33,8 +33,9 @@ public final class LiveSession implements Recipient, Party {
    * publish, only subscribe, or do neither for hours, so each part is created when it is first needed; until then it is
    * null, which means that it has no content. A durable session has the parts for its stored state from the beginning.
    * Bounds: those of its parts, and OPERATIONS_MAX packets that wait for a store, with OPERATION_BYTES_MAX bytes,
-   * exceeded by one packet at most.
-   * Failure: when the connection ends, end() returns everything. A session that was taken over is fenced by its epoch,
+   * exceeded by one packet at most. The bytes count in the node's budget for requests, too.
+   * Failure: when the connection ends, end() returns everything but these bytes: what waits for a store is there until that answers, which it always
+   * does. Else clients that connect, subscribe and leave would have no bound. A session that was taken over is fenced by its epoch,
    * so its later calls to the stores change nothing.
    */
   private static final int OPERATIONS_MAX = 256;
@@ -440,16 +441,33 @@ public final class LiveSession implements Recipient, Party {
     operationEnds(0);
   }
 
+  /** Whether the node has the memory for a packet of which this many bytes are kept until a store has answered. */
+  boolean hasRoomFor(int bytes) {
+    return home.requestMemory().allows(operationBytes, bytes);
+  }
+
   /** The same for a packet of which this many bytes are kept until then. */
   void operationBegins(int bytes) {
     operations++;
-    operationBytes += bytes;
+    if (bytes > 0) keep(bytes);
     if (operations >= OPERATIONS_MAX || operationBytes >= OPERATION_BYTES_MAX) connection.hold(Hold.OPERATIONS);
+  }
+
+  private void keep(int bytes) {
+    if (!hasRoomFor(bytes)) {
+      home.requestMemory().refused();
+      connection.hold(Hold.OPERATIONS); // until one of its packets is answered
+    }
+    operationBytes += bytes;
+    home.requestMemory().add(bytes);
   }
 
   void operationEnds(int bytes) {
     operations--;
-    operationBytes -= bytes;
+    if (bytes > 0) {
+      operationBytes -= bytes;
+      home.requestMemory().add(-bytes);
+    }
     if (operations <= OPERATIONS_MAX / 2 && operationBytes <= OPERATION_BYTES_MAX / 2) connection.resume(Hold.OPERATIONS);
   }
 

@@ -17,6 +17,7 @@ public final class LoopSessions {
   private final SubscribeRules rules;
   private final MessageMemory messageMemory;
   private final Budget.Share subscriptionMemory;
+  private final Budget.Share requestMemory;
 
   /** Subscriptions whose retained messages have not all been read. */
   private int retainedReads;
@@ -30,6 +31,7 @@ public final class LoopSessions {
     this.rules = rules;
     this.messageMemory = new MessageMemory(loop, loop.budget().outgoing().share());
     this.subscriptionMemory = loop.budget().subscriptions().share();
+    this.requestMemory = loop.budget().requests().share();
   }
 
   public Loop loop() {
@@ -56,6 +58,11 @@ public final class LoopSessions {
 
   Budget.Share subscriptionMemory() {
     return subscriptionMemory;
+  }
+
+  /** The memory of SUBSCRIBE and UNSUBSCRIBE packets that are not answered. */
+  Budget.Share requestMemory() {
+    return requestMemory;
   }
 
   /** Counts subscriptions whose retained messages are to be read. */

@@ -133,6 +133,12 @@ public final class SubscribeRules {
     return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.SUBSCRIPTION_MEMORY, explanation);
   }
 
+  /** The node's memory for unanswered packets is nearly used up, and this client has a large part of it. */
+  static Refusal noMemoryForPacket() {
+    String explanation = "there is no memory for one more SUBSCRIBE until others are answered (%s)".formatted(Limit.REQUEST_MEMORY.setting());
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.REQUEST_MEMORY, explanation);
+  }
+
   /** The durable sessions with their subscriptions have reached their memory limit. */
   static Refusal noRoomInStore(long max) {
     String explanation = Limit.SESSION_MEMORY.exceededBy("the memory for durable sessions and their subscriptions is used up", max);

@@ -20,10 +20,12 @@ import dunlin.runtime.FirstRows;
 import dunlin.store.StoreException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -52,11 +54,9 @@ public final class Subscriptions {
    * Owner: the connection's event loop. A filter's handle is acquired and released on the loop that the filter hashes
    *   to, which also keeps the members of groups; the entry here records the progress of that.
    * Bounds: the settings for subscriptions of a session and for the bytes of their filters, and the node's budget for
-   * those of all clients; a further one is refused with 0x97. The invalid filters of one packet count as one violation,
+   * those of all clients; a further one is refused with 0x97, as is a whole SUBSCRIBE beyond the node's budget for requests. The invalid filters of one packet count as one violation,
    * the first one.
    */
-  private static final int FILTER_BYTES = 128;
-
   /** Estimated heap of a subscription, apart from the text of its filter, which is kept in several places. */
   static final int SUBSCRIPTION_BYTES = 512;
 
@@ -88,7 +88,7 @@ public final class Subscriptions {
    * One subscription. The subscriber is set together with the handle; before that, and always for a durable session, it
    * is null.
    */
-  private static final class Entry {
+  static final class Entry {
     /**
      * Completes on the session's loop when all publishes find the subscription; after that, and always for a durable
      * session, it is null.
@@ -108,22 +108,6 @@ public final class Subscriptions {
     Entry(SubscriptionOptions options, @Nullable CompletableFuture<Void> routed) {
       this.options = options;
       this.routed = routed;
-    }
-  }
-
-  /** A SUBSCRIBE packet that waits for the routes of its filters. */
-  private static final class Subscribing {
-    final int packetId;
-    final int bytes;
-    final ReasonCode[] reasons;
-    final List<InboxClient.Subscription> retainedDue = new ArrayList<>();
-    @Nullable String explanation;
-    int left = 1;
-
-    Subscribing(int packetId, List<RequestedSubscription> asked) {
-      this.packetId = packetId;
-      this.bytes = asked.stream().mapToInt(each -> bytesOf(each.filter())).sum();
-      this.reasons = new ReasonCode[asked.size()];
     }
   }
 
@@ -223,11 +207,6 @@ public final class Subscriptions {
     if (subscribesUnderWay == 0 && unsubscribesUnderWay == 0) session.connection().resume(Hold.ORDER);
   }
 
-  /** Estimated memory for one topic filter of an unanswered packet. */
-  private static int bytesOf(String filter) {
-    return FILTER_BYTES + filter.length();
-  }
-
   /**
    * Whether another unanswered packet has this identifier. In MQTT 3 the only possible answer would be to close the
    * connection, and a client that has lost its state would be closed at each attempt; so its packet is processed.
@@ -261,62 +240,59 @@ public final class Subscriptions {
       session.connection().writer().writePacket(new Packet.Suback(packet.packetId(), all, inUse(packet.packetId()), List.of()));
       return;
     }
-    Subscribing subscribing = new Subscribing(packet.packetId(), asked);
+    int bytes = Subscribing.bytesOf(asked);
+    if (!session.hasRoomFor(bytes)) {
+      refuseAll(packet);
+      return;
+    }
+    Subscribing subscribing = new Subscribing(packet.packetId(), asked.size(), bytes);
     begins(packet.packetId(), subscribing.bytes);
     subscribesUnderWay++;
-    List<InboxClient.Subscription> toStore = new ArrayList<>();
-    List<Integer> storedAt = new ArrayList<>();
+    Map<TopicFilter, Subscribing.Granted> granted = new LinkedHashMap<>();
     for (int i = 0; i < asked.size(); i++) {
       Optional<TopicFilter> parsed = TopicFilter.parse(asked.get(i).filter());
-      SubscriptionOptions options = rules.granted(asked.get(i).options());
       SubscribeRules.Refusal refusal = rules.refusal(parsed);
       if (refusal != null || parsed.isEmpty()) {
         refused(subscribing, i, Objects.requireNonNull(refusal));
         continue;
       }
       TopicFilter filter = parsed.get();
-      SubscriptionOptions allowed = allowed(filter, options);
-      if (allowed == null) {
+      SubscriptionOptions options = allowed(filter, rules.granted(asked.get(i).options()));
+      if (options == null) {
         deny(subscribing, i);
         continue;
       }
-      options = allowed;
       Entry entry = entries.get(filter);
-      SubscribeRules.Refusal more = entry == null ? refusalOfMore(filter) : null;
+      boolean existed = entry != null;
+      SubscribeRules.Refusal more = existed ? null : refusalOfMore(filter);
       if (more != null) {
         refused(subscribing, i, more);
         continue;
       }
       subscribing.reasons[i] = success(options);
-      boolean existed = entry != null;
-      if (wantsRetained(filter, options, existed)) {
-        subscribing.retainedDue.add(new InboxClient.Subscription(filter, options));
-      }
-      if (session.durable()) {
-        toStore.add(new InboxClient.Subscription(filter, options));
-        storedAt.add(i);
-        if (entry == null) {
-          entry = new Entry(options, null);
-          put(filter, entry);
-        } else {
-          entry.options = options;
-        }
-        entry.stores++;
+      if (wantsRetained(filter, options, existed)) subscribing.retainedDue.putLast(filter, options);
+      if (entry == null) {
+        entry = new Entry(options, session.durable() ? null : new CompletableFuture<>());
+        put(filter, entry);
       } else {
-        if (entry == null) {
-          entry = new Entry(options, new CompletableFuture<>());
-          put(filter, entry);
-          attach(filter, entry);
-        } else {
-          entry.options = options;
-          if (entry.subscriber != null) entry.subscriber.replaceOptions(options);
-        }
-        // Also if the subscription existed: the SUBSCRIBE that created it may still wait for the route.
-        awaitRoute(filter, entry, subscribing, i);
+        entry.options = options;
       }
+      Subscribing.Granted equal = granted.get(filter);
+      if (equal == null) granted.put(filter, new Subscribing.Granted(filter, entry, !existed, i));
+      else subscribing.again(equal, i);
     }
-    if (!toStore.isEmpty()) store(toStore, storedAt, subscribing);
+    if (!session.durable()) for (Subscribing.Granted each : granted.values()) route(each, subscribing);
+    else if (!granted.isEmpty()) store(granted.values(), subscribing);
     oneDone(subscribing);
+  }
+
+  /** Refuses a packet for want of memory. */
+  private void refuseAll(Packet.Subscribe packet) {
+    SubscribeRules.Refusal refusal = SubscribeRules.noMemoryForPacket();
+    session.home().requestMemory().refused();
+    session.connection().note(refusal.reason(), refusal.limit(), refusal.explanation());
+    List<ReasonCode> all = Collections.nCopies(packet.subscriptions().size(), refusal.reason());
+    session.connection().writer().writePacket(new Packet.Suback(packet.packetId(), all, refusal.explanation(), List.of()));
   }
 
   private void refused(Subscribing subscribing, int index, SubscribeRules.Refusal refusal) {
@@ -375,7 +351,9 @@ public final class Subscriptions {
     };
   }
 
-  private void store(List<InboxClient.Subscription> toStore, List<Integer> at, Subscribing subscribing) {
+  private void store(Collection<Subscribing.Granted> granted, Subscribing subscribing) {
+    for (Subscribing.Granted each : granted) each.entry.stores++;
+    List<InboxClient.Subscription> toStore = Subscribing.subscriptions(granted);
     subscribing.left++;
     session.tiers().inbox().subscribe(session.ref(), toStore).whenComplete(
         (_, failure) ->
@@ -384,9 +362,9 @@ public final class Subscriptions {
                   for (InboxClient.Subscription one : toStore) stored(one.filter(), failure == null);
                   if (failure != null) {
                     SubscribeRules.Refusal refusal = refusal(failure);
-                    failed(subscribing, at.getFirst(), refusal);
-                    for (int i : at) subscribing.reasons[i] = refusal.reason();
-                    subscribing.retainedDue.removeAll(toStore);
+                    int first = subscribing.firstGranted();
+                    subscribing.refuseAll(refusal.reason());
+                    failed(subscribing, first, refusal);
                     loop.meters().storeFailed();
                   }
                   oneDone(subscribing);
@@ -436,6 +414,15 @@ public final class Subscriptions {
     };
   }
 
+  /** Has a subscription that is kept here take effect, and waits until publishes find it. */
+  private void route(Subscribing.Granted granted, Subscribing subscribing) {
+    Entry entry = granted.entry;
+    if (granted.isNew) attach(granted.filter, entry);
+    else if (entry.subscriber != null) entry.subscriber.replaceOptions(entry.options);
+    // Also if the subscription existed: the SUBSCRIBE that created it may still wait for the route.
+    awaitRoute(granted, subscribing);
+  }
+
   /** Has the filter's loop count the subscription, then adds the subscriber to its list. */
   private void attach(TopicFilter filter, Entry entry) {
     SubscriptionOptions options = entry.options;
@@ -476,14 +463,14 @@ public final class Subscriptions {
     routed.completeExceptionally(failure);
   }
 
-  private void awaitRoute(TopicFilter filter, Entry entry, Subscribing subscribing, int index) {
-    if (entry.routed == null) return;
+  private void awaitRoute(Subscribing.Granted granted, Subscribing subscribing) {
+    if (granted.entry.routed == null) return;
     subscribing.left++;
-    entry.routed.whenComplete(
+    granted.entry.routed.whenComplete(
         (_, failure) -> {
           if (failure != null) {
-            failed(subscribing, index, refusal(failure));
-            subscribing.retainedDue.removeIf(due -> due.filter().equals(filter));
+            SubscribeRules.Refusal refusal = refusal(failure);
+            failed(subscribing, subscribing.refuse(granted, refusal.reason()), refusal);
           }
           oneDone(subscribing);
         });
@@ -496,24 +483,25 @@ public final class Subscriptions {
     if (session.ended()) return;
     session.connection().writer().writePacket(
         new Packet.Suback(subscribing.packetId, Arrays.asList(subscribing.reasons), subscribing.explanation, List.of()));
-    for (InboxClient.Subscription due : subscribing.retainedDue) {
-      if (entries.containsKey(due.filter())) session.readRetained(due.filter(), due.options());
-    }
+    subscribing.retainedDue.forEach(
+        (filter, options) -> {
+          if (entries.containsKey(filter)) session.readRetained(filter, options);
+        });
   }
 
   public void unsubscribe(Packet.Unsubscribe packet) {
     int packetId = packet.packetId();
-    ReasonCode[] reasons = new ReasonCode[packet.filters().size()];
     if (identifierInUse(packetId)) {
-      Arrays.fill(reasons, ReasonCode.PACKET_IDENTIFIER_IN_USE);
-      session.connection().writer().writePacket(new Packet.Unsuback(packetId, Arrays.asList(reasons), inUse(packetId), List.of()));
+      List<ReasonCode> all = Collections.nCopies(packet.filters().size(), ReasonCode.PACKET_IDENTIFIER_IN_USE);
+      session.connection().writer().writePacket(new Packet.Unsuback(packetId, all, inUse(packetId), List.of()));
       return;
     }
-    String explanation = null;
+    Unsubscribing unsubscribing = new Unsubscribing(packet);
     List<TopicFilter> stored = new ArrayList<>();
     List<Entry> groups = new ArrayList<>();
-    for (int i = 0; i < reasons.length; i++) {
-      Optional<TopicFilter> parsed = TopicFilter.parse(packet.filters().get(i));
+    for (int i = 0; i < packet.filters().size(); i++) {
+      String text = packet.filters().get(i);
+      Optional<TopicFilter> parsed = TopicFilter.parse(text);
       if (parsed.isEmpty()) {
         if (!session.version().hasProperties()) {
           // UNSUBACK of MQTT 3 has no reason codes, so the connection is closed.
@@ -521,43 +509,38 @@ public final class Subscriptions {
           leaveGroups(groups, () -> {});
           return;
         }
-        if (explanation == null) {
-          explanation = "topic filter " + (i + 1) + ": is not valid";
-          session.connection().note(ReasonCode.TOPIC_FILTER_INVALID, null, explanation);
-        }
-        reasons[i] = ReasonCode.TOPIC_FILTER_INVALID;
+        String explanation = unsubscribing.invalid(i);
+        if (explanation != null) session.connection().note(ReasonCode.TOPIC_FILTER_INVALID, null, explanation);
         continue;
       }
       Entry entry = remove(parsed.get());
       session.endRetained(parsed.get());
-      reasons[i] = entry == null ? ReasonCode.NO_SUBSCRIPTION_EXISTED : ReasonCode.SUCCESS;
       if (entry == null) continue;
+      unsubscribing.ended(i, text);
       if (session.durable()) stored.add(parsed.get());
       else if (parsed.get().shared()) groups.add(entry);
       else detach(entry);
     }
-    Packet.Unsuback answer = new Packet.Unsuback(packetId, Arrays.asList(reasons), explanation, List.of());
     if (stored.isEmpty() && groups.isEmpty()) {
-      session.connection().writer().writePacket(answer);
+      session.connection().writer().writePacket(unsubscribing.answer());
       return;
     }
-    int bytes = packet.filters().stream().mapToInt(Subscriptions::bytesOf).sum();
-    begins(packetId, bytes);
+    begins(packetId, unsubscribing.bytes());
     unsubscribesUnderWay++;
     if (stored.isEmpty()) {
-      leaveGroups(groups, () -> unsubscribed(answer, bytes, null));
+      leaveGroups(groups, () -> unsubscribed(unsubscribing, null));
     } else {
       session.tiers().inbox().unsubscribe(session.ref(), stored).whenComplete(
-          (_, failure) -> loop.post(() -> unsubscribed(answer, bytes, failure)));
+          (_, failure) -> loop.post(() -> unsubscribed(unsubscribing, failure)));
     }
   }
 
-  private void unsubscribed(Packet.Unsuback answer, int bytes, @Nullable Throwable failure) {
+  private void unsubscribed(Unsubscribing unsubscribing, @Nullable Throwable failure) {
     unsubscribesUnderWay--;
-    ends(answer.packetId(), bytes);
+    ends(unsubscribing.packetId, unsubscribing.bytes());
     if (session.ended()) return;
     if (failure != null) session.connection().storeFailed("unsubscribing", failure);
-    else session.connection().writer().writePacket(answer);
+    else session.connection().writer().writePacket(unsubscribing.answer());
   }
 
   /**

@@ -32,7 +32,7 @@ class InputMemoryTest {
   /** CONNECT of MQTT 5 with Clean Start and the client identifier "c". */
   private static final byte[] CONNECT = HexFormat.of().parseHex("100e00044d5154540502000000" + "000163");
 
-  private final NodeBudget budget = Budgets.of(new NodeBudget.Bounds(LIMIT, LIMIT, LIMIT, LIMIT / 4, LIMIT, 16_384, 16_384));
+  private final NodeBudget budget = Budgets.of(new NodeBudget.Bounds(LIMIT, LIMIT, LIMIT, LIMIT / 4, LIMIT, LIMIT, 16_384, 16_384));
   private final OpenFrontend open = new OpenFrontend(1, 10, budget);
 
   @AfterEach
@@ -72,7 +72,7 @@ class InputMemoryTest {
   @Test
   void aFewBytesAreReadHoweverLittleIsLeft() {
     int limit = 16 * 1_024 * 1_024;
-    NodeBudget large = Budgets.of(new NodeBudget.Bounds(limit, limit, limit, limit / 4, limit, 16_384, 16_384));
+    NodeBudget large = Budgets.of(new NodeBudget.Bounds(limit, limit, limit, limit / 4, limit, limit, 16_384, 16_384));
     try (OpenFrontend many = new OpenFrontend(1, 10, large)) {
       while (large.unfinished().used() < limit + 200_000) {
         EmbeddedChannel spender = many.client(CONNECT);

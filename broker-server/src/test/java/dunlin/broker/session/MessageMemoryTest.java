@@ -28,7 +28,7 @@ class MessageMemoryTest {
   private static final String KILOBYTE = "x".repeat(1_000);
   private static final int[] NONE = {};
 
-  private final NodeBudget budget = Budgets.of(new NodeBudget.Bounds(LIMIT, LIMIT, LIMIT, LIMIT, LIMIT, 16_384, 16_384));
+  private final NodeBudget budget = Budgets.of(new NodeBudget.Bounds(LIMIT, LIMIT, LIMIT, LIMIT, LIMIT, LIMIT, 16_384, 16_384));
   private final OpenFrontend open = new OpenFrontend(1, 1_000, budget);
 
   @AfterEach

@@ -18,7 +18,7 @@ final class MeterChecks {
   private static final int HEAP_MUCH_PERCENT = 75;
   private static final String LISTENER = "listener";
   private static final String BUDGET = "budget";
-  private static final List<String> ON_HEAP = List.of("outgoing", "subscriptions");
+  private static final List<String> ON_HEAP = List.of("outgoing", "subscriptions", "requests");
   private static final List<String> BESIDE_HEAP = List.of("sockets", "unfinished", "unauthenticated");
 
   /** Each of these is 0 unless something failed. */
@@ -100,8 +100,8 @@ final class MeterChecks {
     if (limits.isEmpty()) return Optional.empty();
     long onHeap = sum(limits, ON_HEAP);
     long besideHeap = sum(limits, BESIDE_HEAP);
-    String heap = "Messages and subscriptions of clients may take %d MiB of a heap of %d MiB.".formatted(onHeap / MIB, heapMax / MIB);
-    String lower = "Lower dunlin.memory.outgoing-max and dunlin.memory.subscriptions-max, or give the node a larger heap.";
+    String heap = "Messages, subscriptions and unanswered requests of clients may take %d MiB of a heap of %d MiB.".formatted(onHeap / MIB, heapMax / MIB);
+    String lower = "Lower dunlin.memory.outgoing-max, dunlin.memory.subscriptions-max and dunlin.memory.requests-max, or give the node a larger heap.";
     if (onHeap >= heapMax) return Optional.of(Finding.wrong(check, heap, lower));
     if (besideHeap > directMax) {
       return Optional.of(
