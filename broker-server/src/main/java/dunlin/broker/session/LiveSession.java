@@ -432,6 +432,11 @@ public final class LiveSession implements Recipient, Party {
     return true;
   }
 
+  /** Whether the node has the memory for a packet of which this many bytes are kept until a store has answered. */
+  boolean hasRoomFor(int bytes) {
+    return home.requestMemory().allows(operationBytes, bytes);
+  }
+
   /** Notes that one of the client's packets waits for a store; with too many of them the client is not read from. */
   void operationBegins() {
     operationBegins(0);
@@ -439,11 +444,6 @@ public final class LiveSession implements Recipient, Party {
 
   void operationEnds() {
     operationEnds(0);
-  }
-
-  /** Whether the node has the memory for a packet of which this many bytes are kept until a store has answered. */
-  boolean hasRoomFor(int bytes) {
-    return home.requestMemory().allows(operationBytes, bytes);
   }
 
   /** The same for a packet of which this many bytes are kept until then. */
