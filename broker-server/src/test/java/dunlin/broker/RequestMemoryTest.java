@@ -163,7 +163,8 @@ class RequestMemoryTest {
 
     client.send(subscribe(1, List.of("t", "u", "t", "t"), 0x02, 0x20, 0x01, 0x22));
     await().until(() -> open.dist.answers.size() == 2);
-    open.on(0, () -> open.dist.answers.get(0).complete(null) & open.dist.answers.get(1).complete(null));
+    open.on(0, () -> open.dist.answers.get(0).complete(null));
+    open.on(0, () -> open.dist.answers.get(1).complete(null));
     client.hears("9007000100" + "02000102");
 
     await().until(() -> open.retain.finds.size() == 1);
@@ -180,8 +181,8 @@ class RequestMemoryTest {
 
   /** Has others use all of the budget: no client finds room for the smallest packet. */
   private void fill() {
-    for (char letter : CLIENTS.toCharArray()) {
-      LoopClient client = durable(letter);
+    for (int next = 0; next < CLIENTS.length(); next++) {
+      LoopClient client = durable(CLIENTS.charAt(next));
       long before = budget.requests().refused();
       client.send(subscribe(1, List.of("f")));
       if (budget.requests().refused() > before) return;
