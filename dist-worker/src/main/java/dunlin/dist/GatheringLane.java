@@ -34,14 +34,19 @@ final class GatheringLane implements Lane {
    * was confirmed before the message came, also when a range is split at that time.
    *
    * Owner: the lane's thread. Answers come on any thread and are handed to it.
-   * Bounds: what waits holds credit of its publishers' lanes. Only the first AHEAD messages are asked about, so the routes that wait here are those of AHEAD messages,
-   *   and those of a topic that are kept are there once (MatchCache).
+   * Bounds: what waits holds credit of its publishers' lanes. Only the first AHEAD messages are asked about, and none but the first as long as the answers that wait have
+   *   AHEAD_BYTES, as MatchCache counts them. An answer beyond that is forgotten, counted, and asked for again later, and half as many messages are asked about from then
+   *   on; each that is passed on adds one. So AHEAD_BYTES and the routes of one message wait here.
    * Failure: a question that fails is asked again RETRY_MILLIS later, in all ranges and by the view of that time, since the next view or the next leader may answer it.
    *   When the first message has waited for HOLD_MILLIS, all that waits is given up: QoS 1 and 2 are answered USE_ANOTHER_SERVER, so that their senders send them again
    *   in their order, and QoS 0 is dropped and counted. What waits behind a message of the same sender that was refused is returned as well.
    */
   private static final Logger LOG = LoggerFactory.getLogger(GatheringLane.class);
   static final int AHEAD = 256;
+
+  /** Some 8,000 routes. */
+  static final long AHEAD_BYTES = 2 << 20;
+
   static final long RETRY_MILLIS = 50;
   static final long HOLD_MILLIS = 5_000;
   private static final long CHECK_MILLIS = 1_000;
@@ -70,12 +75,19 @@ final class GatheringLane implements Lane {
   private final AtomicLong asked = new AtomicLong();
   private final AtomicLong unchanged = new AtomicLong();
   private final AtomicLong repeated = new AtomicLong();
+  private final AtomicLong forgotten = new AtomicLong();
   private final AtomicLong givenUp = new AtomicLong();
 
   private final ArrayDeque<Gathering> line = new ArrayDeque<>();
 
   /** Those at the end of the line that have not been asked about. */
   private final ArrayDeque<Gathering> unasked = new ArrayDeque<>();
+
+  /** How many messages are asked about at once. */
+  private int ahead = AHEAD;
+
+  /** Messages whose answers were forgotten and that have not been asked about again. */
+  private int toRepeat;
 
   private RouteView view;
   private FilterRanges.Search search;
@@ -97,7 +109,11 @@ final class GatheringLane implements Lane {
     long epoch;
 
     int visited;
-    List<FilterRoutes> filters = List.of();
+    List<MatchCache.Kept> found = List.of();
+
+    /** What this attempt keeps from being released: what was found, and what was known when it was asked. */
+    List<MatchCache.Kept> uses = List.of();
+
     int unanswered;
     boolean failed;
 
@@ -105,6 +121,9 @@ final class GatheringLane implements Lane {
     boolean ready;
 
     boolean again;
+
+    /** Its answers were forgotten, and it is asked again when it is the first. */
+    boolean forgotten;
 
     Gathering(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement, long sinceNanos) {
       this.message = message;
@@ -160,29 +179,42 @@ final class GatheringLane implements Lane {
     return parts;
   }
 
+  @SuppressWarnings("ReferenceEquality") // the message at this place of the line
   private void askAhead() {
-    while (!unasked.isEmpty() && line.size() - unasked.size() < AHEAD) ask(unasked.remove());
+    if (toRepeat > 0) {
+      for (var one : line.stream().limit(ahead).filter(each -> each.forgotten).toList()) if (one.forgotten && (one == line.peek() || hasRoom())) ask(one);
+    }
+    while (!unasked.isEmpty() && line.size() - unasked.size() < ahead && (unasked.peek() == line.peek() || (toRepeat == 0 && hasRoom()))) ask(unasked.remove());
+  }
+
+  private boolean hasRoom() {
+    return cache.used() < AHEAD_BYTES;
   }
 
   private void ask(Gathering one) {
     look();
     int attempt = ++one.attempt;
     if (attempt > 1) count(repeated, 1);
+    release(one);
     var present = view;
     var parts = others(one.message);
     one.epoch = present.epoch();
     one.visited = parts.size();
-    one.filters = parts.isEmpty() ? List.of() : new ArrayList<>();
+    one.found = parts.isEmpty() ? List.of() : new ArrayList<>(2);
+    one.uses = parts.isEmpty() ? List.of() : new ArrayList<>(2);
     one.failed = false;
     one.ready = false;
     one.again = false;
+    if (one.forgotten) toRepeat--;
+    one.forgotten = false;
     one.unanswered = 1 + parts.size();
     for (int part : parts) {
+      if (one.attempt != attempt) return;
       var other = present.part(part);
       if (other.isPresent()) ask(one, attempt, other.get());
       else answered(one, false);
     }
-    answered(one, true);
+    if (one.attempt == attempt) answered(one, true);
   }
 
   private void ask(Gathering one, int attempt, RouteView.Other other) {
@@ -190,6 +222,7 @@ final class GatheringLane implements Lane {
     byte[] topic = Arrays.copyOf(one.message.body(), one.message.topicLength());
     var key = new MatchCache.Key(other.range(), tenant, one.message.topic());
     var kept = cache.get(key);
+    if (kept != null) use(one, kept); // it may be the answer, also when it is not kept any more by then
     count(asked, 1);
     var _ =
         Failures.inFuture(() -> other.match(tenant, topic, kept == null ? MatchSignature.NONE : kept.signature()))
@@ -208,20 +241,45 @@ final class GatheringLane implements Lane {
       case RouteMatch.Unchanged() -> {
         count(unchanged, 1);
         if (kept == null) yield false;
-        one.filters.addAll(kept.filters());
+        one.found.add(kept);
         yield true;
       }
       case RouteMatch.Found(var signature, var routes, _) -> {
-        var filters = FilterRoutes.of(routes);
-        cache.put(key, signature, routes, filters);
-        one.filters.addAll(filters);
+        var found = cache.put(key, signature, routes, FilterRoutes.of(routes));
+        use(one, found);
+        one.found.add(found);
         yield true;
       }
     };
   }
 
+  private void use(Gathering one, MatchCache.Kept kept) {
+    cache.use(kept);
+    one.uses.add(kept);
+  }
+
+  private void release(Gathering one) {
+    one.uses.forEach(cache::release);
+    one.uses = List.of();
+    one.found = List.of();
+  }
+
+  /** Whether the answers that wait are too many for that of a message which is not the first; it has none then, and answers to the questions about it are not looked at. */
+  @SuppressWarnings("ReferenceEquality") // the message at this place of the line
+  private boolean forgets(Gathering one) {
+    if (cache.used() <= AHEAD_BYTES || one == line.peek()) return false;
+    release(one);
+    one.attempt++;
+    one.forgotten = true;
+    toRepeat++;
+    ahead = Math.max(1, ahead / 2);
+    count(forgotten, 1);
+    return true;
+  }
+
   private void answered(Gathering one, boolean well) {
     one.failed |= !well;
+    if (forgets(one)) return;
     if (--one.unanswered > 0) return;
     one.again = one.failed;
     one.ready = !one.failed;
@@ -243,6 +301,8 @@ final class GatheringLane implements Lane {
         line.remove();
         count(waiting, -1);
         passOn(head);
+        release(head);
+        if (ahead < AHEAD) ahead++;
         askAhead();
       }
     } finally {
@@ -257,12 +317,19 @@ final class GatheringLane implements Lane {
     }
     var reason = ReasonCode.SUCCESS;
     try {
-      lane.append(one.message, new Elsewhere(one.epoch, one.visited, one.filters), one.feedback, one.acknowledgement);
+      lane.append(one.message, new Elsewhere(one.epoch, one.visited, filters(one)), one.feedback, one.acknowledgement);
     } catch (RuntimeException e) {
       LOG.error("A message could not be delivered", e);
       reason = ReasonCode.SERVER_UNAVAILABLE;
     }
     if (one.acknowledgement != null) one.acknowledgement.answer(reason);
+  }
+
+  private static List<FilterRoutes> filters(Gathering one) {
+    if (one.found.size() == 1) return one.found.getFirst().filters();
+    var all = new ArrayList<FilterRoutes>();
+    for (var found : one.found) all.addAll(found.filters());
+    return all;
   }
 
   private void retryLater() {
@@ -303,11 +370,14 @@ final class GatheringLane implements Lane {
     var all = List.copyOf(line);
     line.clear();
     unasked.clear();
+    toRepeat = 0;
     count(waiting, -all.size());
     count(givenUp, all.size());
     for (Gathering one : all) {
       one.attempt++;
       one.again = false;
+      one.forgotten = false;
+      release(one);
       refuse(one);
     }
   }
@@ -345,6 +415,16 @@ final class GatheringLane implements Lane {
   /** Messages that were asked about again, each time. Any thread. */
   long repeated() {
     return repeated.getOpaque();
+  }
+
+  /** Memory of the answers that wait, in bytes; for tests, on the lane's thread. */
+  long bytes() {
+    return cache.used();
+  }
+
+  /** Answers that were forgotten, since too much waited. Any thread. */
+  long forgotten() {
+    return forgotten.getOpaque();
   }
 
   /** Messages that were given up. Any thread. */

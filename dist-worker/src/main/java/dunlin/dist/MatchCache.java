@@ -13,7 +13,7 @@ final class MatchCache {
   /*
    * Owner: the lane's thread.
    * Bounds: BYTES_MAX, as sizeOf() estimates them; the topics that were not published for the longest time go first. A topic with more than a quarter of that is not
-   *   kept.
+   *   kept. What messages use that wait counts apart, in used(), and once however many use it; their lane bounds it.
    */
   static final long BYTES_MAX = 512 << 10;
 
@@ -24,22 +24,53 @@ final class MatchCache {
   record Key(UUID range, String tenant, String topic) {}
 
   /** The routes, and by what the leader knows them. */
-  record Kept(MatchSignature signature, List<FilterRoutes> filters, long bytes) {}
+  static final class Kept {
+    private final MatchSignature signature;
+    private final List<FilterRoutes> filters;
+    private final long bytes;
+    private int users;
+
+    private Kept(MatchSignature signature, List<FilterRoutes> filters, long bytes) {
+      this.signature = signature;
+      this.filters = filters;
+      this.bytes = bytes;
+    }
+
+    MatchSignature signature() {
+      return signature;
+    }
+
+    List<FilterRoutes> filters() {
+      return filters;
+    }
+  }
 
   private final LinkedHashMap<Key, Kept> kept = new LinkedHashMap<>(16, 0.75f, true);
   private long bytes;
+  private long used;
 
   @Nullable Kept get(Key key) {
     return kept.get(key);
   }
 
-  void put(Key key, MatchSignature signature, List<Route> routes, List<FilterRoutes> filters) {
+  /** Keeps what a range has answered, unless it is too large; in any case a message can use it. */
+  Kept put(Key key, MatchSignature signature, List<Route> routes, List<FilterRoutes> filters) {
     remove(key);
-    long size = sizeOf(key, routes);
-    if (size > BYTES_MAX / 4) return;
-    kept.put(key, new Kept(signature, filters, size));
-    bytes += size;
+    var one = new Kept(signature, filters, sizeOf(key, routes));
+    if (one.bytes > BYTES_MAX / 4) return one;
+    kept.put(key, one);
+    bytes += one.bytes;
     while (bytes > BYTES_MAX) bytes -= kept.pollFirstEntry().getValue().bytes;
+    return one;
+  }
+
+  /** A waiting message uses it from now on. */
+  void use(Kept one) {
+    if (one.users++ == 0) used += one.bytes;
+  }
+
+  void release(Kept one) {
+    if (--one.users == 0) used -= one.bytes;
   }
 
   private void remove(Key key) {
@@ -56,5 +87,10 @@ final class MatchCache {
   /** Bytes of all that is kept. */
   long bytes() {
     return bytes;
+  }
+
+  /** Bytes of all that waiting messages use, whether it is kept or not. */
+  long used() {
+    return used;
   }
 }

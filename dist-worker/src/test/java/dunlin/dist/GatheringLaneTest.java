@@ -254,4 +254,67 @@ class GatheringLaneTest {
     assertThat(delivered).hasSize(1);
     assertThat(questions).hasSize(GatheringLane.AHEAD);
   }
+
+  /** A client with very many filters, whose messages match them all: each message has another topic, so no two share their routes. */
+  @Test
+  void answersThatTakeMuchMemoryAreForgottenAndAskedForAgainInTheirOrder() {
+    var many = new Route[5_000];
+    for (int i = 0; i < many.length; i++) many[i] = new Route("t", TopicFilter.plain("x/" + i), ShardId.inbox(1), 1, 0);
+    var answers = new ArrayList<NotedAnswer>();
+    var topics = new ArrayList<String>();
+    for (int i = 0; i < 50; i++) {
+      topics.add("x" + i);
+      answers.add(append(topics.getLast(), QoS.AT_LEAST_ONCE));
+    }
+    var first = questions.remove();
+    long bytes = 0;
+    for (int i = 0; i < 49; i++) {
+      found(many);
+      bytes = Math.max(bytes, lane.bytes());
+    }
+    assertThat(delivered).isEmpty();
+    assertThat(bytes).isLessThanOrEqualTo(GatheringLane.AHEAD_BYTES);
+    assertThat(lane.forgotten()).isGreaterThan(40);
+
+    first.answer.complete(new RouteMatch.Found(SIGNATURE, List.of(many), null));
+    while (!questions.isEmpty()) {
+      found(many);
+      assertThat(lane.bytes()).isLessThanOrEqualTo(2 * GatheringLane.AHEAD_BYTES);
+    }
+
+    assertThat(delivered).containsExactlyElementsOf(topics);
+    assertThat(routes).containsOnly(many.length);
+    assertThat(answers).allMatch(answer -> answer.reason == ReasonCode.SUCCESS);
+    assertThat(lane.bytes()).isZero();
+    assertThat(lane.waiting()).isZero();
+  }
+
+  @Test
+  void oneTopicWithManyRoutesIsThereOnceAndIsAskedAboutAhead() {
+    var many = new Route[400];
+    for (int i = 0; i < many.length; i++) many[i] = new Route("t", TopicFilter.plain("x/" + i), ShardId.inbox(1), 1, 0);
+    append("x", QoS.AT_LEAST_ONCE);
+    found(many);
+    for (int i = 0; i < GatheringLane.AHEAD; i++) append("x", QoS.AT_LEAST_ONCE);
+
+    assertThat(questions).hasSize(GatheringLane.AHEAD);
+    assertThat(lane.bytes()).isLessThan(MatchCache.BYTES_MAX);
+    while (!questions.isEmpty()) questions.remove().answer.complete(new RouteMatch.Unchanged());
+
+    assertThat(delivered).hasSize(GatheringLane.AHEAD + 1);
+    assertThat(lane.forgotten()).isZero();
+    assertThat(lane.bytes()).isZero();
+  }
+
+  @Test
+  void whatIsGivenUpReleasesItsAnswers() {
+    append("x", QoS.AT_LEAST_ONCE);
+    append("y", QoS.AT_LEAST_ONCE);
+    questions.removeLast().answer.complete(new RouteMatch.Found(SIGNATURE, List.of(ROUTE), null));
+    assertThat(lane.bytes()).isPositive();
+
+    lane.giveUpSoon();
+
+    assertThat(lane.bytes()).isZero();
+  }
 }
