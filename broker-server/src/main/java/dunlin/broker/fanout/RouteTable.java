@@ -1,5 +1,6 @@
 package dunlin.broker.fanout;
 
+import dunlin.broker.limit.Budget;
 import dunlin.broker.loop.Loop;
 import dunlin.dist.DistClient;
 import dunlin.dist.route.Route;
@@ -12,6 +13,7 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -30,16 +32,24 @@ public final class RouteTable {
    * Owner: one event loop; other loops send their requests here. Any loop may look up a number.
    * Numbers: loop i of n gives out i, i + n, i + 2n and so on, so that a number determines its table. Numbers are
    * reused, so a caller that looks one up must check FilterHandle.isOf with the route that contained it.
-   * Order: changes are sent to the dist tier one after the other and take effect in that order, so if a route is
-   * removed and then set again, it is set in the end.
+   * Order: the changes of a filter are sent to the dist tier one after the other and take effect in that order, so if a
+   * route is removed and then set again, it is set in the end. One change of each filter waits: a later one takes its
+   * place, and if the route was never set, setting and removing it leave nothing to send.
    * Failure: if a route cannot be removed, StaleRoutes has it removed again, unless it is in use again by then.
    * Bounds: one entry for each distinct filter of live sessions, each of which is bounded in subscriptions. Changes in
    * progress are bounded by a share of CHANGES_MAX, so that a thousand clients that disconnect at once do not fill the
-   * dist tier's queue and cause the next SUBSCRIBE to be refused. Waiting changes are bounded by the subscriptions that
-   * sessions may have, and by the node's budget for packets in progress, which count until their routes are set even if their sessions have ended.
+   * dist tier's queue and cause the next SUBSCRIBE to be refused. Routes that wait to be set are of live sessions. A
+   * removal counts for the node's budget of subscriptions, as the subscription did, until it has been made: sessions that
+   * come and go while the dist tier makes no changes use that budget up, and a further SUBSCRIBE is refused (0x97).
    */
   private static final Logger log = LoggerFactory.getLogger(RouteTable.class);
   private static final int CHANGES_MAX = 8_192;
+
+  /** Estimated heap of a subscription, apart from the text of its filter, which is kept in several places. */
+  public static final int SUBSCRIPTION_BYTES = 512;
+
+  public static final int TEXTS = 4;
+
   private static final VarHandle SLOT = MethodHandles.arrayElementVarHandle(FilterHandle[].class);
 
   private final Loop loop;
@@ -53,7 +63,9 @@ public final class RouteTable {
   private final CompletableFuture<Void> standing = CompletableFuture.completedFuture(null);
 
   private final Map<Key, Entry> entries = new HashMap<>();
-  private final ArrayDeque<Change> changesWaiting = new ArrayDeque<>();
+
+  /** In the order in which they are sent. */
+  private final LinkedHashMap<Key, Change> changesWaiting = new LinkedHashMap<>();
 
   /** How many changes of a filter's route wait or are in progress. */
   private final Map<Key, Integer> changing = new HashMap<>();
@@ -61,6 +73,10 @@ public final class RouteTable {
   /** Null unless the routes are being compared. */
   private @Nullable RouteCheck check;
   private final StaleRoutes stale;
+
+  /** Of the budget for subscriptions, for removals. */
+  private final Budget.Share memory;
+
   private long incarnation;
   private int subscriptions;
   private int sharedSubscriptions;
@@ -70,8 +86,12 @@ public final class RouteTable {
   private int slotsUsed = 1; // slot 0 stays empty: number 0 of a route means "none"
   private volatile @Nullable FilterHandle[] bySlot = new @Nullable FilterHandle[16];
 
-  /** A route to set or to remove. */
-  private record Change(Route route, boolean set, CompletableFuture<Void> done) {}
+  /**
+   * A route to set or to remove.
+   *
+   * @param first whether it sets a route that the dist tier surely does not have
+   */
+  private record Change(Route route, boolean set, boolean first, CompletableFuture<Void> done) {}
 
   record Key(String tenant, TopicFilter filter) implements Comparable<Key> {
     static Key of(FilterHandle handle) {
@@ -107,6 +127,12 @@ public final class RouteTable {
     this.dist = dist;
     this.changesMax = Math.max(64, CHANGES_MAX / loopCount);
     this.stale = new StaleRoutes(loop, this::removeRoute);
+    this.memory = loop.budget().subscriptions().share();
+  }
+
+  /** Estimated heap of a subscription with what the node keeps for its filter. */
+  public static long memoryOf(TopicFilter filter) {
+    return SUBSCRIPTION_BYTES + (long) TEXTS * filter.text().length();
   }
 
   /** The index of the loop that keeps a filter. */
@@ -125,10 +151,10 @@ public final class RouteTable {
       publish(handle.number(), handle);
       entry = new Entry(handle, standing);
       entries.put(key, entry);
-      stale.used(key);
-      setRoute(entry);
+      boolean first = !stale.used(key) && !changing.containsKey(key);
+      setRoute(entry, first);
     } else if (entry.routed.isCompletedExceptionally()) {
-      setRoute(entry);
+      setRoute(entry, false);
     }
     entry.uses++;
     subscriptions++;
@@ -137,8 +163,8 @@ public final class RouteTable {
   }
 
   @SuppressWarnings("ReferenceEquality") // the route may have been set again since
-  private void setRoute(Entry entry) {
-    CompletableFuture<Void> routed = change(entry.handle, true);
+  private void setRoute(Entry entry, boolean first) {
+    CompletableFuture<Void> routed = set(entry.handle, first);
     entry.routed = routed;
     routed.thenRun(
         () -> {
@@ -150,10 +176,10 @@ public final class RouteTable {
   void renew(long larger) {
     assert loop.isCurrent() : "touched off its event loop";
     incarnation = larger;
-    for (Entry entry : entries.values()) setRoute(entry);
+    for (Entry entry : entries.values()) setRoute(entry, false);
   }
 
-  /** Counts one subscription less; the route is removed with the last one. */
+  /** Counts one subscription less; the route is removed with the last one, and its future is cancelled if it still waits to be set. */
   public void release(FilterHandle handle) {
     assert loop.isCurrent() : "touched off its event loop";
     Key key = Key.of(handle);
@@ -169,7 +195,7 @@ public final class RouteTable {
   }
 
   private void removeRoute(FilterHandle handle) {
-    change(handle, false)
+    remove(handle)
         .whenComplete(
             (_, failure) -> {
               if (failure == null) return;
@@ -229,22 +255,64 @@ public final class RouteTable {
     return stale.abandoned();
   }
 
-  private CompletableFuture<Void> change(FilterHandle handle, boolean set) {
-    Route route = new Route(handle.tenant(), handle.filter(), shard, incarnation, handle.number());
-    Change change = new Change(route, set, new CompletableFuture<>());
-    changesWaiting.add(change);
+  /** Has the route set; instead of what waits for its filter, if anything does. */
+  private CompletableFuture<Void> set(FilterHandle handle, boolean first) {
     Key key = Key.of(handle);
-    changing.merge(key, 1, Integer::sum);
-    if (check != null) check.changes(key, slotOf(handle.number()), set);
+    Change before = changesWaiting.get(key);
+    if (before != null && before.set()) {
+      wait(key, handle, new Change(routeOf(handle), true, before.first(), before.done()));
+      return before.done();
+    }
+    Change change = new Change(routeOf(handle), true, first, new CompletableFuture<>());
+    wait(key, handle, change);
+    if (before != null) {
+      memory.add(-memoryOf(key.filter()));
+      before.done().complete(null); // the route that is set takes the place of the one that was to be removed
+    }
     makeChanges();
     return change.done();
+  }
+
+  /** Has the route removed; instead of what waits for its filter, if anything does. */
+  private CompletableFuture<Void> remove(FilterHandle handle) {
+    Key key = Key.of(handle);
+    Change before = changesWaiting.get(key);
+    if (before != null && before.first()) {
+      changesWaiting.remove(key);
+      changed(key);
+      before.done().cancel(false);
+      return standing;
+    }
+    if (before != null && !before.set()) {
+      wait(key, handle, new Change(routeOf(handle), false, false, before.done()));
+      return before.done();
+    }
+    Change change = new Change(routeOf(handle), false, false, new CompletableFuture<>());
+    wait(key, handle, change);
+    memory.add(memoryOf(key.filter()));
+    if (before != null) before.done().cancel(false);
+    makeChanges();
+    return change.done();
+  }
+
+  private Route routeOf(FilterHandle handle) {
+    return new Route(handle.tenant(), handle.filter(), shard, incarnation, handle.number());
+  }
+
+  private void wait(Key key, FilterHandle handle, Change change) {
+    if (changesWaiting.put(key, change) == null) changing.merge(key, 1, Integer::sum);
+    if (check != null) check.changes(key, slotOf(handle.number()), change.set());
+  }
+
+  private void changed(Key key) {
+    changing.computeIfPresent(key, (_, count) -> count == 1 ? null : count - 1);
   }
 
   private void makeChanges() {
     if (makingChanges) return; // a change that completes at once calls this method again; the loop below continues
     makingChanges = true;
     while (changesUnderWay < changesMax && !changesWaiting.isEmpty()) {
-      Change next = changesWaiting.remove();
+      Change next = changesWaiting.pollFirstEntry().getValue();
       changesUnderWay++;
       CompletableFuture<Void> made = next.set() ? dist.addRoute(next.route()) : dist.removeRoute(next.route());
       made.whenComplete((_, failure) -> loop.run(() -> made(next, failure)));
@@ -254,7 +322,8 @@ public final class RouteTable {
 
   private void made(Change change, @Nullable Throwable failure) {
     changesUnderWay--;
-    changing.computeIfPresent(new Key(change.route().tenant(), change.route().filter()), (_, count) -> count == 1 ? null : count - 1);
+    changed(new Key(change.route().tenant(), change.route().filter()));
+    if (!change.set()) memory.add(-memoryOf(change.route().filter()));
     if (failure == null) change.done().complete(null);
     else change.done().completeExceptionally(failure);
     makeChanges();
@@ -296,7 +365,7 @@ public final class RouteTable {
         }
         case OUTDATED -> {
           outdated++;
-          if (entry != null) setRoute(entry);
+          if (entry != null) setRoute(entry, false);
         }
       }
     }
@@ -314,7 +383,7 @@ public final class RouteTable {
       // A route that was refused is set again with the next subscription of its filter.
       if (entry == null || !entry.routed.isDone() || entry.routed.isCompletedExceptionally()) continue;
       mended++;
-      setRoute(entry);
+      setRoute(entry, false);
     }
     if (check.hasEnded(slotsUsed)) check = null;
     return new RouteAudit.Mended(0, mended);

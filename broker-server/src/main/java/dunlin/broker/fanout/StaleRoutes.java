@@ -52,11 +52,12 @@ final class StaleRoutes {
     loop.executor().schedule(this::removeAll, DELAY_MILLIS, TimeUnit.MILLISECONDS);
   }
 
-  /** The route is in use again and stays. */
-  void used(RouteTable.Key key) {
-    if (waiting.isEmpty()) return;
-    var handle = waiting.remove(key);
-    if (handle != null) bytes -= bytesOf(handle);
+  /** The route is in use again and stays. Answers whether it was to be removed. */
+  boolean used(RouteTable.Key key) {
+    var handle = waiting.isEmpty() ? null : waiting.remove(key);
+    if (handle == null) return false;
+    bytes -= bytesOf(handle);
+    return true;
   }
 
   int size() {

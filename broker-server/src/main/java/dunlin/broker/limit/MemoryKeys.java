@@ -38,7 +38,7 @@ public final class MemoryKeys {
       Setting.bytes(
           "dunlin.memory.subscriptions-max", 0, 0, MOST,
           "Maximum amount of memory that the subscriptions of all connected clients take: 512 bytes for each, and four times the length of its topic"
-              + " filter. When it is nearly used up, new subscriptions of the clients that have most are refused with 0x97. 0: an eighth of the maximum heap.");
+              + " filter, and as much for a topic filter that has no subscription any more until that is known to the leaders of the routes. When it is nearly used up, new subscriptions of the clients that have most are refused with 0x97. 0: an eighth of the maximum heap.");
   private static final Setting<Long> REQUESTS =
       Setting.bytes(
           "dunlin.memory.requests-max", 0, 0, MOST,

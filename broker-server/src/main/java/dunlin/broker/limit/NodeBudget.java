@@ -27,14 +27,14 @@ public final class NodeBudget {
    *                 follows them while a client is not read from. A client that holds too much is not read from; if packets
    *                 stay incomplete while others wait, their connections are closed (0x97).
    *   unauthenticated  the same for connections whose clients are not known yet, so that these cannot harm the others.
-   *   subscriptions  heap. The subscriptions of connected clients, with what the node keeps for their filters. A session that
-   *                 has many is refused a further one (0x97). Stored subscriptions of a durable session count, but are always
-   *                 accepted.
-   *   requests      heap. SUBSCRIBE and UNSUBSCRIBE packets that wait for the session tier or for routes, until these answer, even if the
-   *                 connection has ended before. A SUBSCRIBE of a client that has much waiting is refused (0x97 for each topic filter). It is
-   *                 not part of `subscriptions`: when stored subscriptions have used that up, clients must still be able to repeat theirs.
-   *                 An UNSUBSCRIBE counts and is never refused, since it frees memory: it holds less than the subscriptions that it ends
-   *                 have given back. The client is then not read from until it is answered.
+   *   subscriptions  heap. The subscriptions of connected clients, with what the node keeps for their filters, and the routes of
+   *                 filters without a subscription that are still to be removed. A session that has many is refused a further
+   *                 one (0x97). Stored subscriptions of a durable session count, but are always accepted.
+   *   requests      heap. SUBSCRIBE and UNSUBSCRIBE packets that wait for the session tier or for routes, until these answer, for the session
+   *                 tier even if the connection has ended before. A SUBSCRIBE of a client that has much waiting is refused (0x97 for each topic
+   *                 filter). It is not part of `subscriptions`: when stored subscriptions have used that up, clients must still be able to
+   *                 repeat theirs. An UNSUBSCRIBE counts and is never refused, since it frees memory: it holds less than the subscriptions that
+   *                 it ends have given back. The client is then not read from until it is answered.
    * Failure: other memory (the objects of a packet while it is processed, lanes, the stores' queues, retained topics) has
    * its own bounds.
    */

@@ -31,7 +31,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
@@ -57,11 +56,6 @@ public final class Subscriptions {
    * those of all clients; a further one is refused with 0x97, as is a whole SUBSCRIBE beyond the node's budget for requests. The invalid filters of one packet count as one violation,
    * the first one.
    */
-  /** Estimated heap of a subscription, apart from the text of its filter, which is kept in several places. */
-  static final int SUBSCRIPTION_BYTES = 512;
-
-  static final int TEXTS = 4;
-
   private static final int PUBLISH = 3;
   private static final int SUBSCRIBE = 8;
   private static final int UNSUBSCRIBE = 10;
@@ -89,11 +83,8 @@ public final class Subscriptions {
    * is null.
    */
   static final class Entry {
-    /**
-     * Completes on the session's loop when all publishes find the subscription; after that, and always for a durable
-     * session, it is null.
-     */
-    @Nullable CompletableFuture<Void> routed;
+    /** Until all publishes find the subscription; after that, and always for a durable session, it is null. */
+    @Nullable Routing routing;
 
     SubscriptionOptions options;
     @Nullable Subscriber subscriber;
@@ -105,9 +96,8 @@ public final class Subscriptions {
     /** For a durable session: number of SUBSCRIBE packets in progress that store it. */
     int stores;
 
-    Entry(SubscriptionOptions options, @Nullable CompletableFuture<Void> routed) {
+    Entry(SubscriptionOptions options) {
       this.options = options;
-      this.routed = routed;
     }
   }
 
@@ -116,7 +106,7 @@ public final class Subscriptions {
     this.loop = session.loop();
     this.rules = session.connection().subscribeRules();
     for (InboxClient.Subscription subscription : stored) {
-      Entry entry = new Entry(subscription.options(), null);
+      Entry entry = new Entry(subscription.options());
       entry.stored = true;
       put(subscription.filter(), entry);
     }
@@ -125,7 +115,7 @@ public final class Subscriptions {
   /** Adds a new subscription. */
   private void put(TopicFilter filter, Entry entry) {
     filterChars += filter.text().length();
-    session.home().subscriptionMemory().add(memoryOf(filter));
+    session.home().subscriptionMemory().add(RouteTable.memoryOf(filter));
     if (entries.isEmpty()) {
       entries = Map.of(filter, entry);
       return;
@@ -138,19 +128,15 @@ public final class Subscriptions {
     Entry present = entries.get(filter);
     if (present == null) return null;
     filterChars -= filter.text().length();
-    session.home().subscriptionMemory().add(-memoryOf(filter));
+    session.home().subscriptionMemory().add(-RouteTable.memoryOf(filter));
     if (!session.durable()) rules.giveBackToTenant(1);
     if (entries.size() == 1) entries = Map.of();
     else entries.remove(filter);
     return present;
   }
 
-  private static long memoryOf(TopicFilter filter) {
-    return SUBSCRIPTION_BYTES + (long) TEXTS * filter.text().length();
-  }
-
   private long memory() {
-    return (long) SUBSCRIPTION_BYTES * entries.size() + (long) TEXTS * filterChars;
+    return (long) RouteTable.SUBSCRIPTION_BYTES * entries.size() + (long) RouteTable.TEXTS * filterChars;
   }
 
   /** Why a further subscription is refused; null if it is allowed. */
@@ -158,7 +144,7 @@ public final class Subscriptions {
     if (entries.size() >= rules.subscriptionsMax()) return rules.quotaExceeded();
     int filtersMax = loop.budget().bounds().filters();
     if (filterChars + filter.text().length() > filtersMax) return SubscribeRules.filtersTooLong(filtersMax);
-    if (session.home().subscriptionMemory().allows(memory(), memoryOf(filter))) return session.durable() ? null : rules.takeOfTenant();
+    if (session.home().subscriptionMemory().allows(memory(), RouteTable.memoryOf(filter))) return session.durable() ? null : rules.takeOfTenant();
     session.home().subscriptionMemory().refused();
     return SubscribeRules.noMemory();
   }
@@ -272,7 +258,7 @@ public final class Subscriptions {
       subscribing.reasons[i] = success(options);
       if (wantsRetained(filter, options, existed)) subscribing.retainedDue.putLast(filter, options);
       if (entry == null) {
-        entry = new Entry(options, session.durable() ? null : new CompletableFuture<>());
+        entry = new Entry(options);
         put(filter, entry);
       } else {
         entry.options = options;
@@ -426,6 +412,9 @@ public final class Subscriptions {
   /** Has the filter's loop count the subscription, then adds the subscriber to its list. */
   private void attach(TopicFilter filter, Entry entry) {
     SubscriptionOptions options = entry.options;
+    Routing routing = new Routing(failure -> routed(filter, entry, failure));
+    entry.routing = routing;
+    Loop here = loop; // so that what waits for the route does not refer to this session
     LoopFanout owner = session.home().ownerOf(session.publisher().tenant(), filter);
     owner.loop().run(
         () -> {
@@ -434,7 +423,7 @@ public final class Subscriptions {
           ShareGroup group = use.handle().group();
           if (group != null) group.add(subscriber);
           loop.run(() -> attached(entry, subscriber));
-          use.routed().whenComplete((_, failure) -> loop.run(() -> routed(filter, entry, failure)));
+          use.routed().whenComplete((_, failure) -> here.run(() -> routing.arrived(failure)));
         });
   }
 
@@ -449,10 +438,10 @@ public final class Subscriptions {
   }
 
   private void routed(TopicFilter filter, Entry entry, @Nullable Throwable failure) {
-    CompletableFuture<Void> routed = Objects.requireNonNull(entry.routed, "routed twice");
+    Routing routing = Objects.requireNonNull(entry.routing, "routed twice");
+    entry.routing = null;
     if (failure == null) {
-      entry.routed = null;
-      routed.complete(null);
+      routing.done.complete(null);
       return;
     }
     loop.meters().storeFailed();
@@ -460,13 +449,13 @@ public final class Subscriptions {
       remove(filter);
       detach(entry);
     }
-    routed.completeExceptionally(failure);
+    routing.done.completeExceptionally(failure);
   }
 
   private void awaitRoute(Subscribing.Granted granted, Subscribing subscribing) {
-    if (granted.entry.routed == null) return;
+    if (granted.entry.routing == null) return;
     subscribing.left++;
-    granted.entry.routed.whenComplete(
+    granted.entry.routing.done.whenComplete(
         (_, failure) -> {
           if (failure != null) {
             SubscribeRules.Refusal refusal = refusal(failure);
@@ -566,6 +555,8 @@ public final class Subscriptions {
 
   private void detach(Entry entry) {
     entry.removed = true;
+    if (entry.routing != null) entry.routing.end(loop);
+    entry.routing = null;
     Subscriber subscriber = entry.subscriber;
     if (subscriber == null) return; // its handle has not arrived yet; attached() will release it
     if (!subscriber.filter.filter().shared()) subscriber.filter.remove(loop.index(), subscriber);

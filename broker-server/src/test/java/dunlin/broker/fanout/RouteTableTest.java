@@ -166,6 +166,92 @@ class RouteTableTest {
         .containsExactly("+f/" + share, "+f/" + (share + 1));
   }
 
+  /** As many changes as may be in progress. */
+  private void fill() {
+    for (int i = 0; i < 8_192 / LOOPS; i++) acquire(0, "f/" + i);
+    dist.calls.clear();
+  }
+
+  private List<String> sent() {
+    on(0, RouteTable::size); // behind the answers
+    return dist.calls.stream().map(call -> call.substring(0, call.indexOf(' '))).toList();
+  }
+
+  @Test
+  void whatWaitsForAFilterGivesWayToItsNextChange() {
+    RouteTable.Use a = acquire(0, "a");
+    RouteTable.Use b = acquire(0, "b");
+    answer(0);
+    answer(1);
+    fill();
+    release(0, a);
+    release(0, b);
+    RouteTable.Use never = acquire(0, "never");
+    RouteTable.Use again = acquire(0, "a");
+    RouteTable.Use both = acquire(0, "b");
+    release(0, both);
+    release(0, never);
+    assertThat(never.routed()).isCancelled();
+    assertThat(both.routed()).isCancelled();
+    assertThat(again.routed()).isNotDone();
+    assertThat(on(0, RouteTable::changesWaiting)).isEqualTo(8_192 / LOOPS + 2);
+
+    answer(2);
+    answer(3);
+    assertThat(sent()).as("in the order in which each filter has begun to wait").containsExactly("+a", "-b");
+    answer(4);
+    assertThat(on(0, RouteTable::changesWaiting)).isEqualTo(8_192 / LOOPS - 2 + 1);
+  }
+
+  @Test
+  void aRouteIsRemovedThatAnEarlierChangeMayHaveLeft() {
+    RouteTable.Use removing = acquire(0, "a");
+    answer(0);
+    release(0, removing);
+    fill();
+    RouteTable.Use again = acquire(0, "a");
+    dist.answers.get(1).completeExceptionally(new StoreException("no leader"));
+    RouteTable.Use next = acquire(0, "next");
+    release(0, again);
+    answer(2);
+    answer(3);
+    assertThat(next.routed()).isNotDone();
+    assertThat(sent()).as("the route of a may be there still").containsExactly("+f/" + (8_192 / LOOPS - 1), "-a", "+next");
+  }
+
+  @Test
+  void aRouteThatWaitsIsSetWithTheNewestIncarnation() {
+    fill();
+    RouteTable.Use one = acquire(0, "a");
+    on(
+        0,
+        routes -> {
+          for (int i = 8; i < 20; i++) routes.renew(i);
+          return true;
+        });
+    assertThat(on(0, RouteTable::changesWaiting)).as("each route once, behind those in progress").isEqualTo(8_192 + 1);
+    for (int i = 0; i < 8_192 / LOOPS; i++) answer(i);
+    assertThat(sent()).contains("+a").doesNotHaveDuplicates();
+    answer(8_192 / LOOPS + sent().indexOf("+a"));
+    assertThat(one.routed()).succeedsWithin(SOON);
+  }
+
+  @Test
+  void aRemovalCountsForTheBudgetUntilItIsMade() {
+    int filters = 3_000;
+    List<RouteTable.Use> uses = new ArrayList<>();
+    for (int i = 0; i < filters; i++) uses.add(acquire(0, "f/" + i));
+    for (int i = 0; i < filters; i++) answer(i);
+    long before = open.loop(0).budget().subscriptions().used();
+    for (RouteTable.Use use : uses) release(0, use);
+
+    long bytes = uses.stream().mapToLong(use -> RouteTable.memoryOf(use.handle().filter())).sum();
+    assertThat(open.loop(0).budget().subscriptions().used() - before).isBetween(bytes, bytes + (1 << 20));
+    for (int i = 0; i < filters; i++) answer(filters + i);
+    await().atMost(SOON).until(() -> on(0, RouteTable::changesWaiting) == 0);
+    assertThat(open.loop(0).budget().subscriptions().used() - before).isLessThan(1 << 18);
+  }
+
   @Test
   void aFilterCannotBeReleasedMoreOftenThanItWasAcquired() {
     RouteTable.Use one = acquire(0, "a");
