@@ -7,9 +7,9 @@ import dunlin.inbox.rows.RouteKey;
 import dunlin.runtime.Failures;
 import dunlin.store.StoreException;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -27,9 +27,11 @@ public final class RouteAnnouncer {
   /*
    * Owner: the server's timer thread; other threads hand over through its queue, which keeps their order. A route has
    * one call at a time, and another one after it if the wanted state has changed since: so the last change wins,
-   * whatever the order in which calls end.
-   * Bounds: IN_FLIGHT_MAX unanswered calls, and one entry for each waiting route. There are no more routes than topic
-   * filters of present sessions and of sessions that have just ended.
+   * whatever the order in which calls end. A route that is not needed any more before a call was begun is forgotten, if
+   * the dist tier surely does not have it.
+   * Bounds: IN_FLIGHT_MAX unanswered calls, and one entry for each waiting route: those that topic filters of present
+   * sessions need, and those that are to be removed since the dist tier has them, or may have. So sessions that come and
+   * go while the dist tier does not answer leave no more than the calls that were begun for them.
    * Failure: a caller that waits for a route gets the error at once; the announcement is repeated every RETRY. At most
    * one line a second is logged.
    */
@@ -41,8 +43,9 @@ public final class RouteAnnouncer {
   private final InboxRoutes routes;
   private final ScheduledExecutorService timer;
   private final Consumer<RouteKey> changed;
+  private final Consumer<RouteKey> forgotten;
   private final Map<RouteKey, Pending> pending = new HashMap<>();
-  private final ArrayDeque<RouteKey> ready = new ArrayDeque<>();
+  private final LinkedHashSet<RouteKey> ready = new LinkedHashSet<>();
   private int inFlight;
   private long failuresNotLogged;
   private long lineDue = System.nanoTime();
@@ -53,22 +56,46 @@ public final class RouteAnnouncer {
   private static final class Pending {
     private boolean wanted;
 
+    /** Whether the dist tier may have the route. */
+    private boolean there;
+
     /** Whether the route is in {@code ready}, is being announced, or waits for a retry. */
     private boolean busy;
 
     private List<CompletableFuture<Void>> waiters = new ArrayList<>();
+
+    Pending(boolean there) {
+      this.there = there;
+    }
   }
 
-  /** @param changed called with each route before it is announced or removed, on the timer thread */
-  public RouteAnnouncer(InboxRoutes routes, ScheduledExecutorService timer, Consumer<RouteKey> changed) {
+  /**
+   * @param changed called with each route before it is announced or removed, on the timer thread
+   * @param forgotten called with each route that needs no call after all, on the timer thread
+   */
+  public RouteAnnouncer(InboxRoutes routes, ScheduledExecutorService timer, Consumer<RouteKey> changed, Consumer<RouteKey> forgotten) {
     this.routes = routes;
     this.timer = timer;
     this.changed = changed;
+    this.forgotten = forgotten;
   }
 
   /** Number of routes that are not yet announced or removed as wanted. */
   public int waiting() {
     return waiting;
+  }
+
+  /** Announces the routes that are needed when the server begins; the dist tier may have them. Any thread. */
+  public void begin(List<RouteKey> needed) {
+    hand(
+        () ->
+            routes.together(
+                () -> {
+                  for (var route : needed) {
+                    changed.accept(route);
+                    want(route, true, true);
+                  }
+                }));
   }
 
   /** Announces changes in their order. Any thread; the calls of one thread keep their order. */
@@ -78,12 +105,18 @@ public final class RouteAnnouncer {
 
   private void change(RouteChange change) {
     changed.accept(change.route());
-    want(change.route(), change.wanted());
+    want(change.route(), change.wanted(), !change.wanted());
   }
 
   /** Removes routes that no session here needs. On the timer thread; a later change of a route wins. */
   void remove(List<RouteKey> strays) {
-    strays.forEach(route -> want(route, false));
+    strays.forEach(route -> want(route, false, true));
+  }
+
+  /** The dist tier has this route, as it has said. On the timer thread. */
+  void found(RouteKey route) {
+    var waits = pending.get(route);
+    if (waits != null) waits.there = true;
   }
 
   /**
@@ -147,19 +180,29 @@ public final class RouteAnnouncer {
     }
   }
 
-  private void want(RouteKey route, boolean wanted) {
-    var waits = pending.computeIfAbsent(route, _ -> new Pending());
+  /** @param there whether the dist tier may have it, if no change of it waits */
+  private void want(RouteKey route, boolean wanted, boolean there) {
+    var waits = pending.computeIfAbsent(route, _ -> new Pending(there));
     waits.wanted = wanted;
-    if (!waits.busy) {
+    if (!wanted && !waits.there) {
+      forget(route, waits);
+    } else if (!waits.busy) {
       waits.busy = true;
       ready.add(route);
     }
     pump();
   }
 
+  private void forget(RouteKey route, Pending waits) {
+    ready.remove(route);
+    pending.remove(route);
+    forgotten.accept(route);
+    waits.waiters.forEach(each -> each.completeExceptionally(new StoreException("the subscription has ended")));
+  }
+
   private void pump() {
     while (inFlight < IN_FLIGHT_MAX && !ready.isEmpty()) {
-      var route = ready.remove();
+      var route = ready.removeFirst();
       var waits = pending.get(route);
       if (waits == null) continue;
       start(route, waits);
@@ -169,6 +212,7 @@ public final class RouteAnnouncer {
 
   private void start(RouteKey route, Pending waits) {
     boolean wanted = waits.wanted;
+    waits.there = true;
     inFlight++;
     var call =
         Failures.inFuture(

@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
 public final class StrayRoutes {
   /*
    * A route is known if the range needed it at the start or if it has changed since; a change becomes known before it
-   * is announced. So an unknown route in the dist tier is left over from before the start, and a route that a client
+   * is announced, and the announcer learns which known routes the dist tier has. So an unknown route in the dist tier is left over from before the start, and a route that a client
    * adds or removes during the search is never taken for one.
    *
    * Owner: the timer thread of the session tier; expect() and search() may be called by any.
@@ -78,6 +78,11 @@ public final class StrayRoutes {
     known = null;
   }
 
+  /** Notes that a route was neither announced nor removed after all: if a page has it, it is left over. On the timer thread. */
+  public void forgotten(RouteKey route) {
+    if (known != null && known.remove(route)) changes--;
+  }
+
   /** Checks all routes, once. */
   public void search(RouteAnnouncer announcer) {
     hand(() -> read(announcer, null));
@@ -108,7 +113,9 @@ public final class StrayRoutes {
     var unknown = new ArrayList<RouteKey>();
     for (Announced route : page.routes()) {
       var key = new RouteKey(Integer.parseInt(route.shard().name()), route.tenant(), route.filter());
-      if (isMine(key.shardNumber()) && !needed.contains(key)) unknown.add(key);
+      if (!isMine(key.shardNumber())) continue;
+      if (needed.contains(key)) announcer.found(key);
+      else unknown.add(key);
     }
     announcer.remove(unknown);
     whenRemoved(announcer, unknown, page.next());

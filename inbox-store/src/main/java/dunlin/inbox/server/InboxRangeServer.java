@@ -185,7 +185,7 @@ final class InboxRangeServer {
             System::nanoTime,
             task -> timer.schedule(task, FETCH_AGAIN_MILLIS, TimeUnit.MILLISECONDS));
     strays = new StrayRoutes(tier.routes(), timer, interval, meters::routesRepaired);
-    announcer = new RouteAnnouncer(tier.routes(), timer, strays::changed);
+    announcer = new RouteAnnouncer(tier.routes(), timer, strays::changed, strays::forgotten);
     drains = new GroupDrains(this::drain);
     dueWork = new DueWork(logic, proposals, wills::room);
   }
@@ -254,7 +254,7 @@ final class InboxRangeServer {
           meters.found(held());
           strays.expect(routes);
           stuck.accept(this, logic.stuckGroups());
-          announcer.change(routes.stream().map(route -> new Effects.RouteChange(route, true)).toList());
+          announcer.begin(routes);
           configured.complete(announcer.settledAtLast(routes));
         });
     return configured;

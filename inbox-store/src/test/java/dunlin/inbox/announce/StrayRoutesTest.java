@@ -51,7 +51,7 @@ final class StrayRoutesTest {
       };
 
   private final StrayRoutes strays = new StrayRoutes(routes, timer, ShardInterval.whole(16), counted::addAndGet);
-  private final RouteAnnouncer announcer = new RouteAnnouncer(routes, timer, strays::changed);
+  private final RouteAnnouncer announcer = new RouteAnnouncer(routes, timer, strays::changed, strays::forgotten);
 
   @AfterEach
   void close() {
