@@ -563,8 +563,8 @@ public final class OpenFrontend implements AutoCloseable {
     }
 
     @Override
-    public CompletableFuture<Connected> connect(Connect request, BooleanSupplier waits) {
-      wanted.add(waits);
+    public CompletableFuture<Connected> connect(Connect request, CompletableFuture<Void> over) {
+      wanted.add(() -> !over.isDone());
       return connect(request);
     }
 

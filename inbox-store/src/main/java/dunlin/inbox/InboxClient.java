@@ -5,7 +5,6 @@ import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,11 +34,12 @@ public interface InboxClient {
   CompletableFuture<Connected> connect(Connect request);
 
   /**
-   * The same for a client that may give up before it has the session: a call that waits until it can be made fails then with {@link WithdrawnException}, and is not made.
+   * The same for a client that may give up before it has the session: a call that waits until it can be made is not made then. It fails at once, on the thread
+   * that gives up, with {@link WithdrawnException}. One that was made is answered as ever.
    *
-   * @param wanted whether the client still waits; called on any thread, and must be quick
+   * @param over completes when the client does not wait any more
    */
-  default CompletableFuture<Connected> connect(Connect request, BooleanSupplier wanted) {
+  default CompletableFuture<Connected> connect(Connect request, CompletableFuture<Void> over) {
     return connect(request);
   }
 

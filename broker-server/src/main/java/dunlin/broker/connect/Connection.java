@@ -94,14 +94,16 @@ final class Connection extends KeepAliveWheel.Watched
   private final Input input;
   private final RoundWriter writer = new RoundWriter(this);
 
-  /** Written by the loop only; a CONNECT that waits for the session tier asks on another thread whether it is still wanted. */
-  private volatile State state = State.AWAITING_CONNECT;
+  private State state = State.AWAITING_CONNECT;
 
   private @Nullable ChannelHandlerContext context;
   private long number;
 
   /** While it is authenticated; of a client with an authentication method for as long as it is connected. */
   private @Nullable Admission admission;
+
+  /** While the session tier is asked for the session. */
+  private @Nullable Opening opening;
 
   /** Ends the connection when its client's credentials are no longer valid; null if they always are. */
   private @Nullable ScheduledFuture<?> credentialsEnd;
@@ -476,7 +478,8 @@ final class Connection extends KeepAliveWheel.Watched
     hold(Hold.OPENING);
     input.onlyAuthentication(false);
     if (packet.authenticationMethod() == null) admission = null;
-    new Opening(this, packet, client).start();
+    opening = new Opening(this, packet, client);
+    opening.start();
   }
 
   /** Ends the connection in so many milliseconds, unless its client shows new credentials before; empty for never. */
@@ -513,6 +516,7 @@ final class Connection extends KeepAliveWheel.Watched
 
   /** Called when the session tier has made this connection the session's owner. */
   void opened(Opening opened, LiveSession live) {
+    opening = null;
     session = live;
     mark = home.comparison(range).mark();
     sessionExpirySeconds = opened.sessionExpirySeconds();
@@ -579,11 +583,6 @@ final class Connection extends KeepAliveWheel.Watched
 
   boolean live() {
     return state == State.LIVE;
-  }
-
-  /** Whether the client waits for CONNACK, and the session is asked for. Any thread. */
-  boolean isOpening() {
-    return state == State.OPENING;
   }
 
   /** Whether nothing more is processed. */
@@ -801,6 +800,7 @@ final class Connection extends KeepAliveWheel.Watched
   void close() {
     if (isEnding()) return;
     state = State.CLOSING;
+    giveUp();
     if (admission != null) admission.end();
     endIn(OptionalLong.empty());
     ByteBuf last = writer.take();
@@ -808,6 +808,10 @@ final class Connection extends KeepAliveWheel.Watched
     // Not called directly from the session's code, which would continue with a session that was left.
     if (session == null) closeBehind(last);
     else loop().executor().execute(() -> closeBehind(last));
+  }
+
+  private void giveUp() {
+    if (opening != null) opening.giveUp();
   }
 
   private void closeBehind(@Nullable ByteBuf last) {
@@ -820,6 +824,7 @@ final class Connection extends KeepAliveWheel.Watched
   @Override
   public void channelInactive(ChannelHandlerContext ctx) {
     state = State.CLOSED;
+    giveUp();
     if (admission != null) admission.end();
     endIn(OptionalLong.empty());
     home.socketMemory().settle(this, 0);

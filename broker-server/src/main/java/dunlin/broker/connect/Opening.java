@@ -23,6 +23,7 @@ import dunlin.model.Publisher;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.LogText;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -52,6 +53,10 @@ final class Opening {
   private final int keepAliveSeconds;
   private final byte @Nullable [] authenticationData;
   private final @Nullable SessionAccess access;
+
+  /** Completes when the client does not wait any more. */
+  private final CompletableFuture<Void> over = new CompletableFuture<>();
+
   private boolean sessionPresent;
   private @Nullable ConnectionId displaced;
 
@@ -133,9 +138,14 @@ final class Opening {
                 sessionExpirySeconds > 0,
                 sessionExpirySeconds,
                 kept),
-            connection::isOpening)
+            over)
         // Run at once rather than posted: the answer must be handled before pushes that follow it.
         .whenComplete((connected, failure) -> connection.loop().run(() -> answered(connected, failure)));
+  }
+
+  /** The connection ends, whether the session tier has answered or not. */
+  void giveUp() {
+    over.complete(null);
   }
 
   /** The will with what only this moment knows of it: whether the client's own claims allow it. */
@@ -146,6 +156,7 @@ final class Opening {
   }
 
   private void answered(InboxClient.@Nullable Connected connected, @Nullable Throwable failure) {
+    over.complete(null);
     if (causeOf(failure) instanceof QuotaExceededException full && full.kind() == QuotaExceededException.Kind.TENANT_SESSIONS) {
       connection.hitTenant(TenantLimit.SESSIONS);
       connection.refuse(ReasonCode.QUOTA_EXCEEDED, "too many durable sessions of the tenant, limit " + full.limit());

@@ -26,8 +26,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,8 +47,9 @@ public final class RemoteInbox implements InboxClient {
    *   nothing else is fetched. So it may read later than what is called behind it takes effect.
    *   Acknowledgements that wait to be sent: see WaitingAcks. MISSING_MAX connections that are missing and of which the tier does not know yet; further
    *   ones are dropped and counted, since the next push finds them missing as well.
-   *   CONNECTs wait until the tier has attached the frontend, in their order. One whose client has given up by then is not sent, and fails with WithdrawnException: else it would take the session from a
-   *   connection that the client has got at another frontend since.
+   *   CONNECTs wait until the tier has attached the frontend, in their order. One whose client gives up before it is sent is not sent, and fails at once with WithdrawnException: else it would take the
+   *   session from a connection that the client has got at another frontend since. It counts no more from then on, so that clients which come and go do not take the room of others; its place
+   *   in the line stays for some time, without the call. One that was sent counts until it is answered: its client may have the session.
    * Failure: nothing is sent while the tier is not connected; it waits, within the bounds. When a link is lost, calls that were sent and may be made
    *   twice are made again over the next one, in their order, and in front of all that waits. CONNECT, appendToGroup() and statistics() may not be made
    *   twice: those that were sent fail with OutcomeUnknownException. The latter two fail at once between two links. Acknowledgements that were sent are
@@ -60,6 +61,9 @@ public final class RemoteInbox implements InboxClient {
   private static final int CALL_BYTES = 64;
   private static final int CALL_BYTES_MAX = 16 << 20;
   private static final int MISSING_MAX = 4_096;
+
+  /** Places in the line of CONNECTs, beside twice as many as there are calls without an answer; with more, those that were withdrawn are removed. */
+  private static final int PLACES_MORE = 1_024;
 
   /**
    * What may be on its way to the session tier.
@@ -112,6 +116,24 @@ public final class RemoteInbox implements InboxClient {
      */
     record Replies(long link, byte[] call) implements Waiting {}
 
+    /** A place in the line of CONNECTs. */
+    final class Place implements Waiting {
+      private final AtomicReference<@Nullable Asking<?>> connect;
+
+      Place(Asking<?> connect) {
+        this.connect = new AtomicReference<>(connect);
+      }
+
+      /** The CONNECT, for the first one who takes it; any thread. */
+      @Nullable Asking<?> take() {
+        return connect.getAndSet(null);
+      }
+
+      boolean isTaken() {
+        return connect.get() == null;
+      }
+    }
+
     /** A call that is answered. */
     final class Asking<T> implements Waiting {
       final AnswerForm<T> form;
@@ -126,9 +148,6 @@ public final class RemoteInbox implements InboxClient {
       /** Whether it may be made twice. */
       final boolean twice;
 
-      /** Of a CONNECT, whether its client still waits; null for other calls. */
-      final @Nullable BooleanSupplier wanted;
-
       final byte[] call;
 
       boolean hasRoom;
@@ -136,13 +155,12 @@ public final class RemoteInbox implements InboxClient {
       /** Whether it was sent, over whichever link. */
       boolean sent;
 
-      Asking(byte[] call, AnswerForm<T> form, int size, long page, boolean twice, @Nullable BooleanSupplier wanted) {
+      Asking(byte[] call, AnswerForm<T> form, int size, long page, boolean twice) {
         this.call = call;
         this.form = form;
         this.size = size;
         this.page = page;
         this.twice = twice;
-        this.wanted = wanted;
       }
 
       /** Reads an answer; what is returned gives it. */
@@ -175,6 +193,7 @@ public final class RemoteInbox implements InboxClient {
           if (of == links) out.bytes(call);
         }
         case Waiting.Connects() -> connectNext(out);
+        case Waiting.Place place -> line(out, place);
         case Waiting.Asking<?> asking -> ask(out, asking);
       }
     }
@@ -185,6 +204,7 @@ public final class RemoteInbox implements InboxClient {
         case Waiting.Acks(var acks) -> waitingAcks.take(acks);
         case Waiting.Missing _ -> missingWaiting.decrementAndGet();
         case Waiting.Replies _, Waiting.Connects _ -> {}
+        case Waiting.Place place -> fail(place, String.valueOf(over));
         case Waiting.Asking<?> asking -> fail(asking, String.valueOf(over));
       }
     }
@@ -267,7 +287,7 @@ public final class RemoteInbox implements InboxClient {
   private boolean attached;
 
   /** CONNECTs that wait for that, and those that have come behind them. */
-  private final ArrayDeque<Waiting.Asking<?>> connects = new ArrayDeque<>();
+  private final ArrayDeque<Waiting.Place> connects = new ArrayDeque<>();
 
   /** Calls that were written, by their number, in their order. */
   private final Map<Long, Waiting.Asking<?>> pending = new LinkedHashMap<>();
@@ -341,12 +361,12 @@ public final class RemoteInbox implements InboxClient {
 
   @Override
   public CompletableFuture<Connected> connect(Connect request) {
-    return connect(request, () -> true);
+    return call(new InboxCall.Connect(request), AnswerForm.CONNECTED, 0, false, new CompletableFuture<>());
   }
 
   @Override
-  public CompletableFuture<Connected> connect(Connect request, BooleanSupplier wanted) {
-    return call(new InboxCall.Connect(request), AnswerForm.CONNECTED, 0, false, wanted);
+  public CompletableFuture<Connected> connect(Connect request, CompletableFuture<Void> clientIsOver) {
+    return call(new InboxCall.Connect(request), AnswerForm.CONNECTED, 0, false, clientIsOver);
   }
 
   @Override
@@ -413,7 +433,7 @@ public final class RemoteInbox implements InboxClient {
   @Override
   public CompletableFuture<Void> settled(ConnectionId displaced) {
     if (over != null) return CompletableFuture.completedFuture(null);
-    var asking = new Waiting.Asking<>(InboxCallCodec.encode(new InboxCall.Settled(displaced)), AnswerForm.NOTHING, 0, 0, true, null);
+    var asking = new Waiting.Asking<>(InboxCallCodec.encode(new InboxCall.Settled(displaced)), AnswerForm.NOTHING, 0, 0, true);
     outbox.add(asking);
     return asking.answer;
   }
@@ -451,7 +471,8 @@ public final class RemoteInbox implements InboxClient {
     return call(call, form, page, twice, null);
   }
 
-  private <T> CompletableFuture<T> call(InboxCall.Asking call, AnswerForm<T> form, long page, boolean twice, @Nullable BooleanSupplier wanted) {
+  /** @param withdrawing of a CONNECT, when it is to be withdrawn if it was not sent yet; null for other calls */
+  private <T> CompletableFuture<T> call(InboxCall.Asking call, AnswerForm<T> form, long page, boolean twice, @Nullable CompletableFuture<Void> withdrawing) {
     String gone = over;
     if (gone != null) return CompletableFuture.failedFuture(new StoreException(gone));
     byte[] encoded = InboxCallCodec.encode(call);
@@ -463,9 +484,22 @@ public final class RemoteInbox implements InboxClient {
       release(size);
       return refuse("%d calls with %d bytes wait for the session tier".formatted(waiting - 1, waitingBytes - size));
     }
-    var asking = new Waiting.Asking<>(encoded, form, size, page, twice, wanted);
-    outbox.add(asking);
+    var asking = new Waiting.Asking<>(encoded, form, size, page, twice);
+    if (withdrawing == null) {
+      outbox.add(asking);
+    } else {
+      var place = new Waiting.Place(asking);
+      outbox.add(place);
+      var _ = withdrawing.thenRun(() -> withdraw(place));
+    }
     return asking.answer;
+  }
+
+  private void withdraw(Waiting.Place place) {
+    var connect = place.take();
+    if (connect == null) return;
+    release(connect.size);
+    connect.fail(new WithdrawnException("not sent: its client has given up"));
   }
 
   private <T> CompletableFuture<T> refuse(String why) {
@@ -482,11 +516,6 @@ public final class RemoteInbox implements InboxClient {
   // -------------------------------------------------------------------------------------------------------- on the link's thread
 
   private void ask(FrameWriter out, Waiting.Asking<?> asking) {
-    if (asking.wanted != null) {
-      connects.add(asking);
-      if (connects.size() == 1) connectNext(out);
-      return;
-    }
     if (asking.page > 0 && !asking.hasRoom) {
       if (!fetchLine.isEmpty() || !roomFor(asking)) {
         fetchLine.add(asking);
@@ -497,16 +526,20 @@ public final class RemoteInbox implements InboxClient {
     send(out, asking);
   }
 
+  private void line(FrameWriter out, Waiting.Place place) {
+    if (place.isTaken()) return;
+    if (connects.size() > 2 * calls.get() + PLACES_MORE) connects.removeIf(Waiting.Place::isTaken);
+    connects.add(place);
+    if (connects.size() == 1) connectNext(out);
+  }
+
   /** Sends the next CONNECT whose client still waits, if the frontend is attached. The one behind it has a turn of its own. */
   private void connectNext(FrameWriter out) {
     while (attached && !connects.isEmpty()) {
-      var next = connects.remove();
-      if (next.wanted == null || next.wanted.getAsBoolean()) {
-        send(out, next);
-        break;
-      }
-      release(next.size);
-      next.fail(new WithdrawnException("not sent: its client has given up"));
+      var next = connects.remove().take();
+      if (next == null) continue;
+      send(out, next);
+      break;
     }
     if (attached && !connects.isEmpty()) outbox.add(new Waiting.Connects());
   }
@@ -623,6 +656,11 @@ public final class RemoteInbox implements InboxClient {
 
   private void closeLink() {
     if (link != null) link.close();
+  }
+
+  private void fail(Waiting.Place place, String reason) {
+    var connect = place.take();
+    if (connect != null) fail(connect, reason);
   }
 
   private void fail(Waiting.Asking<?> asking, String reason) {

@@ -16,7 +16,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -237,14 +236,14 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Connected> connect(Connect request) {
-    return connect(request, () -> true);
+    return connect(request, new CompletableFuture<>());
   }
 
   /** Before the first link the client waits for it, for as long as its frontend lets it. */
   @Override
-  public CompletableFuture<Connected> connect(Connect request, BooleanSupplier wanted) {
+  public CompletableFuture<Connected> connect(Connect request, CompletableFuture<Void> over) {
     var inbox = present;
-    return inbox == null ? first.thenCompose(begun -> begun.connect(request, wanted)) : inbox.connect(request, wanted);
+    return inbox == null ? first.thenCompose(begun -> begun.connect(request, over)) : inbox.connect(request, over);
   }
 
   @Override

@@ -14,7 +14,6 @@ import dunlin.runtime.Failures;
 import dunlin.store.OutcomeUnknownException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.IntToLongFunction;
@@ -83,12 +82,12 @@ public final class SessionRouter implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Connected> connect(Connect request) {
-    return connect(request, () -> true);
+    return connect(request, new CompletableFuture<>());
   }
 
   @Override
-  public CompletableFuture<Connected> connect(Connect request, BooleanSupplier wanted) {
-    return links.get(rangeOf(request.tenant(), request.clientId())).connect(request, wanted);
+  public CompletableFuture<Connected> connect(Connect request, CompletableFuture<Void> over) {
+    return links.get(rangeOf(request.tenant(), request.clientId())).connect(request, over);
   }
 
   @Override

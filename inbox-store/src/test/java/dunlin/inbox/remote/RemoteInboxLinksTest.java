@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** What becomes of calls, questions and a frontend's life when links are lost, begin again and end. */
@@ -112,11 +113,11 @@ class RemoteInboxLinksTest {
     wires.drain();
     sides.connections().close();
     wires.drain();
-    var waits = new boolean[] {true, true, true};
-    var calls = IntStream.range(0, 3).mapToObj(i -> inbox.connect(request(i + 1), () -> waits[i])).toList();
+    var over = Stream.generate(() -> new CompletableFuture<Void>()).limit(3).toList();
+    var calls = IntStream.range(0, 3).mapToObj(i -> inbox.connect(request(i + 1), over.get(i))).toList();
     wires.drain();
-    waits[0] = false;
-    waits[2] = false;
+    over.get(0).complete(null);
+    over.get(2).complete(null);
 
     dialsAgain();
 
@@ -130,14 +131,14 @@ class RemoteInboxLinksTest {
   void connectsWaitUntilTheTierHasAttachedTheFrontendAndKeepTheirOrder() {
     sides.ready = new CompletableFuture<>();
     wires.drain();
-    boolean[] waits = {true};
+    var over = new CompletableFuture<Void>();
     var _ = inbox.connect(request(1));
-    var gone = inbox.connect(request(2), () -> waits[0]);
+    var gone = inbox.connect(request(2), over);
     var _ = inbox.received(ONE, 1);
     wires.drain();
     assertThat(kinds(tier.calls)).isEqualTo("one:1");
     var _ = inbox.connect(request(3));
-    waits[0] = false;
+    over.complete(null);
 
     sides.ready.complete(null);
     var _ = inbox.connect(request(4));
@@ -146,6 +147,66 @@ class RemoteInboxLinksTest {
     assertThat(tier.calls).containsExactly(
         new InboxCall.Received(ONE, 1), new InboxCall.Connect(request(1)), new InboxCall.Connect(request(3)), new InboxCall.Connect(request(4)));
     assertThat(failureOf(gone)).isInstanceOf(WithdrawnException.class);
+  }
+
+  /** Many more than there is room for. */
+  private void connectAndGiveUp() {
+    for (int i = 0; i < 10_000; i++) {
+      var over = new CompletableFuture<Void>();
+      var connecting = inbox.connect(request(1_000 + i), over);
+      assertThat(connecting).as("one that is not refused").isNotDone();
+      if (i % 3 == 0) wires.drain();
+      over.complete(null);
+      assertThat(failureOf(connecting)).isInstanceOf(WithdrawnException.class);
+      assertThat(inbox.bytes()).isZero();
+    }
+    wires.drain();
+    assertThat(inbox.refused()).isZero();
+  }
+
+  @Test
+  void clientsThatComeAndGoWithoutALinkLeaveRoomForOthers() {
+    wires.drain();
+    sides.connections().close();
+    wires.drain();
+    connectAndGiveUp();
+    var stays = inbox.connect(request(1));
+
+    dialsAgain();
+
+    assertThat(tier.calls).containsExactly(new InboxCall.Connect(request(1)));
+    assertThat(stays).isNotDone();
+  }
+
+  @Test
+  void clientsThatComeAndGoBeforeTheFrontendIsAttachedLeaveRoomForOthers() {
+    sides.ready = new CompletableFuture<>();
+    wires.drain();
+    connectAndGiveUp();
+    var stays = inbox.connect(request(1));
+
+    sides.ready.complete(null);
+    wires.drain();
+
+    assertThat(tier.calls).containsExactly(new InboxCall.Connect(request(1)));
+    assertThat(stays).isNotDone();
+  }
+
+  /** Its client may have the session by then, which is to be left. */
+  @Test
+  void aConnectThatWasSentIsAnsweredAlthoughItsClientHasGivenUp() {
+    var over = new CompletableFuture<Void>();
+    var connecting = inbox.connect(request(1), over);
+    wires.drain();
+    over.complete(null);
+    assertThat(connecting).isNotDone();
+    assertThat(inbox.calls()).isEqualTo(1);
+
+    tier.answers.getFirst().completeExceptionally(new StoreException("the session tier has answered"));
+    wires.drain();
+
+    assertThat(failureOf(connecting)).isExactlyInstanceOf(StoreException.class).hasMessageContaining("has answered");
+    assertThat(inbox.calls()).isZero();
   }
 
   @Test
