@@ -9,6 +9,7 @@ import dunlin.broker.auth.Authorization;
 import dunlin.broker.loop.Loop;
 import dunlin.broker.meter.Denials;
 import dunlin.inbox.WillPublisher.Outcome;
+import dunlin.inbox.WillPublisher.Rest;
 import dunlin.inbox.WillPublisher.Sending;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
@@ -30,6 +31,7 @@ final class SendingWill implements Sending {
    * Owner: the loop that its publisher hashes to; answers arrive on any thread and are posted to it.
    * Bounds: one for each will that the session tier is publishing. Until it is accepted or refused, it counts as a
    * publish in flight.
+   * Without another attempt it is returned to the session tier, which has the will, and a Rest goes on where this has ended.
    * Failure: the two parts are repeated separately, until each is accepted or refused by a rule. Durable subscribers
    * are served before the others: if their store does not accept the will now, no subscriber has received it, so a
    * further attempt of the same leader never delivers the will twice to connected sessions. In a cluster, a will to be retained goes to
@@ -61,14 +63,21 @@ final class SendingWill implements Sending {
    * @param again whether it may have been sent before
    */
   SendingWill(Loop loop, Publication left, long nowMillis, String user, boolean again, Authentication authentication) {
+    this(loop, left, nowMillis, user, again, authentication, left.retain() ? null : new Outcome.Published(), null);
+  }
+
+  private SendingWill(
+      Loop loop, Publication left, long acceptedMillis, String user, boolean again, Authentication authentication, @Nullable Outcome retained,
+      @Nullable Outcome subscribers) {
     this.loop = loop;
-    this.will = left.acceptedAt(nowMillis);
+    this.will = left.acceptedAt(acceptedMillis);
+    this.retained = retained;
+    this.subscribers = subscribers;
     this.underRules = left.isUnderRules();
     this.user = user;
     this.authentication = authentication;
     var exchange = will.exchange();
     terms = exchange == null ? Terms.WILL : Terms.WILL.from(Terms.Origin.ofWill(exchange.epoch(), again));
-    if (!will.retain()) retained = new Outcome.Published();
   }
 
   @Override
@@ -76,6 +85,25 @@ final class SendingWill implements Sending {
     var attempt = new Attempt();
     loop.post(attempt::begin);
     return attempt.ended;
+  }
+
+  @Override
+  public Optional<Rest> giveBack() {
+    loop.post(
+        () -> {
+          if (!counted) return;
+          counted = false;
+          loop.counts().publishes().waiting(-1);
+          loop.counts().publishes().returned(will, null);
+        });
+    if (!will.retain() || (retained == null && subscribers == null)) return Optional.empty();
+    return Optional.of(rest(loop, will.acceptedAtMillis(), user, authentication, retained, subscribers));
+  }
+
+  /** Without the message. */
+  private static Rest rest(
+      Loop loop, long acceptedMillis, String user, Authentication authentication, @Nullable Outcome retained, @Nullable Outcome subscribers) {
+    return will -> new SendingWill(loop, will, acceptedMillis, user, true, authentication, retained, subscribers);
   }
 
   /** The common outcome of both parts, if neither has to be repeated. */

@@ -101,6 +101,44 @@ final class SendingWillTest {
   }
 
   @Test
+  void aWillThatGoesBackIsInFlightNoMoreAndGoesOnWhereItHasEnded() throws Exception {
+    var publishes = open.frontend().publishes();
+    byte[] payload = "will".getBytes(StandardCharsets.UTF_8);
+    var message = Publication.of(new Publisher(Publisher.DEFAULT_TENANT, "c"), "wills", QoS.AT_LEAST_ONCE, true, 0, payload);
+    var will = open.frontend().wills().prepare(message, "", false);
+    var first = attempt(will);
+    open.retain.answers.getFirst().accept(ReasonCode.QUOTA_EXCEEDED);
+    open.dist.published.getFirst().answer(ReasonCode.SERVER_BUSY);
+    assertThat(outcome(first)).isEqualTo(new Outcome.NotNow(ReasonCode.SERVER_BUSY));
+
+    var rest = will.giveBack();
+    open.on(0, () -> null);
+    open.on(0, () -> null);
+    assertThat(publishes.inFlight()).isZero();
+    assertThat(publishes.returned()).isEqualTo(1);
+    assertThat(publishes.balanced()).isTrue();
+
+    var second = attempt(rest.orElseThrow().goOn(message));
+    open.dist.published.get(1).answer(ReasonCode.SUCCESS);
+    assertThat(outcome(second)).as("what the retained messages have answered").isEqualTo(new Outcome.Refused(ReasonCode.QUOTA_EXCEEDED));
+    assertThat(open.retain.answers).hasSize(1);
+    assertThat(open.dist.published.get(1).message().acceptedAtMillis()).isEqualTo(open.dist.published.getFirst().message().acceptedAtMillis());
+    assertThat(publishes.balanced()).isTrue();
+  }
+
+  @Test
+  void aWillThatNoDestinationHasAcceptedIsPreparedAgain() throws Exception {
+    for (boolean retain : new boolean[] {true, false}) {
+      var will = will(retain);
+      var first = attempt(will);
+      if (retain) open.retain.answers.getFirst().accept(ReasonCode.SERVER_BUSY);
+      open.dist.published.getLast().answer(ReasonCode.SERVER_BUSY);
+      assertThat(outcome(first)).isEqualTo(new Outcome.NotNow(ReasonCode.SERVER_BUSY));
+      assertThat(will.giveBack()).isEmpty();
+    }
+  }
+
+  @Test
   void aRefusalByARuleWaitsForThePartThatIsTriedAgain() throws Exception {
     var will = will(true);
     var first = attempt(will);

@@ -2,6 +2,7 @@ package dunlin.inbox;
 
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /** Publishes wills of sessions whose connection has ended. A frontend implements it; the node connects the two. */
@@ -23,6 +24,22 @@ public interface WillPublisher {
   interface Sending {
     /** Publishes the will to all destinations that have not accepted it yet. Any thread; one attempt at a time. */
     CompletableFuture<Outcome> attempt();
+
+    /**
+     * Leaves the will to its range, which reports it again: there is no further attempt. Any thread, while there is none.
+     *
+     * @return what goes on with the will then; empty when it is to be prepared again, since no destination has accepted it
+     */
+    default Optional<Rest> giveBack() {
+      return Optional.empty();
+    }
+  }
+
+  /** What is left of the publishing of a will that some destinations have accepted: it remembers these, and not the message. */
+  @FunctionalInterface
+  interface Rest {
+    /** Goes on with the will, as {@link #prepare} begins with it. Once. */
+    Sending goOn(Publication will);
   }
 
   /** How an attempt ended. */

@@ -129,7 +129,7 @@ final class InboxMeters implements AutoCloseable {
     willsDue = Counter.builder("dunlin.inbox.wills-due").description("Wills that became due").register(registry);
     willsWithdrawn =
         Counter.builder("dunlin.inbox.wills-withdrawn")
-            .description("Wills that were due and were not published after all, since their client had disconnected, or that were left to the next leader")
+            .description("Wills that were due and were not published after all, since their client had disconnected, that were left to the next leader, or that made room for others and become due again")
             .register(registry);
     willsRefused(ReasonCode.QUOTA_EXCEEDED.label()); // there before its first increase, which Prometheus would miss
     willAttempts =

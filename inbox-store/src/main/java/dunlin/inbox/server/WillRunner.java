@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.WillPublisher;
 import dunlin.inbox.WillPublisher.Outcome;
+import dunlin.inbox.WillPublisher.Rest;
 import dunlin.inbox.WillPublisher.Sending;
 import dunlin.inbox.range.Effects.DueWill;
 import dunlin.model.QoS;
@@ -11,6 +12,7 @@ import dunlin.model.ReasonCode;
 import dunlin.runtime.Failures;
 import dunlin.runtime.LogText;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,10 +31,14 @@ final class WillRunner {
   /*
    * Owner: any thread, under this object's lock, which is not held while a will is published or its outcome is
    * proposed.
-   * Bounds: PLACES attempts at once. An attempt that takes longer than PLACE_NANOS gives its place to another one and
+   * Bounds: PLACES first attempts at once, and PLACES further ones, so that what is tried again does not hold up what has
+   * just become due. An attempt that takes longer than PLACE_NANOS gives its place to another one and
    * continues without it, so that one slow receiver delays other wills by no more than that. A will
    * takes no place while its displaced connection settles, for SETTLE_NANOS at most. WILLS_MAX wills and
-   * BYTES_MAX bytes altogether; further wills stay in the range until room() answers that there is room.
+   * BYTES_MAX bytes altogether. Full: those that a destination could not accept, and that wait for their next attempt, go back to
+   * their range one by one for wills that become due; it reports them again a minute after it has last. Of RESTS_MAX of them it is kept
+   * here which destinations have accepted them; more than these do not go back. When none can go back, further wills
+   * stay in the range until room() answers that there is room: an attempt that has begun is waited for.
    * Failure: a will that a destination cannot accept now is tried again after 200 ms, then after twice the delay each
    * time up to 10 s, and only at the destinations that have not accepted it. A will that a rule refuses is counted and
    * finished; so is one without an answer after ANSWER_NANOS: it was handed over, and another attempt would deliver it
@@ -45,6 +51,7 @@ final class WillRunner {
    */
   static final int PLACES = 64;
   static final int WILLS_MAX = 4_096;
+  static final int RESTS_MAX = 16_384;
   static final long PLACE_NANOS = TimeUnit.SECONDS.toNanos(1);
   static final long ANSWER_NANOS = TimeUnit.MINUTES.toNanos(10);
   static final long SETTLE_NANOS = TimeUnit.SECONDS.toNanos(30);
@@ -72,6 +79,10 @@ final class WillRunner {
   @GuardedBy("this")
   private final Map<Long, Running> running = new LinkedHashMap<>();
 
+  /** By epoch, of wills that went back to their range when some destinations had accepted them. */
+  @GuardedBy("this")
+  private final Map<Long, Rest> rests = new HashMap<>();
+
   @GuardedBy("this")
   private long bytes;
   @GuardedBy("this")
@@ -97,6 +108,10 @@ final class WillRunner {
     private final Sending sending;
     private final int bytes;
     private Step step;
+
+    /** Whether its attempt, or its next one, is not the first. */
+    private boolean again;
+
     private long since;
     private long delay = RETRY_NANOS;
 
@@ -148,21 +163,47 @@ final class WillRunner {
   synchronized void close() {
     meters.willsWithdrawn(publishing());
     running.clear();
+    rests.clear();
   }
 
   /** How many more wills may be reported. */
   synchronized int room() {
-    return bytes >= BYTES_MAX ? 0 : Math.min(places(nanoTime.getAsLong()), WILLS_MAX - running.size());
+    int places = places(nanoTime.getAsLong(), false);
+    int room = bytes >= BYTES_MAX ? 0 : Math.max(0, WILLS_MAX - running.size());
+    for (var each = running.values().iterator(); room < places && each.hasNext(); ) if (mayGoBack(each.next())) room++;
+    return Math.min(places, room);
   }
 
-  /** How many more attempts may begin. */
+  /**
+   * How many more attempts may begin.
+   *
+   * @param again those that are not the first of their will
+   */
   @GuardedBy("this")
-  private int places(long now) {
+  private int places(long now, boolean again) {
     int places = PLACES;
     for (Running each : running.values()) {
-      if (each.step == Step.PUBLISHING && now - each.since < PLACE_NANOS) places--;
+      if (each.step == Step.PUBLISHING && each.again == again && now - each.since < PLACE_NANOS) places--;
     }
     return Math.max(0, places);
+  }
+
+  @GuardedBy("this")
+  private boolean mayGoBack(Running each) {
+    return each.step == Step.WAITING && each.again && rests.size() < RESTS_MAX;
+  }
+
+  /** Leaves wills to their range that have been here for the longest time, as far as others need their room. */
+  @GuardedBy("this")
+  private void giveBack() {
+    for (var each = running.values().iterator(); each.hasNext() && (bytes >= BYTES_MAX || running.size() >= WILLS_MAX); ) {
+      Running longest = each.next();
+      if (!mayGoBack(longest)) continue;
+      longest.sending.giveBack().ifPresent(rest -> rests.put(longest.will.epoch(), rest));
+      each.remove();
+      bytes -= longest.bytes;
+      meters.willsWithdrawn(1);
+    }
   }
 
   /** Starts publishing wills that are due, except those that are already in progress. */
@@ -193,7 +234,7 @@ final class WillRunner {
   private synchronized boolean takePlace(Running each) {
     if (each.step != Step.SETTLING || running.get(each.will.epoch()) != each) return false;
     each.since = nanoTime.getAsLong();
-    boolean free = places(each.since) > 0;
+    boolean free = places(each.since, false) > 0;
     each.step = free ? Step.PUBLISHING : Step.WAITING;
     if (!free) each.delay = 0;
     return free;
@@ -201,9 +242,12 @@ final class WillRunner {
 
   private synchronized @Nullable Running begin(DueWill will) {
     if (running.containsKey(will.epoch())) return null;
+    giveBack();
     var message = will.message();
     boolean records = message.qos() != QoS.AT_MOST_ONCE && (will.stored() || recordsSending.getAsBoolean());
-    var sending = publisher.prepare(records ? message.asWillOf(will.epoch()) : message, will.user(), will.again());
+    var named = records ? message.asWillOf(will.epoch()) : message;
+    var rest = rests.remove(will.epoch());
+    var sending = rest != null ? rest.goOn(named) : publisher.prepare(named, will.user(), will.again());
     Running begun = new Running(will, sending, nanoTime.getAsLong());
     running.put(will.epoch(), begun);
     meters.willDue();
@@ -233,6 +277,7 @@ final class WillRunner {
         case Outcome.NotNow _ -> {
           meters.willFailed();
           each.step = Step.WAITING;
+          each.again = true;
           each.since = nanoTime.getAsLong();
           return;
         }
@@ -262,6 +307,7 @@ final class WillRunner {
 
   /** The range has recorded that the will is finished, or has discarded it. */
   synchronized void recorded(long epoch) {
+    rests.remove(epoch);
     Running ended = running.remove(epoch);
     if (ended == null) return;
     bytes -= ended.bytes;
@@ -288,14 +334,15 @@ final class WillRunner {
   private synchronized List<Running> due() {
     if (running.isEmpty()) return List.of();
     long now = nanoTime.getAsLong();
-    int places = places(now);
+    int first = places(now, false);
+    int further = places(now, true);
     var due = new ArrayList<Running>();
     for (Running each : running.values()) {
       long passed = now - each.since;
       switch (each.step) {
         case SETTLING -> {
-          if (passed < SETTLE_NANOS || places == 0) continue;
-          places--;
+          if (passed < SETTLE_NANOS || first == 0) continue;
+          first--;
           each.step = Step.PUBLISHING;
           each.since = now;
           due.add(each);
@@ -307,8 +354,9 @@ final class WillRunner {
           due.add(each);
         }
         case WAITING -> {
-          if (passed < each.delay || places == 0) continue;
-          places--;
+          if (passed < each.delay || (each.again ? further : first) == 0) continue;
+          if (each.again) further--;
+          else first--;
           each.step = Step.PUBLISHING;
           each.since = now;
           each.delay = Math.clamp(each.delay * 2, RETRY_NANOS, RETRY_MAX_NANOS);

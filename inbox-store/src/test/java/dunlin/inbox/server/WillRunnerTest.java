@@ -16,8 +16,10 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -37,6 +39,10 @@ final class WillRunnerTest {
   private final CompletableFuture<Void> settled = new CompletableFuture<>();
   private long nanos;
   private boolean full;
+
+  /** What is left of a will that goes back to its range. */
+  private Supplier<Optional<WillPublisher.Rest>> rest = Optional::empty;
+
   private final WillRunner runner =
       new WillRunner(
           this::prepare,
@@ -53,9 +59,18 @@ final class WillRunnerTest {
 
   private WillPublisher.Sending prepare(Publication will, String user, boolean again) {
     prepared.add(new Prepared(will.exchange(), again));
-    return () -> {
-      attempts.add(new Attempt(new String(will.payload(), StandardCharsets.UTF_8), new CompletableFuture<>()));
-      return attempts.getLast().answer();
+    var left = rest;
+    return new WillPublisher.Sending() {
+      @Override
+      public CompletableFuture<Outcome> attempt() {
+        attempts.add(new Attempt(new String(will.payload(), StandardCharsets.UTF_8), new CompletableFuture<>()));
+        return attempts.getLast().answer();
+      }
+
+      @Override
+      public Optional<WillPublisher.Rest> giveBack() {
+        return left.get();
+      }
     };
   }
 
@@ -258,6 +273,91 @@ final class WillRunnerTest {
 
     for (int i = 0; i < 16; i++) runner.start(List.of(will(20_000 + i, 1 << 20)));
     assertThat(runner.room()).isZero();
+  }
+
+  private double meter(String name) {
+    return meters.get(name).counter().count();
+  }
+
+  /** Wills that no destination takes now, and that are tried again. */
+  private void busy(int from, int count) {
+    for (int i = from; i < from + count; i += WillRunner.PLACES) {
+      start(i, Math.min(WillRunner.PLACES, from + count - i));
+      for (Attempt each : attempts) each.answer().complete(BUSY);
+      attempts.clear();
+    }
+  }
+
+  @Test
+  void slowFurtherAttemptsDoNotHoldUpWhatBecomesDue() {
+    busy(0, 2_000);
+    for (int second = 0; second < 60; second++) {
+      pass(WillRunner.PLACE_NANOS); // each takes longer than its place, and fails
+      assertThat(attempts).as("places are taken").hasSizeGreaterThanOrEqualTo(second == 0 ? WillRunner.PLACES : 1);
+      assertThat(runner.room()).isEqualTo(WillRunner.PLACES);
+      if (second % 10 == 9) {
+        for (Attempt each : List.copyOf(attempts)) each.answer().complete(BUSY);
+        attempts.clear();
+      }
+    }
+    attempts.clear();
+    start(10_000, 1);
+    assertThat(attempts).extracting(Attempt::will).containsExactly("will 10000");
+  }
+
+  @Test
+  void willsThatCannotBePublishedMakeRoomForOthersAndComeAgain() {
+    busy(0, WillRunner.WILLS_MAX);
+    assertThat(runner.running()).isEqualTo(WillRunner.WILLS_MAX);
+
+    for (int i = 10_000; i < 11_000; i++) {
+      assertThat(runner.room()).isEqualTo(WillRunner.PLACES);
+      start(i, 1);
+      assertThat(attempts.getLast().will()).isEqualTo("will " + i);
+      attempts.getLast().answer().complete(new Outcome.Published());
+      runner.recorded(i);
+    }
+    assertThat(runner.running()).isEqualTo(WillRunner.WILLS_MAX - 1);
+    assertThat(meter("dunlin.inbox.wills-withdrawn")).as("only as many as others needed the room of").isEqualTo(1);
+
+    for (int i = 11_000; i < 11_200; i++) start(i, 1);
+    assertThat(runner.running()).isEqualTo(WillRunner.WILLS_MAX);
+    attempts.clear();
+    start(0, 1);
+    assertThat(attempts).as("as the range reports it again").extracting(Attempt::will).containsExactly("will 0");
+    assertThat(meter("dunlin.inbox.wills-due")).isEqualTo(meter("dunlin.inbox.wills-published") + meter("dunlin.inbox.wills-withdrawn") + runner.publishing());
+  }
+
+  @Test
+  void largeWillsThatCannotBePublishedMakeRoomForOthers() {
+    for (int i = 0; i < 16; i++) runner.start(List.of(will(i, 1 << 20)));
+    assertThat(runner.room()).as("their first attempts are waited for").isZero();
+    for (Attempt each : attempts) each.answer().complete(BUSY);
+    assertThat(runner.room()).isPositive();
+    attempts.clear();
+
+    start(100, 1);
+    assertThat(attempts).extracting(Attempt::will).containsExactly("will 100");
+    assertThat(runner.running()).isEqualTo(16);
+  }
+
+  @Test
+  void aWillThatComesAgainGoesOnWhereItHasEnded() {
+    var gaveBack = new ArrayList<String>();
+    rest = () -> Optional.of(will -> {
+      gaveBack.add(new String(will.payload(), StandardCharsets.UTF_8).strip());
+      return () -> CompletableFuture.completedFuture(new Outcome.Published());
+    });
+    for (int i = 0; i < 16; i++) runner.start(List.of(will(i, 1 << 20)));
+    for (Attempt each : attempts) each.answer().complete(BUSY);
+    start(100, 1);
+    int before = prepared.size();
+
+    runner.start(List.of(will(0, 1 << 20)));
+
+    assertThat(gaveBack).containsExactly("will 0");
+    assertThat(prepared).hasSize(before);
+    assertThat(recorded).containsExactly(0L);
   }
 
   @Test
