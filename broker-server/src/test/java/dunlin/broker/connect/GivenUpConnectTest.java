@@ -51,6 +51,18 @@ class GivenUpConnectTest {
   }
 
   @Test
+  void aConnectIsWantedUntilItsClientHasGone() {
+    open.sessions.connectGate = new CompletableFuture<>();
+    var channel = open.client(HexFormat.of().parseHex("100e" + "00044d515454" + "05" + "00" + "0001" + "00" + "000163"));
+    assertThat(open.sessions.wanted.getFirst().getAsBoolean()).isTrue();
+
+    open.on(0, channel::close);
+
+    await().until(() -> !open.on(0, channel::isOpen));
+    assertThat(open.sessions.wanted.getFirst().getAsBoolean()).isFalse();
+  }
+
+  @Test
   void theSessionThatIsOpenedForARefusedClientIsLeftOnce() {
     var channel = refused();
 
