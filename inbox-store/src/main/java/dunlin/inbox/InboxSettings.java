@@ -54,8 +54,10 @@ public record InboxSettings(
   private static final Setting<Long> MEMORY_MAX =
       Setting.bytes("dunlin.inbox.memory-max", 0, 0, TIB, "Maximum amount of memory that all durable sessions and their subscriptions"
           + " take: 256 bytes for each, twice the lengths of a session's client identifier and user, and four times the length of a subscription's topic filter. Beyond it,"
-          + " new sessions and subscriptions are refused with 0x97. Until they are answered, SUBSCRIBE and UNSUBSCRIBE packets may take an eighth of that; beyond,"
-          + " SUBSCRIBEs are refused with 0x83. 0: three eighths of the maximum heap.");
+          + " new sessions and subscriptions are refused with 0x97. QoS 2 exchanges that durable clients have not released may take a quarter as much in addition: 264 bytes for each,"
+          + " and 64 for each shared subscription that its message has gone to. When half of that is nearly used up, further QoS 2 publishes of the clients that hold most are"
+          + " refused with 0x97 (MQTT 3: the connection is closed). 8 KiB are left for each client, and one client has 48 MiB at most. SUBSCRIBE and UNSUBSCRIBE packets that are not"
+          + " answered may take an eighth as much in addition. Beyond it, SUBSCRIBEs are refused with 0x83. 0: three eighths of the maximum heap.");
   private static final Setting<OverflowPolicy> OVERFLOW =
       Setting.choice("dunlin.inbox.overflow", OverflowPolicy.DROP_OLDEST, "What happens when a message arrives and the inbox of a durable session is full:"
           + " drop the oldest message, drop the new one, or reject the publish.");
@@ -107,7 +109,8 @@ public record InboxSettings(
    * @param sessions maximum number of durable sessions; further ones are refused at CONNECT
    * @param memory estimated bytes of the heap that sessions and their subscriptions take: 256 for each, plus twice the
    *     lengths of its client identifier and its user for a session, plus four times the length of its filter for a
-   *     subscription; beyond, a new durable session or subscription is refused
+   *     subscription; beyond, a new durable session or subscription is refused. Open QoS 2 exchanges may take a quarter
+   *     as much beside it
    * @param messageBytes bytes of messages in all inboxes; once that many are stored, every inbox counts as full
    */
   public record Sums(long sessions, long memory, long messageBytes) {

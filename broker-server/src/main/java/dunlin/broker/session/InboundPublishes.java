@@ -34,7 +34,9 @@ public final class InboundPublishes implements Feedback {
   /*
    * Owner: the connection's event loop.
    * Bounds: at most Receive Maximum unacknowledged publishes. An MQTT 5 client that sends more violates the protocol
-   * (0x93); an MQTT 3 client, which has no such limit, is not read from until there is room.
+   * (0x93); an MQTT 3 client, which has no such limit, is not read from until there is room. Exchanges that it does not
+   * release are one bit each: to stop reading would keep its PUBREL from being read. What the session tier records of
+   * them has a bound in bytes there, which refuses a publish like any other limit.
    * Failure: an MQTT 5 client gets an error code, which ends that exchange; later ones continue. MQTT 3 has no error
    * code, so the connection is closed without an acknowledgement and the client sends the message again. It also
    * repeats all later messages, so from the moment that the error is known, no further QoS 1 and 2 messages are handed
@@ -478,7 +480,7 @@ public final class InboundPublishes implements Feedback {
     int packetId = publish.packetId();
     ReasonCode reason = sayable(publish.reason());
     String refusal = publish.refusal();
-    String explanation = refusal != null ? refusal : explanation(publish.reason());
+    String explanation = refusal != null ? refusal : explanation(publish);
     if (!session.version().hasProperties()) {
       session.connection().fail(reason, "publish " + packetId + ": " + explanation);
     } else if (publish.qos() == QoS.AT_LEAST_ONCE) {
@@ -496,14 +498,21 @@ public final class InboundPublishes implements Feedback {
     };
   }
 
-  private static String explanation(ReasonCode answer) {
+  private String explanation(PendingPublish publish) {
+    ReasonCode answer = publish.reason();
     if (answer == TierAnswers.NO_MEMBER) return "no member of a shared subscription takes it";
     if (answer == TierAnswers.RETAINED_FULL) return "there are too many retained messages";
     return switch (answer) {
-      case QUOTA_EXCEEDED -> "the inbox of a subscriber is full";
+      case QUOTA_EXCEEDED -> "the inbox of a subscriber is full" + orExchanges(publish);
       case SERVER_BUSY, SERVER_UNAVAILABLE -> "the server is overloaded or temporarily unavailable";
       default -> "it could not be stored";
     };
+  }
+
+  /** The session tier does not say which limit it was, and it bounds what it records of exchanges. */
+  private String orExchanges(PendingPublish publish) {
+    if (publish.qos() != QoS.EXACTLY_ONCE || !session.durable()) return "";
+    return ", or the memory for QoS 2 exchanges (%s), of which %d are open".formatted(Limit.SESSION_MEMORY.setting(), receivedCount);
   }
 
   /** Handles a repeated PUBLISH: PUBREC again, but never a second delivery [MQTT-4.3.3-10]. */

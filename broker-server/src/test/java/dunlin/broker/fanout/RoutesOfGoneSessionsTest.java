@@ -29,7 +29,7 @@ class RoutesOfGoneSessionsTest {
   private static final int EACH = 10;
 
   private final OpenFrontend open =
-      new OpenFrontend(1, OpenFrontend.QUEUE_MESSAGES, Budgets.of(new NodeBudget.Bounds(LARGE, LARGE, LARGE, LARGE, BUDGET, LARGE, LARGE)));
+      new OpenFrontend(1, OpenFrontend.QUEUE_MESSAGES, Budgets.of(new NodeBudget.Bounds(LARGE, LARGE, LARGE, LARGE, BUDGET, LARGE, LARGE, LARGE)));
 
   @AfterEach
   void closes() {

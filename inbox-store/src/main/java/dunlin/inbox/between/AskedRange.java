@@ -118,7 +118,7 @@ public final class AskedRange implements OtherRange {
   private static Taken taken(Outcome outcome) {
     return switch (outcome) {
       case Outcome.Existed(var stored) -> stored.getFirst() ? Taken.YES : Taken.NO;
-      case Outcome.Full _ -> Taken.FULL;
+      case Outcome.Full _, Outcome.AllFull _ -> Taken.FULL;
       case Outcome.Stale _ -> Taken.YES; // the client has sent the message again since
       case Outcome other -> throw new StoreException("the session range answered " + other);
     };

@@ -79,7 +79,7 @@ public final class RecordedAppends {
     return switch (outcome) {
       case Outcome.Picked(var pick, var birth) -> store(append, new Picked(pick, birth), own);
       case Outcome.Existed(var taken) -> CompletableFuture.completedFuture(taken.getFirst());
-      case Outcome.Full _ -> full(append);
+      case Outcome.Full _, Outcome.AllFull _ -> full(append);
       case Outcome other -> CompletableFuture.failedFuture(new IllegalStateException("the session range answered " + other));
     };
   }
@@ -109,7 +109,7 @@ public final class RecordedAppends {
   }
 
   private static CompletableFuture<Boolean> full(AppendToGroup append) {
-    return CompletableFuture.failedFuture(new StoreException("the inbox of " + append.group().text() + " is full"));
+    return CompletableFuture.failedFuture(new StoreException("the inbox of " + append.group().text() + " is full, or the open QoS 2 exchanges hold too much memory"));
   }
 
   private static CompletableFuture<Boolean> unreached(int number) {

@@ -1,5 +1,8 @@
 package dunlin.inbox.propose;
 
+import dunlin.inbox.InboxSettings;
+import dunlin.inbox.range.Effects;
+import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.state.RangeState;
@@ -10,31 +13,41 @@ import dunlin.store.StoreException;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
-/** A range whose commands carry what other ranges hold, where bounds on all ranges together need that, and what limits of tenants leave. */
+/**
+ * A range whose commands carry what other ranges hold, where bounds on all ranges together need that, and what limits of tenants leave. It refuses those for which
+ * {@link ExchangeRoom} has no room, as a bound refuses that is found when a command is applied.
+ */
 public final class BoundedRange implements Range<SessionCommand, SessionResult> {
   /*
    * Owner: any thread.
    * Bounds: stateless.
-   * Failure: SharedSums explains what follows from a missing answer.
+   * Failure: SharedSums explains what follows from a missing answer. What is refused for want of room is answered before
+   * the call returns, so that its publisher's later messages find it refused: see FencedProposer.
    */
   private final Range<SessionCommand, SessionResult> range;
   private final RangeState state;
   private final @Nullable SharedSums sums;
   private final TenantInboxes tenants;
+  private final ExchangeRoom exchanges;
 
   /**
    * @param state the state of that range
    * @param sums bounds on all ranges together; null if this is the only one
    */
-  public BoundedRange(Range<SessionCommand, SessionResult> range, RangeState state, @Nullable SharedSums sums, TenantInboxes tenants) {
+  public BoundedRange(Range<SessionCommand, SessionResult> range, RangeState state, @Nullable SharedSums sums, TenantInboxes tenants, InboxSettings settings) {
     this.range = range;
     this.state = state;
     this.sums = sums;
     this.tenants = tenants;
+    exchanges = new ExchangeRoom(state, settings);
   }
 
   @Override
   public boolean propose(SessionCommand command, Completion<SessionResult> completion) {
+    if (!exchanges.has(command)) {
+      completion.done(new SessionResult(new Outcome.AllFull(), new Effects(false)));
+      return true;
+    }
     return sums == null ? proposeBounded(command, completion) : propose(sums, command, completion);
   }
 

@@ -112,7 +112,7 @@ final class Appender {
     var recording = publisher;
     var origin = command.origin();
     var open = origin == null ? null : new OpenExchange(exchange.packetId(), exchange.epoch(), origin);
-    return appendAnew(change, command, plain, () -> SessionLife.received(change, recording, exchange.packetId(), open));
+    return appendAnew(change, command, plain, () -> SessionLife.received(state, change, recording, exchange.packetId(), open));
   }
 
   /** Appends the message of a will unless it was appended before, or the will is published or discarded. */
@@ -215,10 +215,10 @@ final class Appender {
   }
 
   /** The record of an exchange whose message is not known to be delivered, if it is that of the message with this origin. */
-  private static @Nullable Recorded recordOf(@Nullable SessionState publisher, int packetId, Terms.@Nullable Origin origin) {
+  private @Nullable Recorded recordOf(@Nullable SessionState publisher, int packetId, Terms.@Nullable Origin origin) {
     var open = publisher == null ? null : publisher.openExchange(packetId);
     if (publisher == null || open == null || origin == null || !open.origin().isOfSame(origin)) return null;
-    return new Recorded(open.origin(), publisher.birth, (change, more) -> SessionLife.received(change, publisher, packetId, new OpenExchange(packetId, open.epoch(), more)));
+    return new Recorded(open.origin(), publisher.birth, (change, more) -> SessionLife.received(state, change, publisher, packetId, new OpenExchange(packetId, open.epoch(), more)));
   }
 
   private Recorded ofWill(PendingWill will, Terms.Origin stored) {

@@ -46,7 +46,7 @@ final class Imports {
       return new Outcome.Stale();
     }
     if (session == null) throw new IllegalStateException("no session after its first connection: " + key);
-    for (int packetId : command.received()) if (!session.hasReceived(packetId)) SessionLife.received(change, session, packetId, null);
+    for (int packetId : command.received()) if (!session.hasReceived(packetId)) SessionLife.received(state, change, session, packetId, null);
     return append(change, session, command);
   }
 

@@ -167,7 +167,7 @@ final class RangeOpening {
         else subscriptions.restore(present(session, key), filter, value);
       }
       case SessionKeys.EXCHANGE ->
-          SessionLife.restoreReceived(present(session, key), Short.toUnsignedInt(parsed.rest().getShort()), value);
+          SessionLife.restoreReceived(state, present(session, key), Short.toUnsignedInt(parsed.rest().getShort()), value);
       case SessionKeys.OUTSTANDING ->
           memberships.add(new Membership(present(session, key), filter(utf8(parsed.rest())), parsed.kind(), value));
       case SessionKeys.WILL -> wills.restore(key, parsed.rest().getLong(), value);

@@ -144,7 +144,7 @@ public final class SessionLife {
     }
     long next = session.nextSequence();
     long first = session.waiting() == 0 ? next : session.backlog().first;
-    var received = session.receivedPacketIds;
+    var received = session.receivedPacketIds();
     return new InboxClient.Connected(
         new SessionRef(session.key.tenant(), session.key.clientId(), session.epoch),
         session.birth,
@@ -194,7 +194,7 @@ public final class SessionLife {
     subscriptions.removeAll(change, session);
     change.out().delete(SessionKeys.record(session.shard, session.key));
     change.out().delete(SessionKeys.inbox(session.shard, session.key));
-    var received = session.receivedPacketIds;
+    var received = session.receivedPacketIds();
     if (received != null) {
       for (int id : received.toArray()) change.out().delete(SessionKeys.exchange(session.shard, session.key, id));
     }
@@ -223,7 +223,7 @@ public final class SessionLife {
    */
   private int steps(SessionState session) {
     int steps = 1 + session.subscriptionCount();
-    var received = session.receivedPacketIds;
+    var received = session.receivedPacketIds();
     if (received != null) steps += received.size();
     for (DurableSubscriber each : session.subscriptions()) {
       if (!each.filter.shared()) continue;
@@ -279,9 +279,8 @@ public final class SessionLife {
    *
    * @param open null when all that was to be delivered is stored
    */
-  static void received(Change change, SessionState session, int packetId, @Nullable OpenExchange open) {
-    session.addReceived(packetId);
-    if (open != null) session.open(open);
+  static void received(RangeState state, Change change, SessionState session, int packetId, @Nullable OpenExchange open) {
+    state.received(session, packetId, open);
     change.out().put(SessionKeys.exchange(session.shard, session.key, packetId), open == null ? CLOSED : row(open));
   }
 
@@ -301,13 +300,13 @@ public final class SessionLife {
     for (int packetId : packetIds) {
       var open = session.openExchange(packetId);
       if (open == null || open.epoch() > ref.epoch()) continue; // a later message with the same packet identifier
-      session.close(packetId);
+      state.delivered(session, packetId);
       change.out().put(SessionKeys.exchange(session.shard, session.key, packetId), CLOSED);
     }
   }
 
   Outcome released(Change change, SessionState session, int packetId) {
-    session.removeReceived(packetId);
+    state.released(session, packetId);
     change.out().delete(SessionKeys.exchange(session.shard, session.key, packetId));
     return new Outcome.Done();
   }
@@ -372,14 +371,14 @@ public final class SessionLife {
     state.add(session);
   }
 
-  static void restoreReceived(SessionState session, int packetId, byte[] value) {
-    session.addReceived(packetId);
+  static void restoreReceived(RangeState state, SessionState session, int packetId, byte[] value) {
     FieldReader.read(
         value,
         in -> {
           int kind = in.octet();
-          if (kind == OPEN_EXCHANGE) session.open(new OpenExchange(packetId, in.number(), SessionFields.readOrigin(in)));
-          else if (kind != CLOSED_EXCHANGE) throw new IllegalStateException("an exchange of unknown kind " + kind);
+          if (kind == OPEN_EXCHANGE) state.received(session, packetId, new OpenExchange(packetId, in.number(), SessionFields.readOrigin(in)));
+          else if (kind == CLOSED_EXCHANGE) state.received(session, packetId, null);
+          else throw new IllegalStateException("an exchange of unknown kind " + kind);
           return session;
         });
   }

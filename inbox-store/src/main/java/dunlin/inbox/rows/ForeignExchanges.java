@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiPredicate;
 
 /**
@@ -26,12 +27,19 @@ public final class ForeignExchanges {
    * Bounds: one entry for each publisher of another range that has sent something for this range lately. Its open exchanges are at most one for each
    *   packet identifier, with a number for each group that its message is stored for. An entry is removed when a later session of the client sends its first message, when its session has ended, and when it has no
    *   open exchange and its epoch is old enough that nothing of an earlier one can be on its way.
+   *   The leader keeps memory() below a maximum, together with the exchanges of this range's sessions.
    * Failure: exchanges and epochs are rows, so all replicas know the same.
    */
+  private static final int ENTRY_BYTES = 128;
+  private static final int GROUP_BYTES = 64;
+
   private final Map<SessionKey, Held> sessions = new ConcurrentHashMap<>();
 
   /** Number of sessions with an exchange. */
   private final AtomicInteger open = new AtomicInteger();
+
+  /** Estimated memory of all exchanges. */
+  private final AtomicLong memory = new AtomicLong();
 
   /** What next() has not answered yet; used by the timer thread only. */
   private Iterator<Map.Entry<SessionKey, Held>> left = Collections.emptyIterator();
@@ -40,6 +48,7 @@ public final class ForeignExchanges {
     private final long birth;
     private final Map<Integer, Stored> packetIds = new ConcurrentHashMap<>(4);
     private volatile long epoch; // written by the applying thread
+    private volatile int memory; // written by the applying thread
 
     // How lookForOver() has found it so far; used by the timer thread only.
     private long foundEpoch;
@@ -85,6 +94,11 @@ public final class ForeignExchanges {
     /** Whether it is stored for a group. */
     public boolean isFor(TopicFilter group) {
       return groups.contains(Terms.Pick.numberOf(group));
+    }
+
+    /** Estimates the heap that it takes. */
+    int memory() {
+      return ENTRY_BYTES + GROUP_BYTES * groups.size();
     }
 
     /** Those of some groups that it is not stored for. */
@@ -166,7 +180,14 @@ public final class ForeignExchanges {
   private void put(SessionKey session, long birth, int packetId, Stored stored) {
     var held = held(session, birth);
     if (held.packetIds.isEmpty()) open.incrementAndGet();
-    held.packetIds.put(packetId, stored);
+    var before = held.packetIds.put(packetId, stored);
+    takes(held, stored.memory() - (before == null ? 0 : before.memory()));
+  }
+
+  private void takes(Held held, int bytes) {
+    int now = held.memory + bytes;
+    held.memory = now;
+    memory.addAndGet(bytes);
   }
 
   /** Restores the latest epoch of a session from its row. */
@@ -184,7 +205,10 @@ public final class ForeignExchanges {
   /** Removes an exchange that its publisher has released. */
   public void remove(RangeWriter out, ShardInterval interval, SessionKey session, long birth, int packetId) {
     var held = sessions.get(session);
-    if (held == null || held.birth != birth || held.packetIds.remove(packetId) == null) return;
+    if (held == null || held.birth != birth) return;
+    var removed = held.packetIds.remove(packetId);
+    if (removed == null) return;
+    takes(held, -removed.memory());
     if (held.packetIds.isEmpty()) open.decrementAndGet();
     out.delete(SessionKeys.foreignExchange(interval.homeOf(session), session, birth, packetId));
   }
@@ -200,6 +224,7 @@ public final class ForeignExchanges {
     int shard = interval.homeOf(session);
     sessions.remove(session);
     if (!held.packetIds.isEmpty()) open.decrementAndGet();
+    takes(held, -held.memory);
     for (int packetId : held.packetIds.keySet()) out.delete(SessionKeys.foreignExchange(shard, session, held.birth, packetId));
     out.delete(SessionKeys.foreignEpoch(shard, session, held.birth));
   }
@@ -238,6 +263,17 @@ public final class ForeignExchanges {
     return sessions.containsKey(session);
   }
 
+  /** Estimated memory of all exchanges. */
+  public long memory() {
+    return memory.get();
+  }
+
+  /** The same of one session. */
+  public int memoryOf(SessionKey session) {
+    var held = sessions.get(session);
+    return held == null ? 0 : held.memory;
+  }
+
   /** How many sessions have an open exchange here. */
   public int open() {
     return open.get();
@@ -251,5 +287,6 @@ public final class ForeignExchanges {
   public void clear() {
     sessions.clear();
     open.set(0);
+    memory.set(0);
   }
 }

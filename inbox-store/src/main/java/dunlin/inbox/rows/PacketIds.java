@@ -13,6 +13,9 @@ public final class PacketIds {
    */
   private static final int FEW = 1_024;
 
+  /** More than an identifier takes in the array, which grows by doubling; that many times FEW are 8 KiB. */
+  private static final int IDENTIFIER_BYTES = 8;
+
   /** In ascending order, from index 0 to count; unused once {@code many} is set. */
   private char[] few = new char[4];
 
@@ -25,6 +28,11 @@ public final class PacketIds {
 
   public boolean isEmpty() {
     return count == 0;
+  }
+
+  /** Estimates the heap that they take; it depends on their number alone. */
+  public int memory() {
+    return IDENTIFIER_BYTES * Math.min(count, FEW);
   }
 
   public boolean contains(int id) {

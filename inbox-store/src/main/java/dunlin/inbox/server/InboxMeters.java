@@ -67,7 +67,9 @@ final class InboxMeters implements AutoCloseable {
     /** Its publisher's session has another owner now. */
     STALE,
     /** An earlier message of the same connection was refused, and the client sends both again. */
-    FENCED
+    FENCED,
+    /** The open QoS 2 exchanges of its publisher's session, or of all, hold as much memory as they may. */
+    EXCHANGES
   }
 
   /** The parts of a server that are shown. */
@@ -178,6 +180,12 @@ final class InboxMeters implements AutoCloseable {
         gauge(
             "dunlin.inbox.memory", "Estimated memory of sessions and their subscriptions, bounded by dunlin.inbox.memory-max", ranges,
             range -> range.applied().memory.get())
+            .baseUnit("bytes")
+            .register(registry));
+    views.add(
+        gauge(
+            "dunlin.inbox.exchange-memory", "Estimated memory of open QoS 2 exchanges, bounded by a quarter of dunlin.inbox.memory-max", ranges,
+            range -> range.applied().exchangeMemory())
             .baseUnit("bytes")
             .register(registry));
     sum("dunlin.inbox.acks-waiting", "Acknowledged sequences that wait to be proposed, for the first time or again", ranges, InboxRangeServer::acksWaiting);

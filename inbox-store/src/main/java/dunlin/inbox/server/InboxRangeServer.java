@@ -167,7 +167,7 @@ final class InboxRangeServer {
     foreignLives = tier.lives();
     looks = tier.looks();
     tenants = tier.tenants();
-    range = new BoundedRange(replica.range(), logic.state(), sums, tenants);
+    range = new BoundedRange(replica.range(), logic.state(), sums, tenants, settings);
     proposals = new Proposals(range, tier.refused(), settings, this::perform);
     stale = new StaleConnections(logic.state(), this::endConnection);
     connects = new ConnectCalls(proposals, frontends, stale, settings.sums(), clock);
@@ -467,8 +467,12 @@ final class InboxRangeServer {
           switch (outcome) {
             case Outcome.Existed(var existed) -> taken.complete(existed.getFirst());
             case Outcome.Full _ -> taken.completeExceptionally(new StoreException("the inbox of " + group.text() + " is full"));
+            case Outcome.AllFull _ -> {
+              meters.refused(InboxMeters.Refusal.EXCHANGES);
+              taken.completeExceptionally(new StoreException("the open QoS 2 exchanges hold too much memory"));
+            }
             case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Connected _, Outcome.OtherUser _,
-                Outcome.Appended _, Outcome.Imported _, Outcome.AllFull _, Outcome.Picked _ ->
+                Outcome.Appended _, Outcome.Imported _, Outcome.Picked _ ->
                 taken.completeExceptionally(Proposals.unexpected(outcome));
           }
         });

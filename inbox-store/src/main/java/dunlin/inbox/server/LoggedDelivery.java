@@ -79,6 +79,10 @@ final class LoggedDelivery {
       case Outcome.Stale _ -> meters.refused(Refusal.STALE);
       case Outcome.Fenced _ -> meters.refused(Refusal.FENCED);
       case Outcome.Full _ -> proposals.refuse(fence);
+      case Outcome.AllFull _ -> {
+        meters.refused(Refusal.EXCHANGES);
+        proposals.refuse(fence);
+      }
       default -> {}
     }
     if (acknowledgement == null) return;

@@ -4,6 +4,7 @@ import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxDropReason;
 import dunlin.inbox.InboxLimits;
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.OpenExchange;
 import dunlin.inbox.rows.AcceptedTransfers;
 import dunlin.inbox.rows.BodyReferences;
 import dunlin.inbox.rows.DueKey;
@@ -32,12 +33,14 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /** The state of a session range in memory: sessions, groups, the index of their filters, and queues of due work. */
 public final class RangeState {
   /*
    * Owner: the applying thread. Other threads read sessions, groups, index and the counts without a lock.
-   * Bounds: by the sessions, subscriptions and groups; stored messages take memory only in caches of fixed size.
+   * Bounds: by the sessions, subscriptions and groups, and by exchangeMemory(), which the leader keeps below a maximum;
+   * stored messages take memory only in caches of fixed size.
    */
   private static final int FORMAT = 1;
 
@@ -47,6 +50,7 @@ public final class RangeState {
   private static final int LIMITS_OF_PART_FORMAT = 4;
 
   private static final int ENTRY_BYTES = 256;
+  private static final int PICK_BYTES = 64;
   private static final int NAMES_MAX = 1_024;
   private static final int SHARED_USER_MAX = 64;
 
@@ -81,6 +85,9 @@ public final class RangeState {
 
   /** Memory of sessions and subscriptions, by {@link #memoryOf}. */
   public final AtomicLong memory = new AtomicLong();
+
+  /** Memory of the QoS 2 exchanges of sessions of this range. */
+  private final AtomicLong ownExchanges = new AtomicLong();
 
   /** Number of sessions that have a connection. */
   public final AtomicInteger onlineCount = new AtomicInteger();
@@ -159,6 +166,7 @@ public final class RangeState {
     sharedSubscriptions.set(0);
     subscriptionsByTenant.clear();
     memory.set(0);
+    ownExchanges.set(0);
     onlineCount.set(0);
     durableCount.set(0);
     durableByTenant.clear();
@@ -262,6 +270,23 @@ public final class RangeState {
     return ENTRY_BYTES + 2L * (key.clientId().length() + user.length());
   }
 
+  /**
+   * Estimates the heap that an open exchange takes: its entry here, and a copy at the frontend that its client connects
+   * to.
+   */
+  public static int memoryOf(OpenExchange open) {
+    return ENTRY_BYTES + PICK_BYTES * open.origin().picked().size();
+  }
+
+  /**
+   * Estimated memory of all QoS 2 exchanges that this range knows of, those of other ranges' sessions included. It
+   * follows from the rows. No command's outcome depends on it: the leader looks before it proposes, so replicas of
+   * versions that do not count it apply the same.
+   */
+  public long exchangeMemory() {
+    return ownExchanges.get() + foreignExchanges.memory();
+  }
+
   /** Number of durable sessions of all ranges, as far as is known while a command is applied. */
   public long durableEverywhere() {
     return durableCount.get() + elsewhere.sessions();
@@ -310,6 +335,32 @@ public final class RangeState {
   public void remove(SessionState session) {
     sessions.remove(session.key);
     memory.addAndGet(-memoryOf(session.key, session.user));
+    ownExchanges.addAndGet(-session.exchangeMemory());
+  }
+
+  /**
+   * Adds an exchange of a session, or changes what is known of it.
+   *
+   * @param open null when all that was to be delivered is stored
+   */
+  public void received(SessionState session, int packetId, @Nullable OpenExchange open) {
+    int before = session.exchangeMemory();
+    session.received(packetId, open);
+    ownExchanges.addAndGet(session.exchangeMemory() - before);
+  }
+
+  /** Connected sessions have the message of an exchange. */
+  public void delivered(SessionState session, int packetId) {
+    int before = session.exchangeMemory();
+    session.delivered(packetId);
+    ownExchanges.addAndGet(session.exchangeMemory() - before);
+  }
+
+  /** Removes an exchange that its client has released. */
+  public void released(SessionState session, int packetId) {
+    int before = session.exchangeMemory();
+    session.released(packetId);
+    ownExchanges.addAndGet(session.exchangeMemory() - before);
   }
 
   /**

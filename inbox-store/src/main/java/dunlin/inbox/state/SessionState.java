@@ -62,10 +62,9 @@ public final class SessionState {
   OnlineSessions.@Nullable Place online;
 
   public @Nullable PendingWill will;
-  public @Nullable PacketIds receivedPacketIds;
 
-  /** Those of them whose messages connected sessions may not have; null for none. */
-  private @Nullable TreeMap<Integer, OpenExchange> openExchanges;
+  /** The exchanges that its client has begun and not released; null for none. */
+  private volatile @Nullable SessionExchanges exchanges;
 
   public SessionState(SessionKey key, String user, long birth) {
     this.key = key;
@@ -200,41 +199,58 @@ public final class SessionState {
     subscriptions = null;
   }
 
+  /** The packet identifiers of its exchanges; null for none. */
+  public @Nullable PacketIds receivedPacketIds() {
+    SessionExchanges all = exchanges;
+    return all == null ? null : all.packetIds;
+  }
+
   public boolean hasReceived(int packetId) {
-    return receivedPacketIds != null && receivedPacketIds.contains(packetId);
+    SessionExchanges all = exchanges;
+    return all != null && all.packetIds.contains(packetId);
   }
 
-  public void addReceived(int packetId) {
-    if (receivedPacketIds == null) receivedPacketIds = new PacketIds();
-    receivedPacketIds.add(packetId);
+  /** Estimated memory of its exchanges. Any thread. */
+  public int exchangeMemory() {
+    SessionExchanges all = exchanges;
+    return all == null ? 0 : all.memory();
   }
 
-  public void removeReceived(int packetId) {
-    if (receivedPacketIds == null) return;
-    receivedPacketIds.remove(packetId);
-    if (receivedPacketIds.isEmpty()) receivedPacketIds = null;
-    close(packetId);
+  /**
+   * Called only by {@link RangeState#received}.
+   *
+   * @param open null when all that was to be delivered is stored
+   */
+  void received(int packetId, @Nullable OpenExchange open) {
+    SessionExchanges all = exchanges;
+    if (all == null) exchanges = all = new SessionExchanges();
+    all.add(packetId);
+    if (open != null) all.open(open);
+  }
+
+  /** Called only by {@link RangeState#released}. */
+  void released(int packetId) {
+    SessionExchanges all = exchanges;
+    if (all == null) return;
+    all.remove(packetId);
+    if (all.packetIds.isEmpty()) exchanges = null;
   }
 
   /** The exchanges whose messages connected sessions may not have, by packet identifier. */
   public List<OpenExchange> openExchanges() {
-    return openExchanges == null ? List.of() : List.copyOf(openExchanges.values());
+    SessionExchanges all = exchanges;
+    return all == null ? List.of() : all.open();
   }
 
   public @Nullable OpenExchange openExchange(int packetId) {
-    return openExchanges == null ? null : openExchanges.get(packetId);
+    SessionExchanges all = exchanges;
+    return all == null ? null : all.open(packetId);
   }
 
-  public void open(OpenExchange exchange) {
-    if (openExchanges == null) openExchanges = new TreeMap<>();
-    openExchanges.put(exchange.packetId(), exchange);
-  }
-
-  /** Connected sessions have the message of an exchange, or it has ended. */
-  public void close(int packetId) {
-    if (openExchanges == null) return;
-    openExchanges.remove(packetId);
-    if (openExchanges.isEmpty()) openExchanges = null;
+  /** Called only by {@link RangeState#delivered}. */
+  void delivered(int packetId) {
+    SessionExchanges all = exchanges;
+    if (all != null) all.close(packetId);
   }
 
   public long birth() {

@@ -19,6 +19,7 @@ import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
+import dunlin.transport.Terms;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -101,6 +102,9 @@ final class SessionRangeModelTest {
               .sum();
       assertThat(steady.range.state().memory).as(at).hasValue(memory);
       assertThat(restarting.range.state().memory).as(at).hasValue(memory);
+      long exchanges = steady.range.state().sessions.values().stream().mapToLong(SessionRangeModelTest::exchangeMemory).sum();
+      assertThat(steady.range.state().exchangeMemory()).as(at).isEqualTo(exchanges);
+      assertThat(restarting.range.state().exchangeMemory()).as(at).isEqualTo(exchanges);
       assertThat(inboxes(restarting)).as(at).isEqualTo(inboxes(steady));
       for (GroupState group : steady.range.state().groups.values()) {
         var other = restarting.range.state().groups.get(group.key);
@@ -111,8 +115,15 @@ final class SessionRangeModelTest {
     assertThat(steady.rowKeys()).as("seed " + seed).isEmpty();
     assertThat(steady.range.state().references.cached()).isZero();
     assertThat(steady.range.state().queued).hasValue(0);
+    assertThat(steady.range.state().exchangeMemory()).as("seed " + seed).isZero();
     assertThat(steady.range.state().index.size()).isZero();
     steady.assertBalance();
+  }
+
+  private static long exchangeMemory(SessionState session) {
+    var received = session.receivedPacketIds();
+    long identifiers = received == null ? 0 : 8L * received.size();
+    return identifiers + session.openExchanges().stream().mapToLong(each -> 256 + 64L * each.origin().picked().size()).sum();
   }
 
   private static Map<String, String> headersAndMessages(RangeHarness h) {
@@ -166,7 +177,10 @@ final class SessionRangeModelTest {
               session, List.of(new InboxClient.Subscription(filter(random), new SubscriptionOptions(qos, false, false, 0, random.nextInt(3)))));
       case 6 -> new SessionCommand.Unsubscribe(session, List.of(filter(random)));
       case 7 -> new SessionCommand.Received(session, 1 + random.nextInt(40));
-      case 8 -> new SessionCommand.Released(session, 1 + random.nextInt(4));
+      case 8 -> {
+        int packetId = 1 + random.nextInt(4);
+        yield random.nextInt(3) == 0 ? new SessionCommand.Delivered(session, List.of(packetId)) : new SessionCommand.Released(session, packetId);
+      }
       case 9, 10 -> {
         long from = 1L + random.nextInt(40);
         yield new SessionCommand.Acknowledge(session, new long[] {from, from + 1, from + 3}, random.nextInt(5) == 0);
@@ -225,7 +239,12 @@ final class SessionRangeModelTest {
     var exchange =
         random.nextInt(3) == 0 ? new Publication.Exchange(session.epoch(), 1 + random.nextInt(4)) : null;
     boolean once = exchange == null && random.nextInt(8) == 0;
-    return new SessionCommand.Append(h.now, message, exchange, null, groups, once, !once && random.nextInt(3) == 0 ? session.epoch() : 0);
+    // As from another process: what is picked for groups differs from one time to the next.
+    var origin =
+        exchange == null || random.nextBoolean()
+            ? null
+            : new Terms.Origin(9, exchange.packetId(), 1, random.nextBoolean(), LongStream.range(0, random.nextInt(4)).map(i -> i << 33 | random.nextInt(2)).boxed().toList());
+    return new SessionCommand.Append(h.now, message, exchange, origin, groups, once, !once && random.nextInt(3) == 0 ? session.epoch() : 0);
   }
 
   private static TopicFilter filter(Random random) {

@@ -199,6 +199,13 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     attach(reopenWithoutFrontend());
   }
 
+  /** The same with other limits than the default ones. */
+  void reopen(InboxSettings settings) throws Exception {
+    close();
+    server = open(over(ranges, settings));
+    attach(server.start());
+  }
+
   /** Restarts without attaching a frontend; the future completes when the start has ended. */
   CompletableFuture<Void> reopenWithoutFrontend() throws Exception {
     close();
