@@ -13,6 +13,8 @@ import dunlin.inbox.OpenExchange;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Terms;
+import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -128,6 +130,39 @@ class RecordedPublishesTest {
     old.hears("50020001");
     assertThat(old.isOpen()).isFalse();
     await().until(() -> broker.on(0, () -> broker.loop(0).window().messages()) == 0);
+  }
+
+  /** MQTT 3 has no Receive Maximum. If the client were not read from, its PUBREL would not be, either. */
+  @Test
+  void aClientOfMqtt3WithManyOpenExchangesIsReadFromUntilALimitRefusesOne() {
+    LoopClient hoarder = LoopClient.connectedMqtt3(broker.frontend(), 0, 'h');
+    broker.dist.publishAnswer = ReasonCode.SUCCESS;
+    int open = 3 * OpenFrontend.settings(1).connections().receiveMaximum();
+    for (int packetId = 1; packetId <= open; packetId++) {
+      hoarder.send(LoopClient.publishMqtt3(QOS_2, packetId, "m"));
+      hoarder.hears("5002%04x".formatted(packetId));
+    }
+    hoarder.send("62020001");
+    awaitReleases(1);
+    broker.sessions.releases.getFirst().complete(null);
+    hoarder.hears("70020001");
+
+    broker.dist.publishAnswer = ReasonCode.QUOTA_EXCEEDED;
+    hoarder.send(LoopClient.publishMqtt3(QOS_2, open + 1, "one more"));
+
+    await().until(() -> !hoarder.isOpen());
+    assertThat(hoarder.heard()).isEmpty();
+    assertThat(broker.sessions.releases).as("what was acknowledged stays recorded").hasSize(1);
+  }
+
+  @Test
+  void aLimitThatMayBeThatOfOpenExchangesIsNamed() {
+    broker.dist.publishAnswer = ReasonCode.QUOTA_EXCEEDED;
+    client.send(publish(QOS_2, 7, "one"));
+    awaitReleases(1);
+    broker.sessions.releases.getFirst().complete(null);
+
+    client.hears("50..000797.*%s.*".formatted(HexFormat.of().formatHex("(dunlin.inbox.memory-max)".getBytes(StandardCharsets.US_ASCII))));
   }
 
   @Test
