@@ -13,7 +13,13 @@ import dunlin.transport.lane.ValueDictionary;
 final class MatchedRoutesCodec {
   private static final int ROUTES_MAX = 1 << 20;
 
-  private final ValueDictionary<Route> dictionary = new ValueDictionary<>();
+  private final ValueDictionary<Route> dictionary = new ValueDictionary<>(MatchedRoutesCodec::length);
+
+  /** The characters of a route. */
+  static int length(Route route) {
+    var filter = route.filter();
+    return route.tenant().length() + filter.filter().length() + filter.group().length() + route.shard().name().length();
+  }
 
   void write(FrameWriter out, MatchedRoutes routes) {
     out.number(routes.size());

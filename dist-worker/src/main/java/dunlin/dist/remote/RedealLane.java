@@ -82,7 +82,7 @@ public final class RedealLane implements AutoCloseable {
 
   /** The group of each message of one link. */
   private static final class Groups implements SendingStream.Companion<TopicFilter> {
-    private final ValueDictionary<TopicFilter> dictionary = new ValueDictionary<>();
+    private final ValueDictionary<TopicFilter> dictionary = new ValueDictionary<>(RedealLane::length);
 
     @Override
     public void write(FrameWriter out, TopicFilter group) {
@@ -278,7 +278,7 @@ public final class RedealLane implements AutoCloseable {
    * @param frontend the node that sends them
    */
   public static ReceivingStream.Receiver into(Lane lane, String frontend) {
-    var groups = new ValueDictionary<TopicFilter>();
+    var groups = new ValueDictionary<TopicFilter>(RedealLane::length);
     return new ReceivingStream.Receiver() {
       @Override
       public void take(Messages.Sent sent, FrameReader in, ReceivingStream.Receipt receipt, ReceivingStream stream) throws MalformedFrameException {
@@ -293,6 +293,10 @@ public final class RedealLane implements AutoCloseable {
         throw new MalformedFrameException("data other than messages");
       }
     };
+  }
+
+  private static int length(TopicFilter group) {
+    return group.filter().length() + group.group().length();
   }
 
   private static TopicFilter group(FrameReader in) throws MalformedFrameException {

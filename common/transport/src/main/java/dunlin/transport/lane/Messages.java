@@ -40,7 +40,8 @@ public final class Messages {
   private static final int REPETITION = 0x2000;
   private static final int BESIDES = 0x4000;
 
-  private final ValueDictionary<Publisher> publishers = new ValueDictionary<>();
+  private final ValueDictionary<Publisher> publishers =
+      new ValueDictionary<>(publisher -> publisher.tenant().length() + publisher.clientId().length());
   private long acceptedBefore;
 
   /** The lane of the last message that has one. */
