@@ -2,6 +2,7 @@ package dunlin.dist.remote;
 
 import dunlin.dist.route.Route;
 import dunlin.model.ShardId;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -15,10 +16,13 @@ final class GroupCredits {
    * messages, is not skipped for ever.
    *
    * Owner: the lane's thread reads it; reports come on the thread that serves the destination.
-   * Bounds: CREDITS_MAX groups, all of which are forgotten when there are more; one pending request for each.
+   * Bounds: CREDITS_MAX groups of up to SHORT characters and LONG_MAX longer ones. Of each kind all are forgotten when there are more, so that long names,
+   * which clients choose, take the place of no others. One pending request for each.
    * Failure: all are forgotten with the link.
    */
   private static final int CREDITS_MAX = 4_096;
+  private static final int SHORT = 256;
+  private static final int LONG_MAX = 64;
   private static final long BELIEVED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   /** The credit of a group before the first answer. A frontend has connected members; those of inbox shards may all be absent. */
@@ -28,6 +32,7 @@ final class GroupCredits {
 
   private final LongSupplier nanoTime;
   private final Map<Route, Credit> credits = new ConcurrentHashMap<>();
+  private final Map<Route, Credit> ofLong = new ConcurrentHashMap<>();
 
   /** The credit of one group. */
   final class Credit {
@@ -75,14 +80,24 @@ final class GroupCredits {
 
   void forget() {
     credits.clear();
+    ofLong.clear();
+  }
+
+  /** The characters of all names that are held. */
+  long characters() {
+    long sum = 0;
+    for (var among : List.of(credits, ofLong)) for (Route group : among.keySet()) sum += MatchedRoutesCodec.length(group);
+    return sum;
   }
 
   /** The credit of a group, as far as it is known. */
   Credit of(Route group) {
-    var known = credits.get(group);
+    boolean isShort = MatchedRoutesCodec.length(group) <= SHORT;
+    var among = isShort ? credits : ofLong;
+    var known = among.get(group);
     if (known != null) return known;
-    if (credits.size() >= CREDITS_MAX) credits.clear();
+    if (among.size() >= (isShort ? CREDITS_MAX : LONG_MAX)) among.clear();
     int value = group.shard().kind() == ShardId.Kind.FRONTEND ? UNKNOWN_OF_FRONTEND : UNKNOWN_OF_INBOX;
-    return credits.computeIfAbsent(group, _ -> new Credit(value, nanoTime.getAsLong() - BELIEVED_NANOS));
+    return among.computeIfAbsent(group, _ -> new Credit(value, nanoTime.getAsLong() - BELIEVED_NANOS));
   }
 }

@@ -8,8 +8,6 @@ import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;
 import dunlin.transport.lane.Messages;
 import dunlin.transport.lane.ReceivingStream;
-import java.util.HashMap;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,11 +17,14 @@ import org.jspecify.annotations.Nullable;
 public final class RemoteDeliveries implements ReceivingStream.Receiver {
   /*
    * Owner: the thread of the lane, which is also the link's.
-   * Bounds: the reported credit of TOLD_MAX groups is remembered; with more groups, some reports are repeated
-   * unnecessarily.
+   * Bounds: what was reported last is remembered in TOLD places, by the hash code of a group's route and without its name. Two with the same place are
+   * reported unnecessarily. If they have the same hash code, a report may be missing until the sender asks, soon.
    * Failure: a message for a route that is no longer served here is not delivered, as with a local message.
    */
-  private static final int TOLD_MAX = 4_096;
+  private static final int TOLD = 4_096;
+
+  /** The bits of a mark in told for the class of a credit, above 0. */
+  private static final int SIZE = 63;
 
   private final Delivery delivery;
   private final MatchedRoutesCodec codec = new MatchedRoutesCodec();
@@ -31,8 +32,8 @@ public final class RemoteDeliveries implements ReceivingStream.Receiver {
   private final MatchedRoutes routes = new MatchedRoutes();
   private final FrameWriter out = new FrameWriter();
 
-  /** The class of the credit that was last reported, by the group's route. */
-  private final Map<Route, Integer> told = new HashMap<>();
+  /** The class of the credit that was last reported, with bits of the hash code of the group's route. */
+  private final int[] told = new int[TOLD];
 
   /** Null for deliveries that recognise a repetition themselves. */
   private final @Nullable Repetitions repetitions;
@@ -66,7 +67,7 @@ public final class RemoteDeliveries implements ReceivingStream.Receiver {
       var origin = sent.terms().origin();
       if (origin == null || repetitions == null) delivery.deliver(sent.message(), routes, receipt, receipt);
       else repetitions.deliver(delivery, sent.message(), origin, routes, receipt);
-      for (int i = 0; i < routes.size(); i++) if (routes.get(i).filter().shared()) tell(routes.get(i), stream);
+      for (int i = 0; i < routes.size(); i++) if (routes.get(i).filter().shared()) tell(routes.get(i), stream, false);
     } finally {
       routes.clear();
     }
@@ -75,18 +76,18 @@ public final class RemoteDeliveries implements ReceivingStream.Receiver {
   /** The sender asks for the credit of a group. */
   @Override
   public void hear(FrameReader in, ReceivingStream stream) throws MalformedFrameException {
-    Route group = codec.read(in);
-    told.remove(group);
-    tell(group, stream);
+    tell(codec.read(in), stream, true);
   }
 
-  /** Reports the credit of a group when it has changed by more than half, and each time that it is 0. */
-  private void tell(Route route, ReceivingStream stream) {
+  /** Reports the credit of a group when it was asked for, when it has changed by more than half, and each time that it is 0. */
+  private void tell(Route route, ReceivingStream stream, boolean asked) {
     int credit = Math.max(0, delivery.groupCredit(route));
     int size = Integer.SIZE - Integer.numberOfLeadingZeros(credit);
-    if (told.size() == TOLD_MAX) told.clear();
-    Integer before = told.put(route, size);
-    if (credit > 0 && before != null && before == size) return;
+    int hash = route.hashCode();
+    int place = (hash ^ hash >>> 16) & (TOLD - 1);
+    int mark = (hash & ~SIZE) | (size + 1);
+    if (!asked && credit > 0 && told[place] == mark) return;
+    told[place] = mark;
     groups.write(out, route);
     out.number(credit);
     stream.tell(out.take());
