@@ -5,17 +5,23 @@ import dunlin.dist.Delivery;
 import dunlin.dist.MatchedRoutes;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
+import dunlin.model.TopicFilter;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Terms;
 import dunlin.transport.lane.ReceivingStream;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,7 +36,8 @@ public final class Repetitions {
    * recorded and it is unknown whether connected sessions have it; that may come by another lane. So all lanes share this object.
    *
    * In a cluster, a leader sends the frontend a message once for all plain routes, and once for each group that has been
-   * picked here. These are told apart by the group.
+   * picked here. These are told apart by the group. Clients choose how long its name is, so a long one is noted as its digest, and a short one as the
+   * object that the routes of a link share.
    *
    * Wills whose sending is recorded have a lane of their own, by the epochs that left them. They come in no order, and nothing says that one is settled. The leader of
    * a range of sessions sends a quarter of WILLS_KEPT at once at most, and each is a copy for the plain routes and one for each group.
@@ -38,13 +45,19 @@ public final class Repetitions {
    * Owner: any thread; each publishing lane has a lock, which is not held while a message is delivered. Answers come from any thread.
    * Bounds: of each publishing lane, the messages that it has not settled, which hold its credit: at most those between
    * the oldest of them and the newest, each once for each of its groups; and the KEPT that it has settled last, since the end of their publisher's frontend may keep its client
-   * from knowing. Of wills WILLS_KEPT copies. LANES_MAX lanes; then the one that was silent for longest is forgotten.
+   * from knowing. Of wills WILLS_KEPT copies. Each has up to GROUP_LENGTH characters of its group. LANES_MAX lanes; then the one that was silent for longest is forgotten.
    * Failure: a delivery that fails, or that was returned, leaves nothing: a repetition is delivered. So is one that comes when its first delivery is
    * forgotten.
    */
   private static final int LANES_MAX = 1_024;
   private static final int KEPT = 256;
   static final int WILLS_KEPT = 16_384;
+
+  /** Longer filters of groups are noted as their digest. */
+  private static final int GROUP_LENGTH = 256;
+
+  /** Less than the filter of any group, so that it begins the copies of a message. */
+  private static final TopicFilter PLAIN = TopicFilter.plain("\u0001");
 
   private final ConcurrentHashMap<Long, Publishing> lanes = new ConcurrentHashMap<>();
   private final Publishing wills = new Publishing();
@@ -78,7 +91,7 @@ public final class Repetitions {
 
     /** @param kept how many of those that are settled */
     synchronized void settle(long below, int kept) {
-      var over = unsettled.headMap(new Copy(below, "")).entrySet().iterator();
+      var over = unsettled.headMap(new Copy(below, PLAIN, "")).entrySet().iterator();
       while (over.hasNext()) {
         var each = over.next();
         settled.put(each.getKey(), each.getValue());
@@ -94,22 +107,45 @@ public final class Repetitions {
     synchronized int size() {
       return unsettled.size() + settled.size();
     }
+
+    synchronized List<Copy> copies() {
+      return Stream.of(unsettled, settled).flatMap(each -> each.keySet().stream()).toList();
+    }
   }
 
   /**
    * A message for its plain routes here, or for a group.
    *
-   * @param group the group's filter; empty for the plain routes
+   * @param group the group's filter; a plain one for the plain routes, and in the place of a long one
+   * @param digest of a long filter of a group; empty else
    */
-  private record Copy(long number, String group) implements Comparable<Copy> {
+  private record Copy(long number, TopicFilter group, String digest) implements Comparable<Copy> {
     static Copy of(long number, MatchedRoutes routes) {
       boolean ofGroup = routes.size() == 1 && routes.get(0).filter().shared();
-      return new Copy(number, ofGroup ? routes.get(0).filter().text() : "");
+      if (!ofGroup) return new Copy(number, PLAIN, "");
+      TopicFilter group = routes.get(0).filter();
+      boolean isLong = group.filter().length() + group.group().length() > GROUP_LENGTH;
+      return isLong ? new Copy(number, PLAIN, digest(group)) : new Copy(number, group, "");
+    }
+
+    /** Of a kind that no client finds two filters for, as it would keep messages from the other group. */
+    private static String digest(TopicFilter group) {
+      try {
+        return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(group.text().getBytes(StandardCharsets.UTF_8)));
+      } catch (NoSuchAlgorithmException e) {
+        throw new IllegalStateException(e); // every JVM has it
+      }
     }
 
     @Override
     public int compareTo(Copy other) {
-      return number == other.number ? group.compareTo(other.group) : Long.compare(number, other.number);
+      if (number != other.number) return Long.compare(number, other.number);
+      int byGroup = group.compareTo(other.group);
+      return byGroup == 0 ? digest.compareTo(other.digest) : byGroup;
+    }
+
+    int length() {
+      return group.filter().length() + group.group().length() + digest.length();
     }
   }
 
@@ -215,5 +251,19 @@ public final class Repetitions {
   /** The copies that may still be recognised. */
   int size() {
     return wills.size() + lanes.values().stream().mapToInt(Publishing::size).sum();
+  }
+
+  /** The characters of their groups, where those that share an object count each. */
+  long groupCharacters() {
+    return copies().mapToLong(Copy::length).sum();
+  }
+
+  /** The objects that have these. */
+  long groupObjects() {
+    return copies().map(copy -> System.identityHashCode(copy.group)).distinct().count();
+  }
+
+  private Stream<Copy> copies() {
+    return Stream.concat(wills.copies().stream(), lanes.values().stream().flatMap(each -> each.copies().stream()));
   }
 }
