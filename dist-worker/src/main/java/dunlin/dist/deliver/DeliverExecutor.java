@@ -26,8 +26,8 @@ public final class DeliverExecutor implements DeliveryThreads {
    * worker is busy its batches wait, so there is no timer.
    *
    * Owner: a delivery and its link belong to the thread that serves it at the moment, see ServingThread.
-   * Bounds: what waits for one destination, in number and bytes; each copy of a message counts, although copies share the
-   * message. These are as many messages as a stream keeps unanswered, and as many bytes as a link keeps unconfirmed.
+   * Bounds: what waits for one destination, in number and bytes; a message counts for each destination, although copies share it,
+   * and once if a destination gets it for several groups. These are as many messages as a stream keeps unanswered, and as many bytes as a link keeps unconfirmed.
    * Beyond them, a copy is refused with SERVER_BUSY, or dropped if no answer is wanted, and counted. The messages
    * themselves hold the credit of their lanes until all copies are answered; dunlin.dist.in-flight-max bounds these.
    * Failure: a delivery that throws answers SERVER_UNAVAILABLE for that copy. Workers never wait for a destination: one

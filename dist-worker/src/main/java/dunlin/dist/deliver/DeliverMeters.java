@@ -22,7 +22,7 @@ final class DeliverMeters implements AutoCloseable {
     registered =
         List.of(
             gauge("dunlin.dist.deliver.waiting", copies, "messages", "Copies of messages for single destinations that wait for a worker"),
-            gauge("dunlin.dist.deliver.size", bytes, "bytes", "Size of the copies that wait for a worker; copies of a message are one object, but count each"),
+            gauge("dunlin.dist.deliver.size", bytes, "bytes", "Size of the copies that wait for a worker; copies of a message are one object, but count once for each destination"),
             counter("dunlin.dist.deliver.handed", handed, "Copies that were passed to a worker, not served on the lane's thread"),
             counter("dunlin.dist.deliver.refused", refused, "Copies that were refused because too many waited for their destination"),
             counter("dunlin.dist.deliver.lost", lost, "Copies of QoS 0, or without an acknowledgement, that were refused, that a destination has failed to take, or that waited when it was closed"));

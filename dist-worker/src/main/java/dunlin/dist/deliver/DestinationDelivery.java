@@ -37,6 +37,9 @@ final class DestinationDelivery implements Delivery {
   /** Written by the lane. */
   private volatile boolean closed;
 
+  /** The lane's number of the message that was handed over last; the lane's. */
+  private long last = -1;
+
   // The copies of the present batch that were served, and their bytes; the worker's.
   private int served;
   private long servedBytes;
@@ -62,12 +65,14 @@ final class DestinationDelivery implements Delivery {
       deliver(message, routes, answer);
       return;
     }
-    var copy = new MessageCopy(this, message, routes.copy(), answer);
+    boolean further = lane.message() == last && !serving.isLane();
+    var copy = new MessageCopy(this, message, routes.copy(), further ? 0 : message.body().length, answer);
     if (!hasRoom(copy.size())) {
       meters.refused();
       refuse(message, answer, ReasonCode.SERVER_BUSY);
       return;
     }
+    last = lane.message();
     serving.handOver();
     bytes.getAndAdd(copy.size());
     meters.handed(copy.size());

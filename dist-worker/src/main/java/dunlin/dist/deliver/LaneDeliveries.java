@@ -27,6 +27,9 @@ final class LaneDeliveries implements DeliveryThreads.OfLane {
   private boolean handDue;
   private boolean wide;
 
+  /** The number of the message that is being delivered. */
+  private long message;
+
   LaneDeliveries(DeliverExecutor executor, int number, Executor thread) {
     this.executor = executor;
     this.number = number;
@@ -44,12 +47,18 @@ final class LaneDeliveries implements DeliveryThreads.OfLane {
 
   @Override
   public void copies(int count) {
+    message++;
     wide = count > executor.threshold();
   }
 
   /** Whether the message that is being delivered has more destinations than the lane serves itself. */
   boolean isWide() {
     return wide;
+  }
+
+  /** The number of the message that is being delivered: a destination gets it once for each of its groups. */
+  long message() {
+    return message;
   }
 
   LaneAnswers answers() {

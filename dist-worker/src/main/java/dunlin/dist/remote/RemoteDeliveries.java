@@ -18,13 +18,17 @@ public final class RemoteDeliveries implements ReceivingStream.Receiver {
   /*
    * Owner: the thread of the lane, which is also the link's.
    * Bounds: what was reported last is remembered in TOLD places, by the hash code of a group's route and without its name. Two with the same place are
-   * reported unnecessarily. If they have the same hash code, a report may be missing until the sender asks, soon.
+   * reported unnecessarily. If they have the same hash code, a report may be missing until the sender asks, soon. While the link is half full, only what
+   * the sender asks for is reported.
    * Failure: a message for a route that is no longer served here is not delivered, as with a local message.
    */
   private static final int TOLD = 4_096;
 
   /** The bits of a mark in told for the class of a credit, above 0. */
   private static final int SIZE = 63;
+
+  /** Behind a credit, which an earlier sender ignores: whether messages may refer to the body of the one before them. */
+  static final int READS_REFERENCES = 1;
 
   private final Delivery delivery;
   private final MatchedRoutesCodec codec = new MatchedRoutesCodec();
@@ -86,10 +90,10 @@ public final class RemoteDeliveries implements ReceivingStream.Receiver {
     int hash = route.hashCode();
     int place = (hash ^ hash >>> 16) & (TOLD - 1);
     int mark = (hash & ~SIZE) | (size + 1);
-    if (!asked && credit > 0 && told[place] == mark) return;
+    if (!asked && ((credit > 0 && told[place] == mark) || !stream.hasRoom())) return;
     told[place] = mark;
     groups.write(out, route);
-    out.number(credit);
+    out.number(credit).number(READS_REFERENCES);
     stream.tell(out.take());
   }
 }

@@ -14,11 +14,12 @@ import dunlin.transport.lane.MalformedFrameException;
 import dunlin.transport.lane.Repeating;
 import dunlin.transport.lane.SendingStream;
 import dunlin.transport.lane.UnacknowledgedDrops;
+import java.util.ArrayList;
 import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -33,11 +34,30 @@ public final class RemoteDelivery implements Delivery {
    * dropped and counted, and answered at once, so that their publishers have their credit back. All others are sent;
    * they are bounded by the credit of their publishers, which are not read from once it is used up.
    *
+   * Clients choose the filters that a message matches, and how long they are, and a frame that is too large would break the link for all. So a message with
+   * very many of these is sent in parts, each with some of its groups, which are apart from each other anyway. Its plain routes stay
+   * together, since a session may have several of them, and so do all routes of a recorded exchange, which is recorded once.
+   *
    * Owner: the thread that serves it; groupCredit() is for the lane's thread, and passes requests for credit on to the
    * serving one: those of a round are one task.
-   * Bounds: the stream's, and those of GroupCredits. No credit is requested while the link is half full.
+   * Bounds: the stream's, and those of GroupCredits. No credit is requested while the link is half full, and ASK_MAX requests wait at most. A message has
+   * routes of ROUTES_WEIGHT at most; one with more that cannot be in parts is refused with SERVER_BUSY, or dropped and counted if it has QoS 0.
    * Failure: the stream's.
    */
+  /** A frame with that much, in UTF-8, is accepted by the other side of a pipe, beside what else a frame may have. */
+  private static final int ROUTES_WEIGHT = 4 << 20;
+
+  /** What the groups of a part may weigh. */
+  private static final int PART_WEIGHT = 1 << 20;
+
+  /** What a route weighs beside its characters. */
+  private static final int ROUTE_WEIGHT = 16;
+
+  /** As many routes are less than ROUTES_WEIGHT, whatever their length. */
+  private static final int FEW = 32;
+
+  private static final int ASK_MAX = 4_096;
+
   private final SendingStream<MatchedRoutes> stream;
   private final boolean repeats;
   private final Executor thread;
@@ -47,17 +67,28 @@ public final class RemoteDelivery implements Delivery {
   /** Groups whose credit is to be requested. The lane's thread adds, the serving thread takes. */
   private final Queue<Route> toAsk = new ConcurrentLinkedQueue<>();
 
-  private final AtomicBoolean askDue = new AtomicBoolean();
+  private final AtomicInteger asksDue = new AtomicInteger();
   private @Nullable Route asking;
 
   /** The routes and credits that accompany the messages of one link. */
   private final class Routes implements SendingStream.Companion<MatchedRoutes> {
     private final MatchedRoutesCodec codec = new MatchedRoutesCodec();
     private final MatchedRoutesCodec groups = new MatchedRoutesCodec();
+    private boolean refersToBodies;
 
     @Override
     public void write(FrameWriter out, MatchedRoutes routes) {
       codec.write(out, routes);
+    }
+
+    @Override
+    public MatchedRoutes keep(MatchedRoutes routes) {
+      return routes.copy();
+    }
+
+    @Override
+    public boolean refersToBodies() {
+      return refersToBodies;
     }
 
     @Override
@@ -69,6 +100,7 @@ public final class RemoteDelivery implements Delivery {
     public void told(FrameReader in) throws MalformedFrameException {
       Route group = groups.read(in);
       credits.said(group, in.count(Integer.MAX_VALUE));
+      if (in.hasMore()) refersToBodies = (in.number() & RemoteDeliveries.READS_REFERENCES) != 0;
     }
 
     @Override
@@ -96,29 +128,83 @@ public final class RemoteDelivery implements Delivery {
   public void deliver(
       Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     if (message.qos() == QoS.AT_MOST_ONCE && !stream.hasRoom()) {
-      drops.refuseOverloaded(message);
-      if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS); // QoS 0: nobody could be told of an error
+      refuse(message, acknowledgement);
+    } else if (routes.size() <= FEW || weight(routes) <= ROUTES_WEIGHT) {
+      send(message, routes, feedback, acknowledgement);
+    } else {
+      sendInParts(message, routes, feedback, acknowledgement);
+    }
+  }
+
+  private void send(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+    stream.send(message, repeats ? routes.copy() : routes, feedback, acknowledgement);
+  }
+
+  private void refuse(Publication message, @Nullable Acknowledgement acknowledgement) {
+    boolean dropped = acknowledgement == null || message.qos() == QoS.AT_MOST_ONCE; // with QoS 0 there is no publisher to answer with an error
+    if (dropped) drops.refuseOverloaded(message);
+    if (acknowledgement != null) acknowledgement.answer(dropped ? ReasonCode.SUCCESS : ReasonCode.SERVER_BUSY);
+  }
+
+  private static int weight(Route route) {
+    return MatchedRoutesCodec.length(route) + ROUTE_WEIGHT;
+  }
+
+  private static long weight(MatchedRoutes routes) {
+    long sum = 0;
+    for (int i = 0; i < routes.size(); i++) sum += weight(routes.get(i));
+    return sum;
+  }
+
+  private void sendInParts(
+      Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+    var plain = new MatchedRoutes();
+    var parts = new ArrayList<MatchedRoutes>();
+    int left = 0;
+    for (int i = 0; i < routes.size(); i++) {
+      Route each = routes.get(i);
+      if (!each.filter().shared()) {
+        plain.add(each);
+        continue;
+      }
+      if (left < weight(each)) {
+        parts.add(new MatchedRoutes());
+        left = PART_WEIGHT;
+      }
+      parts.getLast().add(each);
+      left -= weight(each);
+    }
+    if (message.exchange() != null || weight(plain) > ROUTES_WEIGHT) {
+      refuse(message, acknowledgement);
       return;
     }
-    stream.send(message, repeats ? routes.copy() : routes, feedback, acknowledgement);
+    if (plain.size() > 0) parts.addFirst(plain);
+    if (acknowledgement != null) for (int i = 1; i < parts.size(); i++) acknowledgement.expect();
+    for (MatchedRoutes part : parts) send(message, part, feedback, acknowledgement);
   }
 
   @Override
   public int groupCredit(Route route) {
     var credit = credits.of(route);
     if (credit.mustAsk()) {
-      toAsk.add(route);
-      if (askDue.compareAndSet(false, true)) thread.execute(this::ask);
+      if (asksDue.get() >= ASK_MAX) {
+        credit.notAsked();
+      } else {
+        toAsk.add(route);
+        if (asksDue.getAndIncrement() == 0) thread.execute(this::ask);
+      }
     }
     return credit.value();
   }
 
   private void ask() {
-    askDue.set(false);
-    for (Route group = toAsk.poll(); group != null; group = toAsk.poll()) {
+    int due = asksDue.get();
+    for (int i = 0; i < due; i++) {
+      Route group = Objects.requireNonNull(toAsk.poll());
       asking = group;
       if (!stream.hasRoom() || !stream.say()) credits.of(group).notAsked();
     }
+    if (asksDue.addAndGet(-due) > 0) thread.execute(this::ask);
   }
 
   /** Closes it: unanswered messages get {@link ReasonCode#SERVER_UNAVAILABLE}. */

@@ -405,6 +405,27 @@ class DeliverExecutorTest {
     assertThat(meter("size")).isZero();
   }
 
+  /** They are one object. */
+  @Test
+  void theBytesOfAMessageForSeveralGroupsOfADestinationCountOnce() {
+    var executor = executor(0, 2, new DeliverExecutor.Bounds(100, 1_000));
+    var lane = new TestLane(executor, 0);
+    var stuck = new Stuck();
+    lane.open(_ -> stuck);
+    lane.open(_ -> new Answering(() -> {}));
+
+    var toGroups = lane.publish("a", 900, 0, 0, 0, 0, 0, 0, 0, 0);
+    assertThat(meter("refused")).isZero();
+    assertThat(meter("waiting")).isEqualTo(8);
+    assertThat(meter("size")).isBetween(900.0, 1_000.0);
+    assertThat(answer(lane.publish("b", 900, 0))).as("another message").isEqualTo(ReasonCode.SERVER_BUSY);
+    goesOn.countDown();
+
+    assertThat(answer(toGroups)).isEqualTo(ReasonCode.SUCCESS);
+    await().atMost(SOON).until(() -> meter("waiting") == 0);
+    assertThat(meter("size")).isZero();
+  }
+
   @Test
   void theNumberOfCopiesThatWaitIsBoundedForEachDestination() {
     var executor = executor(0, 2, new DeliverExecutor.Bounds(3, 1_000));

@@ -90,6 +90,11 @@ final class Answers {
       out.octet(PICKED).signed(number - end).number(shard);
     }
 
+    /** Bytes of what was written, without the last run. */
+    int size() {
+      return out.size();
+    }
+
     boolean isEmpty() {
       return out.size() == 0 && run == 0;
     }

@@ -5,10 +5,11 @@ import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.transport.Terms;
 import java.util.ArrayList;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Encodes messages with their terms in the frames of one stream. The body is copied; a publisher is written once and
- * then by number.
+ * then by number. So is a body that the message before it in the same frame has, too, if the receiver is known to read that.
  *
  * <pre>
  *   flags           QoS, and the bits below
@@ -19,7 +20,8 @@ import java.util.ArrayList;
  *   fence           with FENCED
  *   origin          stream (not with SAME_STREAM), number, how many of the lane's last are not settled; with NUMBERED
  *   picked          count, what was picked for the message's groups; with PICKED
- *   topic length, properties length, body
+ *   topic length, properties length
+ *   body            not with SAME_BODY: it is that of the message before, in the same frame
  * </pre>
  *
  * <p>Other data of the sender is between messages, after {@link #BESIDES} in the place of the flags.
@@ -39,10 +41,17 @@ public final class Messages {
   private static final int PICKED = 0x1000;
   private static final int REPETITION = 0x2000;
   private static final int BESIDES = 0x4000;
+  private static final int SAME_BODY = 0x8000;
+
+  /** The length of a body from which it is worth referring to. */
+  static final int REFERRED_MIN = 512;
 
   private final ValueDictionary<Publisher> publishers =
       new ValueDictionary<>(publisher -> publisher.tenant().length() + publisher.clientId().length());
   private long acceptedBefore;
+
+  /** The body of the message before, in the same frame, which the next one may refer to. */
+  private byte @Nullable [] bodyBefore;
 
   /** The lane of the last message that has one. */
   private long streamBefore;
@@ -50,7 +59,25 @@ public final class Messages {
   /** A received message. */
   public record Sent(Publication message, Terms terms) {}
 
+  /** Whether the message before, in the same frame, had this one's body and may be referred to. */
+  @SuppressWarnings("ReferenceEquality") // compared for each message: copies of one have the same array
+  boolean hasBodyOf(Publication message) {
+    return message.body() == bodyBefore;
+  }
+
+  /** What was written, or read, is a frame; the next one refers to nothing in it. */
+  void endFrame() {
+    bodyBefore = null;
+  }
+
+  /** Writes a message with its body. */
   public void write(FrameWriter out, Publication message, Terms terms) {
+    write(out, message, terms, false);
+  }
+
+  /** @param refers whether the message may refer to the body of the one before, and the next one to its body */
+  void write(FrameWriter out, Publication message, Terms terms, boolean refers) {
+    boolean same = refers && hasBodyOf(message);
     var exchange = message.exchange();
     var origin = terms.origin();
     boolean expires = message.expiryOffset() >= 0;
@@ -64,6 +91,7 @@ public final class Messages {
             | (terms.storesFirst() ? STORES_FIRST : 0)
             | (terms.publishedOnce() ? PUBLISHED_ONCE : 0)
             | (terms.fence() != 0 ? FENCED : 0)
+            | (same ? SAME_BODY : 0)
             | (origin == null ? 0 : flags(origin));
     out.number(flags);
     publishers.write(out, message.publisher(), (to, publisher) -> to.text(publisher.tenant()).text(publisher.clientId()));
@@ -81,7 +109,9 @@ public final class Messages {
         for (long shard : origin.picked()) out.number(shard);
       }
     }
-    out.number(message.topicLength()).number(message.propertiesLength()).bytes(message.body());
+    out.number(message.topicLength()).number(message.propertiesLength());
+    if (!same) out.bytes(message.body());
+    bodyBefore = refers ? message.body() : null;
   }
 
   private int flags(Terms.Origin origin) {
@@ -102,7 +132,8 @@ public final class Messages {
   }
 
   public Sent read(FrameReader in) throws MalformedFrameException {
-    int flags = in.count(BESIDES - 1);
+    int flags = in.count(2 * SAME_BODY - 1);
+    if ((flags & BESIDES) != 0) throw new MalformedFrameException("flags " + flags);
     if ((flags & QOS) == QOS) throw new MalformedFrameException("QoS 3");
     var publisher = publishers.read(in, from -> new Publisher(from.text(), from.text()));
     long acceptedAt = acceptedBefore + in.signed();
@@ -123,7 +154,9 @@ public final class Messages {
     var origin = (flags & NUMBERED) != 0 ? readOrigin(flags, in) : null;
     int topicLength = in.count(65_535);
     int propertiesLength = in.count(Integer.MAX_VALUE);
-    byte[] body = in.bytes();
+    byte[] body = (flags & SAME_BODY) != 0 ? bodyBefore : in.bytes();
+    if (body == null) throw new MalformedFrameException("the body of a message before the first");
+    bodyBefore = body;
     var terms = new Terms((flags & TOLD_OF_DROPS) != 0, (flags & STORES_FIRST) != 0, (flags & PUBLISHED_ONCE) != 0, fence, origin);
     try {
       var message =

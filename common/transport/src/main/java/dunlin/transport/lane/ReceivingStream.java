@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 public final class ReceivingStream implements Link.Handler {
   /*
    * Owner: the lane's thread, which is also the link's. Answers come from any thread; they are gathered, and sent in
-   * one frame.
+   * one frame. Other data for the sender is in frames of FRAME_BYTES, and one piece more.
    * Bounds: UNANSWERED_MAX unanswered messages, more than a sender's credit allows: beyond that, the link is closed.
    * Failure: a malformed frame closes the link, and so does a receiver that fails: the sender then treats the outcome
    * as unknown. Messages being delivered when the link ends are still delivered; their answers are dropped.
@@ -34,6 +34,7 @@ public final class ReceivingStream implements Link.Handler {
    */
   private static final Logger LOG = LoggerFactory.getLogger(ReceivingStream.class);
   private static final int UNANSWERED_MAX = 1 << 20;
+  private static final int FRAME_BYTES = 64 * 1_024;
 
   /** Receives the messages. */
   public interface Receiver {
@@ -188,6 +189,7 @@ public final class ReceivingStream implements Link.Handler {
         receiver.take(sent, in, receipt, this);
         receipt.answer(ReasonCode.SUCCESS);
       }
+      messages.endFrame();
     } catch (MalformedFrameException e) {
       LOG.error("The other side of a lane has sent a malformed frame: {}", e.getMessage());
       close();
@@ -238,7 +240,13 @@ public final class ReceivingStream implements Link.Handler {
   /** Sends data other than answers to the sender's companion. Called on the owner's thread. */
   public void tell(byte[] besides) {
     answers.besides(besides);
-    goOnSoon();
+    if (answers.size() >= FRAME_BYTES) link.send(answers.take());
+    else goOnSoon();
+  }
+
+  /** Whether the link is less than half full; otherwise what need not be told is not. */
+  public boolean hasRoom() {
+    return link.hasRoom();
   }
 
   /** The same from any thread; nothing is sent when the lane's thread has ended. */

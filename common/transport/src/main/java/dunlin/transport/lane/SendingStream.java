@@ -30,6 +30,13 @@ public final class SendingStream<A> {
    * Messages are numbered from 1 on each link, and batched: the messages of one round of the lane's thread are one
    * frame, or several of FRAME_BYTES. Each gets an answer, also with QoS 0.
    *
+   * A message for many groups is sent once for each of them, on the credit of one. To a receiver that knows how to read it, the
+   * later ones refer to the body of the first (see Messages), for as long as the frame has less than twice that body.
+   *
+   * Credit alone does not keep a link within its bounds for that reason, since earlier receivers get each body. So messages wait
+   * here, in their order, while the link is half full, and go on as the other side confirms frames. What waits shares the bytes of
+   * the message; what is in the link is a copy of them.
+   *
    * Without repeating, the unanswered messages of a lost link are lost, too: QoS 1 and 2 are answered
    * SERVER_UNAVAILABLE, since it is unknown whether they have arrived, and their publishers resend them; QoS 0 is
    * counted. The next message begins another link.
@@ -57,8 +64,8 @@ public final class SendingStream<A> {
    *
    * Owner: the lane's thread.
    * Bounds: PENDING_MAX unanswered messages, which is more than the publishers' credit; further ones are answered
-   * SERVER_BUSY. The link bounds the bytes in flight. A message is forgotten when it is answered or lost; without repeating,
-   * only a message of QoS 0 that a trace follows is kept at all.
+   * SERVER_BUSY. The bytes in flight are at most half of what the link may have, and one frame. A message is forgotten when it
+   * is answered or lost; without repeating, it is kept only while it waits for room, and if it is one of QoS 0 that a trace follows.
    * Failure: a malformed answer ends the link. Feedback of a link is undone when it is lost.
    */
   private static final Logger LOG = LoggerFactory.getLogger(SendingStream.class);
@@ -68,9 +75,6 @@ public final class SendingStream<A> {
   private static final long CHECK_MILLIS = 250;
   private static final long PAUSE_MILLIS = 25;
   private static final long PAUSE_MAX_MILLIS = 2_000;
-
-  /** The frame of a message that is not sent on its link. */
-  private static final long UNSENT = Long.MAX_VALUE;
 
   /** Opens links to the other side. */
   @FunctionalInterface
@@ -84,6 +88,16 @@ public final class SendingStream<A> {
     /** Writes what accompanies a message. */
     void write(FrameWriter out, A accompanying);
 
+    /** What accompanies a message that waits for room, to be kept beyond the call. */
+    default A keep(A accompanying) {
+      return accompanying;
+    }
+
+    /** Whether the receiver has said that it reads messages which refer to the body of the one before them. */
+    default boolean refersToBodies() {
+      return false;
+    }
+
     /** Writes data between messages, on behalf of {@link SendingStream#say}. */
     void say(FrameWriter out);
 
@@ -92,102 +106,6 @@ public final class SendingStream<A> {
 
     /** The link is lost. */
     void lost();
-  }
-
-  /** An unanswered message. */
-  private static final class Pending<A> {
-    final QoS qos;
-    final int size;
-    final @Nullable Feedback feedback;
-    final @Nullable Acknowledgement acknowledgement;
-
-    /** The message, if it may have to be sent again; and until when, in nanoseconds. */
-    final @Nullable Publication message;
-
-    /** The message, if a trace follows it and would be to note its loss. */
-    final @Nullable Publication followed;
-
-    /** What accompanies it. */
-    final @Nullable A accompanying;
-
-    final Terms terms;
-    final long deadline;
-
-    /** The message's number on the lane, over all links. */
-    final long number;
-
-    /** The frame of the present link that has the message. */
-    long frame = UNSENT;
-
-    /** Whether the other side has said that it has not delivered the message. */
-    boolean returned;
-
-    /** Whether the message may have been delivered over an earlier link. */
-    boolean repeated;
-
-    /** What was picked for its groups. */
-    List<Long> picked = List.of();
-
-    /** The number of its copies that wait for a group. */
-    int waiting;
-
-    Pending(
-        Publication message,
-        A accompanying,
-        @Nullable Feedback feedback,
-        @Nullable Acknowledgement acknowledgement,
-        long number,
-        @Nullable Repeating repeating,
-        long deadline,
-        UnacknowledgedDrops drops) {
-      this.qos = message.qos();
-      this.size = message.body().length;
-      this.feedback = feedback;
-      this.acknowledgement = acknowledgement;
-      this.terms = acknowledgement == null ? Terms.ANSWERED : acknowledgement.terms();
-      this.number = number;
-      this.message = repeating == null ? null : message;
-      this.accompanying = repeating == null ? null : accompanying;
-      this.followed = isUnacknowledged() ? drops.followed(message) : null;
-      this.deadline = deadline;
-    }
-
-    /** Beyond the bound, the earliest is forgotten. */
-    void picks(long shard) {
-      if (picked.isEmpty()) picked = new ArrayList<>(1);
-      picked.remove(Long.valueOf(shard));
-      if (picked.size() == Terms.Origin.PICKED_MAX) picked.removeFirst();
-      picked.add(shard);
-    }
-
-    void waits() {
-      waiting++;
-      if (feedback != null) feedback.waits(qos, size);
-    }
-
-    void waitsNoLonger() {
-      waiting--;
-      if (feedback != null) feedback.waitsNoLonger(qos, size);
-    }
-
-    /** Whether no publisher learns that it is lost. */
-    boolean isUnacknowledged() {
-      return acknowledgement == null || qos == QoS.AT_MOST_ONCE;
-    }
-
-    /** Undoes the feedback of its link. */
-    void waitsNowhere() {
-      while (waiting > 0) waitsNoLonger();
-    }
-
-    /** Whether it is allowed to arrive once more if it has arrived. */
-    boolean mayComeAgain() {
-      return switch (qos) {
-        case AT_MOST_ONCE -> false;
-        case AT_LEAST_ONCE -> true;
-        case EXACTLY_ONCE -> message != null && message.exchange() != null;
-      };
-    }
   }
 
   private final Dialler dialler;
@@ -200,7 +118,7 @@ public final class SendingStream<A> {
 
   private @Nullable Connected connected;
 
-  /** Messages for the next link, while there is a pause before it. */
+  /** Messages for the next link, while there is a pause before it, or for room in the present one. */
   private ArrayDeque<Pending<A>> waiting = new ArrayDeque<>();
 
   private boolean paused;
@@ -346,8 +264,23 @@ public final class SendingStream<A> {
       out.take();
       companion.lost();
       var all = unanswered();
-      if (repeating == null || closed) all.forEach(SendingStream.this::lose);
-      else goOnLater(this, all, repeating);
+      if (repeating == null || closed) {
+        all.addAll(waiting);
+        waiting.clear();
+        all.forEach(SendingStream.this::lose);
+      } else {
+        goOnLater(this, all, repeating);
+      }
+    }
+
+    @Override
+    public void confirmed() {
+      if (!waiting.isEmpty() && connected == this) sendWaiting(this);
+    }
+
+    /** Whether a message may be handed to the link at once; one that is not sent over it any more needs no room. */
+    boolean hasRoom() {
+      return link == null || ends || link.hasRoom();
     }
   }
 
@@ -408,7 +341,8 @@ public final class SendingStream<A> {
     }
     var to = paused ? null : connected();
     if (to != null && connected == to) {
-      put(to, pending, message, accompanying);
+      if (waiting.isEmpty() && to.hasRoom()) put(to, pending, message, accompanying);
+      else await(to, pending, message, accompanying);
     } else if (repeating == null) { // lost during dialling
       lose(pending);
     } else {
@@ -416,14 +350,41 @@ public final class SendingStream<A> {
     }
   }
 
+  private void await(Connected to, Pending<A> pending, Publication message, A accompanying) {
+    if (repeating == null) {
+      pending.message = message;
+      pending.accompanying = to.companion.keep(accompanying);
+    }
+    waiting.add(pending);
+  }
+
+  /** Hands what waits to the link, as far as it has room. */
+  private void sendWaiting(Connected to) {
+    while (connected == to && !waiting.isEmpty() && to.hasRoom()) {
+      var next = waiting.remove();
+      var message = Objects.requireNonNull(next.message);
+      A accompanying = Objects.requireNonNull(next.accompanying);
+      if (repeating == null) {
+        next.message = null;
+        next.accompanying = null;
+      }
+      put(to, next, message, accompanying);
+    }
+  }
+
   private void put(Connected to, Pending<A> pending, Publication message, A accompanying) {
     to.add(pending);
     if (to.ends) return;
+    boolean refers = message.body().length >= Messages.REFERRED_MIN && to.companion.refersToBodies();
+    if (out.size() >= FRAME_BYTES && !to.messages.hasBodyOf(message)) {
+      flush();
+      if (connected != to) return;
+    }
     pending.frame = to.frames + 1;
     boolean marked = pending.repeated && message.exchange() == null;
-    to.messages.write(out, marked ? message.asRepetition() : message, terms(to, pending));
+    to.messages.write(out, marked ? message.asRepetition() : message, terms(to, pending), refers);
     to.companion.write(out, accompanying);
-    flushSoon();
+    flushSoon(refers ? 2 * message.body().length : 0);
   }
 
   private Terms terms(Connected to, Pending<A> pending) {
@@ -443,7 +404,7 @@ public final class SendingStream<A> {
       each.waitsNowhere();
       if (!each.returned && each.frame <= handed) each.repeated = true;
       each.returned = false;
-      each.frame = UNSENT;
+      each.frame = Pending.UNSENT;
     }
     left.addAll(waiting);
     refuseSome(left, by);
@@ -479,11 +440,7 @@ public final class SendingStream<A> {
     refuseSome(waiting, by);
     paused = false;
     if (waiting.isEmpty()) return;
-    var to = connected();
-    while (connected == to && !waiting.isEmpty()) {
-      var next = waiting.remove();
-      put(to, next, Objects.requireNonNull(next.message), Objects.requireNonNull(next.accompanying));
-    }
+    sendWaiting(connected());
   }
 
   /** Looks at a link that has not begun yet, until it has: messages do not wait for it beyond their deadline. */
@@ -510,12 +467,13 @@ public final class SendingStream<A> {
     if (connected != to || to.ends) return false; // lost during dialling, or about to be
     Messages.beginBesides(out);
     to.companion.say(out);
-    flushSoon();
+    flushSoon(0);
     return true;
   }
 
-  private void flushSoon() {
-    if (out.size() >= FRAME_BYTES) {
+  /** @param more what the frame may have beyond FRAME_BYTES, if more messages with the same body come at once */
+  private void flushSoon(int more) {
+    if (out.size() >= FRAME_BYTES + more) {
       flush();
     } else if (!flushDue) {
       flushDue = true;
@@ -541,6 +499,7 @@ public final class SendingStream<A> {
   private void flush() {
     if (out.size() == 0 || connected == null || connected.link == null) return;
     connected.frames++;
+    connected.messages.endFrame();
     connected.link.send(out.take());
   }
 
@@ -560,9 +519,9 @@ public final class SendingStream<A> {
     else if (credit != null) credit.give(1, message.size);
   }
 
-  /** Whether the link is less than half full; otherwise messages that may be dropped are dropped. */
+  /** Whether the link is less than half full, and nothing waits for that; otherwise messages that may be dropped are dropped. */
   public boolean hasRoom() {
-    return connected == null || connected.link == null || connected.link.hasRoom();
+    return connected == null || connected.link == null || (connected.link.hasRoom() && waiting.isEmpty());
   }
 
   /** The number of unanswered messages. */

@@ -92,6 +92,36 @@ class BadFramesTest {
   }
 
   @Test
+  void aMessageRefersToABodyOfItsFrameOnly() throws Exception {
+    var message = Publication.of(new Publisher("t", "client"), "a/b", QoS.AT_LEAST_ONCE, true, 7, new byte[Messages.REFERRED_MIN]);
+    var sender = new Messages();
+    var receiver = new Messages();
+    var out = new FrameWriter();
+    for (int i = 0; i < 3; i++) sender.write(out, message, TERMS, true);
+    assertThat(sender.hasBodyOf(message)).isTrue();
+    byte[] frame = out.take();
+    assertThat(frame.length).isLessThan(message.body().length + 150);
+    var in = new FrameReader(frame);
+    byte[] first = receiver.read(in).message().body();
+    assertThat(first).isEqualTo(message.body());
+    for (int i = 0; i < 2; i++) {
+      var sent = receiver.read(in);
+      assertThat(sent.message().body()).isSameAs(first);
+      assertThat(sent.message().topic()).isEqualTo("a/b");
+      assertThat(sent.terms()).isEqualTo(TERMS);
+    }
+
+    sender.write(out, message, TERMS, true);
+    byte[] next = out.take();
+    receiver.endFrame();
+    assertThatThrownBy(() -> receiver.read(new FrameReader(next))).isInstanceOf(MalformedFrameException.class).hasMessageContaining("before the first");
+    sender.endFrame();
+    assertThat(sender.hasBodyOf(message)).isFalse();
+    sender.write(out, message, TERMS, true);
+    assertThat(receiver.read(new FrameReader(out.take())).message().body()).isEqualTo(message.body()).isNotSameAs(first);
+  }
+
+  @Test
   void answersOfUnknownKindCodeOrLengthAreRefused() {
     for (int[] bytes : new int[][] {{4}, {0, 2, 1, 3, 0}, {0, 2, 9, 0, 0}, {0, 2}, {3, 5, 1}, {5}, {5, 2}}) {
       byte[] frame = new byte[bytes.length];

@@ -111,9 +111,13 @@ class RepeatingLaneModelTest {
     private long graceMillis = 1_000;
 
     Run(long seed) {
+      this(seed, Link.Settings.defaults());
+    }
+
+    Run(long seed, Link.Settings settings) {
       random = new Random(seed);
       links = newLeader();
-      wires = new Wires(random, Link.Settings.defaults(), (link, opening) -> links.open(link, opening));
+      wires = new Wires(random, settings, (link, opening) -> links.open(link, opening));
       var repeating = new Repeating(STREAM, PATIENCE, () -> nanos, (task, millis) -> after(task, millis, true));
       lane = new RemoteLane(wires::dial, wires().senderTasks::add, credit, repeating, drops);
     }
@@ -309,6 +313,20 @@ class RepeatingLaneModelTest {
   @MethodSource("seeds")
   void allHoldsWithLostLinksAndRefusals(long seed) {
     var run = new Run(seed);
+    run.refusesOneIn = 40;
+
+    run.run(3_000, 300, 300, 300);
+
+    run.everythingIsAnsweredOnce();
+    run.onlyWhatMayComesAgain();
+    run.whatComesFirstIsInOrder();
+  }
+
+  /** Messages wait for room in it, too, and a leader that does not is sometimes ended. */
+  @ParameterizedTest(name = "seed {0}")
+  @MethodSource("seeds")
+  void allHoldsOverALinkOfFewFrames(long seed) {
+    var run = new Run(seed, new Link.Settings(6, 1 << 20, Duration.ofSeconds(10)));
     run.refusesOneIn = 40;
 
     run.run(3_000, 300, 300, 300);
