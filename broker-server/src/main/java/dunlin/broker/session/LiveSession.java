@@ -34,8 +34,8 @@ public final class LiveSession implements Recipient, Party {
    * null, which means that it has no content. A durable session has the parts for its stored state from the beginning.
    * Bounds: those of its parts, and OPERATIONS_MAX packets that wait for a store, with OPERATION_BYTES_MAX bytes,
    * exceeded by one packet at most. The bytes count in the node's budget for requests, too.
-   * Failure: when the connection ends, end() returns everything but these bytes: what waits for a store is there until that answers, which it always
-   * does. Else clients that connect, subscribe and leave would have no bound. A session that was taken over is fenced by its epoch,
+   * Failure: when the connection ends, end() returns everything but the bytes of what the session tier has not answered, which it always does. Else
+   * clients that connect, subscribe and leave would have no bound. A session that was taken over is fenced by its epoch,
    * so its later calls to the stores change nothing.
    */
   private static final int OPERATIONS_MAX = 256;
