@@ -368,6 +368,9 @@ public final class OpenFrontend implements AutoCloseable {
     /** Keeps the routes and answers by itself; null if the test does. */
     public volatile @Nullable RouteClient routes;
 
+    /** Why no route can be set; null if routes can be. */
+    public volatile @Nullable RuntimeException refuses;
+
     @Override
     public Lane openLane(int number, Executor thread, LaneCredit credit) {
       return (message, _, acknowledgement) -> {
@@ -389,6 +392,8 @@ public final class OpenFrontend implements AutoCloseable {
 
     @Override
     public CompletableFuture<Void> addRoute(Route route) {
+      var refusal = refuses;
+      if (refusal != null) return CompletableFuture.failedFuture(refusal);
       var kept = routes;
       return kept == null ? called('+', route) : kept.addRoute(route);
     }

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.codec.Wire;
 import dunlin.broker.limit.NodeBudget;
+import dunlin.dist.route.RouteQuotaException;
 import dunlin.inbox.InboxClient.Subscription;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
@@ -183,6 +184,24 @@ class RequestMemoryTest {
     client.send("40020001" + PINGREQ);
     client.hears(PINGRESP);
     assertThat(open.retain.finds).hasSize(1);
+  }
+
+  /** As in one process, where the routes answer on the thread that asks: the filter's loop, which is the client's here. */
+  @Test
+  void aRouteThatIsRefusedAtOnceIsNoSubscription() {
+    open.dist.refuses = new RouteQuotaException(RouteQuotaException.Kind.MEMORY, 1);
+    LoopClient client = LoopClient.connected(open.frontend(), 0, 'c', 0);
+
+    client.send(subscribe(1, List.of("a", "b", "a")));
+
+    client.hears("90..0001.*" + "979797");
+    assertThat(open.frontend().subscriptions()).isZero();
+    assertThat(budget.requests().used()).isLessThanOrEqualTo(RESERVE);
+    open.dist.refuses = null;
+    client.send(subscribe(2, List.of("a")));
+    await().until(() -> open.dist.calls.getLast().startsWith("+a"));
+    open.on(0, () -> open.dist.answers.getLast().complete(null));
+    client.hears("90..0002.*" + "00");
   }
 
   private LoopClient durable(char name) {

@@ -403,17 +403,16 @@ public final class Subscriptions {
   /** Has a subscription that is kept here take effect, and waits until publishes find it. */
   private void route(Subscribing.Granted granted, Subscribing subscribing) {
     Entry entry = granted.entry;
-    if (granted.isNew) attach(granted.filter, entry);
+    if (granted.isNew) entry.routing = new Routing(failure -> routed(granted.filter, entry, failure));
     else if (entry.subscriber != null) entry.subscriber.replaceOptions(entry.options);
     // Also if the subscription existed: the SUBSCRIBE that created it may still wait for the route.
     awaitRoute(granted, subscribing);
+    if (granted.isNew) attach(granted.filter, entry, Objects.requireNonNull(entry.routing)); // the route may be refused at once
   }
 
   /** Has the filter's loop count the subscription, then adds the subscriber to its list. */
-  private void attach(TopicFilter filter, Entry entry) {
+  private void attach(TopicFilter filter, Entry entry, Routing routing) {
     SubscriptionOptions options = entry.options;
-    Routing routing = new Routing(failure -> routed(filter, entry, failure));
-    entry.routing = routing;
     Loop here = loop; // so that what waits for the route does not refer to this session
     LoopFanout owner = session.home().ownerOf(session.publisher().tenant(), filter);
     owner.loop().run(
