@@ -62,7 +62,7 @@ public final class RemoteInbox implements InboxClient {
   private static final int CALL_BYTES_MAX = 16 << 20;
   private static final int MISSING_MAX = 4_096;
 
-  /** Places in the line of CONNECTs, beside twice as many as there are calls without an answer; with more, those that were withdrawn are removed. */
+  /** Places of CONNECTs, beside twice as many as there are calls without an answer; with more, those that were withdrawn are removed. */
   private static final int PLACES_MORE = 1_024;
 
   /**
@@ -268,6 +268,10 @@ public final class RemoteInbox implements InboxClient {
 
   private final AtomicInteger calls = new AtomicInteger();
   private final AtomicLong bytes = new AtomicLong();
+
+  /** Places of CONNECTs that were withdrawn since such places were last removed from the outbox. */
+  private final AtomicInteger emptyPlaces = new AtomicInteger();
+
   private final WaitingAcks waitingAcks = new WaitingAcks();
   private final AtomicInteger missingWaiting = new AtomicInteger();
   private final LongAdder refused = new LongAdder();
@@ -500,6 +504,14 @@ public final class RemoteInbox implements InboxClient {
     if (connect == null) return;
     release(connect.size);
     connect.fail(new WithdrawnException("not sent: its client has given up"));
+    // Without a link nothing is taken out of the outbox.
+    int empty = emptyPlaces.incrementAndGet();
+    if (empty > calls.get() + PLACES_MORE && emptyPlaces.compareAndSet(empty, 0)) outbox.removeIf(each -> each instanceof Waiting.Place it && it.isTaken());
+  }
+
+  /** What waits to be sent, with the places of CONNECTs that were withdrawn. */
+  int waiting() {
+    return outbox.waiting();
   }
 
   private <T> CompletableFuture<T> refuse(String why) {

@@ -170,6 +170,7 @@ class RemoteInboxLinksTest {
     sides.connections().close();
     wires.drain();
     connectAndGiveUp();
+    assertThat(inbox.waiting()).as("places of those that have gone").isLessThan(1_100);
     var stays = inbox.connect(request(1));
 
     dialsAgain();

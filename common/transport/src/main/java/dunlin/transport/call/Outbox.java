@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** What any thread says to the other side of a link: it is sent in the order in which it was added, all that waits in as few frames as it fits. */
@@ -84,6 +85,16 @@ public final class Outbox<T> {
   public void add(T item) {
     waiting.add(item);
     announce();
+  }
+
+  /** Removes what waits and need not be sent. Any thread. */
+  public void removeIf(Predicate<T> needless) {
+    waiting.removeIf(needless);
+  }
+
+  /** What was added and has not been sent, counted one by one. Any thread. */
+  public int waiting() {
+    return waiting.size();
   }
 
   /** Asks for a turn. Any thread. */
