@@ -19,7 +19,7 @@ public final class UnansweredCalls {
    * Bounds: an eighth of the memory that sessions may have, over all ranges that the node leads. A SUBSCRIBE is refused when it would take more than half of
    * what is left, so that large ones are refused first and small ones find room; one alone is always taken. An UNSUBSCRIBE counts and is never refused: it
    * frees more than it takes. So the sum can be exceeded by one SUBSCRIBE and by the UNSUBSCRIBEs.
-   * Failure: every call is answered in the end, also by a range that fails.
+   * Failure: what a leadership has not answered when it ends is given back with it, since its links have the calls repeated elsewhere.
    */
   private static final int PART_OF_MEMORY = 8;
 
@@ -36,23 +36,60 @@ public final class UnansweredCalls {
     bytesMax = settings.sums().memory() / PART_OF_MEMORY;
   }
 
-  /** Makes the call of a SUBSCRIBE, or fails at once if there is no memory for it. */
-  public <T> CompletableFuture<T> subscribe(List<Subscription> subscriptions, Supplier<CompletableFuture<T>> call) {
-    long more = 0;
-    for (Subscription each : subscriptions) more += bytesOf(each.filter());
-    if (!take(more)) {
-      refused.increment();
-      return CompletableFuture.failedFuture(Proposals.tooMany());
-    }
-    return giving(more, call);
+  /** Of one leadership. */
+  public Share share() {
+    return new Share();
   }
 
-  /** Makes the call of an UNSUBSCRIBE. */
-  public <T> CompletableFuture<T> unsubscribe(List<TopicFilter> filters, Supplier<CompletableFuture<T>> call) {
-    long more = 0;
-    for (TopicFilter each : filters) more += bytesOf(each);
-    bytes.addAndGet(more);
-    return giving(more, call);
+  /** The calls that one leadership has not answered. */
+  public final class Share implements AutoCloseable {
+    private static final long CLOSED = -1;
+
+    /** Bytes; CLOSED in the end. */
+    private final AtomicLong held = new AtomicLong();
+
+    /** Makes the call of a SUBSCRIBE, or fails at once if there is no memory for it. */
+    public <T> CompletableFuture<T> subscribe(List<Subscription> subscriptions, Supplier<CompletableFuture<T>> call) {
+      long more = 0;
+      for (Subscription each : subscriptions) more += bytesOf(each.filter());
+      if (!take(more)) {
+        refused.increment();
+        return CompletableFuture.failedFuture(Proposals.tooMany());
+      }
+      return giving(more, call);
+    }
+
+    /** Makes the call of an UNSUBSCRIBE. */
+    public <T> CompletableFuture<T> unsubscribe(List<TopicFilter> filters, Supplier<CompletableFuture<T>> call) {
+      long more = 0;
+      for (TopicFilter each : filters) more += bytesOf(each);
+      bytes.addAndGet(more);
+      return giving(more, call);
+    }
+
+    private <T> CompletableFuture<T> giving(long taken, Supplier<CompletableFuture<T>> call) {
+      if (held.getAndUpdate(before -> before == CLOSED ? CLOSED : before + taken) == CLOSED) bytes.addAndGet(-taken);
+      CompletableFuture<T> answer;
+      try {
+        answer = call.get();
+      } catch (RuntimeException e) {
+        give(taken);
+        throw e;
+      }
+      var _ = answer.whenComplete((_, _) -> give(taken));
+      return answer;
+    }
+
+    private void give(long taken) {
+      if (held.getAndUpdate(before -> before == CLOSED ? CLOSED : before - taken) != CLOSED) bytes.addAndGet(-taken);
+    }
+
+    /** The leadership ends: what it has not answered counts no more. */
+    @Override
+    public void close() {
+      long left = held.getAndSet(CLOSED);
+      if (left != CLOSED) bytes.addAndGet(-left);
+    }
   }
 
   private static long bytesOf(TopicFilter filter) {
@@ -64,18 +101,6 @@ public final class UnansweredCalls {
       if (bytes.compareAndSet(before, before + more)) return true;
     }
     return false;
-  }
-
-  private <T> CompletableFuture<T> giving(long taken, Supplier<CompletableFuture<T>> call) {
-    CompletableFuture<T> answer;
-    try {
-      answer = call.get();
-    } catch (RuntimeException e) {
-      bytes.addAndGet(-taken);
-      throw e;
-    }
-    var _ = answer.whenComplete((_, _) -> bytes.addAndGet(-taken));
-    return answer;
   }
 
   /** Estimated bytes that are held. */

@@ -101,7 +101,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private static final int LOOKS = 12;
 
   private final InboxSettings settings;
-  private final UnansweredCalls calls;
+  private final UnansweredCalls.Share calls;
   private final List<InboxRangeServer> ranges;
   private final TenantSessions tenants;
   private final TenantInboxes tenantInboxes;
@@ -163,8 +163,14 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       InstantSource clock,
       MeterRegistry registry,
       Tracer tracer) {
-    this(replicas, settings, new UnansweredCalls(settings), Map.of(), frontendLease, routes, wills, clock, new InboxMeters(registry, tracer), tracer, null);
+    this(replicas, settings, new UnansweredCalls(settings), frontendLease, routes, wills, clock, new InboxMeters(registry, tracer), tracer);
     if (replicas.size() != settings.layout().ranges()) throw new IllegalArgumentException(replicas.size() + " replicas of " + settings.layout());
+  }
+
+  private InboxServer(
+      List<SessionReplica> replicas, InboxSettings settings, UnansweredCalls calls, Duration frontendLease, InboxRoutes routes, WillPublisher wills, InstantSource clock,
+      InboxMeters meters, Tracer tracer) {
+    this(replicas, settings, calls, Map.of(), frontendLease, routes, wills, clock, meters, tracer, null);
     meters.show(List.of(shown()), calls);
   }
 
@@ -180,7 +186,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       List<SessionReplica> replicas, InboxSettings settings, UnansweredCalls calls, Map<Integer, ? extends OtherRange> others, Duration frontendLease, InboxRoutes routes,
       WillPublisher wills, InstantSource clock, InboxMeters meters, Tracer tracer, @Nullable Consumer<InboxServer> left) {
     this.settings = settings;
-    this.calls = calls;
+    this.calls = calls.share();
     this.left = left;
     this.meters = meters;
     this.frontendLease = frontendLease;
@@ -626,6 +632,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     wills.close();
     lost.close();
     timer.shutdownNow();
+    calls.close(); // without the timer, those that wait for routes are not answered
     if (left == null) meters.close();
     else left.accept(this);
   }

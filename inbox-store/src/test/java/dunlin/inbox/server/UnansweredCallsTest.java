@@ -10,6 +10,7 @@ import dunlin.inbox.InboxSettings.Layout;
 import dunlin.inbox.InboxSettings.Sums;
 import dunlin.inbox.OverflowPolicy;
 import dunlin.inbox.SessionRef;
+import dunlin.inbox.propose.UnansweredCalls;
 import dunlin.model.QoS;
 import dunlin.store.StoreException;
 import java.util.ArrayList;
@@ -30,11 +31,14 @@ final class UnansweredCallsTest {
   /** What a SUBSCRIBE with as many filters of this length counts. */
   private static final int CALL = FILTERS * (256 + 2 * LENGTH);
 
+  private static final InboxSettings SETTINGS =
+      new InboxSettings(new Layout(16, 1), 1_000, 1 << 20, OverflowPolicy.REJECT, 1_000, 4, new Sums(1_000, MEMORY, 1 << 30));
+
   private InboxNode node;
 
   @BeforeEach
   void open() throws Exception {
-    node = new InboxNode(null, 2, new InboxSettings(new Layout(16, 1), 1_000, 1 << 20, OverflowPolicy.REJECT, 1_000, 4, new Sums(1_000, MEMORY, 1 << 30)));
+    node = new InboxNode(null, 2, SETTINGS);
   }
 
   @AfterEach
@@ -125,6 +129,39 @@ final class UnansweredCallsTest {
     await().untilAsserted(() -> assertThat(held()).isZero());
     assertThat(refused()).isZero();
     node.local().broken = false;
+  }
+
+  /** Their frontends make them again at the next leader, and this node may be that again. */
+  @Test
+  void whatALeadershipLeavesUnansweredIsGivenBack() throws Exception {
+    var calls = new UnansweredCalls(SETTINGS);
+    var ended = calls.share();
+    var next = calls.share();
+    var late = new CompletableFuture<Void>();
+    var _ = ended.subscribe(filters("a"), () -> late);
+    var _ = ended.unsubscribe(List.of(filters("a").getFirst().filter()), CompletableFuture<Void>::new);
+    var _ = next.subscribe(filters("b"), CompletableFuture<Void>::new);
+    assertThat(calls.bytes()).isEqualTo(2 * CALL + CALL / FILTERS);
+
+    ended.close();
+    assertThat(calls.bytes()).isEqualTo(CALL);
+    late.complete(null);
+    var _ = ended.subscribe(filters("c"), CompletableFuture<Void>::new);
+    ended.close();
+    assertThat(calls.bytes()).isEqualTo(CALL);
+  }
+
+  @Test
+  void aServerThatIsClosedGivesBackWhatWaitsForRoutes() throws Exception {
+    var session = node.connect("c").session();
+    node.gate = new CompletableFuture<>();
+    var _ = node.server.subscribe(session, filters("c"));
+    var sum = node.meters.get("dunlin.inbox.unanswered").gauge();
+    await().until(() -> sum.value() == CALL);
+
+    node.server.close();
+
+    assertThat(sum.value()).isZero();
   }
 
   /** Else a client with many filters could never subscribe at a node with little memory. */
