@@ -14,6 +14,7 @@ import dunlin.transport.lane.MalformedFrameException;
 import dunlin.transport.lane.Repeating;
 import dunlin.transport.lane.SendingStream;
 import dunlin.transport.lane.UnacknowledgedDrops;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Objects;
 import java.util.Queue;
@@ -35,17 +36,21 @@ public final class RemoteDelivery implements Delivery {
    * they are bounded by the credit of their publishers, which are not read from once it is used up.
    *
    * Clients choose the filters that a message matches, and how long they are, and a frame that is too large would break the link for all. So a message with
-   * very many of these is sent in parts, each with some of its groups, which are apart from each other anyway. Its plain routes stay
-   * together, since a session may have several of them, and so do all routes of a recorded exchange, which is recorded once.
+   * very many of these is sent to a frontend in parts, each with some of its groups, which a frontend serves one by one. Its plain routes stay
+   * together, since a session may have several of them. The owner of inbox shards gets all routes at once: it matches plain subscriptions itself, for
+   * each delivery that comes, and records an exchange once.
    *
    * Owner: the thread that serves it; groupCredit() is for the lane's thread, and passes requests for credit on to the
    * serving one: those of a round are one task.
-   * Bounds: the stream's, and those of GroupCredits. No credit is requested while the link is half full, and ASK_MAX requests wait at most. A message has
-   * routes of ROUTES_WEIGHT at most; one with more that cannot be in parts is refused with SERVER_BUSY, or dropped and counted if it has QoS 0.
+   * Bounds: the stream's, and those of GroupCredits. No credit is requested while the link is half full, and ASK_MAX requests wait at most. The routes of a
+   * message that cannot be in parts have WHOLE_BYTES at most; with more it is refused with SERVER_BUSY, or dropped and counted if it has QoS 0.
    * Failure: the stream's.
    */
-  /** A frame with that much, in UTF-8, is accepted by the other side of a pipe, beside what else a frame may have. */
-  private static final int ROUTES_WEIGHT = 4 << 20;
+  /** The other side of a pipe accepts a frame of 17 MiB, with a message of 2 MiB at most. */
+  private static final int WHOLE_BYTES = 12 << 20;
+
+  /** Routes that weigh less are shorter than WHOLE_BYTES in any case: a character has three bytes at most. */
+  private static final int ROUTES_WEIGHT = WHOLE_BYTES / 3;
 
   /** What the groups of a part may weigh. */
   private static final int PART_WEIGHT = 1 << 20;
@@ -53,7 +58,7 @@ public final class RemoteDelivery implements Delivery {
   /** What a route weighs beside its characters. */
   private static final int ROUTE_WEIGHT = 16;
 
-  /** As many routes are less than ROUTES_WEIGHT, whatever their length. */
+  /** So many routes weigh less than ROUTES_WEIGHT, however long each is. */
   private static final int FEW = 32;
 
   private static final int ASK_MAX = 4_096;
@@ -131,9 +136,16 @@ public final class RemoteDelivery implements Delivery {
       refuse(message, acknowledgement);
     } else if (routes.size() <= FEW || weight(routes) <= ROUTES_WEIGHT) {
       send(message, routes, feedback, acknowledgement);
+    } else if (repeats || message.exchange() != null) {
+      sendWhole(message, routes, feedback, acknowledgement);
     } else {
       sendInParts(message, routes, feedback, acknowledgement);
     }
+  }
+
+  private void sendWhole(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+    if (bytes(routes) <= WHOLE_BYTES) send(message, routes, feedback, acknowledgement);
+    else refuse(message, acknowledgement);
   }
 
   private void send(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
@@ -156,6 +168,15 @@ public final class RemoteDelivery implements Delivery {
     return sum;
   }
 
+  private static long bytes(MatchedRoutes routes) {
+    long sum = 0;
+    for (int i = 0; i < routes.size(); i++) {
+      Route each = routes.get(i);
+      sum += ROUTE_WEIGHT + each.tenant().length() * 3L + each.shard().name().length() * 3L + each.filter().text().getBytes(StandardCharsets.UTF_8).length;
+    }
+    return sum;
+  }
+
   private void sendInParts(
       Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     var plain = new MatchedRoutes();
@@ -174,7 +195,7 @@ public final class RemoteDelivery implements Delivery {
       parts.getLast().add(each);
       left -= weight(each);
     }
-    if (message.exchange() != null || weight(plain) > ROUTES_WEIGHT) {
+    if (bytes(plain) > WHOLE_BYTES) {
       refuse(message, acknowledgement);
       return;
     }
@@ -199,12 +220,17 @@ public final class RemoteDelivery implements Delivery {
 
   private void ask() {
     int due = asksDue.get();
-    for (int i = 0; i < due; i++) {
-      Route group = Objects.requireNonNull(toAsk.poll());
-      asking = group;
-      if (!stream.hasRoom() || !stream.say()) credits.of(group).notAsked();
+    int taken = 0;
+    try {
+      while (taken < due) {
+        Route group = Objects.requireNonNull(toAsk.poll());
+        taken++;
+        asking = group;
+        if (!stream.hasRoom() || !stream.say()) credits.of(group).notAsked();
+      }
+    } finally {
+      if (asksDue.addAndGet(-taken) > 0) thread.execute(this::ask);
     }
-    if (asksDue.addAndGet(-due) > 0) thread.execute(this::ask);
   }
 
   /** Closes it: unanswered messages get {@link ReasonCode#SERVER_UNAVAILABLE}. */

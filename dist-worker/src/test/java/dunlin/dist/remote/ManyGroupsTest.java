@@ -19,6 +19,7 @@ import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;
 import dunlin.transport.lane.Messages;
 import dunlin.transport.lane.ReceivingStream;
+import dunlin.transport.lane.Repeating;
 import dunlin.transport.lane.SendingStream;
 import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
@@ -181,10 +182,18 @@ class ManyGroupsTest {
   }
 
   private Answer deliver(Publication message, Terms terms, List<Route> routes) {
+    return deliver(delivery, message, terms, routes);
+  }
+
+  private static Answer deliver(RemoteDelivery by, Publication message, List<Route> routes) {
+    return deliver(by, message, Terms.ANSWERED, routes);
+  }
+
+  private static Answer deliver(RemoteDelivery by, Publication message, Terms terms, List<Route> routes) {
     var matched = new MatchedRoutes();
     routes.forEach(matched::add);
     var answer = new Answer(terms);
-    delivery.deliver(message, matched, null, answer);
+    by.deliver(message, matched, null, answer);
     matched.clear(); // as the lane does
     return answer;
   }
@@ -313,11 +322,7 @@ class ManyGroupsTest {
   @Test
   void groupsWithLongNamesAreInSeveralFramesAndSoAreTheReports() {
     settings = Link.Settings.defaults();
-    var routes = new ArrayList<Route>();
-    routes.add(route("+", 1_000));
-    routes.addAll(longGroups(300));
-
-    var answer = deliver(message("t", QoS.AT_MOST_ONCE, 10), routes);
+    var answer = deliver(message("t", QoS.AT_MOST_ONCE, 10), withPlain(longGroups(300)));
     run();
 
     assertThat(sum(frames)).isGreaterThan(PIPE_FRAME_MAX);
@@ -331,18 +336,18 @@ class ManyGroupsTest {
   @Test
   void plainRoutesThatAreTooLongTogetherCostTheirMessageOnly() {
     settings = Link.Settings.defaults();
-    var plain = IntStream.range(0, 80).mapToObj(i -> route(longName(i), i)).toList();
+    var plain = IntStream.range(0, 220).mapToObj(i -> route(longName(i), i)).toList();
 
     var refused = deliver(message("t", QoS.AT_LEAST_ONCE, 10), plain);
     var dropped = deliver(message("t", QoS.AT_MOST_ONCE, 10), plain);
-    var other = deliver(message("t", QoS.AT_LEAST_ONCE, 10), plain.subList(0, 20));
+    var other = deliver(message("t", QoS.AT_LEAST_ONCE, 10), plain.subList(0, 150));
     run();
 
     assertThat(refused.reason).isEqualTo(ReasonCode.SERVER_BUSY);
     assertThat(dropped.reason).isEqualTo(ReasonCode.SUCCESS);
     assertThat(drops.overloaded()).isEqualTo(1);
     succeed(List.of(other));
-    assertThat(delivered).hasSize(20);
+    assertThat(delivered).hasSize(150);
   }
 
   /** It is recorded once, with all of its routes. */
@@ -354,13 +359,41 @@ class ManyGroupsTest {
     var recorded =
         new Publication(message.publisher(), QoS.EXACTLY_ONCE, false, 0, Publication.NEVER_EXPIRES, -1, 1, 0, body, new Publication.Exchange(1, 7));
 
-    var refused = deliver(recorded, longGroups(80));
-    var whole = deliver(recorded, longGroups(40));
+    var refused = deliver(recorded, longGroups(220));
+    var whole = deliver(recorded, longGroups(150));
     run();
 
     assertThat(refused.reason).isEqualTo(ReasonCode.SERVER_BUSY);
     succeed(List.of(whole));
     assertThat(bodies).hasSize(1);
+  }
+
+  /** It matches plain subscriptions itself for each delivery, so a message in parts would come to them several times. */
+  @Test
+  void theOwnerOfInboxShardsGetsAllRoutesOfAMessageAtOnce() {
+    settings = Link.Settings.defaults();
+    var toInbox = new RemoteDelivery(this::dial, tasks::add, () -> 0, new Repeating(1, Duration.ofSeconds(10), () -> 0, (_, _) -> {}), drops);
+    for (var qos : List.of(QoS.AT_MOST_ONCE, QoS.AT_LEAST_ONCE, QoS.EXACTLY_ONCE)) {
+      bodies.clear();
+      delivered.clear();
+      var whole = deliver(toInbox, message("t", qos, 10), withPlain(longGroups(150)));
+      var tooLong = deliver(toInbox, message("t", qos, 10), withPlain(longGroups(220)));
+      run();
+
+      succeed(List.of(whole));
+      assertThat(tooLong.reason).isEqualTo(qos == QoS.AT_MOST_ONCE ? ReasonCode.SUCCESS : ReasonCode.SERVER_BUSY);
+      assertThat(bodies).as("deliveries").hasSize(1);
+      assertThat(delivered).hasSize(151);
+    }
+    assertThat(drops.overloaded()).isEqualTo(1);
+    assertThat(link().isLost()).isFalse();
+  }
+
+  private static List<Route> withPlain(List<Route> groups) {
+    var all = new ArrayList<Route>();
+    all.add(route("+", 1_000));
+    all.addAll(groups);
+    return all;
   }
 
   @Test
