@@ -74,7 +74,7 @@ final class DistMeters implements AutoCloseable {
         "Messages that the leaders of other ranges were asked about again, since one of them could not answer, or a range was split");
     gathered(
         gathering, "dunlin.dist.matches.forgotten", GatheringLane::forgotten,
-        "Answers to these that were forgotten, since those of earlier messages used the memory for them. Their messages are asked about again");
+        "Messages whose answers from other ranges were forgotten, since the answers that wait used the memory for them. They are asked about again");
     gathered(
         gathering, "dunlin.dist.matches.given-up", GatheringLane::givenUp,
         "Messages that were given up since another range had no answer for too long. With QoS 1 and 2 they are sent again, for 10 s in all");

@@ -122,7 +122,7 @@ final class GatheringLane implements Lane {
 
     boolean again;
 
-    /** Its answers were forgotten, and it is asked again when it is the first. */
+    /** Its answers were forgotten, and it has not been asked about again. */
     boolean forgotten;
 
     Gathering(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement, long sinceNanos) {
@@ -182,9 +182,15 @@ final class GatheringLane implements Lane {
   @SuppressWarnings("ReferenceEquality") // the message at this place of the line
   private void askAhead() {
     if (toRepeat > 0) {
-      for (var one : line.stream().limit(ahead).filter(each -> each.forgotten).toList()) if (one.forgotten && (one == line.peek() || hasRoom())) ask(one);
+      for (var one : line.stream().limit(ahead).filter(each -> each.forgotten).toList()) {
+        if (one.forgotten && (one == line.peek() || hasRoom())) ask(one);
+      }
     }
-    while (!unasked.isEmpty() && line.size() - unasked.size() < ahead && (unasked.peek() == line.peek() || (toRepeat == 0 && hasRoom()))) ask(unasked.remove());
+    while (!unasked.isEmpty() && line.size() - unasked.size() < ahead) {
+      boolean isFirst = unasked.peek() == line.peek();
+      if (!isFirst && (toRepeat > 0 || !hasRoom())) return;
+      ask(unasked.remove());
+    }
   }
 
   private boolean hasRoom() {

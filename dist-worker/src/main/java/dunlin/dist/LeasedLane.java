@@ -34,7 +34,7 @@ final class LeasedLane implements MatchedLane {
    * are sent again, and must not come behind it.
    *
    * Owner: the lane's thread.
-   * Bounds: the messages that wait are bounded by the credit of their publishers.
+   * Bounds: the messages that wait are bounded by the credit of their publishers. What one matches in other ranges is kept only if it is delivered later.
    * Failure: when the second barrier fails as well, all messages that wait are refused, also for the next proof, and the lane's opener sends
    * them again to the leader at that time. What was delivered is answered SERVER_UNAVAILABLE, and what was not
    * USE_ANOTHER_SERVER. So is what waits undelivered when its sender has been refused an earlier message. A destination that fails does not keep the
@@ -90,7 +90,7 @@ final class LeasedLane implements MatchedLane {
     try {
       if (!holds) lane.append(message, elsewhere, feedback, acknowledgement);
     } finally {
-      waiting.add(new Waiting(holds ? message : null, elsewhere, feedback, acknowledgement));
+      waiting.add(new Waiting(holds ? message : null, holds ? elsewhere : Elsewhere.nothing(elsewhere.epoch()), feedback, acknowledgement));
       if (!asked) ask(true);
     }
   }

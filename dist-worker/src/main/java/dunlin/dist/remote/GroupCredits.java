@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 
 /** The credit of groups at one destination, as the destination has reported it. */
@@ -16,13 +17,13 @@ final class GroupCredits {
    * messages, is not skipped for ever.
    *
    * Owner: the lane's thread reads it; reports come on the thread that serves the destination.
-   * Bounds: CREDITS_MAX groups of up to SHORT characters and LONG_MAX longer ones. Of each kind all are forgotten when there are more, so that long names,
-   * which clients choose, take the place of no others. One pending request for each.
+   * Bounds: CREDITS_MAX groups of up to SHORT characters, which are all forgotten when there are more, and LONG_CHARACTERS of longer ones, of which some are
+   * forgotten then. So long names, which clients choose, take the place of no short ones. One pending request for each that is known.
    * Failure: all are forgotten with the link.
    */
   private static final int CREDITS_MAX = 4_096;
   private static final int SHORT = 256;
-  private static final int LONG_MAX = 64;
+  private static final int LONG_CHARACTERS = 1 << 20;
   private static final long BELIEVED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   /** The credit of a group before the first answer. A frontend has connected members; those of inbox shards may all be absent. */
@@ -33,6 +34,7 @@ final class GroupCredits {
   private final LongSupplier nanoTime;
   private final Map<Route, Credit> credits = new ConcurrentHashMap<>();
   private final Map<Route, Credit> ofLong = new ConcurrentHashMap<>();
+  private final AtomicInteger longCharacters = new AtomicInteger();
 
   /** The credit of one group. */
   final class Credit {
@@ -80,7 +82,14 @@ final class GroupCredits {
 
   void forget() {
     credits.clear();
-    ofLong.clear();
+    forgetLong(0);
+  }
+
+  private void forgetLong(int left) {
+    for (var each = ofLong.keySet().iterator(); each.hasNext() && longCharacters.get() > left; ) {
+      Route next = each.next();
+      if (ofLong.remove(next) != null) longCharacters.addAndGet(-MatchedRoutesCodec.length(next));
+    }
   }
 
   /** The characters of all names that are held. */
@@ -92,12 +101,21 @@ final class GroupCredits {
 
   /** The credit of a group, as far as it is known. */
   Credit of(Route group) {
-    boolean isShort = MatchedRoutesCodec.length(group) <= SHORT;
-    var among = isShort ? credits : ofLong;
+    int length = MatchedRoutesCodec.length(group);
+    var among = length <= SHORT ? credits : ofLong;
     var known = among.get(group);
     if (known != null) return known;
-    if (among.size() >= (isShort ? CREDITS_MAX : LONG_MAX)) among.clear();
+    if (length > SHORT) {
+      if (longCharacters.get() + length > LONG_CHARACTERS) forgetLong(LONG_CHARACTERS * 3 / 4);
+    } else if (credits.size() >= CREDITS_MAX) {
+      credits.clear();
+    }
     int value = group.shard().kind() == ShardId.Kind.FRONTEND ? UNKNOWN_OF_FRONTEND : UNKNOWN_OF_INBOX;
-    return among.computeIfAbsent(group, _ -> new Credit(value, nanoTime.getAsLong() - BELIEVED_NANOS));
+    return among.computeIfAbsent(
+        group,
+        _ -> {
+          if (length > SHORT) longCharacters.addAndGet(length);
+          return new Credit(value, nanoTime.getAsLong() - BELIEVED_NANOS);
+        });
   }
 }
