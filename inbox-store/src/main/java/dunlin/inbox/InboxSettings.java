@@ -55,9 +55,10 @@ public record InboxSettings(
       Setting.bytes("dunlin.inbox.memory-max", 0, 0, TIB, "Maximum amount of memory that all durable sessions and their subscriptions"
           + " take: 256 bytes for each, twice the lengths of a session's client identifier and user, and four times the length of a subscription's topic filter. Beyond it,"
           + " new sessions and subscriptions are refused with 0x97. QoS 2 exchanges that durable clients have not released may take a quarter as much in addition: 264 bytes for each,"
-          + " and 64 for each shared subscription that its message has gone to. When half of that is nearly used up, further QoS 2 publishes of the clients that hold most are"
-          + " refused with 0x97 (MQTT 3: the connection is closed). 8 KiB are left for each client, and one client has 48 MiB at most. SUBSCRIBE and UNSUBSCRIBE packets that are not"
-          + " answered may take an eighth as much in addition. Beyond it, SUBSCRIBEs are refused with 0x83. 0: three eighths of the maximum heap.");
+          + " and 64 for each shared subscription that its message has gone to. Each of `dunlin.inbox.ranges` has an equal part of that."
+          + " When half of its part is nearly used up, further QoS 2 publishes of the clients that hold most are refused with 0x97 (MQTT 3: the connection is closed); each client may"
+          + " hold 8 KiB in any case, and 48 MiB at most. SUBSCRIBE and UNSUBSCRIBE packets that are not answered may take an eighth as much in addition. When it is nearly used up,"
+          + " large SUBSCRIBEs are refused with 0x83. 0: three eighths of the maximum heap.");
   private static final Setting<OverflowPolicy> OVERFLOW =
       Setting.choice("dunlin.inbox.overflow", OverflowPolicy.DROP_OLDEST, "What happens when a message arrives and the inbox of a durable session is full:"
           + " drop the oldest message, drop the new one, or reject the publish.");

@@ -38,11 +38,12 @@ public final class MemoryKeys {
       Setting.bytes(
           "dunlin.memory.subscriptions-max", 0, 0, MOST,
           "Maximum amount of memory that the subscriptions of all connected clients take: 512 bytes for each, and four times the length of its topic"
-              + " filter, and as much for a topic filter that has no subscription any more until that is known to the leaders of the routes. When it is nearly used up, new subscriptions of the clients that have most are refused with 0x97. 0: an eighth of the maximum heap.");
+              + " filter. A route that is to be removed counts as a subscription until it is. When it is nearly used up, new subscriptions of the clients that have most are refused with"
+              + " 0x97. 0: an eighth of the maximum heap.");
   private static final Setting<Long> REQUESTS =
       Setting.bytes(
           "dunlin.memory.requests-max", 0, 0, MOST,
-          "Maximum amount of memory that the SUBSCRIBE and UNSUBSCRIBE packets of all clients take until the session tier or the routes have them: 256 bytes"
+          "Maximum amount of memory that the SUBSCRIBE and UNSUBSCRIBE packets of all clients take until they are answered: 256 bytes"
               + " for each topic filter, and twice its length. When it is nearly used up, a SUBSCRIBE of the clients that have most is answered with 0x97 for each"
               + " topic filter, and a client that has sent an UNSUBSCRIBE is not read from until that is answered. 0: a sixteenth of the maximum heap.");
   static final Setting<Long> FILTERS =

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Encodes messages with their terms in the frames of one stream. The body is copied; a publisher is written once and
- * then by number. So is a body that the message before it in the same frame has, too, if the receiver is known to read that.
+ * then by number. If the receiver reads that, a body equal to that of the message before it in the frame is not written again.
  *
  * <pre>
  *   flags           QoS, and the bits below
@@ -131,8 +131,14 @@ public final class Messages {
     return in.takes(BESIDES);
   }
 
+  /** Reads a message with its body. */
   public Sent read(FrameReader in) throws MalformedFrameException {
-    int flags = in.count(2 * SAME_BODY - 1);
+    return read(in, false);
+  }
+
+  /** @param refers whether the message may refer to the body of the one before, as long as {@link #endFrame} is called behind each frame */
+  Sent read(FrameReader in, boolean refers) throws MalformedFrameException {
+    int flags = in.count((refers ? 2 * SAME_BODY : SAME_BODY) - 1);
     if ((flags & BESIDES) != 0) throw new MalformedFrameException("flags " + flags);
     if ((flags & QOS) == QOS) throw new MalformedFrameException("QoS 3");
     var publisher = publishers.read(in, from -> new Publisher(from.text(), from.text()));
@@ -155,8 +161,8 @@ public final class Messages {
     int topicLength = in.count(65_535);
     int propertiesLength = in.count(Integer.MAX_VALUE);
     byte[] body = (flags & SAME_BODY) != 0 ? bodyBefore : in.bytes();
-    if (body == null) throw new MalformedFrameException("the body of a message before the first");
-    bodyBefore = body;
+    if (body == null) throw new MalformedFrameException("a message refers to a body, and none is before it in the frame");
+    bodyBefore = refers ? body : null;
     var terms = new Terms((flags & TOLD_OF_DROPS) != 0, (flags & STORES_FIRST) != 0, (flags & PUBLISHED_ONCE) != 0, fence, origin);
     try {
       var message =

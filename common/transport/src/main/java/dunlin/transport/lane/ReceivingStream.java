@@ -181,7 +181,7 @@ public final class ReceivingStream implements Link.Handler {
           receiver.hear(in, this);
           continue;
         }
-        var sent = messages.read(in);
+        var sent = messages.read(in, true);
         if (unanswered == UNANSWERED_MAX) throw new MalformedFrameException(UNANSWERED_MAX + " messages are not answered");
         unanswered++;
         var receipt = new Receipt(next++, sent);
@@ -244,7 +244,7 @@ public final class ReceivingStream implements Link.Handler {
     else goOnSoon();
   }
 
-  /** Whether the link is less than half full; otherwise what need not be told is not. */
+  /** Whether the link is less than half full; otherwise only what the sender has asked for is sent. */
   public boolean hasRoom() {
     return link.hasRoom();
   }

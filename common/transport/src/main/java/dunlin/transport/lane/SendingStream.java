@@ -31,7 +31,7 @@ public final class SendingStream<A> {
    * frame, or several of FRAME_BYTES. Each gets an answer, also with QoS 0.
    *
    * A message for many groups is sent once for each of them, on the credit of one. To a receiver that knows how to read it, the
-   * later ones refer to the body of the first (see Messages), for as long as the frame has less than twice that body.
+   * later ones refer to the body of the first (see Messages), for as long as the frame has less than FRAME_BYTES and twice that body.
    *
    * Credit alone does not keep a link within its bounds for that reason, since earlier receivers get each body. So messages wait
    * here, in their order, while the link is half full, and go on as the other side confirms frames. What waits shares the bytes of

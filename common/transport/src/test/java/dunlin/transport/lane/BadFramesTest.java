@@ -102,10 +102,10 @@ class BadFramesTest {
     byte[] frame = out.take();
     assertThat(frame.length).isLessThan(message.body().length + 150);
     var in = new FrameReader(frame);
-    byte[] first = receiver.read(in).message().body();
+    byte[] first = receiver.read(in, true).message().body();
     assertThat(first).isEqualTo(message.body());
     for (int i = 0; i < 2; i++) {
-      var sent = receiver.read(in);
+      var sent = receiver.read(in, true);
       assertThat(sent.message().body()).isSameAs(first);
       assertThat(sent.message().topic()).isEqualTo("a/b");
       assertThat(sent.terms()).isEqualTo(TERMS);
@@ -114,11 +114,24 @@ class BadFramesTest {
     sender.write(out, message, TERMS, true);
     byte[] next = out.take();
     receiver.endFrame();
-    assertThatThrownBy(() -> receiver.read(new FrameReader(next))).isInstanceOf(MalformedFrameException.class).hasMessageContaining("before the first");
+    assertThatThrownBy(() -> receiver.read(new FrameReader(next), true)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("none is before it");
     sender.endFrame();
     assertThat(sender.hasBodyOf(message)).isFalse();
     sender.write(out, message, TERMS, true);
-    assertThat(receiver.read(new FrameReader(out.take())).message().body()).isEqualTo(message.body()).isNotSameAs(first);
+    assertThat(receiver.read(new FrameReader(out.take()), true).message().body()).isEqualTo(message.body()).isNotSameAs(first);
+  }
+
+  @Test
+  void aReferenceIsRefusedWhereNoneIsExpected() throws Exception {
+    var message = Publication.of(new Publisher("t", "client"), "a/b", QoS.AT_LEAST_ONCE, true, 7, new byte[Messages.REFERRED_MIN]);
+    var out = new FrameWriter();
+    var sender = new Messages();
+    for (int i = 0; i < 2; i++) sender.write(out, message, TERMS, true);
+    var in = new FrameReader(out.take());
+    var receiver = new Messages();
+
+    assertThat(receiver.read(in).message().body()).isEqualTo(message.body());
+    assertThatThrownBy(() -> receiver.read(in)).isInstanceOf(MalformedFrameException.class);
   }
 
   @Test
