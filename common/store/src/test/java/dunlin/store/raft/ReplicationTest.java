@@ -43,6 +43,11 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+/**
+ * One range with replicas on three nodes, over real sockets and disks: elections, members that come and go, and what a replica leaves behind.
+ *
+ * <p>The class is long: all of it is about one fixture, and the tests for members need those for leaders to hold.
+ */
 class ReplicationTest {
   /** Longer than a leader without a majority keeps its leadership. */
   private static final Duration ADDING_MAX = Duration.ofSeconds(10);
