@@ -12,6 +12,12 @@ import org.eclipse.paho.client.mqttv3.persist.MemoryPersistence;
 
 /** Eclipse Paho's client of MQTT 3.1 and 3.1.1. */
 final class PahoV3 extends Client {
+  /**
+   * More than a step publishes. It counts a message as in flight until its callback thread has had a turn, which may be after it has said that the message is
+   * delivered: with its default of 10 a busy machine refuses the next one. See its issue 551.
+   */
+  private static final int IN_FLIGHT_MAX = 100;
+
   private final MqttAsyncClient client;
   private final boolean sessionPresent;
 
@@ -35,6 +41,7 @@ final class PahoV3 extends Client {
     how.setMqttVersion(
         version.equals("3.1") ? MqttConnectOptions.MQTT_VERSION_3_1 : MqttConnectOptions.MQTT_VERSION_3_1_1);
     how.setCleanSession(!options.durable());
+    how.setMaxInflight(IN_FLIGHT_MAX);
     if (!options.willTopic().isEmpty()) how.setWill(options.willTopic(), "gone".getBytes(StandardCharsets.UTF_8), 1, false);
     IMqttToken connected = client.connect(how);
     await(connected);
