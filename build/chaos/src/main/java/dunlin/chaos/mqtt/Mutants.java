@@ -17,6 +17,7 @@ import dunlin.chaos.mqtt.check.Session.Subscription;
 import dunlin.chaos.mqtt.check.Session;
 import dunlin.chaos.mqtt.check.WillRules;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -132,7 +133,12 @@ final class Mutants {
     var pairs = new ArrayList<List<Received>>();
     for (var session : facts.sessions) {
       if (session.group().isPresent()) continue;
-      for (int i = 1; i < session.received.size(); i++) {
+      var seen = new HashSet<MessageId>();
+      boolean isFirst = false;
+      for (int i = 0; i < session.received.size(); i++) {
+        boolean wasFirst = isFirst;
+        isFirst = seen.add(session.received.get(i).id());
+        if (!wasFirst || !isFirst) continue; // a lane may send QoS 1 again after a fault, which is no new message here
         var a = session.received.get(i - 1);
         var b = session.received.get(i);
         boolean plain = !a.dup() && !b.dup() && !a.retain() && !b.retain() && a.topic().equals(b.topic()) && a.id().number() < b.id().number();
