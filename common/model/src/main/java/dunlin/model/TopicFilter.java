@@ -59,6 +59,11 @@ public record TopicFilter(String filter, String group, boolean ordered) implemen
     return levels;
   }
 
+  /** The characters of the filter and of its group's name, without the prefix of a shared subscription. */
+  public int length() {
+    return filter.length() + group.length();
+  }
+
   /** The filter as in a SUBSCRIBE packet. */
   public String text() {
     if (!shared()) return filter;

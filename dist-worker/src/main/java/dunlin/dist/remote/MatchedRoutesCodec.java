@@ -17,8 +17,7 @@ final class MatchedRoutesCodec {
 
   /** The characters of a route. */
   static int length(Route route) {
-    var filter = route.filter();
-    return route.tenant().length() + filter.filter().length() + filter.group().length() + route.shard().name().length();
+    return route.tenant().length() + route.filter().length() + route.shard().name().length();
   }
 
   void write(FrameWriter out, MatchedRoutes routes) {

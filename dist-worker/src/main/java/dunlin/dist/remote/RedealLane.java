@@ -82,7 +82,7 @@ public final class RedealLane implements AutoCloseable {
 
   /** The group of each message of one link. */
   private static final class Groups implements SendingStream.Companion<TopicFilter> {
-    private final ValueDictionary<TopicFilter> dictionary = new ValueDictionary<>(RedealLane::length);
+    private final ValueDictionary<TopicFilter> dictionary = new ValueDictionary<>(TopicFilter::length);
 
     @Override
     public void write(FrameWriter out, TopicFilter group) {
@@ -278,7 +278,7 @@ public final class RedealLane implements AutoCloseable {
    * @param frontend the node that sends them
    */
   public static ReceivingStream.Receiver into(Lane lane, String frontend) {
-    var groups = new ValueDictionary<TopicFilter>(RedealLane::length);
+    var groups = new ValueDictionary<TopicFilter>(TopicFilter::length);
     return new ReceivingStream.Receiver() {
       @Override
       public void take(Messages.Sent sent, FrameReader in, ReceivingStream.Receipt receipt, ReceivingStream stream) throws MalformedFrameException {
@@ -293,10 +293,6 @@ public final class RedealLane implements AutoCloseable {
         throw new MalformedFrameException("data other than messages");
       }
     };
-  }
-
-  private static int length(TopicFilter group) {
-    return group.filter().length() + group.group().length();
   }
 
   private static TopicFilter group(FrameReader in) throws MalformedFrameException {

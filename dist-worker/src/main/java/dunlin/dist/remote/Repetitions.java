@@ -36,7 +36,7 @@ public final class Repetitions {
    * recorded and it is unknown whether connected sessions have it; that may come by another lane. So all lanes share this object.
    *
    * In a cluster, a leader sends the frontend a message once for all plain routes, and once for each group that has been
-   * picked here. These are told apart by the group. Clients choose how long its name is, so a long one is noted as its digest, and a short one as the
+   * picked here. The group tells these apart. Clients choose how long its name is, so a long one is noted as its digest, and a short one as the
    * object that the routes of a link share.
    *
    * Wills whose sending is recorded have a lane of their own, by the epochs that left them. They come in no order, and nothing says that one is settled. The leader of
@@ -124,7 +124,7 @@ public final class Repetitions {
       boolean ofGroup = routes.size() == 1 && routes.get(0).filter().shared();
       if (!ofGroup) return new Copy(number, PLAIN, "");
       TopicFilter group = routes.get(0).filter();
-      boolean isLong = group.filter().length() + group.group().length() > GROUP_LENGTH;
+      boolean isLong = group.length() > GROUP_LENGTH;
       return isLong ? new Copy(number, PLAIN, digest(group)) : new Copy(number, group, "");
     }
 
@@ -145,7 +145,7 @@ public final class Repetitions {
     }
 
     int length() {
-      return group.filter().length() + group.group().length() + digest.length();
+      return group.length() + digest.length();
     }
   }
 

@@ -93,7 +93,7 @@ public final class UnansweredCalls {
   }
 
   private static long bytesOf(TopicFilter filter) {
-    return FILTER_BYTES + (long) TEXTS * (filter.filter().length() + filter.group().length());
+    return FILTER_BYTES + (long) TEXTS * filter.length();
   }
 
   private boolean take(long more) {
