@@ -301,7 +301,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
     lanes.add(lane);
     if (cluster == null) return lane;
     var leased = new LeasedLane(lane, cluster::barrier, this::epoch, thread);
-    var gathers = new GatheringLane(leased, new LaneSurroundings(cluster, thread), thread);
+    var gathers = new GatheringLane(leased, new LaneSurroundings(cluster, thread), thread, GatheringLane.AHEAD_BYTES);
     gathering.add(gathers);
     return gathers;
   }

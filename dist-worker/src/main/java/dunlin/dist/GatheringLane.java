@@ -1,5 +1,6 @@
 package dunlin.dist;
 
+import dunlin.dist.MatchCache.Use;
 import dunlin.dist.route.FilterRanges;
 import dunlin.dist.route.FilterRoutes;
 import dunlin.dist.route.MatchSignature;
@@ -36,9 +37,10 @@ final class GatheringLane implements Lane {
    * Owner: the lane's thread. Answers come on any thread and are handed to it.
    * Bounds: what waits holds credit of its publishers' lanes. Only the first AHEAD messages are asked about, and none but the first as long as the answers that wait have
    *   AHEAD_BYTES, as MatchCache counts them. An answer beyond that is forgotten, counted, and asked for again later, and half as many messages are asked about from then
-   *   on; each that is passed on adds one. So AHEAD_BYTES and the routes of one message wait here.
+   *   on; each that is passed on adds one. So AHEAD_BYTES and the routes of one message wait here. What the lane behind keeps of messages that were passed on may be as
+   *   much: until that is less, no message with routes of other ranges is passed on, nor what is behind it.
    * Failure: a question that fails is asked again RETRY_MILLIS later, in all ranges and by the view of that time, since the next view or the next leader may answer it.
-   *   When the first message has waited for HOLD_MILLIS, all that waits is given up: QoS 1 and 2 are answered USE_ANOTHER_SERVER, so that their senders send them again
+   *   When a message has been the first for HOLD_MILLIS, all that waits is given up: QoS 1 and 2 are answered USE_ANOTHER_SERVER, so that their senders send them again
    *   in their order, and QoS 0 is dropped and counted. What waits behind a message of the same sender that was refused is returned as well.
    */
   private static final Logger LOG = LoggerFactory.getLogger(GatheringLane.class);
@@ -68,6 +70,7 @@ final class GatheringLane implements Lane {
   private final MatchedLane lane;
   private final Surroundings around;
   private final Executor thread;
+  private final long aheadBytes;
   private final MatchCache cache = new MatchCache();
 
   // Written by the owner only, read by metrics.
@@ -94,13 +97,16 @@ final class GatheringLane implements Lane {
   private boolean retries;
   private boolean checks;
   private boolean goesOn;
+  private boolean goesOnSoon;
+
+  /** When the first message of the line became the first. */
+  private long firstSinceNanos;
 
   /** A message that waits. */
   private static final class Gathering {
     final Publication message;
     final @Nullable Feedback feedback;
     final @Nullable Acknowledgement acknowledgement;
-    final long sinceNanos;
 
     /** Answers to the questions of earlier attempts are not looked at. */
     int attempt;
@@ -125,19 +131,42 @@ final class GatheringLane implements Lane {
     /** Its answers were forgotten, and it has not been asked about again. */
     boolean forgotten;
 
-    Gathering(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement, long sinceNanos) {
+    Gathering(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
       this.message = message;
       this.feedback = feedback;
       this.acknowledgement = acknowledgement;
-      this.sinceNanos = sinceNanos;
     }
   }
 
-  /** @param thread runs tasks on the lane's thread, soon */
-  GatheringLane(MatchedLane lane, Surroundings around, Executor thread) {
+  /** The answers for a message that was passed on. */
+  private final class PassedOn implements Elsewhere.Memory {
+    private final List<MatchCache.Kept> found;
+
+    PassedOn(List<MatchCache.Kept> found) {
+      this.found = found;
+    }
+
+    @Override
+    public void keep() {
+      for (var each : found) cache.use(each, Use.PASSED_ON);
+    }
+
+    @Override
+    public void release() {
+      for (var each : found) cache.release(each, Use.PASSED_ON);
+      goOnSoon();
+    }
+  }
+
+  /**
+   * @param thread runs tasks on the lane's thread, soon
+   * @param aheadBytes {@link #AHEAD_BYTES}, but for tests
+   */
+  GatheringLane(MatchedLane lane, Surroundings around, Executor thread, long aheadBytes) {
     this.lane = lane;
     this.around = around;
     this.thread = thread;
+    this.aheadBytes = aheadBytes;
     view = around.view();
     search = view.search();
   }
@@ -150,7 +179,8 @@ final class GatheringLane implements Lane {
       return;
     }
     if (acknowledgement != null) acknowledgement.expect();
-    var one = new Gathering(message, feedback, acknowledgement, around.nanoTime());
+    var one = new Gathering(message, feedback, acknowledgement);
+    if (line.isEmpty()) firstSinceNanos = around.nanoTime();
     line.add(one);
     unasked.add(one);
     count(waiting, 1);
@@ -194,7 +224,7 @@ final class GatheringLane implements Lane {
   }
 
   private boolean hasRoom() {
-    return cache.used() < AHEAD_BYTES;
+    return cache.used(Use.GATHERS) < aheadBytes;
   }
 
   private void ask(Gathering one) {
@@ -260,12 +290,12 @@ final class GatheringLane implements Lane {
   }
 
   private void use(Gathering one, MatchCache.Kept kept) {
-    cache.use(kept);
+    cache.use(kept, Use.GATHERS);
     one.uses.add(kept);
   }
 
   private void release(Gathering one) {
-    one.uses.forEach(cache::release);
+    for (var each : one.uses) cache.release(each, Use.GATHERS);
     one.uses = List.of();
     one.found = List.of();
   }
@@ -273,7 +303,7 @@ final class GatheringLane implements Lane {
   /** Whether the answers that wait are too many for that of a message which is not the first; it has none then, and answers to the questions about it are not looked at. */
   @SuppressWarnings("ReferenceEquality") // the message at this place of the line
   private boolean forgets(Gathering one) {
-    if (cache.used() <= AHEAD_BYTES || one == line.peek()) return false;
+    if (cache.used(Use.GATHERS) <= aheadBytes || one == line.peek()) return false;
     release(one);
     one.attempt++;
     one.forgotten = true;
@@ -304,7 +334,9 @@ final class GatheringLane implements Lane {
           ask(head);
           continue;
         }
+        if (!head.found.isEmpty() && cache.used(Use.PASSED_ON) >= aheadBytes) return;
         line.remove();
+        firstSinceNanos = around.nanoTime();
         count(waiting, -1);
         passOn(head);
         release(head);
@@ -316,6 +348,17 @@ final class GatheringLane implements Lane {
     }
   }
 
+  /** The lane behind has released routes. It may be in the middle of its work. */
+  private void goOnSoon() {
+    if (goesOnSoon) return;
+    goesOnSoon = true;
+    thread.execute(
+        () -> {
+          goesOnSoon = false;
+          goOn();
+        });
+  }
+
   private void passOn(Gathering one) {
     if (one.acknowledgement != null && one.acknowledgement.comesAgain()) {
       one.acknowledgement.answer(ReasonCode.USE_ANOTHER_SERVER);
@@ -323,7 +366,7 @@ final class GatheringLane implements Lane {
     }
     var reason = ReasonCode.SUCCESS;
     try {
-      lane.append(one.message, new Elsewhere(one.epoch, one.visited, filters(one)), one.feedback, one.acknowledgement);
+      lane.append(one.message, elsewhere(one), one.feedback, one.acknowledgement);
     } catch (RuntimeException e) {
       LOG.error("A message could not be delivered", e);
       reason = ReasonCode.SERVER_UNAVAILABLE;
@@ -331,10 +374,14 @@ final class GatheringLane implements Lane {
     if (one.acknowledgement != null) one.acknowledgement.answer(reason);
   }
 
-  private static List<FilterRoutes> filters(Gathering one) {
-    if (one.found.size() == 1) return one.found.getFirst().filters();
+  private Elsewhere elsewhere(Gathering one) {
+    return one.found.isEmpty() ? Elsewhere.nothing(one.epoch) : new Elsewhere(one.epoch, one.visited, filters(one.found), new PassedOn(one.found));
+  }
+
+  private static List<FilterRoutes> filters(List<MatchCache.Kept> found) {
+    if (found.size() == 1) return found.getFirst().filters();
     var all = new ArrayList<FilterRoutes>();
-    for (var found : one.found) all.addAll(found.filters());
+    for (var each : found) all.addAll(each.filters());
     return all;
   }
 
@@ -367,8 +414,7 @@ final class GatheringLane implements Lane {
   }
 
   private boolean isOverdue() {
-    var head = line.peek();
-    return head != null && around.nanoTime() - head.sinceNanos >= TimeUnit.MILLISECONDS.toNanos(HOLD_MILLIS);
+    return !line.isEmpty() && around.nanoTime() - firstSinceNanos >= TimeUnit.MILLISECONDS.toNanos(HOLD_MILLIS);
   }
 
   /** Returns all that waits to the senders. */
@@ -423,9 +469,9 @@ final class GatheringLane implements Lane {
     return repeated.getOpaque();
   }
 
-  /** Memory of the answers that wait, in bytes; for tests, on the lane's thread. */
-  long bytes() {
-    return cache.used();
+  /** Memory of the answers that messages use so, in bytes; for tests, on the lane's thread. */
+  long bytes(Use use) {
+    return cache.used(use);
   }
 
   /** Answers that were forgotten, since too much waited. Any thread. */

@@ -34,7 +34,8 @@ final class LeasedLane implements MatchedLane {
    * are sent again, and must not come behind it.
    *
    * Owner: the lane's thread.
-   * Bounds: the messages that wait are bounded by the credit of their publishers. What one matches in other ranges is kept only if it is delivered later.
+   * Bounds: the messages that wait are bounded by the credit of their publishers. What one matches in other ranges is kept only if it is delivered later, and is counted
+   * then: who passes messages on bounds that.
    * Failure: when the second barrier fails as well, all messages that wait are refused, also for the next proof, and the lane's opener sends
    * them again to the leader at that time. What was delivered is answered SERVER_UNAVAILABLE, and what was not
    * USE_ANOTHER_SERVER. So is what waits undelivered when its sender has been refused an earlier message. A destination that fails does not keep the
@@ -87,6 +88,7 @@ final class LeasedLane implements MatchedLane {
     isSplit |= elsewhere.epoch() != oldestEpoch;
     boolean holds = message.qos() == QoS.EXACTLY_ONCE || message.exchange() != null || isSplit;
     acknowledgement.expect();
+    if (holds) elsewhere.memory().keep();
     try {
       if (!holds) lane.append(message, elsewhere, feedback, acknowledgement);
     } finally {
@@ -134,21 +136,27 @@ final class LeasedLane implements MatchedLane {
   }
 
   private void accept(Waiting message) {
-    if (message.undelivered != null && message.acknowledgement.comesAgain()) {
-      message.acknowledgement.answer(ReasonCode.USE_ANOTHER_SERVER);
+    if (message.undelivered == null) {
+      message.acknowledgement.answer(ReasonCode.SUCCESS);
+      return;
+    }
+    if (message.acknowledgement.comesAgain()) {
+      refuse(message);
       return;
     }
     var reason = ReasonCode.SUCCESS;
     try {
-      if (message.undelivered != null) lane.append(message.undelivered, message.elsewhere, message.feedback, message.acknowledgement);
+      lane.append(message.undelivered, message.elsewhere, message.feedback, message.acknowledgement);
     } catch (RuntimeException e) {
       LOG.error("A message could not be delivered", e);
       reason = ReasonCode.SERVER_UNAVAILABLE;
     }
+    message.elsewhere.memory().release();
     message.acknowledgement.answer(reason);
   }
 
   private static void refuse(Waiting message) {
+    if (message.undelivered != null) message.elsewhere.memory().release();
     message.acknowledgement.answer(message.undelivered == null ? ReasonCode.SERVER_UNAVAILABLE : ReasonCode.USE_ANOTHER_SERVER);
   }
 }

@@ -13,7 +13,7 @@ final class MatchCache {
   /*
    * Owner: the lane's thread.
    * Bounds: BYTES_MAX, as sizeOf() estimates them; the topics that were not published for the longest time go first. A topic with more than a quarter of that is not
-   *   kept. What messages use that wait counts apart, in used(), and once however many use it; their lane bounds it.
+   *   kept. What messages use counts apart, in used(), for each way of use, and once however many use it so; their lane bounds it.
    */
   static final long BYTES_MAX = 512 << 10;
 
@@ -23,12 +23,27 @@ final class MatchCache {
   /** A topic name of a publisher's tenant in one range. */
   record Key(UUID range, String tenant, String topic) {}
 
+  /** How messages use what was answered. */
+  enum Use {
+    /** They wait for other answers, or for messages in front of them. */
+    GATHERS(0),
+    /** They were passed on, and are not delivered yet. */
+    PASSED_ON(1);
+
+    /** Of its counters. */
+    private final int index;
+
+    Use(int index) {
+      this.index = index;
+    }
+  }
+
   /** The routes, and by what the leader knows them. */
   static final class Kept {
     private final MatchSignature signature;
     private final List<FilterRoutes> filters;
     private final long bytes;
-    private int users;
+    private final int[] users = new int[Use.values().length];
 
     private Kept(MatchSignature signature, List<FilterRoutes> filters, long bytes) {
       this.signature = signature;
@@ -47,7 +62,7 @@ final class MatchCache {
 
   private final LinkedHashMap<Key, Kept> kept = new LinkedHashMap<>(16, 0.75f, true);
   private long bytes;
-  private long used;
+  private final long[] used = new long[Use.values().length];
 
   @Nullable Kept get(Key key) {
     return kept.get(key);
@@ -64,13 +79,13 @@ final class MatchCache {
     return one;
   }
 
-  /** A waiting message uses it from now on. */
-  void use(Kept one) {
-    if (one.users++ == 0) used += one.bytes;
+  /** A message uses it from now on. */
+  void use(Kept one, Use use) {
+    if (one.users[use.index]++ == 0) used[use.index] += one.bytes;
   }
 
-  void release(Kept one) {
-    if (--one.users == 0) used -= one.bytes;
+  void release(Kept one, Use use) {
+    if (--one.users[use.index] == 0) used[use.index] -= one.bytes;
   }
 
   private void remove(Key key) {
@@ -89,8 +104,8 @@ final class MatchCache {
     return bytes;
   }
 
-  /** Bytes of all that waiting messages use, whether it is kept or not. */
-  long used() {
-    return used;
+  /** Bytes of all that messages use so, whether it is kept or not. */
+  long used(Use use) {
+    return used[use.index];
   }
 }

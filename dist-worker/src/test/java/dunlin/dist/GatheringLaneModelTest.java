@@ -80,10 +80,14 @@ class GatheringLaneModelTest {
     long nanos;
 
     Run(long seed) {
+      this(seed, GatheringLane.AHEAD_BYTES);
+    }
+
+    Run(long seed, long aheadBytes) {
       random = new Random(seed);
       routes = new SplitRoutes(random);
       var leased = new LeasedLane(this::deliver, () -> routes.barrier(routes.first().id()), () -> routes.first().epoch(), tasks::add);
-      lane = new GatheringLane(leased, this, tasks::add);
+      lane = new GatheringLane(leased, this, tasks::add, aheadBytes);
     }
 
     @Override
@@ -231,6 +235,7 @@ class GatheringLaneModelTest {
         assertThat(delivered.getOrDefault(sent.number, new HashSet<>())).as("message %d", sent.number).containsAll(sent.due);
       }
       assertThat(lane.waiting()).isZero();
+      for (var use : MatchCache.Use.values()) assertThat(lane.bytes(use)).isZero();
       assertThat(dropped).as("none was of QoS 0").isZero();
     }
   }
@@ -262,5 +267,20 @@ class GatheringLaneModelTest {
 
     run.check();
     assertThat(run.lane.repeated()).isPositive();
+  }
+
+  /** Some four routes are too many for a message that is not the first, and for those that were passed on. */
+  @ParameterizedTest(name = "seed {0}")
+  @MethodSource("seeds")
+  void withLittleMemoryAnswersAreForgottenAndMessagesWait(long seed) {
+    var run = new Run(seed, 1_000);
+    run.routes.failsOneIn = 20;
+    for (int i = 0; i < 3_000; i++) run.step(150);
+    run.routes.failsOneIn = 0;
+    run.rest();
+
+    run.check();
+    assertThat(run.lane.forgotten()).isPositive();
+    assertThat(run.lane.givenUp()).isZero();
   }
 }

@@ -18,6 +18,10 @@ class LeasedLaneTest {
   private final List<String> delivered = new ArrayList<>();
   private final ArrayDeque<CompletableFuture<@Nullable Void>> barriers = new ArrayDeque<>();
   private boolean fails;
+
+  /** How many messages keep their routes. */
+  private int kept;
+
   private long epoch = 1;
   private final LeasedLane lane =
       new LeasedLane(
@@ -33,10 +37,23 @@ class LeasedLaneTest {
           () -> epoch,
           Runnable::run);
 
+  private final Elsewhere.Memory memory =
+      new Elsewhere.Memory() {
+        @Override
+        public void keep() {
+          kept++;
+        }
+
+        @Override
+        public void release() {
+          kept--;
+        }
+      };
+
   private NotedAnswer append(String topic, QoS qos) {
     var answer = new NotedAnswer();
     var message = Publication.of(new Publisher("t", "client"), topic, qos, false, 0, new byte[0]);
-    lane.append(message, Elsewhere.nothing(epoch), null, qos == QoS.AT_MOST_ONCE ? null : answer);
+    lane.append(message, new Elsewhere(epoch, 1, List.of(), memory), null, qos == QoS.AT_MOST_ONCE ? null : answer);
     if (qos != QoS.AT_MOST_ONCE) answer.answer(ReasonCode.SUCCESS);
     return answer;
   }
@@ -65,8 +82,10 @@ class LeasedLaneTest {
     var two = append("two", QoS.EXACTLY_ONCE);
     append("zero", QoS.AT_MOST_ONCE);
     assertThat(delivered).containsExactly("zero");
+    assertThat(kept).isEqualTo(2);
 
     proved();
+    assertThat(kept).isEqualTo(1);
     assertThat(delivered).containsExactly("zero", "one");
     assertThat(one.reason).isEqualTo(ReasonCode.SUCCESS);
     assertThat(two.reason).isNull();
@@ -105,6 +124,7 @@ class LeasedLaneTest {
     assertThat(two.reason).isEqualTo(ReasonCode.USE_ANOTHER_SERVER);
     assertThat(three.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
     assertThat(barriers).isEmpty();
+    assertThat(kept).isZero();
     append("five", QoS.EXACTLY_ONCE);
     proved();
     assertThat(delivered).endsWith("five");
@@ -144,6 +164,7 @@ class LeasedLaneTest {
     proved();
 
     assertThat(delivered).containsExactly("first", "one", "two");
+    assertThat(kept).isZero();
     assertThat(one.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
     assertThat(two.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
   }
@@ -191,6 +212,7 @@ class LeasedLaneTest {
     proved();
 
     assertThat(delivered).containsExactly("first");
+    assertThat(kept).isZero();
     assertThat(two.reason).isEqualTo(ReasonCode.USE_ANOTHER_SERVER);
   }
 }
