@@ -102,7 +102,10 @@ final class Appender {
       if (isIts && publisher.hasReceived(exchange.packetId())) {
         var record = recordOf(publisher, exchange.packetId(), command.origin());
         if (record != null) return repeat(change, record, command);
-        boolean delivered = publisher.openExchange(exchange.packetId()) == null && command.origin() != null;
+        var open = publisher.openExchange(exchange.packetId());
+        // The client has published it again over its next connection, and that was recorded first: it goes to connected sessions with the number that it has there.
+        if (open != null && exchange.epoch() < open.epoch()) return new Outcome.Stale();
+        boolean delivered = open == null && command.origin() != null;
         return new Outcome.Repeated(delivered ? List.of(Terms.Pick.DELIVERED) : List.of());
       }
       if (publisher.epoch != exchange.epoch()) return new Outcome.Stale();

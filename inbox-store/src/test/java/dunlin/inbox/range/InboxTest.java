@@ -305,6 +305,21 @@ final class InboxTest {
     assertThat(h.connect("p").openExchanges()).containsExactly(open(5, next.epoch(), 12));
   }
 
+  /** A broker that stood still sends what it had from a client, which has published it again elsewhere by then. */
+  @Test
+  void whatComesLateIsNotDeliveredBesideWhatTheNextConnectionHasRecorded() {
+    var before = h.connect("p").session();
+    var now = h.connect("p").session();
+    assertThat(h.publishFrom(origin(12), h.inExchange("p", "a", "1", now.epoch(), 5))).isInstanceOf(Outcome.Done.class);
+    h.reopen();
+
+    assertThat(h.publishFrom(origin(11), h.inExchange("p", "a", "1", before.epoch(), 5))).isInstanceOf(Outcome.Stale.class);
+
+    assertThat(h.publishFrom(origin(12), h.inExchange("p", "a", "1", now.epoch(), 5))).isInstanceOf(Outcome.Repeated.class);
+    h.apply(new SessionCommand.Delivered(now, List.of(5)));
+    assertThat(h.publishFrom(origin(11), h.inExchange("p", "a", "1", before.epoch(), 5))).isEqualTo(new Outcome.Repeated(List.of(Terms.Pick.DELIVERED)));
+  }
+
   @Test
   void noExchangeIsOpenWhenItIsReleasedOrItsSessionEnds() {
     var publisher = h.connect("p").session();

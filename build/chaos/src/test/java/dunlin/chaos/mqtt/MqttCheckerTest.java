@@ -233,6 +233,13 @@ final class MqttCheckerTest {
     bad(disconnectsInACut(2), "D7", "will sent after DISCONNECT");
   }
 
+  /** The broker has lost its lease and disconnects all clients, and one of them sends DISCONNECT at that time. */
+  @Test
+  void aWillMayComeAfterADisconnectThatHasCrossedThatOfTheBroker() {
+    good(watched().connectWithWill("c", FOREVER, false, 0).end("c", 1, End.DISCONNECTED, 0x89).receive("watcher", "c", 1, "w/c", 2).later(60));
+    bad(watched().connectWithWill("c", FOREVER, false, 0).end("c", 1, End.DISCONNECTED, -1).receive("watcher", "c", 1, "w/c", 2).later(60), "D7", "will sent after DISCONNECT");
+  }
+
   /** The broker ended the connection during the cut, and the client learns even of its CONNACK later. */
   @Test
   void aWillMayComeAfterADisconnectOverAConnectionThatACutHasEnded() {

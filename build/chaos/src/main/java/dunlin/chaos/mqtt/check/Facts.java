@@ -247,9 +247,10 @@ public final class Facts {
 
   /**
    * Whether a broker may not have got a DISCONNECT, or not have recorded it: a fault struck it within a second, and before the client noticed the end of the connection, or the broker may have ended
-   * the connection before, while it was cut off from clients. The client learns of that, and even of its CONNACK, up to as long after the cut as that lasted.
+   * the connection before, while it was cut off from clients. The client learns of that, and even of its CONNACK, up to as long after the cut as that lasted. Nor has it one that crossed its own.
    */
   public boolean mayHaveMissed(Event.Ended disconnect) {
+    if (disconnect.reason() >= Packet.ERRORS) return true;
     long asked = disconnect.askedNanos();
     long until = Math.min(disconnect.nanos(), asked + SECOND);
     return connected(disconnect.client(), disconnect.connection())

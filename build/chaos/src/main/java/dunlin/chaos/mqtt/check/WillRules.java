@@ -17,7 +17,7 @@ public final class WillRules {
   /*
    * A will is owed when the connection ended without DISCONNECT 0x00 and the client did not return before the delay had
    * passed. It is forbidden when one of these did certainly happen. In between nothing is required: a client that
-   * returns at about the end of the delay, a broker that was killed at about the time of a DISCONNECT, or cut off just after it was sent, the will of a
+   * returns at about the end of the delay, a broker that was killed at about the time of a DISCONNECT, or cut off just after it was sent, or sent one itself, the will of a
    * session that is not durable when the broker was killed.
    */
   private static final long SECOND = 1_000_000_000L;
