@@ -12,10 +12,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.ToLongFunction;
 
-/** The meters of the ranges of routes that a node leads; registered until this is closed. */
+/** The meters of the ranges of routes that a node leads; registered until this is closed. They refer to this weakly, so whoever makes it must keep it. */
 final class RouteMeters implements AutoCloseable {
   private final MeterRegistry registry;
   private final List<RouteServer> servers;
+  private final List<RouteQuota> quotas;
   private final List<Meter> registered = new ArrayList<>();
 
   /**
@@ -25,6 +26,7 @@ final class RouteMeters implements AutoCloseable {
   RouteMeters(MeterRegistry registry, List<RouteServer> servers, List<RouteQuota> quotas) {
     this.registry = registry;
     this.servers = servers;
+    this.quotas = quotas;
     registered.add(
         Gauge.builder("dunlin.dist.memory", this, all -> all.sum(server -> server.applied().memory()))
             .description("Memory that the routes take, as dunlin.dist.memory-max counts it")
@@ -32,7 +34,7 @@ final class RouteMeters implements AutoCloseable {
             .register(registry));
     for (var kind : RouteQuotaException.Kind.values()) {
       registered.add(
-          FunctionCounter.builder("dunlin.dist.refused", quotas, all -> all.stream().mapToLong(quota -> quota.refused(kind)).sum())
+          FunctionCounter.builder("dunlin.dist.refused", this, all -> all.quotas.stream().mapToLong(quota -> quota.refused(kind)).sum())
               .tag("limit", kind.name().toLowerCase(Locale.ROOT))
               .description("Routes that were refused because a limit was reached")
               .register(registry));
