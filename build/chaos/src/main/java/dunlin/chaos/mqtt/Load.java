@@ -143,8 +143,7 @@ final class Load implements AutoCloseable {
   }
 
   /**
-   * Stops publishers, once all their messages are acknowledged, and temporary clients; then all remaining clients
-   * connect and receive their messages.
+   * Stops publishers, once all their messages are acknowledged, and temporary clients. All remaining clients receive what waits for them once they have {@linkplain #comeBack come back}.
    */
   void stop() throws InterruptedException {
     publishers = false;
@@ -158,7 +157,6 @@ final class Load implements AutoCloseable {
       // Messages that it has not acknowledged are resent on the next connection only.
       if (client.id().equals("silent")) client.abandon();
     }
-    for (var client : stayers) if (!client.connected() && !client.connect(false)) problem(client.id() + " cannot come back");
   }
 
   /**
