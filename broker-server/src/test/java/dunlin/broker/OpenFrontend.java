@@ -101,6 +101,10 @@ public final class OpenFrontend implements AutoCloseable {
   public final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   public final Tracer tracer = Tracer.idle();
   private final DropEvents drops = new DropEvents("test");
+
+  /** Whether it may have clients. */
+  public volatile boolean leased = true;
+
   private final Authentication authentication;
   private final Frontend frontend;
   private final List<EmbeddedChannel> channels = Collections.synchronizedList(new ArrayList<>());
@@ -162,7 +166,7 @@ public final class OpenFrontend implements AutoCloseable {
         new AuthenticationSettings(true, "*", "", "", UsersSettings.none(), JwtSettings.defaults(), HttpSettings.defaults(), Duration.ZERO, "", Secret.none(), Duration.ofSeconds(5), 2, 100, 100, GuardSettings.none(), TenantSettings.none()); // independent of a PROXY header
     authentication = Authentication.open(anybody, authenticators, InstantSource.system(), meters);
     frontend = new Frontend(settings, budget, authentication, new FrontendIdentity("node", 7), InstantSource.system(), meters, drops, tracer, noListener());
-    frontend.open(new Tiers(dist, retain, sessions, alone));
+    frontend.open(new Tiers(dist, retain, sessions, alone, () -> leased));
   }
 
   /** Connection events without a listener. */

@@ -765,8 +765,17 @@ final class Connection extends KeepAliveWheel.Watched
     if (state == State.LIVE && session != null && session.durable()) session.inbox().readAgain();
   }
 
+  /**
+   * Ends the connection if this node may have no clients any more. A process that stood still reads what its clients have sent before it hears of that, while they
+   * have gone on at another node: it must not deliver that late.
+   */
+  void mustBeLeased() {
+    if (state == State.LIVE && !loop().tiers().leased().getAsBoolean()) sessionTierLost();
+  }
+
   /** Called when the session tier treats this connection as lost. */
   void sessionTierLost() {
+    if (session != null) session.forsake();
     String explanation = "the session could not be kept";
     if (state == State.OPENING) refuse(ReasonCode.SERVER_UNAVAILABLE, explanation);
     else fail(ReasonCode.SERVER_BUSY, explanation);

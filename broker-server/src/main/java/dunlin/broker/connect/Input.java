@@ -84,6 +84,7 @@ final class Input implements ReadSizes.Reader, LaneWindow.Held, Turns.Waiter {
     decoding = true;
     boolean decoded = false;
     connection.loop().readClock();
+    connection.mustBeLeased();
     Turns.Turn turn = connection.turn();
     Turns.Turn shared = turn != null && turn.isShared() ? turn : null;
     long began = shared == null ? 0 : System.nanoTime();

@@ -67,6 +67,7 @@ public final class LiveSession implements Recipient, Party {
   private @Nullable Subscriptions subscriptions;
   private @Nullable RetainedReader retained;
   private boolean ended;
+  private boolean forsaken;
   private int operations;
   private int operationBytes;
 
@@ -493,6 +494,16 @@ public final class LiveSession implements Recipient, Party {
   public void endRound() {
     if (inbox != null) inbox.flushAcknowledged();
     updateLoad();
+  }
+
+  /** Has publishes that are not answered not be sent again: the client publishes them again elsewhere, where later ones must not be overtaken. */
+  public void forsake() {
+    forsaken = true;
+  }
+
+  /** Whether publishes that are not answered are not to be sent again. The loop's thread. */
+  boolean isForsaken() {
+    return forsaken;
   }
 
   /** Ends the session on this connection. */

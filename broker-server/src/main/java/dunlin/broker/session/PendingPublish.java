@@ -41,6 +41,11 @@ final class PendingPublish extends Acknowledgement implements Runnable {
     this.followed = followed;
   }
 
+  @Override
+  public boolean isForsaken() {
+    return session.isForsaken();
+  }
+
   /** When it was received. */
   long acceptedAtMillis() {
     return acceptedAtMillis;

@@ -82,6 +82,19 @@ class LivesTest {
     assertThat(broker.frontend().sessionTierLost(0)).as("no two ranges have the same life").isGreaterThan(next);
   }
 
+  /** Its client has sent it while the process stood still, and goes on at another node, where later ones may have been delivered. */
+  @Test
+  void whatIsReadWithoutALeaseIsNotPublished() {
+    LoopClient client = LoopClient.connected(broker.frontend(), 0, 'a', 60);
+    broker.leased = false;
+
+    client.send(LoopClient.publish(0x32, 1, "late"));
+
+    client.hears("e0..89.*");
+    client.hearsTheEnd();
+    assertThat(broker.dist.published).isEmpty();
+  }
+
   /** Its call fails with the tier, and what the tier says later comes too late. */
   @Test
   void oneThatIsBeingOpenedIsRefused() {

@@ -94,7 +94,7 @@ final class ClusterParts {
     member.start();
     node.everySeconds(1, missing::look);
     Frontend frontend = broker.frontend();
-    frontend.open(new Tiers(tiers.dist(), retained.apply(tiers.retained()), tiers.sessions(), false));
+    frontend.open(new Tiers(tiers.dist(), retained.apply(tiers.retained()), tiers.sessions(), false, tiers::mayHaveClients));
     broker.showExports(tiers.retained());
     tiers.followAccess().ifPresent(broker::serveUsers); // a node without clients checks the wills that it sends
   }

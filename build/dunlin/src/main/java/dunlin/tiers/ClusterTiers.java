@@ -292,6 +292,13 @@ public final class ClusterTiers implements AutoCloseable {
     return held != null && held.held();
   }
 
+  /** Whether this node may have clients: by its clock, and as far as it has heard. Quick; any thread. */
+  public boolean mayHaveClients() {
+    var held = lease;
+    var member = cluster;
+    return held == null || member == null || (held.held() && member.leased());
+  }
+
   /** The dist tier, whichever node leads it. */
   public DistClient dist() {
     return new LedDist(RepeatedCalls.of(routesOfClients));

@@ -92,6 +92,14 @@ public abstract class Acknowledgement {
   }
 
   /**
+   * Whether the message is not to be sent again if it is not answered: its client's connection was ended, since this node may not have it any more, and the client publishes it
+   * again elsewhere. The lane's thread.
+   */
+  public boolean isForsaken() {
+    return false;
+  }
+
+  /**
    * Notes what was picked for one of the message's groups, as a number. A repetition {@linkplain Terms.Origin#picked
    * brings} it, so that it goes there again. Called by the lane's thread, before the message is delivered there.
    */

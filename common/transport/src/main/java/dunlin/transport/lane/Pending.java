@@ -101,6 +101,10 @@ final class Pending<A> {
     return acknowledgement == null || qos == QoS.AT_MOST_ONCE;
   }
 
+  boolean isForsaken() {
+    return acknowledgement != null && acknowledgement.isForsaken();
+  }
+
   /** Undoes the feedback of its link. */
   void waitsNowhere() {
     while (waiting > 0) waitsNoLonger();

@@ -57,7 +57,8 @@ public final class SendingStream<A> {
    * A message is repeated until its deadline, then it is answered SERVER_UNAVAILABLE. A message that the other side has
    * over a live link has no deadline: it may wait for a slow disk, or a group. When a message is refused whose publisher
    * is then disconnected (Terms.fence), by the other side or here, the later ones of that connection are not repeated:
-   * they would overtake it. The last REFUSED_MAX such connections are remembered.
+   * they would overtake it. The last REFUSED_MAX such connections are remembered. Nor is one repeated whose publisher goes on elsewhere
+   * (Acknowledgement.isForsaken): it would come behind what that publishes there.
    *
    * Between two links there is a pause, which grows while links are lost soon after they began and have delivered nothing, so that
    * a message that cannot be delivered is not repeated all the time.
@@ -418,7 +419,7 @@ public final class SendingStream<A> {
     var kept = new ArrayDeque<Pending<A>>();
     var lost = new ArrayList<Pending<A>>();
     for (Pending<A> each : messages) {
-      boolean keeps = (!each.repeated || each.mayComeAgain()) && now - each.deadline < 0 && !refused.contains(each.terms.fence());
+      boolean keeps = (!each.repeated || each.mayComeAgain()) && now - each.deadline < 0 && !refused.contains(each.terms.fence()) && !each.isForsaken();
       if (keeps) {
         kept.add(each);
       } else {

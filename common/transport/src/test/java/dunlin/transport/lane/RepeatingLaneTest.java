@@ -63,6 +63,7 @@ class RepeatingLaneTest {
     private final Terms terms;
     final List<Long> picked = new ArrayList<>();
     @Nullable ReasonCode reason;
+    boolean forsaken;
 
     Answer(Terms terms) {
       this.terms = terms;
@@ -71,6 +72,11 @@ class RepeatingLaneTest {
     @Override
     public Terms terms() {
       return terms;
+    }
+
+    @Override
+    public boolean isForsaken() {
+      return forsaken;
     }
 
     @Override
@@ -257,6 +263,24 @@ class RepeatingLaneTest {
     crash();
     pass(Duration.ofSeconds(1));
     assertThat(waits.reason).as("too old to be sent again").isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+  }
+
+  @Test
+  void whatItsClientPublishesAgainElsewhereIsNotSentAgain() {
+    answers = _ -> null;
+    var forsaken = append("forsaken", QoS.AT_LEAST_ONCE);
+    var other = append("other", QoS.AT_LEAST_ONCE);
+    pass(Duration.ofSeconds(1));
+    forsaken.forsaken = true;
+    taken.clear();
+
+    crash();
+    answers = _ -> ReasonCode.SUCCESS;
+    pass(Duration.ofSeconds(1));
+
+    assertThat(forsaken.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(other.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(taken).containsExactly("other");
   }
 
   @Test
