@@ -31,6 +31,7 @@ import dunlin.model.ReasonCode;
 import dunlin.model.TenantQuota;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.HopLedger;
+import dunlin.runtime.memory.HeapGuard;
 import dunlin.runtime.metrics.LatencyHistogram;
 import dunlin.runtime.metrics.NodeBeans;
 import dunlin.transport.trace.Tracer;
@@ -310,6 +311,11 @@ public final class Frontend implements AutoCloseable {
     var of = subscribed;
     var clients = fanout.renewRoutes(incarnation);
     return of == null ? clients : CompletableFuture.allOf(clients, of.renewRoutes(incarnation));
+  }
+
+  /** The heap of this process, which may be too full for more. */
+  public HeapGuard heap() {
+    return budget.heap();
   }
 
   /** A limit of tenants that stores enforce. Any thread. */

@@ -1,6 +1,7 @@
 package dunlin.broker;
 
 import dunlin.broker.limit.NodeBudget;
+import dunlin.runtime.memory.HeapGuard;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 
 /** Budgets for tests. */
@@ -14,7 +15,12 @@ public final class Budgets {
     return of(new NodeBudget.Bounds(LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, LARGE));
   }
 
+  /** The same on a heap that may be full. */
+  public static NodeBudget large(HeapGuard heap) {
+    return new NodeBudget(new NodeBudget.Bounds(LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, LARGE), heap, new SimpleMeterRegistry());
+  }
+
   public static NodeBudget of(NodeBudget.Bounds bounds) {
-    return new NodeBudget(bounds, new SimpleMeterRegistry());
+    return new NodeBudget(bounds, HeapGuard.OFF, new SimpleMeterRegistry());
   }
 }

@@ -45,7 +45,7 @@ class ArchitectureTest {
   void allModulesAreChecked() {
     assertThat(CLASSES.stream().map(JavaClass::getPackageName))
         .contains(
-            "dunlin", "dunlin.model", "dunlin.runtime", "dunlin.runtime.keys", "dunlin.runtime.metrics", "dunlin.transport", "dunlin.transport.link", "dunlin.transport.lane",
+            "dunlin", "dunlin.model", "dunlin.runtime", "dunlin.runtime.keys", "dunlin.runtime.memory", "dunlin.runtime.metrics", "dunlin.transport", "dunlin.transport.link", "dunlin.transport.lane",
             "dunlin.transport.call", "dunlin.transport.trace",
             "dunlin.store", "dunlin.store.settings", "dunlin.store.backup", "dunlin.store.disk", "dunlin.store.snapshot", "dunlin.store.node", "dunlin.store.raft", "dunlin.store.serve",
             "dunlin.store.remote", "dunlin.store.grpc", "dunlin.store.ways", "dunlin.links", "dunlin.placement", "dunlin.placement.plan", "dunlin.cluster", "dunlin.cluster.call",

@@ -17,6 +17,7 @@ import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.ShardId;
 import dunlin.model.TenantQuota;
+import dunlin.runtime.memory.HeapGuard;
 import dunlin.store.CommandCodec;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
@@ -231,6 +232,11 @@ public final class DistWorker implements DistClient, AutoCloseable {
   /** Sets how many routes a tenant may have, in a node that runs alone. */
   public void limitTenants(TenantQuota routesMax) {
     Objects.requireNonNull(quota, "a node of a cluster").limitTenants(routesMax);
+  }
+
+  /** Refuses new routes while this heap is full, in a node that runs alone. */
+  public void guard(HeapGuard heap) {
+    Objects.requireNonNull(quota, "a node of a cluster").guard(heap);
   }
 
   private static List<RouteReplica> declare(RangeOpener store, int count) {

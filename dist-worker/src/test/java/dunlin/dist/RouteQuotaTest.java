@@ -15,6 +15,7 @@ import dunlin.dist.route.RouteRows;
 import dunlin.model.ShardId;
 import dunlin.model.TenantQuota;
 import dunlin.model.TopicFilter;
+import dunlin.runtime.memory.HeapGuard;
 import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
@@ -89,6 +90,19 @@ public class RouteQuotaTest {
     worker.removeRoute(a);
     apply();
     assertSet(worker.addRoute(route("z", TWO)));
+  }
+
+  @Test
+  void onAFullHeapOnlyExistingRoutesAreSet() {
+    var a = route("a", ONE);
+    var worker = worker(Long.MAX_VALUE / 2, 10);
+    assertSet(worker.addRoute(a));
+    var heap = new HeapGuard(() -> 0.9, 80);
+    heap.look();
+    worker.guard(heap);
+
+    assertRefused(worker.addRoute(route("b", ONE)), RouteQuotaException.Kind.MEMORY);
+    assertSet(worker.addRoute(a));
   }
 
   @Test

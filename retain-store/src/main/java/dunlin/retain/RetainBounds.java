@@ -19,4 +19,9 @@ public record RetainBounds(long messagesMax, long topicBytesMax, long bytesMax) 
     if (topicBytesMax < 0) throw new IllegalArgumentException("bytes of retained topics: at most " + topicBytesMax);
     if (bytesMax < 0) throw new IllegalArgumentException("bytes of retained messages: at most " + bytesMax);
   }
+
+  /** The same for messages of topics that have one: a name is in memory, a message is not. */
+  RetainBounds withoutNewTopics() {
+    return new RetainBounds(messagesMax, 0, bytesMax);
+  }
 }

@@ -8,6 +8,7 @@ import dunlin.retain.RetainCommand.Set;
 import dunlin.retain.RetainRangeClient.Held;
 import dunlin.retain.RetainRangeClient.Listing;
 import dunlin.retain.RetainRangeClient.Sums;
+import dunlin.runtime.memory.HeapGuard;
 import dunlin.store.CommandCodec;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
@@ -103,6 +104,11 @@ public final class RetainServer implements RetainClient, AutoCloseable {
   @SuppressWarnings("ReferenceEquality") // a range is one object
   private Held elsewhere(RetainRange range, String tenant) {
     return servers.stream().map(RetainRangeServer::applied).filter(each -> each != range).map(each -> each.tenants().of(tenant)).reduce(Held.NONE, Held::plus);
+  }
+
+  /** Refuses new topics while this heap is full. */
+  public void guard(HeapGuard heap) {
+    shared.guard(heap);
   }
 
   /** Sets how many topics with a message a tenant may have, and how many bytes these may have. */

@@ -8,6 +8,7 @@ import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
 import dunlin.retain.RetainCommand.Clear;
 import dunlin.retain.RetainCommand.Set;
+import dunlin.runtime.memory.HeapGuard;
 import dunlin.store.Completion;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
@@ -40,6 +41,7 @@ public final class RetainTier {
   private final ScheduledExecutorService scheduler;
   private final List<RetainRangeServer> servers = new CopyOnWriteArrayList<>();
   private final TenantRoom tenants = new TenantRoom();
+  private volatile HeapGuard heap = HeapGuard.OFF;
 
   @GuardedBy("this")
   private @Nullable RetainMeters meters;
@@ -63,6 +65,11 @@ public final class RetainTier {
 
     /** What a tenant has there. */
     RetainRangeClient.Held of(String tenant);
+  }
+
+  /** Refuses new topics while this heap is full. */
+  public void guard(HeapGuard of) {
+    heap = of;
   }
 
   /** Sets how many topics with a message a tenant may have, and how many bytes these may have. Any thread. */
@@ -143,10 +150,12 @@ public final class RetainTier {
     private RetainBounds bounds() {
       var most = settings.bounds();
       var others = elsewhere.sums();
-      return new RetainBounds(
-          Math.max(0, most.messagesMax() - others.messages()),
-          Math.max(0, most.topicBytesMax() - others.topicBytes()),
-          Math.max(0, most.bytesMax() - others.bytes()));
+      var left =
+          new RetainBounds(
+              Math.max(0, most.messagesMax() - others.messages()),
+              Math.max(0, most.topicBytesMax() - others.topicBytes()),
+              Math.max(0, most.bytesMax() - others.bytes()));
+      return heap.isFull() ? left.withoutNewTopics() : left;
     }
 
     @Override

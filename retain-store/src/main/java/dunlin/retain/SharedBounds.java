@@ -1,6 +1,7 @@
 package dunlin.retain;
 
 import dunlin.retain.index.SizeClass;
+import dunlin.runtime.memory.HeapGuard;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToLongFunction;
@@ -30,6 +31,7 @@ final class SharedBounds {
   private final AtomicLong messages = new AtomicLong();
   private final AtomicLong topicBytes = new AtomicLong();
   private final AtomicLong bytes = new AtomicLong();
+  private volatile HeapGuard heap = HeapGuard.OFF;
 
   /**
    * @param bounds the limits for its command
@@ -39,6 +41,11 @@ final class SharedBounds {
   SharedBounds(RetainBounds most, List<RetainRange> ranges) {
     this.most = most;
     this.ranges = List.copyOf(ranges);
+  }
+
+  /** Leaves no room for new topics while this heap is full. */
+  void guard(HeapGuard of) {
+    heap = of;
   }
 
   /**
@@ -54,7 +61,7 @@ final class SharedBounds {
             allowed(most.messagesMax(), messages.incrementAndGet(), 1, range, each -> each.index().size()),
             allowed(most.topicBytesMax(), topicBytes.addAndGet(keyLength), keyLength, range, RetainRange::topicBytes),
             allowed(most.bytesMax(), bytes.addAndGet(size), size, range, RetainRange::bytes));
-    return new Claim(keyLength, size, bounds);
+    return new Claim(keyLength, size, heap.isFull() ? bounds.withoutNewTopics() : bounds);
   }
 
   private long allowed(long most, long claimed, long own, int range, ToLongFunction<RetainRange> used) {

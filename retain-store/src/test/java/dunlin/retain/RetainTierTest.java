@@ -11,6 +11,7 @@ import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
 import dunlin.retain.RetainRangeClient.Held;
 import dunlin.retain.RetainRangeClient.Sums;
+import dunlin.runtime.memory.HeapGuard;
 import dunlin.store.KeyInterval;
 import dunlin.store.NotLeaderException;
 import dunlin.store.RangeDescriptor;
@@ -121,6 +122,16 @@ class RetainTierTest {
 
   private static byte[] key(String topic) {
     return TopicKeys.of(Messages.TENANT, topic);
+  }
+
+  @Test
+  void onAFullHeapOnlyTopicsThatHaveAMessageGetOne() {
+    var heap = new HeapGuard(() -> 0.9, 80);
+    heap.look();
+    tier.guard(heap);
+
+    assertThat(set(led, 1, "second", "1")).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
+    assertThat(set(led, 1, "first", "2")).isEqualTo(ReasonCode.SUCCESS);
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dunlin.retain.RetainCommand.Clear;
 import dunlin.retain.RetainCommand.Set;
 import dunlin.retain.RetainResult.Limit;
+import dunlin.runtime.memory.HeapGuard;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -58,6 +59,18 @@ class SharedBoundsTest {
     assertThat(keep(bounds, 1, "c", "larger than before")).as("a topic that has one").isEqualTo(RetainResult.STORED);
     apply(0, new Clear(TopicKeys.of(Messages.TENANT, "b")));
     assertThat(keep(bounds, 2, "d", "1")).as("one has gone elsewhere").isEqualTo(RetainResult.STORED);
+  }
+
+  @Test
+  void onAFullHeapOnlyTopicsThatHaveAMessageGetOne() {
+    var bounds = new SharedBounds(Messages.atMost(3), ranges);
+    assertThat(keep(bounds, 0, "a", "1")).isEqualTo(RetainResult.STORED);
+    var heap = new HeapGuard(() -> 0.9, 80);
+    heap.look();
+    bounds.guard(heap);
+
+    assertThat(keep(bounds, 1, "b", "1")).isEqualTo(Limit.TOPIC_BYTES.refused());
+    assertThat(keep(bounds, 0, "a", "larger than before")).isEqualTo(RetainResult.STORED);
   }
 
   @Test

@@ -1,5 +1,6 @@
 package dunlin.broker.limit;
 
+import dunlin.runtime.memory.HeapGuard;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
@@ -14,6 +15,7 @@ public final class Budget {
    *   all of it, so each is allowed a few bytes however little is left; otherwise clients with small messages would
    *   wait for those that hold everything. Shares check and take without locking each other out, so a budget can be
    *   exceeded by what each loop takes at the same time, and by these few bytes for each holder.
+   *   While the heap is full nothing is left of a budget on the heap, however little is used of it.
    */
   private static final int CHUNK_MIN = 256;
   private static final int CHUNK_MAX = 1 << 20;
@@ -25,17 +27,22 @@ public final class Budget {
   private final long limit;
   private final long chunk;
   private final long small;
+  private final HeapGuard heap;
 
   /** The bytes that shares have taken, used or not. */
   private final AtomicLong taken = new AtomicLong();
 
   private final LongAdder refused = new LongAdder();
 
-  /** @param name the name as the setting of its limit spells it, in {@code dunlin.memory.<name>-max} */
-  Budget(String name, long limit) {
+  /**
+   * @param name the name as the setting of its limit spells it, in {@code dunlin.memory.<name>-max}
+   * @param heap where its bytes are; {@link HeapGuard#OFF} for those in direct memory
+   */
+  Budget(String name, long limit, HeapGuard heap) {
     if (limit < 1) throw new IllegalArgumentException(name + ": limit " + limit);
     this.name = name;
     this.limit = limit;
+    this.heap = heap;
     this.small = Math.min(limit / SMALLS, SMALL_MAX);
     this.chunk = Math.clamp(limit / CHUNKS, CHUNK_MIN, CHUNK_MAX);
   }
@@ -71,7 +78,7 @@ public final class Budget {
 
     /** Number of bytes that are left. */
     public long free() {
-      return limit - taken.getOpaque() + reserve;
+      return heap.isFull() ? 0 : limit - taken.getOpaque() + reserve;
     }
 
     /** Whether a holder of a number of bytes may hold more. */

@@ -46,6 +46,12 @@ public final class MemoryKeys {
           "Maximum amount of memory that the SUBSCRIBE and UNSUBSCRIBE packets of all clients take until they are answered: 256 bytes"
               + " for each topic filter, and twice its length. When it is nearly used up, a SUBSCRIBE of the clients that have most is answered with 0x97 for each"
               + " topic filter, and a client that has sent an UNSUBSCRIBE is not read from until that is answered. 0: a sixteenth of the maximum heap.");
+  private static final Setting<Integer> LIVE =
+      Setting.integer(
+          "dunlin.memory.live-max", 80, 1, 100,
+          "Maximum part of the heap, in percent, that may be live after a garbage collection of its old objects. As long as more is live, new durable sessions,"
+              + " subscriptions and retained topics are refused with 0x97, and messages for the clients that hold most wait or are dropped as with dunlin.memory.outgoing-max."
+              + " Half way from there to 100, clients that connect are refused with 0x89. 100: no limit.");
   static final Setting<Long> FILTERS =
       Setting.bytes(
           "dunlin.session.filter-bytes-max", 2 * MIB, KIB, 1_024 * MIB,
@@ -57,7 +63,7 @@ public final class MemoryKeys {
               + " messages wait.");
 
   /** The settings of this class. */
-  public static final List<Setting<?>> ALL = List.of(OUTGOING, SOCKETS, UNFINISHED, UNAUTHENTICATED, SUBSCRIPTIONS, REQUESTS, IN_FLIGHT, FILTERS);
+  public static final List<Setting<?>> ALL = List.of(OUTGOING, SOCKETS, UNFINISHED, UNAUTHENTICATED, SUBSCRIPTIONS, REQUESTS, LIVE, IN_FLIGHT, FILTERS);
 
   private MemoryKeys() {}
 
@@ -72,6 +78,11 @@ public final class MemoryKeys {
         given(settings, REQUESTS, usual.requests()),
         Math.toIntExact(settings.get(IN_FLIGHT)),
         Math.toIntExact(settings.get(FILTERS)));
+  }
+
+  /** The part of the heap that may be live, in percent. */
+  public static int livePercent(Settings settings) {
+    return settings.get(LIVE);
   }
 
   /** The problems of these settings, one sentence each. */

@@ -1,5 +1,6 @@
 package dunlin.broker.limit;
 
+import dunlin.runtime.memory.HeapGuard;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -35,6 +36,7 @@ public final class NodeBudget {
    *                 filter). It is not part of `subscriptions`: when stored subscriptions have used that up, clients must still be able to
    *                 repeat theirs. An UNSUBSCRIBE counts and is never refused, since it frees memory: it holds less than the subscriptions that
    *                 it ends have given back. The client is then not read from until it is answered.
+   * The defaults of these and of the tiers' own bounds are more than the heap. When too much of that is live, nothing is left of the budgets on the heap (HeapGuard).
    * Failure: other memory (the objects of a packet while it is processed, lanes, the stores' queues, retained topics) has
    * its own bounds.
    */
@@ -45,6 +47,7 @@ public final class NodeBudget {
   private final Budget subscriptions;
   private final Budget requests;
   private final Bounds bounds;
+  private final HeapGuard heap;
 
   /**
    * Bounds in bytes.
@@ -80,15 +83,22 @@ public final class NodeBudget {
     }
   }
 
-  public NodeBudget(Bounds bounds, MeterRegistry meters) {
+  public NodeBudget(Bounds bounds, HeapGuard heap, MeterRegistry meters) {
     this.bounds = bounds;
-    this.outgoing = new Budget("outgoing", bounds.outgoing());
-    this.sockets = new Budget("sockets", bounds.sockets());
-    this.unfinished = new Budget("unfinished", bounds.unfinished());
-    this.unauthenticated = new Budget("unauthenticated", bounds.unauthenticated());
-    this.subscriptions = new Budget("subscriptions", bounds.subscriptions());
-    this.requests = new Budget("requests", bounds.requests());
+    this.heap = heap;
+    this.outgoing = new Budget("outgoing", bounds.outgoing(), heap);
+    this.sockets = new Budget("sockets", bounds.sockets(), HeapGuard.OFF);
+    this.unfinished = new Budget("unfinished", bounds.unfinished(), HeapGuard.OFF);
+    this.unauthenticated = new Budget("unauthenticated", bounds.unauthenticated(), HeapGuard.OFF);
+    this.subscriptions = new Budget("subscriptions", bounds.subscriptions(), heap);
+    this.requests = new Budget("requests", bounds.requests(), heap);
     for (Budget budget : List.of(outgoing, sockets, unfinished, unauthenticated, subscriptions, requests)) show(budget, meters);
+    Gauge.builder("dunlin.memory.live", heap, HeapGuard::live)
+        .description("Part of the heap that was live after old objects were last collected, from 0 to 1; 0 before the first such collection")
+        .register(meters);
+    Gauge.builder("dunlin.memory.full", heap, guard -> guard.isFull() ? 1 : 0)
+        .description("1 while so much of the heap is live (dunlin.memory.live-max) that new sessions, subscriptions and retained topics are refused, else 0")
+        .register(meters);
   }
 
   private static void show(Budget budget, MeterRegistry meters) {
@@ -110,6 +120,11 @@ public final class NodeBudget {
 
   public Bounds bounds() {
     return bounds;
+  }
+
+  /** Where most of this memory is. */
+  public HeapGuard heap() {
+    return heap;
   }
 
   /** The limits in one line, for the log. */

@@ -2,6 +2,7 @@ package dunlin.broker.limit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.runtime.memory.HeapGuard;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -20,7 +21,7 @@ class BudgetTest {
 
   @Test
   void oneHolderGetsHalfAndLeavesTheRest() {
-    Budget.Share share = new Budget("test", LIMIT).share();
+    Budget.Share share = new Budget("test", LIMIT, HeapGuard.OFF).share();
     long held = spend(share, 0);
 
     assertThat(held).isBetween(LIMIT / 2 - 2_000, LIMIT / 2);
@@ -30,7 +31,7 @@ class BudgetTest {
 
   @Test
   void tenHoldersOnTwoThreadsGetAnEleventhEachAndLeaveOne() {
-    Budget budget = new Budget("test", LIMIT);
+    Budget budget = new Budget("test", LIMIT, HeapGuard.OFF);
     Budget.Share[] shares = {budget.share(), budget.share()};
     long[] held = new long[10];
     for (int round = 0; round < 100_000; round++) {
@@ -48,7 +49,7 @@ class BudgetTest {
   @Test
   void aFewBytesAreAllowedHoweverLittleIsLeft() {
     long limit = 64 << 20;
-    Budget.Share share = new Budget("test", limit).share();
+    Budget.Share share = new Budget("test", limit, HeapGuard.OFF).share();
     while (share.allows(0, 4_097)) share.add(4_097);
     share.add(share.free());
 
@@ -56,6 +57,21 @@ class BudgetTest {
     assertThat(share.allows(2_096, 2_000)).isTrue();
     assertThat(share.allows(2_096, 2_001)).isFalse();
     assertThat(share.allows(0, 4_097)).isFalse();
+  }
+
+  @Test
+  void nothingIsLeftWhileTheHeapIsFull() {
+    double[] live = {0.9};
+    HeapGuard heap = new HeapGuard(() -> live[0], 80);
+    Budget.Share share = new Budget("test", 64 << 20, heap).share();
+    heap.look();
+
+    assertThat(share.free()).isZero();
+    assertThat(share.allows(0, 4_096)).as("a little, so that small messages go on").isTrue();
+    assertThat(share.allows(0, 4_097)).isFalse();
+    live[0] = 0.5;
+    heap.look();
+    assertThat(share.allows(0, 32 << 20)).isTrue();
   }
 
   private static long spend(Budget.Share share, long held) {
@@ -72,7 +88,7 @@ class BudgetTest {
   @MethodSource("seeds")
   void whatSharesKeepIsLittle(long seed) {
     Random random = new Random(seed);
-    Budget budget = new Budget("test", LIMIT);
+    Budget budget = new Budget("test", LIMIT, HeapGuard.OFF);
     List<Budget.Share> shares = List.of(budget.share(), budget.share(), budget.share());
     long[] held = new long[shares.size()];
     List<long[]> taken = new ArrayList<>();

@@ -37,6 +37,7 @@ import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
 import dunlin.runtime.StallWatch;
 import dunlin.runtime.TierClock;
+import dunlin.runtime.memory.HeapGuard;
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import java.nio.file.Path;
@@ -139,7 +140,9 @@ final class BrokerParts {
     if (authentication.authorization() != null) node.everyMillis(RULES_MILLIS, authentication::refreshRules);
     DropEvents drops = node.opening(new DropEvents(node.name()));
     node.everySeconds(1, drops::flush);
-    NodeBudget budget = new NodeBudget(MemoryKeys.read(settings), node.meters());
+    HeapGuard heap = HeapGuard.ofThisProcess(MemoryKeys.livePercent(settings));
+    node.everySeconds(1, heap::look);
+    NodeBudget budget = new NodeBudget(MemoryKeys.read(settings), heap, node.meters());
     log.info("Memory: {}", budget);
     ConnectionEvents events = node.opening(new ConnectionEvents(node.embedding().listener(), wall, node.meters()));
     FrontendIdentity identity = new FrontendIdentity(node.id(), node.incarnation());

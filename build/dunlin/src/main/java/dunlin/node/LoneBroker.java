@@ -34,10 +34,13 @@ final class LoneBroker {
         new InboxServer(
             store, parts.inbox(), new DistRoutes(connections.routesOfSessions(dist), parts.routesAnnounced()), frontend.wills(), parts.clock(),
             node.meters(), node.tracer());
+    dist.guard(frontend.heap());
+    inbox.guard(frontend.heap());
     dist.limitTenants(frontend.quotaOfTenants(TenantLimit.ROUTES));
     inbox.limitTenants(
         frontend.quotaOfTenants(TenantLimit.SESSIONS)::max, frontend.quotaOfTenants(TenantLimit.ALL_SUBSCRIPTIONS), frontend.quotaOfTenants(TenantLimit.INBOX_BYTES));
     RetainServer retain = RetainServer.on(store, parts.retain(), node.meters(), parts.clock(), node.housekeeping());
+    retain.guard(frontend.heap());
     retain.limitTenants(frontend.quotaOfTenants(TenantLimit.RETAINED), frontend.quotaOfTenants(TenantLimit.RETAINED_BYTES));
     Optional<AccessServer> access = access(node, parts);
     dist.attachFrontend(node.id(), connections.onLoops(frontend, frontend.delivery()));

@@ -162,6 +162,7 @@ public final class ClusterTiers implements AutoCloseable {
         new LedTiers(
             parts.accepts(), dialler, parts.frontend().lanes(), new LedTiers.Bounds(dist, deliver, inbox, retain, users.bounds(), parts.routesKept()), parts.meters(), parts.tracer(), drops,
             repeats, refused, parts.beans(), parts.exports(), parts.tenants(), parts.recordsWills(), parts.clock(), parts.timer());
+    led.guard(parts.frontend().heap());
     accepted = new AcceptedLinks(parts.accepts());
     String node = parts.frontend().identity().nodeId();
     redeals = redeals(accepted.thread("redeals"));

@@ -39,6 +39,7 @@ import dunlin.retain.RetainTier;
 import dunlin.retain.remote.RetainCalls;
 import dunlin.retain.remote.RetainRouter;
 import dunlin.runtime.LineLimit;
+import dunlin.runtime.memory.HeapGuard;
 import dunlin.runtime.metrics.NodeBeans;
 import dunlin.store.RangeId;
 import dunlin.store.Replica;
@@ -114,6 +115,7 @@ final class LedTiers {
   private final NodeBeans beans;
   private final Function<SessionExports, Object> exports;
   private final Function<TenantLimit, TenantQuota> tenants;
+  private volatile HeapGuard heap = HeapGuard.OFF;
   private final BooleanSupplier recordsWills;
   private final ScheduledExecutorService timer;
   private final RouteTier routes;
@@ -372,6 +374,13 @@ final class LedTiers {
     };
   }
 
+  /** Refuses what would stay on this heap while it is full, in ranges that are led from now on. */
+  void guard(HeapGuard of) {
+    heap = of;
+    routes.guard(of);
+    retained.guard(of);
+  }
+
   /**
    * @param replica this node's replica of the range
    * @param between links to the leaders of all ranges of sessions, by number; none where there is one range
@@ -381,6 +390,7 @@ final class LedTiers {
     RangeId range = replica.id();
     var server = sessions.lead(rows, others(range, between), routes, wills);
     server.limitTenants(tenants.apply(TenantLimit.SESSIONS)::max, tenants.apply(TenantLimit.ALL_SUBSCRIPTIONS), tenants.apply(TenantLimit.INBOX_BYTES));
+    server.guard(heap);
     server.recordWills(recordsWills);
     var _ = server.start(); // a frontend is attached when this has ended
     var accepted = new AcceptedLinks(links);

@@ -3,6 +3,7 @@ package dunlin.dist.route;
 import static java.util.Objects.requireNonNull;
 
 import dunlin.model.TenantQuota;
+import dunlin.runtime.memory.HeapGuard;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -36,6 +37,7 @@ public final class RouteQuota {
   private final Map<RouteQuotaException.Kind, LongAdder> refused = new EnumMap<>(RouteQuotaException.Kind.class);
 
   private volatile TenantQuota tenants = TenantQuota.UNLIMITED;
+  private volatile HeapGuard heap = HeapGuard.OFF;
 
   private record FilterId(String tenant, String filter) implements Comparable<FilterId> {
     @Override
@@ -62,6 +64,11 @@ public final class RouteQuota {
   /** Sets how many routes a tenant may have. */
   public void limitTenants(TenantQuota routesMax) {
     tenants = routesMax;
+  }
+
+  /** Refuses new routes while this heap is full. */
+  public void guard(HeapGuard of) {
+    heap = of;
   }
 
   /**
@@ -98,7 +105,7 @@ public final class RouteQuota {
 
   private Runnable takeOfAll(Route route, int groups) {
     long memory = RouteRange.memoryOf(route);
-    if (applied.getAsLong() + taken.addAndGet(memory) > memoryMax) {
+    if (applied.getAsLong() + taken.addAndGet(memory) > memoryMax || heap.isFull()) {
       taken.addAndGet(-memory);
       throw refusal(RouteQuotaException.Kind.MEMORY, memoryMax);
     }

@@ -11,11 +11,13 @@ import dunlin.store.Range;
 import dunlin.store.RangeReader;
 import dunlin.store.StoreException;
 import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A range whose commands carry what other ranges hold, where bounds on all ranges together need that, and what limits of tenants leave. It refuses those for which
- * {@link ExchangeRoom} has no room, as a bound refuses that is found when a command is applied.
+ * {@link ExchangeRoom} has no room, as a bound refuses that is found when a command is applied. While the leader's heap is full, commands carry that other ranges hold all that there may be: no session and
+ * no subscription comes then that was not there.
  */
 public final class BoundedRange implements Range<SessionCommand, SessionResult> {
   /*
@@ -29,17 +31,23 @@ public final class BoundedRange implements Range<SessionCommand, SessionResult> 
   private final @Nullable SharedSums sums;
   private final TenantInboxes tenants;
   private final ExchangeRoom exchanges;
+  private final long memoryMax;
+  private final BooleanSupplier heapFull;
 
   /**
    * @param state the state of that range
    * @param sums bounds on all ranges together; null if this is the only one
+   * @param heapFull whether the heap has no room for more that stays
    */
-  public BoundedRange(Range<SessionCommand, SessionResult> range, RangeState state, @Nullable SharedSums sums, TenantInboxes tenants, InboxSettings settings) {
+  public BoundedRange(
+      Range<SessionCommand, SessionResult> range, RangeState state, @Nullable SharedSums sums, TenantInboxes tenants, InboxSettings settings, BooleanSupplier heapFull) {
     this.range = range;
     this.state = state;
     this.sums = sums;
     this.tenants = tenants;
-    exchanges = new ExchangeRoom(state, settings);
+    this.heapFull = heapFull;
+    memoryMax = settings.sums().memory();
+    exchanges = new ExchangeRoom(state, settings, heapFull);
   }
 
   @Override
@@ -48,7 +56,17 @@ public final class BoundedRange implements Range<SessionCommand, SessionResult> 
       completion.done(new SessionResult(new Outcome.AllFull(), new Effects(false)));
       return true;
     }
-    return sums == null ? proposeBounded(command, completion) : propose(sums, command, completion);
+    return sums == null ? proposeBounded(besideHeap(command), completion) : propose(sums, command, completion);
+  }
+
+  private SessionCommand besideHeap(SessionCommand command) {
+    if (!heapFull.getAsBoolean()) return command;
+    var beside = command instanceof SessionCommand.Beside it ? it : new SessionCommand.Beside(0, 0, 0, command);
+    return switch (beside.command()) {
+      case SessionCommand.Connect _, SessionCommand.Subscribe _, SessionCommand.Import _ ->
+          new SessionCommand.Beside(beside.sessions(), memoryMax, beside.messageBytes(), beside.tenantBytes(), beside.command());
+      default -> command;
+    };
   }
 
   private boolean proposeBounded(SessionCommand command, Completion<SessionResult> completion) {
@@ -85,7 +103,7 @@ public final class BoundedRange implements Range<SessionCommand, SessionResult> 
             completion.failed(failure);
           }
         };
-    if (proposeBounded(sums.claim(state, command), releasing)) return true;
+    if (proposeBounded(besideHeap(sums.claim(state, command)), releasing)) return true;
     sums.release(command);
     return false;
   }

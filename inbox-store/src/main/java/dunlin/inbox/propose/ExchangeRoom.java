@@ -10,6 +10,7 @@ import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.state.RangeState;
 import dunlin.model.Publication;
+import java.util.function.BooleanSupplier;
 
 /**
  * Whether a range has memory for more of its QoS 2 exchanges. Clients end them when they like, and MQTT 3 has no Receive
@@ -22,7 +23,7 @@ final class ExchangeRoom {
    * A session may begin an exchange while its exchanges hold less than all together leave of one half of the maximum. So
    * the largest are refused first; LITTLE is left for each. What an exchange that has begun may add, where its message
    * went for groups, is measured against the whole maximum. So a client that holds all that it can leaves one half of
-   * it, and every other session can begin exchanges.
+   * it, and every other session can begin exchanges. While the heap is full the maximum counts as held, so LITTLE is left.
    *
    * Owner: any thread.
    * Bounds: stateless. The maximum is exceeded by the commands in flight, each of which holds more memory than what it
@@ -50,22 +51,25 @@ final class ExchangeRoom {
 
   /** While all exchanges hold less, no session can have too much. */
   private final long plenty;
+  private final BooleanSupplier heapFull;
 
-  ExchangeRoom(RangeState state, InboxSettings settings) {
-    this(state, Math.max(LEAST, settings.sums().memory() / PART / settings.layout().ranges()));
+  /** @param heapFull whether the heap has no room for more that stays */
+  ExchangeRoom(RangeState state, InboxSettings settings, BooleanSupplier heapFull) {
+    this(state, Math.max(LEAST, settings.sums().memory() / PART / settings.layout().ranges()), heapFull);
   }
 
   /** @param most bytes that the exchanges of the range may take */
-  ExchangeRoom(RangeState state, long most) {
+  ExchangeRoom(RangeState state, long most, BooleanSupplier heapFull) {
     this.state = state;
     this.most = most;
+    this.heapFull = heapFull;
     plenty = Math.min(most / 4, SESSION_MAX);
   }
 
   /** Whether what a command may add has room. */
   boolean has(SessionCommand command) {
     long held = state.exchangeMemory();
-    if (held < plenty) return true;
+    if (held < plenty && !heapFull.getAsBoolean()) return true;
     return switch (command) {
       case Append append -> has(append, held);
       case AppendOfExchange append -> append.packetId() == Publication.Exchange.WILL || has(append, held);
@@ -93,7 +97,7 @@ final class ExchangeRoom {
   }
 
   private boolean mayBegin(long own, long held) {
-    return held < most && own < Math.clamp(most / 2 - held, LITTLE, SESSION_MAX);
+    return held < most && own < Math.clamp(heapFull.getAsBoolean() ? 0 : most / 2 - held, LITTLE, SESSION_MAX);
   }
 
   private boolean mayAdd(long own, long held) {

@@ -58,6 +58,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiConsumer;
 import java.util.function.BiPredicate;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -135,6 +136,7 @@ final class InboxRangeServer {
    * @param stuck receives groups with waiting messages that no member in their range takes
    * @param lives whether a session with this birth exists in any range
    * @param tenants bounds what the inboxes of each tenant hold
+   * @param heapFull whether the heap has no room for more that stays
    * @param looks how often a publisher of another range is found to be over before it is forgotten
    */
   record Tier(
@@ -150,6 +152,7 @@ final class InboxRangeServer {
       BiConsumer<InboxRangeServer, List<GroupKey>> stuck,
       BiPredicate<SessionKey, Long> lives,
       TenantInboxes tenants,
+      BooleanSupplier heapFull,
       int looks) {}
 
   /** @param sums bounds on all ranges together; null if this is the only one */
@@ -167,7 +170,7 @@ final class InboxRangeServer {
     foreignLives = tier.lives();
     looks = tier.looks();
     tenants = tier.tenants();
-    range = new BoundedRange(replica.range(), logic.state(), sums, tenants, settings);
+    range = new BoundedRange(replica.range(), logic.state(), sums, tenants, settings, tier.heapFull());
     proposals = new Proposals(range, tier.refused(), settings, this::perform);
     stale = new StaleConnections(logic.state(), this::endConnection);
     connects = new ConnectCalls(proposals, frontends, stale, settings.sums(), clock);

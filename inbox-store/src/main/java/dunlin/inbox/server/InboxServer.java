@@ -37,6 +37,7 @@ import dunlin.model.ShardId;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TenantQuota;
 import dunlin.model.TopicFilter;
+import dunlin.runtime.memory.HeapGuard;
 import dunlin.store.CommandCodec;
 import dunlin.store.Range;
 import dunlin.store.RangeId;
@@ -105,6 +106,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final List<InboxRangeServer> ranges;
   private final TenantSessions tenants;
   private final TenantInboxes tenantInboxes;
+  private volatile HeapGuard heap = HeapGuard.OFF;
 
   /** For each shard, the number of its range. */
   private final int[] rangeOfShard;
@@ -207,7 +209,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     var tier =
         new InboxRangeServer.Tier(
             settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon, this::stuck, this::lives, tenantInboxes,
-            hasAll ? 0 : LOOKS);
+            () -> heap.isFull(), hasAll ? 0 : LOOKS);
     var sums = sums(settings.sums(), states, this.others);
     ranges = replicas.stream().map(replica -> new InboxRangeServer(replica, sums, tier)).toList();
     rangeOfShard = ShardInterval.rangeOfShard(ranges.stream().map(range -> range.applied().interval).toList());
@@ -472,6 +474,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   public void limitTenants(ToLongFunction<String> sessionsMax, TenantQuota subscriptionsMax, TenantQuota inboxBytesMax) {
     tenants.limit(sessionsMax, subscriptionsMax);
     tenantInboxes.limit(inboxBytesMax);
+  }
+
+  /** Refuses new sessions and subscriptions while this heap is full, and QoS 2 exchanges of those that have many. */
+  public void guard(HeapGuard of) {
+    heap = of;
   }
 
   /**

@@ -9,6 +9,7 @@ import dunlin.model.Publication.Exchange;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
+import dunlin.runtime.memory.HeapGuard;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Terms;
 import java.nio.charset.StandardCharsets;
@@ -130,6 +131,17 @@ final class ExchangeMemoryTest {
     var connected = node.connect("subscriber");
     var page = InboxNode.get(node.server.fetch(connected.session(), connected.firstUnacknowledged(), 100_000, 1 << 30));
     return page.messages().stream().map(each -> new String(each.message().payload(), StandardCharsets.UTF_8)).toList();
+  }
+
+  @Test
+  void onAFullHeapALittleIsLeftForEachClient() throws Exception {
+    var one = node.connect("one").session();
+    var two = node.connect("two").session();
+    var heap = new HeapGuard(() -> 0.9, 80);
+    heap.look();
+    node.server.guard(heap);
+
+    for (var session : List.of(one, two)) assertThat(hoard(session, 0) * OPEN).isBetween(8_192L, 8_192 + OPEN);
   }
 
   @Test

@@ -24,7 +24,6 @@ final class AttackTrial {
   private static final Duration SETTLE = Duration.ofSeconds(3);
   private static final Duration QUIET = Duration.ofSeconds(10);
   private static final Duration P99_MAX = Duration.ofMillis(50);
-  private static final Duration START_MAX = Duration.ofSeconds(10);
   private static final List<String> DEADLY = List.of("OutOfMemoryError", "OutOfDirectMemoryError", "StackOverflowError", " ERROR ");
 
   /**
@@ -110,7 +109,7 @@ final class AttackTrial {
     memoryMegabytes = mostMemory(broker.pid());
     broker.kill();
     start = broker.start();
-    if (start.compareTo(START_MAX) > 0) problems.add("the start after kill -9 took %d ms".formatted(start.toMillis()));
+    if (start.compareTo(attack.startMax()) > 0) problems.add("the start after kill -9 took %d ms".formatted(start.toMillis()));
     try (var neighbour = new Neighbour(broker.port(), "second")) {
       Thread.sleep(Duration.ofSeconds(2));
       if (neighbour.mark() == 0 || neighbour.lost()) problems.add("the neighbour is not served after the start");

@@ -24,7 +24,7 @@ public final class Attacks {
   private static final String END = "<!-- /attacks -->";
 
   static final List<Attack> ALL =
-      Stream.of(MessageAttacks.ALL, SubscriptionAttacks.ALL, PacketAttacks.ALL, PasswordAttacks.ALL).flatMap(List::stream).toList();
+      Stream.of(MessageAttacks.ALL, SubscriptionAttacks.ALL, PacketAttacks.ALL, PasswordAttacks.ALL, BudgetAttack.ALL).flatMap(List::stream).toList();
 
   /**
    * The command line.

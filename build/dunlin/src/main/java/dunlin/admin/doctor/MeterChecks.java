@@ -98,6 +98,12 @@ final class MeterChecks {
     String check = "budgets";
     SortedMap<String, Double> limits = meters.gauges("dunlin.memory.limit", BUDGET);
     if (limits.isEmpty()) return Optional.empty();
+    if (meters.gauges("dunlin.memory.full", "").containsValue(1.0)) {
+      return Optional.of(
+          Finding.wrong(
+              check, "So much of the heap of %d MiB is live that new sessions, subscriptions and retained topics are refused.".formatted(heapMax / MIB),
+              "Give the node a larger heap, or find out what fills it: dunlin.memory.used, dunlin.inbox.memory, dunlin.dist.memory and dunlin.retain.topics.size."));
+    }
     long onHeap = sum(limits, ON_HEAP);
     long besideHeap = sum(limits, BESIDE_HEAP);
     String heap = "Messages, subscriptions and unanswered requests of clients may take %d MiB of a heap of %d MiB.".formatted(onHeap / MIB, heapMax / MIB);

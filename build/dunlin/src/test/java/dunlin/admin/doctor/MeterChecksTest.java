@@ -105,6 +105,15 @@ class MeterChecksTest {
   }
 
   @Test
+  void aHeapThatIsFullIsToldBeforeAllBudgets() {
+    budgets(256, 128, 128);
+    gauge("dunlin.memory.full", "", "", 0);
+    verdict(budgets(), DoctorMXBean.OK);
+    gauge("dunlin.memory.full", "", "", 1);
+    verdict(budgets(), DoctorMXBean.WRONG, "heap of 1024 MiB is live");
+  }
+
+  @Test
   void whatClientsWereRefusedIsToldForAnHour() {
     Counter hits = Counter.builder("dunlin.limits.hit").tag("limit", "packet-size").register(registry);
     verdict(checks.refusals(), DoctorMXBean.OK);

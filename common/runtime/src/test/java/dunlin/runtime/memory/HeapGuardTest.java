@@ -1,0 +1,64 @@
+package dunlin.runtime.memory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.lang.management.ManagementFactory;
+import org.junit.jupiter.api.Test;
+
+class HeapGuardTest {
+  private double live;
+  private final HeapGuard guard = new HeapGuard(() -> live, 80);
+
+  private void look(double share) {
+    live = share;
+    guard.look();
+  }
+
+  @Test
+  void itIsFullFromTheMaximumOnUntilThereIsSomeRoom() {
+    look(0.79);
+    assertThat(guard.isFull()).isFalse();
+    look(0.80);
+    assertThat(guard.isFull()).isTrue();
+    look(0.78);
+    assertThat(guard.isFull()).as("a little less is not enough").isTrue();
+    look(0.76);
+    assertThat(guard.isFull()).isFalse();
+  }
+
+  @Test
+  void itIsCrowdedHalfWayFromFullToAllOfTheHeap() {
+    look(0.89);
+    assertThat(guard.isCrowded()).isFalse();
+    look(0.91);
+    assertThat(guard.isCrowded()).isTrue();
+    look(0.85);
+    assertThat(guard.isCrowded()).isFalse();
+    assertThat(guard.isFull()).isTrue();
+  }
+
+  @Test
+  void atOneHundredPercentItIsNeverFull() {
+    var off = new HeapGuard(() -> 1, 100);
+    off.look();
+
+    assertThat(off.isFull()).isFalse();
+    assertThat(off.isCrowded()).isFalse();
+  }
+
+  @Test
+  void aPartOfTheHeapIsFromOneToOneHundredPercent() {
+    assertThatThrownBy(() -> new HeapGuard(() -> 0, 0)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> new HeapGuard(() -> 0, 101)).isInstanceOf(IllegalArgumentException.class);
+  }
+
+  /** The collector of this JVM says what a collection has left. */
+  @Test
+  void whatACollectionOfThisProcessLeavesIsKnown() {
+    var own = HeapGuard.ofThisProcess(80);
+    ManagementFactory.getMemoryMXBean().gc();
+
+    assertThat(own.live()).isBetween(0.0001, 0.9999);
+  }
+}
