@@ -234,7 +234,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
     Objects.requireNonNull(quota, "a node of a cluster").limitTenants(routesMax);
   }
 
-  /** Refuses new routes while this heap is full, in a node that runs alone. */
+  /** Refuses new routes while this heap is crowded, in a node that runs alone. */
   public void guard(HeapGuard heap) {
     Objects.requireNonNull(quota, "a node of a cluster").guard(heap);
   }

@@ -38,7 +38,7 @@ final class GatheringLane implements Lane {
    * Bounds: what waits holds credit of its publishers' lanes. Only the first AHEAD messages are asked about, and none but the first as long as the answers that wait have
    *   AHEAD_BYTES, as MatchCache counts them. An answer beyond that is forgotten, counted, and asked for again later, and half as many messages are asked about from then
    *   on; each that is passed on adds one. So AHEAD_BYTES and the routes of one message wait here. What the lane behind keeps of messages that were passed on may be as
-   *   much: until that is less, no message with routes of other ranges is passed on, nor what is behind it.
+   *   much: until that is less, no message that others were asked about is passed on, nor what is behind it.
    * Failure: a question that fails is asked again RETRY_MILLIS later, in all ranges and by the view of that time, since the next view or the next leader may answer it.
    *   When a message has been the first for HOLD_MILLIS, all that waits is given up: QoS 1 and 2 are answered USE_ANOTHER_SERVER, so that their senders send them again
    *   in their order, and QoS 0 is dropped and counted. What waits behind a message of the same sender that was refused is returned as well.

@@ -40,7 +40,7 @@ public final class RouteTier {
     this.registry = registry;
   }
 
-  /** Refuses new routes while this heap is full, in ranges that are led from now on. */
+  /** Refuses new routes while this heap is crowded, in ranges that are led from now on. */
   public synchronized void guard(HeapGuard of) {
     heap = of;
   }

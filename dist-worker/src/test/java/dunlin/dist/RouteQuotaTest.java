@@ -93,15 +93,19 @@ public class RouteQuotaTest {
   }
 
   @Test
-  void onAFullHeapOnlyExistingRoutesAreSet() {
+  void onACrowdedHeapOnlyExistingRoutesAreSet() {
     var a = route("a", ONE);
     var worker = worker(Long.MAX_VALUE / 2, 10);
     assertSet(worker.addRoute(a));
-    var heap = new HeapGuard(() -> 0.9, 80);
+    double[] live = {0.85};
+    var heap = new HeapGuard(() -> live[0], 80);
     heap.look();
     worker.guard(heap);
+    assertSet(worker.addRoute(route("b", ONE)));
+    live[0] = 0.95;
+    heap.look();
 
-    assertRefused(worker.addRoute(route("b", ONE)), RouteQuotaException.Kind.MEMORY);
+    assertRefused(worker.addRoute(route("c", ONE)), RouteQuotaException.Kind.MEMORY);
     assertSet(worker.addRoute(a));
   }
 

@@ -84,13 +84,13 @@ final class Input implements ReadSizes.Reader, LaneWindow.Held, Turns.Waiter {
     decoding = true;
     boolean decoded = false;
     connection.loop().readClock();
-    connection.mustBeLeased();
     Turns.Turn turn = connection.turn();
     Turns.Turn shared = turn != null && turn.isShared() ? turn : null;
     long began = shared == null ? 0 : System.nanoTime();
     int packets = 0;
     if (shared != null && shared.isOver(0)) holdForTurn(shared);
     try {
+      connection.mustBeLeased();
       while (held != null && !heldUp() && !connection.isEnding()) {
         var session = connection.session();
         if (session != null && held.isReadable() && session.mustWait(held.getUnsignedByte(held.readerIndex()) >> 4)) {

@@ -15,7 +15,7 @@ public final class Budget {
    *   all of it, so each is allowed a few bytes however little is left; otherwise clients with small messages would
    *   wait for those that hold everything. Shares check and take without locking each other out, so a budget can be
    *   exceeded by what each loop takes at the same time, and by these few bytes for each holder.
-   *   While the heap is full nothing is left of a budget on the heap, however little is used of it.
+   *   A budget on the heap has a lower limit while that is full. What is held beyond it stays until it is released.
    */
   private static final int CHUNK_MIN = 256;
   private static final int CHUNK_MAX = 1 << 20;
@@ -28,6 +28,7 @@ public final class Budget {
   private final long chunk;
   private final long small;
   private final HeapGuard heap;
+  private final long limitWhenFull;
 
   /** The bytes that shares have taken, used or not. */
   private final AtomicLong taken = new AtomicLong();
@@ -36,15 +37,21 @@ public final class Budget {
 
   /**
    * @param name the name as the setting of its limit spells it, in {@code dunlin.memory.<name>-max}
-   * @param heap where its bytes are; {@link HeapGuard#OFF} for those in direct memory
+   * @param limitWhenFull the limit while the heap is full
    */
-  Budget(String name, long limit, HeapGuard heap) {
+  Budget(String name, long limit, HeapGuard heap, long limitWhenFull) {
     if (limit < 1) throw new IllegalArgumentException(name + ": limit " + limit);
     this.name = name;
     this.limit = limit;
     this.heap = heap;
+    this.limitWhenFull = limitWhenFull;
     this.small = Math.min(limit / SMALLS, SMALL_MAX);
     this.chunk = Math.clamp(limit / CHUNKS, CHUNK_MIN, CHUNK_MAX);
+  }
+
+  /** A budget that does not depend on the heap. */
+  Budget(String name, long limit) {
+    this(name, limit, HeapGuard.OFF, limit);
   }
 
   String name() {
@@ -78,7 +85,7 @@ public final class Budget {
 
     /** Number of bytes that are left. */
     public long free() {
-      return heap.isFull() ? 0 : limit - taken.getOpaque() + reserve;
+      return (heap.isFull() ? limitWhenFull : limit) - taken.getOpaque() + reserve;
     }
 
     /** Whether a holder of a number of bytes may hold more. */

@@ -36,10 +36,13 @@ public final class NodeBudget {
    *                 filter). It is not part of `subscriptions`: when stored subscriptions have used that up, clients must still be able to
    *                 repeat theirs. An UNSUBSCRIBE counts and is never refused, since it frees memory: it holds less than the subscriptions that
    *                 it ends have given back. The client is then not read from until it is answered.
-   * The defaults of these and of the tiers' own bounds are more than the heap. When too much of that is live, nothing is left of the budgets on the heap (HeapGuard).
+   * The defaults of these and of the tiers' own bounds are more than the heap. While too much of that is live (HeapGuard), there is no further subscription but for a few of each client, and outgoing
+   * messages have a quarter of their budget: messages that are acknowledged go on. Requests come and go as well, and clients must be able to repeat their subscriptions.
    * Failure: other memory (the objects of a packet while it is processed, lanes, the stores' queues, retained topics) has
    * its own bounds.
    */
+  private static final int OUTGOING_WHEN_FULL = 4;
+
   private final Budget outgoing;
   private final Budget sockets;
   private final Budget unfinished;
@@ -86,12 +89,12 @@ public final class NodeBudget {
   public NodeBudget(Bounds bounds, HeapGuard heap, MeterRegistry meters) {
     this.bounds = bounds;
     this.heap = heap;
-    this.outgoing = new Budget("outgoing", bounds.outgoing(), heap);
-    this.sockets = new Budget("sockets", bounds.sockets(), HeapGuard.OFF);
-    this.unfinished = new Budget("unfinished", bounds.unfinished(), HeapGuard.OFF);
-    this.unauthenticated = new Budget("unauthenticated", bounds.unauthenticated(), HeapGuard.OFF);
-    this.subscriptions = new Budget("subscriptions", bounds.subscriptions(), heap);
-    this.requests = new Budget("requests", bounds.requests(), heap);
+    this.outgoing = new Budget("outgoing", bounds.outgoing(), heap, bounds.outgoing() / OUTGOING_WHEN_FULL);
+    this.sockets = new Budget("sockets", bounds.sockets());
+    this.unfinished = new Budget("unfinished", bounds.unfinished());
+    this.unauthenticated = new Budget("unauthenticated", bounds.unauthenticated());
+    this.subscriptions = new Budget("subscriptions", bounds.subscriptions(), heap, 0);
+    this.requests = new Budget("requests", bounds.requests());
     for (Budget budget : List.of(outgoing, sockets, unfinished, unauthenticated, subscriptions, requests)) show(budget, meters);
     Gauge.builder("dunlin.memory.live", heap, HeapGuard::live)
         .description("Part of the heap that was live after old objects were last collected, from 0 to 1; 0 before the first such collection")

@@ -43,7 +43,7 @@ final class PendingPublish extends Acknowledgement implements Runnable {
 
   @Override
   public boolean isForsaken() {
-    return session.isForsaken();
+    return session.isForsaken() || !session.tiers().leased().getAsBoolean();
   }
 
   /** When it was received. */

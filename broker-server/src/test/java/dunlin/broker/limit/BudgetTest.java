@@ -21,7 +21,7 @@ class BudgetTest {
 
   @Test
   void oneHolderGetsHalfAndLeavesTheRest() {
-    Budget.Share share = new Budget("test", LIMIT, HeapGuard.OFF).share();
+    Budget.Share share = new Budget("test", LIMIT).share();
     long held = spend(share, 0);
 
     assertThat(held).isBetween(LIMIT / 2 - 2_000, LIMIT / 2);
@@ -31,7 +31,7 @@ class BudgetTest {
 
   @Test
   void tenHoldersOnTwoThreadsGetAnEleventhEachAndLeaveOne() {
-    Budget budget = new Budget("test", LIMIT, HeapGuard.OFF);
+    Budget budget = new Budget("test", LIMIT);
     Budget.Share[] shares = {budget.share(), budget.share()};
     long[] held = new long[10];
     for (int round = 0; round < 100_000; round++) {
@@ -49,7 +49,7 @@ class BudgetTest {
   @Test
   void aFewBytesAreAllowedHoweverLittleIsLeft() {
     long limit = 64 << 20;
-    Budget.Share share = new Budget("test", limit, HeapGuard.OFF).share();
+    Budget.Share share = new Budget("test", limit).share();
     while (share.allows(0, 4_097)) share.add(4_097);
     share.add(share.free());
 
@@ -60,18 +60,16 @@ class BudgetTest {
   }
 
   @Test
-  void nothingIsLeftWhileTheHeapIsFull() {
+  void itHasALowerLimitWhileTheHeapIsFull() {
     double[] live = {0.9};
     HeapGuard heap = new HeapGuard(() -> live[0], 80);
-    Budget.Share share = new Budget("test", 64 << 20, heap).share();
     heap.look();
+    Budget.Share share = new Budget("test", LIMIT, heap, LIMIT / 4).share();
 
-    assertThat(share.free()).isZero();
-    assertThat(share.allows(0, 4_096)).as("a little, so that small messages go on").isTrue();
-    assertThat(share.allows(0, 4_097)).isFalse();
+    assertThat(spend(share, 0)).as("half of that").isBetween(LIMIT / 8 - 2_000, LIMIT / 8);
     live[0] = 0.5;
     heap.look();
-    assertThat(share.allows(0, 32 << 20)).isTrue();
+    assertThat(share.allows(LIMIT / 8, LIMIT / 4)).isTrue();
   }
 
   private static long spend(Budget.Share share, long held) {
@@ -88,7 +86,7 @@ class BudgetTest {
   @MethodSource("seeds")
   void whatSharesKeepIsLittle(long seed) {
     Random random = new Random(seed);
-    Budget budget = new Budget("test", LIMIT, HeapGuard.OFF);
+    Budget budget = new Budget("test", LIMIT);
     List<Budget.Share> shares = List.of(budget.share(), budget.share(), budget.share());
     long[] held = new long[shares.size()];
     List<long[]> taken = new ArrayList<>();

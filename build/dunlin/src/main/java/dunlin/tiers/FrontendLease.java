@@ -35,7 +35,10 @@ final class FrontendLease {
   private final Supplier<CompletableFuture<Void>> renewing;
   private volatile boolean held = true;
   private @Nullable CompletableFuture<Void> renewal;
-  private long seenDeaths;
+
+  /** Written by the timer's thread only. */
+  private volatile long seenDeaths;
+
   private final LineLimit lines = new LineLimit(1, Duration.ofSeconds(10), System::nanoTime);
 
   /**
@@ -56,7 +59,7 @@ final class FrontendLease {
 
   /** Whether the frontend may have clients. */
   boolean held() {
-    return held;
+    return held && deaths.getAsLong() == seenDeaths;
   }
 
   private void check() {

@@ -66,7 +66,10 @@ public final class RouteQuota {
     tenants = routesMax;
   }
 
-  /** Refuses new routes while this heap is full. */
+  /**
+   * Refuses new routes while this heap is crowded, and not before: a route is small, and the subscription that it is for is judged at its frontend or session. It may be there already, and its route be
+   * mended.
+   */
   public void guard(HeapGuard of) {
     heap = of;
   }
@@ -105,7 +108,7 @@ public final class RouteQuota {
 
   private Runnable takeOfAll(Route route, int groups) {
     long memory = RouteRange.memoryOf(route);
-    if (applied.getAsLong() + taken.addAndGet(memory) > memoryMax || heap.isFull()) {
+    if (applied.getAsLong() + taken.addAndGet(memory) > memoryMax || heap.isCrowded()) {
       taken.addAndGet(-memory);
       throw refusal(RouteQuotaException.Kind.MEMORY, memoryMax);
     }

@@ -73,6 +73,13 @@ final class Assault implements AutoCloseable {
     }
   }
 
+  /** Whether something was refused with a reason code. */
+  boolean isRefused(int reason) {
+    synchronized (refusals) {
+      return refusals.containsKey(reason);
+    }
+  }
+
   void count(String what, long more) {
     synchronized (counts) {
       counts.computeIfAbsent(what, _ -> new AtomicLong()).addAndGet(more);

@@ -12,8 +12,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class BudgetAttack {
   /*
    * What was taken stays until the end of the row: sessions and their subscriptions and open exchanges, subscriptions of clients that are connected, retained topics,
-   * and messages for clients that acknowledge nothing. Each part goes on until it has been refused often.
+   * and messages for clients that acknowledge nothing. One that takes what it is sent must get all, however full the heap is.
    */
+
   /** What was stored fills most of the heap, and is read again. */
   private static final Duration START_MAX = Duration.ofMinutes(1);
 
@@ -28,6 +29,9 @@ final class BudgetAttack {
   private static final int RETAINED = 200_000;
   private static final int TOPIC = 200;
   private static final int SILENT = 40;
+  private static final int FAIR_MESSAGES = 20;
+  private static final int FAIR_BYTES = 20_000;
+  private static final int QUOTA_EXCEEDED = 0x97;
   private static final int SILENT_MESSAGES = 60;
   private static final int SILENT_BYTES = 50_000;
 
@@ -41,12 +45,24 @@ final class BudgetAttack {
   private BudgetAttack() {}
 
   private static void play(Assault assault) throws InterruptedException {
+    var taking = assault.client("fair", Manner.POLITE);
+    assault.subscribe(taking, List.of("fair"), 1, 1);
     inTurn(assault, EXCHANGING, number -> exchange(assault, durable(assault, "exchanging-" + number)));
     inTurn(assault, PARTS, number -> retain(assault, number));
     inTurn(assault, SILENT, number -> send(assault, number));
     inTurn(assault, CONNECTED, number -> subscribe(assault, assault.client("connected-" + number, Manner.POLITE), "connected/" + number));
     inTurn(assault, DURABLE, number -> absent(assault, number));
+    if (!assault.isRefused(QUOTA_EXCEEDED)) assault.problem("nothing was refused");
+    fair(assault, taking);
     assault.untilOver();
+  }
+
+  private static void fair(Assault assault, Attacker taking) throws InterruptedException {
+    var publisher = assault.client("fair-publisher", Manner.POLITE);
+    for (int i = 0; i < FAIR_MESSAGES; i++) publisher.send(Assault.publish("fair", publisher.nextPacketId(), 1, false, FAIR_BYTES));
+    answers(assault, publisher, FAIR_MESSAGES, "fair");
+    for (int i = 0; i < 100 && taking.messages() < FAIR_MESSAGES; i++) Thread.sleep(100);
+    if (taking.messages() < FAIR_MESSAGES) assault.problem("a client that acknowledges got %d of %d messages".formatted(taking.messages(), FAIR_MESSAGES));
   }
 
   private static void inTurn(Assault assault, int count, Assault.Part part) throws InterruptedException {

@@ -237,6 +237,7 @@ final class MqttCheckerTest {
   @Test
   void aWillMayComeAfterADisconnectThatHasCrossedThatOfTheBroker() {
     good(watched().connectWithWill("c", FOREVER, false, 0).end("c", 1, End.DISCONNECTED, 0x89).receive("watcher", "c", 1, "w/c", 2).later(60));
+    bad(watched().connectWithWill("c", FOREVER, false, 0).end("c", 1, End.DISCONNECTED, 0x82).receive("watcher", "c", 1, "w/c", 2).later(60), "D7", "will sent after DISCONNECT");
     bad(watched().connectWithWill("c", FOREVER, false, 0).end("c", 1, End.DISCONNECTED, -1).receive("watcher", "c", 1, "w/c", 2).later(60), "D7", "will sent after DISCONNECT");
   }
 

@@ -1,10 +1,11 @@
 package dunlin.runtime.memory;
 
+import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
 import java.lang.management.MemoryType;
 import java.lang.management.MemoryUsage;
-import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -14,34 +15,50 @@ import org.slf4j.LoggerFactory;
  */
 public final class HeapGuard {
   /*
-   * Live is what the old generation had after it was last collected: the JVM's collection usage. Garbage counts until a collection has found it, so the guard errs to the safe side, and for
-   * as long as there is no collection.
+   * Live is what the old generation had after it was last collected: the JVM's collection usage. G1 sets that also when it has only marked what is garbage, and removes it in the young collections that follow.
+   * So what a marking has left counts only when the next one finds as much, with no less between: G1 begins that only once it has removed what it could.
    *
    * Owner: one thread looks, once a second; any thread asks.
-   * Bounds: what is accepted between a collection, the next look and those who ask is not held back; there is a part of the heap for that. CROWDED is half of it.
-   * Failure: a collector that does not say what it has found, or has not collected yet, never makes it full.
+   * Bounds: what is accepted between a collection, the next look and those who ask is not held back; the part of the heap above the maximum is for that. The heap is full in its lower half and
+   *   crowded in its upper one.
+   * Failure: a collector that does not say what it has found, or has not collected yet, never makes it full. It is full for as long as there is no further collection: then nothing is kept, or released, either.
    */
   private static final Logger LOG = LoggerFactory.getLogger(HeapGuard.class);
 
   /** A guard for a heap that has room in any case. */
-  public static final HeapGuard OFF = new HeapGuard(Live.NOTHING, 100);
+  public static final HeapGuard OFF = new HeapGuard(() -> 0, 100);
 
-  /** It is full until this part of the heap less is live, so that it does not change with each collection. */
-  private static final double AGAIN = 0.03;
+  /** What is full has room again when there is this part of its maximum, so that it does not change with each collection. */
+  private static final double AGAIN = 0.96;
+
+  /** G1's marking, which stops the JVM twice: to remark, and to clean up. */
+  private static final String MARKING = "G1 Concurrent GC";
+
+  private static final int PAUSES_TO_SURE = 3;
 
   /** What a collector says. */
   @FunctionalInterface
   public interface Live {
-    Live NOTHING = () -> 0;
-
     /** The part of the old generation's maximum that its last collection has left, from 0 to 1; 0 when that is not known. */
     double share();
+
+    /** How many pauses for marking there were, after which garbage was not removed yet. */
+    default long markings() {
+      return 0;
+    }
   }
 
   private final Live live;
   private final double most;
   private volatile boolean full;
   private volatile boolean crowded;
+
+  // Used by the thread that looks.
+  private boolean suspected;
+  private boolean sure;
+  private double before;
+  private long markingsBefore;
+  private long markingsAtFirst;
 
   /** @param percent the part of the heap that may be live, from 1; 100 for a guard that is never full */
   public HeapGuard(Live live, int percent) {
@@ -52,30 +69,52 @@ public final class HeapGuard {
 
   /** Guards the heap of this process. */
   public static HeapGuard ofThisProcess(int percent) {
-    return new HeapGuard(liveOf(ManagementFactory.getMemoryPoolMXBeans()), percent);
+    // Objects grow old in the pool that can have a threshold of use: the others are emptied by each collection.
+    MemoryPoolMXBean old =
+        ManagementFactory.getMemoryPoolMXBeans().stream()
+            .filter(pool -> pool.getType() == MemoryType.HEAP && pool.isUsageThresholdSupported() && pool.isCollectionUsageThresholdSupported())
+            .findFirst()
+            .orElse(null);
+    GarbageCollectorMXBean marking =
+        ManagementFactory.getGarbageCollectorMXBeans().stream().filter(each -> each.getName().equals(MARKING)).findFirst().orElse(null);
+    return new HeapGuard(old == null ? () -> 0 : new OldGeneration(old, marking), percent);
   }
 
-  /** Objects grow old in the pool that can have a threshold of use: the others are emptied by each collection. */
-  private static Live liveOf(List<MemoryPoolMXBean> pools) {
-    return pools.stream()
-        .filter(pool -> pool.getType() == MemoryType.HEAP && pool.isUsageThresholdSupported() && pool.isCollectionUsageThresholdSupported())
-        .findFirst()
-        .<Live>map(pool -> () -> share(pool.getCollectionUsage()))
-        .orElse(Live.NOTHING);
-  }
+  private record OldGeneration(MemoryPoolMXBean pool, @Nullable GarbageCollectorMXBean marking) implements Live {
+    @Override
+    public double share() {
+      MemoryUsage usage = pool.getCollectionUsage();
+      return usage.getMax() <= 0 ? 0 : (double) usage.getUsed() / usage.getMax();
+    }
 
-  private static double share(MemoryUsage usage) {
-    return usage.getMax() <= 0 ? 0 : (double) usage.getUsed() / usage.getMax();
+    @Override
+    public long markings() {
+      return marking == null ? 0 : marking.getCollectionCount();
+    }
   }
 
   /** Looks at what is live now. One thread. */
   public void look() {
     if (most == 1) return;
     double now = live.share();
+    long markings = live.markings();
     boolean was = full;
-    full = now >= (was ? most - AGAIN : most);
+    boolean high = now >= (was ? AGAIN * most : most);
+    if (!high) {
+      suspected = false;
+      sure = false;
+    } else if (!suspected) {
+      suspected = true;
+      sure = markings == markingsBefore;
+      markingsAtFirst = markings;
+    } else if (markings - markingsAtFirst >= PAUSES_TO_SURE || (markings == markingsBefore && now != before)) {
+      sure = true;
+    }
+    before = now;
+    markingsBefore = markings;
+    full = high && (was || sure);
     double crowd = (1 + most) / 2;
-    crowded = now >= (crowded ? crowd - AGAIN : crowd);
+    crowded = full && now >= (crowded ? AGAIN * crowd : crowd);
     if (full == was) return;
     if (full) LOG.warn("The heap is full: {} % of it is live. New sessions, subscriptions and retained topics are refused (dunlin.memory.live-max)", Math.round(100 * now));
     else LOG.info("The heap has room again: {} % of it is live", Math.round(100 * now));

@@ -8,7 +8,21 @@ import org.junit.jupiter.api.Test;
 
 class HeapGuardTest {
   private double live;
-  private final HeapGuard guard = new HeapGuard(() -> live, 80);
+  private long markings;
+  private final HeapGuard guard =
+      new HeapGuard(
+          new HeapGuard.Live() {
+            @Override
+            public double share() {
+              return live;
+            }
+
+            @Override
+            public long markings() {
+              return markings;
+            }
+          },
+          80);
 
   private void look(double share) {
     live = share;
@@ -36,6 +50,39 @@ class HeapGuardTest {
     look(0.85);
     assertThat(guard.isCrowded()).isFalse();
     assertThat(guard.isFull()).isTrue();
+  }
+
+  /** G1 has found much garbage, and has removed none of it yet. */
+  @Test
+  void whatAMarkingHasLeftCountsOnlyWhenTheNextOneFindsAsMuch() {
+    markings = 2;
+    look(0.85);
+    look(0.85);
+    assertThat(guard.isFull()).isFalse();
+    look(0.3);
+    markings = 4;
+    look(0.85);
+    assertThat(guard.isFull()).as("there was less between").isFalse();
+
+    markings = 6;
+    look(0.82);
+    assertThat(guard.isFull()).isFalse();
+    markings = 7;
+    look(0.82);
+    assertThat(guard.isFull()).isTrue();
+    markings = 9;
+    look(0.85);
+    assertThat(guard.isFull()).isTrue();
+  }
+
+  @Test
+  void whatAnotherCollectionHasLeftBehindAMarkingCountsAtOnce() {
+    markings = 2;
+    look(0.95);
+    look(0.92);
+
+    assertThat(guard.isFull()).isTrue();
+    assertThat(guard.isCrowded()).isTrue();
   }
 
   @Test

@@ -21,6 +21,8 @@ public final class Facts {
   /*
    * Owner: the thread of the check builds it; any thread reads it.
    */
+  private static final int SERVER_BUSY = 0x89;
+  private static final int SERVER_SHUTTING_DOWN = 0x8B;
   private static final long SECOND = 1_000_000_000L;
   /** For how long after a fault leaders move, until they are spread again: half a minute until a process that was started gets any, and a lease of 5 s for each after the first. */
   private static final long SPREAD_NANOS = 45_000_000_000L;
@@ -247,10 +249,11 @@ public final class Facts {
 
   /**
    * Whether a broker may not have got a DISCONNECT, or not have recorded it: a fault struck it within a second, and before the client noticed the end of the connection, or the broker may have ended
-   * the connection before, while it was cut off from clients. The client learns of that, and even of its CONNACK, up to as long after the cut as that lasted. Nor has it one that crossed its own.
+   * the connection before, while it was cut off from clients. The client learns of that, and even of its CONNACK, up to as long after the cut as that lasted. Nor has it one that crossed
+   * its own, by which it ended connections that it may not keep.
    */
   public boolean mayHaveMissed(Event.Ended disconnect) {
-    if (disconnect.reason() >= Packet.ERRORS) return true;
+    if (disconnect.reason() == SERVER_BUSY || disconnect.reason() == SERVER_SHUTTING_DOWN) return true;
     long asked = disconnect.askedNanos();
     long until = Math.min(disconnect.nanos(), asked + SECOND);
     return connected(disconnect.client(), disconnect.connection())
