@@ -39,7 +39,7 @@ SESSIONS_MAX = Figure(10_000_000, "configuration.md", "| `dunlin.session.session
 RETAINED_MAX = Figure(10_000_000, "configuration.md", "| `dunlin.retain.messages-max` | integer | 10000000 |")
 SESSION_BYTES = Figure(
     256, "configuration.md", "256 bytes for each, twice the lengths of a session's client identifier and user, and four times the length of a subscription's topic filter")
-SESSION_PART = Figure(3 / 8, "configuration.md", "0: three eighths of the maximum heap.")
+SESSION_PART = Figure(1 / 4, "configuration.md", "0: a quarter of the maximum heap.")
 ROUTE_BYTES = Figure(256, "configuration.md", "256 bytes for each, and twice the length of its topic filter.")
 ROUTE_PART = Figure(1 / 2, "configuration.md", "refused with 0x97. 0: half of the maximum heap.")
 FIGURES = [value for value in list(globals().values()) if isinstance(value, Figure)]

@@ -15,11 +15,6 @@ public final class Budgets {
     return of(new NodeBudget.Bounds(LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, LARGE));
   }
 
-  /** The same on a heap that may be full. */
-  public static NodeBudget large(HeapGuard heap) {
-    return new NodeBudget(new NodeBudget.Bounds(LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, LARGE), heap, new SimpleMeterRegistry());
-  }
-
   public static NodeBudget of(NodeBudget.Bounds bounds) {
     return new NodeBudget(bounds, HeapGuard.OFF, new SimpleMeterRegistry());
   }

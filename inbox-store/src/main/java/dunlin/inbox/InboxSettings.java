@@ -58,7 +58,7 @@ public record InboxSettings(
           + " and 64 for each shared subscription that its message has gone to. Each of `dunlin.inbox.ranges` has an equal part of that."
           + " When half of its part is nearly used up, further QoS 2 publishes of the clients that hold most are refused with 0x97 (MQTT 3: the connection is closed); each client may"
           + " hold 8 KiB in any case, and 48 MiB at most. SUBSCRIBE and UNSUBSCRIBE packets that are not answered may take an eighth as much in addition. When it is nearly used up,"
-          + " large SUBSCRIBEs are refused with 0x83. 0: three eighths of the maximum heap.");
+          + " large SUBSCRIBEs are refused with 0x83. 0: a quarter of the maximum heap.");
   private static final Setting<OverflowPolicy> OVERFLOW =
       Setting.choice("dunlin.inbox.overflow", OverflowPolicy.DROP_OLDEST, "What happens when a message arrives and the inbox of a durable session is full:"
           + " drop the oldest message, drop the new one, or reject the publish.");
@@ -162,7 +162,7 @@ public record InboxSettings(
         settings.get(OVERFLOW),
         subscriptionsMax,
         settings.get(GROUP_WINDOW),
-        new Sums(settings.get(SESSIONS_MAX), memory == 0 ? heapBytes * 3 / 8 : memory, messages == 0 ? diskBytes / 2 : messages));
+        new Sums(settings.get(SESSIONS_MAX), memory == 0 ? heapBytes / 4 : memory, messages == 0 ? diskBytes / 2 : messages));
   }
 
   /** The default settings, with 10,000 subscriptions per session and no bound on memory and disk. */

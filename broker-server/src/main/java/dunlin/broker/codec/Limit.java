@@ -24,8 +24,7 @@ public enum Limit {
   GROUPS("dunlin.dist.groups-max"),
   PATTERNS("dunlin.dist.patterns-max"),
   UNFINISHED_MEMORY("dunlin.memory.unfinished-max"),
-  UNAUTHENTICATED_MEMORY("dunlin.memory.unauthenticated-max"),
-  LIVE_MEMORY("dunlin.memory.live-max");
+  UNAUTHENTICATED_MEMORY("dunlin.memory.unauthenticated-max");
 
   private final String setting;
 

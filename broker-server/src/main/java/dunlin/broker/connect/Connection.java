@@ -433,12 +433,6 @@ final class Connection extends KeepAliveWheel.Watched
       refuse(ReasonCode.UNSUPPORTED_PROTOCOL_VERSION, explanation);
       return;
     }
-    if (loop().budget().heap().isCrowded()) {
-      String explanation = "the heap of the server is nearly full (dunlin.memory.live-max)";
-      note(ReasonCode.SERVER_BUSY, Limit.LIVE_MEMORY, explanation);
-      refuse(ReasonCode.SERVER_BUSY, explanation);
-      return;
-    }
     ReasonCode misnamed = listener.takesNames() ? Listener.refusal(peer(), packet.clientId()) : null;
     if (misnamed != null) {
       String explanation = "the certificate does not allow this client identifier";

@@ -15,20 +15,32 @@ public final class Budget {
    *   all of it, so each is allowed a few bytes however little is left; otherwise clients with small messages would
    *   wait for those that hold everything. Shares check and take without locking each other out, so a budget can be
    *   exceeded by what each loop takes at the same time, and by these few bytes for each holder.
-   *   A budget on the heap has a lower limit while that is full. What is held beyond it stays until it is released.
+   *   A budget on the heap may have a lower limit while that is full: a least one, or a little more than was held when it became full. So some is left for those who release what they hold.
    */
   private static final int CHUNK_MIN = 256;
   private static final int CHUNK_MAX = 1 << 20;
   private static final int CHUNKS = 1_024;
   private static final int SMALL_MAX = 4 * 1_024;
   private static final int SMALLS = 16 * 1_024;
+  private static final long NOT_FULL = -1;
+
+  /**
+   * The limit while the heap is full.
+   *
+   * @param least bytes in any case
+   * @param more bytes beyond what was held when it became full
+   */
+  record WhenFull(long least, long more) {}
 
   private final String name;
   private final long limit;
   private final long chunk;
   private final long small;
   private final HeapGuard heap;
-  private final long limitWhenFull;
+  private final WhenFull whenFull;
+
+  /** The limit while the heap is full; NOT_FULL before the first request since it has become that. */
+  private volatile long lowered = NOT_FULL;
 
   /** The bytes that shares have taken, used or not. */
   private final AtomicLong taken = new AtomicLong();
@@ -37,21 +49,20 @@ public final class Budget {
 
   /**
    * @param name the name as the setting of its limit spells it, in {@code dunlin.memory.<name>-max}
-   * @param limitWhenFull the limit while the heap is full
    */
-  Budget(String name, long limit, HeapGuard heap, long limitWhenFull) {
+  Budget(String name, long limit, HeapGuard heap, WhenFull whenFull) {
     if (limit < 1) throw new IllegalArgumentException(name + ": limit " + limit);
     this.name = name;
     this.limit = limit;
     this.heap = heap;
-    this.limitWhenFull = limitWhenFull;
+    this.whenFull = whenFull;
     this.small = Math.min(limit / SMALLS, SMALL_MAX);
     this.chunk = Math.clamp(limit / CHUNKS, CHUNK_MIN, CHUNK_MAX);
   }
 
   /** A budget that does not depend on the heap. */
   Budget(String name, long limit) {
-    this(name, limit, HeapGuard.OFF, limit);
+    this(name, limit, HeapGuard.OFF, new WhenFull(limit, 0));
   }
 
   String name() {
@@ -76,6 +87,18 @@ public final class Budget {
     return new Share();
   }
 
+  private long present() {
+    if (!heap.isFull()) {
+      if (lowered != NOT_FULL) lowered = NOT_FULL;
+      return limit;
+    }
+    long already = lowered;
+    if (already != NOT_FULL) return already;
+    long now = Math.min(limit, Math.max(whenFull.least, whenFull.more == 0 ? 0 : taken.get() + whenFull.more));
+    lowered = now;
+    return now;
+  }
+
   /** The share of one thread. */
   public final class Share {
     private long used;
@@ -85,7 +108,7 @@ public final class Budget {
 
     /** Number of bytes that are left. */
     public long free() {
-      return (heap.isFull() ? limitWhenFull : limit) - taken.getOpaque() + reserve;
+      return present() - taken.getOpaque() + reserve;
     }
 
     /** Whether a holder of a number of bytes may hold more. */

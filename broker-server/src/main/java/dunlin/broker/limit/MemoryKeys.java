@@ -48,10 +48,10 @@ public final class MemoryKeys {
               + " topic filter, and a client that has sent an UNSUBSCRIBE is not read from until that is answered. 0: a sixteenth of the maximum heap.");
   private static final Setting<Integer> LIVE =
       Setting.integer(
-          "dunlin.memory.live-max", 80, 10, 100,
+          "dunlin.memory.live-max", 70, 10, 100,
           "Maximum part of the heap, in percent, that may be live after a garbage collection of its old objects (of the old generation, with collectors that give it a part of its own)."
-              + " As long as more is live, new durable sessions, subscriptions and retained topics are refused with 0x97, and dunlin.memory.outgoing-max is a quarter of itself."
-              + " Half way from there to 100, clients that connect are refused with 0x89. 100: no limit.");
+              + " As long as more is live, new durable sessions, subscriptions and retained topics are refused with 0x97, and dunlin.memory.outgoing-max is a quarter of itself, or a sixteenth more than what waits at that time."
+              + " 100: no limit.");
   static final Setting<Long> FILTERS =
       Setting.bytes(
           "dunlin.session.filter-bytes-max", 2 * MIB, KIB, 1_024 * MIB,

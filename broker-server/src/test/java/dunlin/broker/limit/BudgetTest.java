@@ -64,12 +64,28 @@ class BudgetTest {
     double[] live = {0.9};
     HeapGuard heap = new HeapGuard(() -> live[0], 80);
     heap.look();
-    Budget.Share share = new Budget("test", LIMIT, heap, LIMIT / 4).share();
+    Budget.Share share = new Budget("test", LIMIT, heap, new Budget.WhenFull(LIMIT / 4, LIMIT / 16)).share();
 
     assertThat(spend(share, 0)).as("half of that").isBetween(LIMIT / 8 - 2_000, LIMIT / 8);
     live[0] = 0.5;
     heap.look();
     assertThat(share.allows(LIMIT / 8, LIMIT / 4)).isTrue();
+  }
+
+  /** Clients that release nothing hold more than that when the heap becomes full. */
+  @Test
+  void aLittleMoreThanWhatIsHeldIsLeftForOthersWhenTheHeapBecomesFull() {
+    double[] live = {0.5};
+    HeapGuard heap = new HeapGuard(() -> live[0], 80);
+    Budget.Share share = new Budget("test", LIMIT, heap, new Budget.WhenFull(LIMIT / 4, LIMIT / 16)).share();
+    long silent = spend(share, 0);
+    live[0] = 0.9;
+    heap.look();
+
+    assertThat(share.allows(silent, 1_000)).as("the one that holds it").isFalse();
+    assertThat(spend(share, 0)).as("half of the little").isBetween(LIMIT / 32 - 2_000, LIMIT / 32 + 1_024);
+    Budget.Share none = new Budget("none", LIMIT, heap, new Budget.WhenFull(0, 0)).share();
+    assertThat(none.free()).isZero();
   }
 
   private static long spend(Budget.Share share, long held) {

@@ -68,6 +68,9 @@ final class BrokerParts {
   /** A changed file of access rules is in force after two looks at it, and what follows from it. */
   private static final int RULES_MILLIS = 250;
 
+  /** A small heap can be filled in a second. */
+  private static final int HEAP_MILLIS = 100;
+
   /** Messages that wait for the application's listeners may use one in this many bytes of the heap. */
   private static final int APPLICATION_PART = 16;
 
@@ -141,7 +144,7 @@ final class BrokerParts {
     DropEvents drops = node.opening(new DropEvents(node.name()));
     node.everySeconds(1, drops::flush);
     HeapGuard heap = HeapGuard.ofThisProcess(MemoryKeys.livePercent(settings));
-    node.everySeconds(1, heap::look);
+    node.everyMillis(HEAP_MILLIS, heap::look);
     NodeBudget budget = new NodeBudget(MemoryKeys.read(settings), heap, node.meters());
     log.info("Memory: {}", budget);
     ConnectionEvents events = node.opening(new ConnectionEvents(node.embedding().listener(), wall, node.meters()));

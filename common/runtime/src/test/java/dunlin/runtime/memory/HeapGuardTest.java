@@ -4,11 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.lang.management.ManagementFactory;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 class HeapGuardTest {
   private double live;
   private long markings;
+  private long nanos;
+  private int asked;
   private final HeapGuard guard =
       new HeapGuard(
           new HeapGuard.Live() {
@@ -21,8 +24,13 @@ class HeapGuardTest {
             public long markings() {
               return markings;
             }
+
+            @Override
+            public void collect() {
+              asked++;
+            }
           },
-          80);
+          80, () -> nanos);
 
   private void look(double share) {
     live = share;
@@ -83,6 +91,26 @@ class HeapGuardTest {
 
     assertThat(guard.isFull()).isTrue();
     assertThat(guard.isCrowded()).isTrue();
+  }
+
+  /** What clients have given back counts as live until then, and without clients there may be no collection. */
+  @Test
+  void aCollectionIsAskedForWhenThereWasNoneForLong() {
+    look(0.9);
+    nanos += Duration.ofSeconds(9).toNanos();
+    look(0.9);
+    assertThat(asked).isZero();
+    nanos += Duration.ofSeconds(1).toNanos();
+    look(0.9);
+    look(0.9);
+    assertThat(asked).isEqualTo(1);
+    nanos += Duration.ofSeconds(10).toNanos();
+    look(0.91);
+    assertThat(asked).as("there was one").isEqualTo(1);
+    look(0.5);
+    nanos += Duration.ofMinutes(1).toNanos();
+    look(0.5);
+    assertThat(asked).as("it has room").isEqualTo(1);
   }
 
   @Test
