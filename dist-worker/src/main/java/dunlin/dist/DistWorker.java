@@ -17,7 +17,6 @@ import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.ShardId;
 import dunlin.model.TenantQuota;
-import dunlin.runtime.memory.HeapGuard;
 import dunlin.store.CommandCodec;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
@@ -232,11 +231,6 @@ public final class DistWorker implements DistClient, AutoCloseable {
   /** Sets how many routes a tenant may have, in a node that runs alone. */
   public void limitTenants(TenantQuota routesMax) {
     Objects.requireNonNull(quota, "a node of a cluster").limitTenants(routesMax);
-  }
-
-  /** Refuses new routes while this heap is crowded, in a node that runs alone. */
-  public void guard(HeapGuard heap) {
-    Objects.requireNonNull(quota, "a node of a cluster").guard(heap);
   }
 
   private static List<RouteReplica> declare(RangeOpener store, int count) {

@@ -6,7 +6,6 @@ import dunlin.dist.route.RouteRangeClient;
 import dunlin.dist.route.RouteReplica;
 import dunlin.dist.route.RouteServer;
 import dunlin.model.TenantQuota;
-import dunlin.runtime.memory.HeapGuard;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -28,9 +27,6 @@ public final class RouteTier {
   private final TenantQuota tenants;
 
   @GuardedBy("this")
-  private HeapGuard heap = HeapGuard.OFF;
-
-  @GuardedBy("this")
   private @Nullable RouteMeters meters;
 
   /** @param tenants how many routes a tenant may have, in all ranges */
@@ -38,11 +34,6 @@ public final class RouteTier {
     this.settings = settings;
     this.tenants = tenants;
     this.registry = registry;
-  }
-
-  /** Refuses new routes while this heap is crowded, in ranges that are led from now on. */
-  public synchronized void guard(HeapGuard of) {
-    heap = of;
   }
 
   /** What all other ranges have, as far as it is known. Answers at once, on any thread. */
@@ -64,7 +55,6 @@ public final class RouteTier {
         new RouteQuota(
             settings.memoryMax(), settings.groupsMax(), () -> replica.memory() + elsewhere.memory(), tenant -> replica.routesOf(tenant) + elsewhere.routesOf(tenant));
     quota.limitTenants(tenants);
-    quota.guard(heap);
     var server = new RouteServer(name, replica, quota, settings.patternsMax());
     if (meters == null) meters = new RouteMeters(registry, servers, quotas);
     servers.add(server);

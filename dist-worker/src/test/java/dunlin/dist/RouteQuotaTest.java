@@ -15,7 +15,6 @@ import dunlin.dist.route.RouteRows;
 import dunlin.model.ShardId;
 import dunlin.model.TenantQuota;
 import dunlin.model.TopicFilter;
-import dunlin.runtime.memory.HeapGuard;
 import dunlin.transport.trace.Tracer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
@@ -90,23 +89,6 @@ public class RouteQuotaTest {
     worker.removeRoute(a);
     apply();
     assertSet(worker.addRoute(route("z", TWO)));
-  }
-
-  @Test
-  void onACrowdedHeapOnlyExistingRoutesAreSet() {
-    var a = route("a", ONE);
-    var worker = worker(Long.MAX_VALUE / 2, 10);
-    assertSet(worker.addRoute(a));
-    double[] live = {0.85};
-    var heap = new HeapGuard(() -> live[0], 80);
-    heap.look();
-    worker.guard(heap);
-    assertSet(worker.addRoute(route("b", ONE)));
-    live[0] = 0.95;
-    heap.look();
-
-    assertRefused(worker.addRoute(route("c", ONE)), RouteQuotaException.Kind.MEMORY);
-    assertSet(worker.addRoute(a));
   }
 
   @Test

@@ -126,7 +126,7 @@ class RetainTierTest {
 
   @Test
   void onAFullHeapOnlyTopicsThatHaveAMessageGetOne() {
-    var heap = new HeapGuard(() -> 0.9, 80);
+    var heap = new HeapGuard(() -> new HeapGuard.Found(0.9, HeapGuard.Found.EXACT, 0), 80);
     heap.look();
     tier.guard(heap);
 

@@ -65,7 +65,7 @@ class SharedBoundsTest {
   void onAFullHeapOnlyTopicsThatHaveAMessageGetOne() {
     var bounds = new SharedBounds(Messages.atMost(3), ranges);
     assertThat(keep(bounds, 0, "a", "1")).isEqualTo(RetainResult.STORED);
-    var heap = new HeapGuard(() -> 0.9, 80);
+    var heap = new HeapGuard(() -> new HeapGuard.Found(0.9, HeapGuard.Found.EXACT, 0), 80);
     heap.look();
     bounds.guard(heap);
 

@@ -3,6 +3,8 @@ package dunlin.broker.limit;
 import dunlin.runtime.memory.HeapGuard;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongUnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /** Bounds and counts the bytes of one kind of memory that clients make the node use. */
 public final class Budget {
@@ -15,32 +17,25 @@ public final class Budget {
    *   all of it, so each is allowed a few bytes however little is left; otherwise clients with small messages would
    *   wait for those that hold everything. Shares check and take without locking each other out, so a budget can be
    *   exceeded by what each loop takes at the same time, and by these few bytes for each holder.
-   *   A budget on the heap may have a lower limit while that is full: a least one, or a little more than was held when it became full. So some is left for those who release what they hold.
+   *   A budget on the heap may have a lower limit while that is full. What is held beyond it stays until it is released.
    */
   private static final int CHUNK_MIN = 256;
   private static final int CHUNK_MAX = 1 << 20;
   private static final int CHUNKS = 1_024;
   private static final int SMALL_MAX = 4 * 1_024;
   private static final int SMALLS = 16 * 1_024;
-  private static final long NOT_FULL = -1;
-
-  /**
-   * The limit while the heap is full.
-   *
-   * @param least bytes in any case
-   * @param more bytes beyond what was held when it became full
-   */
-  record WhenFull(long least, long more) {}
 
   private final String name;
   private final long limit;
   private final long chunk;
   private final long small;
   private final HeapGuard heap;
-  private final WhenFull whenFull;
+  private final LongUnaryOperator whenFull;
 
-  /** The limit while the heap is full; NOT_FULL before the first request since it has become that. */
-  private volatile long lowered = NOT_FULL;
+  private volatile @Nullable Lowered lowered;
+
+  /** The limit since the heap has become full for the last of a number of times. */
+  private record Lowered(long times, long limit) {}
 
   /** The bytes that shares have taken, used or not. */
   private final AtomicLong taken = new AtomicLong();
@@ -49,8 +44,10 @@ public final class Budget {
 
   /**
    * @param name the name as the setting of its limit spells it, in {@code dunlin.memory.<name>-max}
+   * @param heap where its bytes are; {@link HeapGuard#OFF} for those in direct memory
+   * @param whenFull the limit while the heap is full, from what is held when it becomes that
    */
-  Budget(String name, long limit, HeapGuard heap, WhenFull whenFull) {
+  Budget(String name, long limit, HeapGuard heap, LongUnaryOperator whenFull) {
     if (limit < 1) throw new IllegalArgumentException(name + ": limit " + limit);
     this.name = name;
     this.limit = limit;
@@ -62,7 +59,7 @@ public final class Budget {
 
   /** A budget that does not depend on the heap. */
   Budget(String name, long limit) {
-    this(name, limit, HeapGuard.OFF, new WhenFull(limit, 0));
+    this(name, limit, HeapGuard.OFF, _ -> limit);
   }
 
   String name() {
@@ -87,16 +84,13 @@ public final class Budget {
     return new Share();
   }
 
-  private long present() {
-    if (!heap.isFull()) {
-      if (lowered != NOT_FULL) lowered = NOT_FULL;
-      return limit;
-    }
-    long already = lowered;
-    if (already != NOT_FULL) return already;
-    long now = Math.min(limit, Math.max(whenFull.least, whenFull.more == 0 ? 0 : taken.get() + whenFull.more));
-    lowered = now;
-    return now;
+  /** The limit now; loops that ask at once when the heap has become full may each find another one for a moment. */
+  long present() {
+    if (!heap.isFull()) return limit;
+    Lowered last = lowered;
+    long times = heap.timesFull();
+    if (last == null || last.times != times) lowered = last = new Lowered(times, Math.min(limit, whenFull.applyAsLong(taken.get())));
+    return last.limit;
   }
 
   /** The share of one thread. */
@@ -106,7 +100,7 @@ public final class Budget {
 
     private Share() {}
 
-    /** Number of bytes that are left. */
+    /** Number of bytes that are left; less than none when more is held than the limit. */
     public long free() {
       return present() - taken.getOpaque() + reserve;
     }

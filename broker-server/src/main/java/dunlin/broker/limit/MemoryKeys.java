@@ -50,7 +50,7 @@ public final class MemoryKeys {
       Setting.integer(
           "dunlin.memory.live-max", 70, 10, 100,
           "Maximum part of the heap, in percent, that may be live after a garbage collection of its old objects (of the old generation, with collectors that give it a part of its own)."
-              + " As long as more is live, new durable sessions, subscriptions and retained topics are refused with 0x97, and dunlin.memory.outgoing-max is a quarter of itself, or a sixteenth more than what waits at that time."
+              + " As long as more is live, new durable sessions, subscriptions and retained topics are refused with 0x97, and dunlin.memory.outgoing-max is lowered to a quarter of itself, or to what waits at that time and a sixteenth of itself."
               + " 100: no limit.");
   static final Setting<Long> FILTERS =
       Setting.bytes(

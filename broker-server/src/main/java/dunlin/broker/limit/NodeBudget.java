@@ -1,6 +1,5 @@
 package dunlin.broker.limit;
 
-import dunlin.broker.limit.Budget.WhenFull;
 import dunlin.runtime.memory.HeapGuard;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -38,7 +37,7 @@ public final class NodeBudget {
    *                 repeat theirs. An UNSUBSCRIBE counts and is never refused, since it frees memory: it holds less than the subscriptions that
    *                 it ends have given back. The client is then not read from until it is answered.
    * The defaults of these and of the tiers' own bounds are more than the heap. While too much of that is live (HeapGuard), there is no further subscription but for a few of each client, and outgoing
-   * messages have a quarter of their budget, or a sixteenth more than what they had: messages that are acknowledged go on. Requests come and go as well, and clients must be able to repeat their subscriptions.
+   * messages have a quarter of their budget, or what waits then and a sixteenth of it: messages that are acknowledged go on. Requests come and go as well, and clients must be able to repeat their subscriptions.
    * Failure: other memory (the objects of a packet while it is processed, lanes, the stores' queues, retained topics) has
    * its own bounds.
    */
@@ -88,11 +87,11 @@ public final class NodeBudget {
   public NodeBudget(Bounds bounds, HeapGuard heap, MeterRegistry meters) {
     this.bounds = bounds;
     this.heap = heap;
-    this.outgoing = new Budget("outgoing", bounds.outgoing(), heap, new WhenFull(bounds.outgoing() / 4, bounds.outgoing() / 16));
+    this.outgoing = new Budget("outgoing", bounds.outgoing(), heap, held -> Math.max(bounds.outgoing() / 4, held + bounds.outgoing() / 16));
     this.sockets = new Budget("sockets", bounds.sockets());
     this.unfinished = new Budget("unfinished", bounds.unfinished());
     this.unauthenticated = new Budget("unauthenticated", bounds.unauthenticated());
-    this.subscriptions = new Budget("subscriptions", bounds.subscriptions(), heap, new WhenFull(0, 0));
+    this.subscriptions = new Budget("subscriptions", bounds.subscriptions(), heap, _ -> 0);
     this.requests = new Budget("requests", bounds.requests());
     for (Budget budget : List.of(outgoing, sockets, unfinished, unauthenticated, subscriptions, requests)) show(budget, meters);
     Gauge.builder("dunlin.memory.live", heap, HeapGuard::live)
@@ -109,7 +108,7 @@ public final class NodeBudget {
         .baseUnit("bytes")
         .tag("budget", budget.name())
         .register(meters);
-    Gauge.builder("dunlin.memory.limit", budget, Budget::limit)
+    Gauge.builder("dunlin.memory.limit", budget, Budget::present)
         .description("Limit of the memory that clients may make the node use, by kind")
         .baseUnit("bytes")
         .tag("budget", budget.name())

@@ -62,9 +62,9 @@ class BudgetTest {
   @Test
   void itHasALowerLimitWhileTheHeapIsFull() {
     double[] live = {0.9};
-    HeapGuard heap = new HeapGuard(() -> live[0], 80);
+    HeapGuard heap = new HeapGuard(() -> new HeapGuard.Found(live[0], HeapGuard.Found.EXACT, 0), 80);
     heap.look();
-    Budget.Share share = new Budget("test", LIMIT, heap, new Budget.WhenFull(LIMIT / 4, LIMIT / 16)).share();
+    Budget.Share share = new Budget("test", LIMIT, heap, held -> Math.max(LIMIT / 4, held + LIMIT / 16)).share();
 
     assertThat(spend(share, 0)).as("half of that").isBetween(LIMIT / 8 - 2_000, LIMIT / 8);
     live[0] = 0.5;
@@ -76,16 +76,24 @@ class BudgetTest {
   @Test
   void aLittleMoreThanWhatIsHeldIsLeftForOthersWhenTheHeapBecomesFull() {
     double[] live = {0.5};
-    HeapGuard heap = new HeapGuard(() -> live[0], 80);
-    Budget.Share share = new Budget("test", LIMIT, heap, new Budget.WhenFull(LIMIT / 4, LIMIT / 16)).share();
+    HeapGuard heap = new HeapGuard(() -> new HeapGuard.Found(live[0], HeapGuard.Found.EXACT, 0), 80);
+    Budget.Share share = new Budget("test", LIMIT, heap, held -> Math.max(LIMIT / 4, held + LIMIT / 16)).share();
     long silent = spend(share, 0);
     live[0] = 0.9;
     heap.look();
 
     assertThat(share.allows(silent, 1_000)).as("the one that holds it").isFalse();
     assertThat(spend(share, 0)).as("half of the little").isBetween(LIMIT / 32 - 2_000, LIMIT / 32 + 1_024);
-    Budget.Share none = new Budget("none", LIMIT, heap, new Budget.WhenFull(0, 0)).share();
+    Budget.Share none = new Budget("none", LIMIT, heap, _ -> 0).share();
     assertThat(none.free()).isZero();
+
+    live[0] = 0.5;
+    heap.look();
+    assertThat(none.free()).isEqualTo(LIMIT);
+    share.add(-silent);
+    live[0] = 0.9;
+    heap.look();
+    assertThat(share.free()).as("when it is full again, from what is held then").isLessThan(LIMIT / 3);
   }
 
   private static long spend(Budget.Share share, long held) {

@@ -34,7 +34,6 @@ final class LoneBroker {
         new InboxServer(
             store, parts.inbox(), new DistRoutes(connections.routesOfSessions(dist), parts.routesAnnounced()), frontend.wills(), parts.clock(),
             node.meters(), node.tracer());
-    dist.guard(frontend.heap());
     inbox.guard(frontend.heap());
     dist.limitTenants(frontend.quotaOfTenants(TenantLimit.ROUTES));
     inbox.limitTenants(

@@ -65,12 +65,12 @@ final class FrontendLease {
   private void check() {
     long died = deaths.getAsLong();
     boolean lost = died != seenDeaths || !leased.getAsBoolean();
-    seenDeaths = died;
     if (lost && held) {
       held = false;
       LOG.warn("This node has lost its lease in the cluster: no leader of the meta group answers its heartbeats, or it has counted as dead. It disconnects its clients and accepts none");
       ended.run();
     }
+    seenDeaths = died;
     if (lost) renewal = null;
     else if (!held) renew();
   }

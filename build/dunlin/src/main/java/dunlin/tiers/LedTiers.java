@@ -377,7 +377,6 @@ final class LedTiers {
   /** Refuses what would stay on this heap while it is full, in ranges that are led from now on. */
   void guard(HeapGuard of) {
     heap = of;
-    routes.guard(of);
     retained.guard(of);
   }
 

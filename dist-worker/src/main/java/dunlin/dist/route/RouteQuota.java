@@ -3,7 +3,6 @@ package dunlin.dist.route;
 import static java.util.Objects.requireNonNull;
 
 import dunlin.model.TenantQuota;
-import dunlin.runtime.memory.HeapGuard;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -37,7 +36,6 @@ public final class RouteQuota {
   private final Map<RouteQuotaException.Kind, LongAdder> refused = new EnumMap<>(RouteQuotaException.Kind.class);
 
   private volatile TenantQuota tenants = TenantQuota.UNLIMITED;
-  private volatile HeapGuard heap = HeapGuard.OFF;
 
   private record FilterId(String tenant, String filter) implements Comparable<FilterId> {
     @Override
@@ -64,14 +62,6 @@ public final class RouteQuota {
   /** Sets how many routes a tenant may have. */
   public void limitTenants(TenantQuota routesMax) {
     tenants = routesMax;
-  }
-
-  /**
-   * Refuses new routes while this heap is crowded, and not before: a route is small, and the subscription that it is for is judged at its frontend or session. It may be there already, and its route be
-   * mended.
-   */
-  public void guard(HeapGuard of) {
-    heap = of;
   }
 
   /**
@@ -108,7 +98,7 @@ public final class RouteQuota {
 
   private Runnable takeOfAll(Route route, int groups) {
     long memory = RouteRange.memoryOf(route);
-    if (applied.getAsLong() + taken.addAndGet(memory) > memoryMax || heap.isCrowded()) {
+    if (applied.getAsLong() + taken.addAndGet(memory) > memoryMax) {
       taken.addAndGet(-memory);
       throw refusal(RouteQuotaException.Kind.MEMORY, memoryMax);
     }

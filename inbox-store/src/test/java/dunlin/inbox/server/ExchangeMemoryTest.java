@@ -137,7 +137,7 @@ final class ExchangeMemoryTest {
   void onAFullHeapALittleIsLeftForEachClient() throws Exception {
     var one = node.connect("one").session();
     var two = node.connect("two").session();
-    var heap = new HeapGuard(() -> 0.9, 80);
+    var heap = new HeapGuard(() -> new HeapGuard.Found(0.9, HeapGuard.Found.EXACT, 0), 80);
     heap.look();
     node.server.guard(heap);
 

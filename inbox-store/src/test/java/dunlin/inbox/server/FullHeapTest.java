@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Sessions and subscriptions while the leader's heap has no room for more. */
 final class FullHeapTest {
   private double live;
-  private final HeapGuard heap = new HeapGuard(() -> live, 80);
+  private final HeapGuard heap = new HeapGuard(() -> new HeapGuard.Found(live, HeapGuard.Found.EXACT, 0), 80);
 
   private void look(double share) {
     live = share;

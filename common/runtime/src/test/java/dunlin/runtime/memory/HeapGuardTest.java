@@ -3,129 +3,95 @@ package dunlin.runtime.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dunlin.runtime.memory.HeapGuard.Found;
 import java.lang.management.ManagementFactory;
-import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class HeapGuardTest {
-  private double live;
-  private long markings;
-  private long nanos;
-  private int asked;
+  private Found found = new Found(0, Found.EXACT, 0);
+  private final List<Boolean> often = new ArrayList<>();
   private final HeapGuard guard =
       new HeapGuard(
           new HeapGuard.Live() {
             @Override
-            public double share() {
-              return live;
+            public Found found() {
+              return found;
             }
 
             @Override
-            public long markings() {
-              return markings;
-            }
-
-            @Override
-            public void collect() {
-              asked++;
+            public void collectOften(boolean more) {
+              often.add(more);
             }
           },
-          80, () -> nanos);
+          80);
 
-  private void look(double share) {
-    live = share;
+  private boolean look(double share) {
+    return look(share, Found.EXACT, 0);
+  }
+
+  /** @return whether it is full then */
+  private boolean look(double share, long markings, long whole) {
+    found = new Found(share, markings, whole);
     guard.look();
+    return guard.isFull();
   }
 
   @Test
   void itIsFullFromTheMaximumOnUntilThereIsSomeRoom() {
-    look(0.79);
-    assertThat(guard.isFull()).isFalse();
-    look(0.80);
-    assertThat(guard.isFull()).isTrue();
-    look(0.78);
-    assertThat(guard.isFull()).as("a little less is not enough").isTrue();
-    look(0.76);
-    assertThat(guard.isFull()).isFalse();
+    assertThat(look(0.79)).isFalse();
+    assertThat(look(0.80)).isTrue();
+    assertThat(look(0.78)).as("a little less is not enough").isTrue();
+    assertThat(look(0.76)).isFalse();
+    assertThat(guard.live()).isEqualTo(0.76);
   }
 
+  /** Without clients there may be no collection, and what they have given back counts until then. */
   @Test
-  void itIsCrowdedHalfWayFromFullToAllOfTheHeap() {
-    look(0.89);
-    assertThat(guard.isCrowded()).isFalse();
-    look(0.91);
-    assertThat(guard.isCrowded()).isTrue();
-    look(0.85);
-    assertThat(guard.isCrowded()).isFalse();
-    assertThat(guard.isFull()).isTrue();
+  void collectionsAreAskedForWhileItIsFull() {
+    look(0.79);
+    assertThat(often).isEmpty();
+    look(0.9);
+    look(0.9);
+    assertThat(often).containsExactly(true);
+    look(0.5);
+    look(0.5);
+    assertThat(often).containsExactly(true, false);
   }
 
-  /** G1 has found much garbage, and has removed none of it yet. */
+  /** G1 has found much garbage, and removes it in the collections that follow. */
   @Test
   void whatAMarkingHasLeftCountsOnlyWhenTheNextOneFindsAsMuch() {
-    markings = 2;
-    look(0.85);
-    look(0.85);
-    assertThat(guard.isFull()).isFalse();
-    look(0.3);
-    markings = 4;
-    look(0.85);
-    assertThat(guard.isFull()).as("there was less between").isFalse();
-
-    markings = 6;
-    look(0.82);
-    assertThat(guard.isFull()).isFalse();
-    markings = 7;
-    look(0.82);
-    assertThat(guard.isFull()).isTrue();
-    markings = 9;
-    look(0.85);
-    assertThat(guard.isFull()).isTrue();
+    assertThat(look(0.85, 2, 0)).isFalse();
+    assertThat(look(0.84, 2, 0)).as("the first of several collections that remove it").isFalse();
+    assertThat(look(0.3, 2, 0)).isFalse();
+    assertThat(look(0.85, 4, 0)).as("there was less between").isFalse();
+    assertThat(look(0.85, 5, 0)).isFalse();
+    assertThat(look(0.82, 6, 0)).as("the next marking").isTrue();
+    assertThat(look(0.78, 8, 0)).isTrue();
+    assertThat(look(0.5, 8, 0)).isFalse();
+    assertThat(look(0.85, 10, 0)).as("it is not sure for ever").isFalse();
   }
 
   @Test
-  void whatAnotherCollectionHasLeftBehindAMarkingCountsAtOnce() {
-    markings = 2;
-    look(0.95);
-    look(0.92);
-
-    assertThat(guard.isFull()).isTrue();
-    assertThat(guard.isCrowded()).isTrue();
-  }
-
-  /** What clients have given back counts as live until then, and without clients there may be no collection. */
-  @Test
-  void aCollectionIsAskedForWhenThereWasNoneForLong() {
-    look(0.9);
-    nanos += Duration.ofSeconds(9).toNanos();
-    look(0.9);
-    assertThat(asked).isZero();
-    nanos += Duration.ofSeconds(1).toNanos();
-    look(0.9);
-    look(0.9);
-    assertThat(asked).isEqualTo(1);
-    nanos += Duration.ofSeconds(10).toNanos();
-    look(0.91);
-    assertThat(asked).as("there was one").isEqualTo(1);
-    look(0.5);
-    nanos += Duration.ofMinutes(1).toNanos();
-    look(0.5);
-    assertThat(asked).as("it has room").isEqualTo(1);
+  void whatAFullCollectionHasLeftCountsAtOnce() {
+    assertThat(look(0.5, 2, 1)).isFalse();
+    assertThat(look(0.95, 2, 2)).isTrue();
   }
 
   @Test
   void atOneHundredPercentItIsNeverFull() {
-    var off = new HeapGuard(() -> 1, 100);
+    var off = new HeapGuard(() -> new Found(1, Found.EXACT, 0), 100);
     off.look();
 
     assertThat(off.isFull()).isFalse();
-    assertThat(off.isCrowded()).isFalse();
   }
 
   @Test
   void aPartOfTheHeapIsFromOneToOneHundredPercent() {
-    assertThatThrownBy(() -> new HeapGuard(() -> 0, 0)).isInstanceOf(IllegalArgumentException.class);
-    assertThatThrownBy(() -> new HeapGuard(() -> 0, 101)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> new HeapGuard(() -> Found.NOTHING, 0)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> new HeapGuard(() -> Found.NOTHING, 101)).isInstanceOf(IllegalArgumentException.class);
   }
 
   /** The collector of this JVM says what a collection has left. */
@@ -133,6 +99,7 @@ class HeapGuardTest {
   void whatACollectionOfThisProcessLeavesIsKnown() {
     var own = HeapGuard.ofThisProcess(80);
     ManagementFactory.getMemoryMXBean().gc();
+    own.look();
 
     assertThat(own.live()).isBetween(0.0001, 0.9999);
   }
