@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.ToLongFunction;
 
-/** The meters of the ranges of routes that a node leads; registered until this is closed. They refer to this weakly, so whoever makes it must keep it. */
+/** The meters of the ranges of routes that a node leads; registered until this is closed. The registry refers to this weakly, so its creator must keep it. */
 final class RouteMeters implements AutoCloseable {
   private final MeterRegistry registry;
   private final List<RouteServer> servers;

@@ -29,12 +29,13 @@ final class BudgetAttack {
   private static final int EXCHANGES_OF_ONE = 1_000;
   private static final int RETAINED = 200_000;
   private static final int TOPIC = 200;
+  private static final int WINDOW = 1_000;
   private static final int SILENT = 40;
+  private static final int SILENT_MESSAGES = 60;
+  private static final int SILENT_BYTES = 50_000;
   private static final int FAIR_MESSAGES = 20;
   private static final int FAIR_BYTES = 1_500;
   private static final int QUOTA_EXCEEDED = 0x97;
-  private static final int SILENT_MESSAGES = 60;
-  private static final int SILENT_BYTES = 50_000;
 
   static final List<Attack> ALL =
       List.of(
@@ -126,11 +127,11 @@ final class BudgetAttack {
   private static void retain(Assault assault, int number) throws InterruptedException {
     var random = new SplittableRandom(number);
     var client = assault.client("retaining-" + number, Manner.POLITE);
-    for (int sent = 0; sent < RETAINED / PARTS && !assault.over(); sent += EXCHANGES_OF_ONE) {
-      for (int i = 0; i < EXCHANGES_OF_ONE; i++) {
+    for (int sent = 0; sent < RETAINED / PARTS && !assault.over(); sent += WINDOW) {
+      for (int i = 0; i < WINDOW; i++) {
         if (!client.send(Assault.publish(topic(random), client.nextPacketId(), 1, true, 1))) return;
       }
-      answers(assault, client, EXCHANGES_OF_ONE, "retained");
+      answers(assault, client, WINDOW, "retained");
     }
   }
 

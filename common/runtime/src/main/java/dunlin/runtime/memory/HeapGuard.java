@@ -99,7 +99,7 @@ public final class HeapGuard {
   private record OldGeneration(MemoryPoolMXBean pool, @Nullable GarbageCollectorMXBean marking, @Nullable GarbageCollectorMXBean full) implements Live {
     @Override
     public Found found() {
-      // What was counted before belongs to what is read then, or to less.
+      // Counted first: a full collection that comes between is noticed by the next look.
       long whole = full == null ? 0 : full.getCollectionCount();
       long markings = marking == null ? Found.EXACT : marking.getCollectionCount();
       MemoryUsage usage = pool.getCollectionUsage();
