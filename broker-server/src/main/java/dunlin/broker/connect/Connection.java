@@ -530,6 +530,7 @@ final class Connection extends KeepAliveWheel.Watched
       home.reception().whenSettled(range, displaced, () -> loop().post(caughtUp));
       home.reception().watch().takenOver(live, displaced);
     }
+    mustBeLeased();
     if (state != State.OPENING) {
       leaveSession();
       return;
@@ -767,10 +768,10 @@ final class Connection extends KeepAliveWheel.Watched
 
   /**
    * Ends the connection if this node may have no clients any more. A process that stood still reads what its clients have sent before it hears of that, while they
-   * have gone on at another node: it must not deliver that late.
+   * have gone on at another node: it must not deliver that late. Nor must it send CONNACK: the others have counted this connection as lost.
    */
   void mustBeLeased() {
-    if (state == State.LIVE && !loop().tiers().leased().getAsBoolean()) sessionTierLost();
+    if (open() && !loop().tiers().leased().getAsBoolean()) sessionTierLost();
   }
 
   /** Called when the session tier treats this connection as lost. */

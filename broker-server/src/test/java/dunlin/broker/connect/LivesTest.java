@@ -95,6 +95,21 @@ class LivesTest {
     assertThat(broker.dist.published).isEmpty();
   }
 
+  /** The process stood still while its session was being opened, and the others have counted the connection as lost. */
+  @Test
+  void oneThatIsOpenedWithoutALeaseIsRefused() {
+    broker.sessions.connectGate = new CompletableFuture<>();
+    LoopClient client = LoopClient.connecting(broker.frontend(), 1, 'a', 60);
+    client.hearsNothing();
+    broker.leased = false;
+
+    broker.sessions.connectGate.complete(null);
+
+    client.hears("20..0088.*");
+    client.hearsTheEnd();
+    await().untilAsserted(() -> assertThat(broker.sessions.disconnected).containsExactly(1L));
+  }
+
   /** Its call fails with the tier, and what the tier says later comes too late. */
   @Test
   void oneThatIsBeingOpenedIsRefused() {

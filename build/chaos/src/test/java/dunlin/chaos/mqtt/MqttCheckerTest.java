@@ -226,11 +226,26 @@ final class MqttCheckerTest {
   @Test
   void aWillMayComeAfterADisconnectThatItsBrokerMayNotHaveGot() {
     good(cutBehindDisconnect(1, 6)); // which was sent just before the fault
-    bad(cutBehindDisconnect(1, 2), "D7", "will sent after DISCONNECT"); // during the fault
+    good(cutBehindDisconnect(1, 2)); // during the fault
     bad(cutBehindDisconnect(1, 2_000), "D7", "will sent after DISCONNECT"); // long before
     bad(cutBehindDisconnect(2, 6), "D7", "will sent after DISCONNECT"); // another broker's fault
+    bad(cutBehindDisconnect(2, 2), "D7", "will sent after DISCONNECT");
+    bad(disconnectsAfterAPause(1, 10), "D7", "will sent after DISCONNECT"); // after the fault
+    bad(connectsInAFault(), "D7", "will sent after DISCONNECT");
     good(disconnectsInACut(1));
     bad(disconnectsInACut(2), "D7", "will sent after DISCONNECT");
+  }
+
+  /** @param seconds from the time at which the broker is as before to DISCONNECT */
+  private static TestHistory disconnectsAfterAPause(int node, int seconds) {
+    var history = watched().connectWithWill("c", FOREVER, false, 0).deed(Deed.STRUCK, node).later(8).deed(Deed.HEALED);
+    return history.later(seconds).disconnected("c", 1).receive("watcher", "c", 1, "w/c", 2).later(60);
+  }
+
+  /** So its broker had a lease after the strike. */
+  private static TestHistory connectsInAFault() {
+    var history = watched().deed(Deed.STRUCK, 1).later(8).connectWithWill("c", FOREVER, false, 0);
+    return history.later(5).disconnected("c", 1).receive("watcher", "c", 1, "w/c", 2).deed(Deed.HEALED).later(60);
   }
 
   /** The broker has lost its lease and disconnects all clients, and one of them sends DISCONNECT at that time. */
@@ -265,7 +280,7 @@ final class MqttCheckerTest {
 
   /** @param node the one that clients do not reach */
   private static TestHistory disconnectsInACut(int node) {
-    var history = watched().connectWithWill("c", FOREVER, false, 0).deed(Deed.STRUCK, 1).deed(Deed.UNREACHABLE, node).later(5);
+    var history = watched().connectWithWill("c", FOREVER, false, 0).deed(Deed.STRUCK, node).deed(Deed.UNREACHABLE, node).later(5);
     return history.receive("watcher", "c", 1, "w/c", 2).later(5).disconnected("c", 1).deed(Deed.HEALED).later(60);
   }
 

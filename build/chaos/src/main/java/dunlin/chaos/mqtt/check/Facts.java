@@ -248,7 +248,8 @@ public final class Facts {
   }
 
   /**
-   * Whether a broker may not have got a DISCONNECT, or not have recorded it: a fault struck it within a second, and before the client noticed the end of the connection, or the broker may have ended
+   * Whether a broker may not have got a DISCONNECT, or not have recorded it (D7). Either a fault struck the broker within a second, and before the client noticed the end of the connection; or it had struck
+   * since CONNECT and was active, so the broker may have lost its lease by then; or the broker may have ended
    * the connection before, while it was cut off from clients. The client learns of that, and even of its CONNACK, up to as long after the cut as that lasted. Nor has it one that crossed
    * its own, by which it ended connections that it may not keep.
    */
@@ -257,8 +258,15 @@ public final class Facts {
     long asked = disconnect.askedNanos();
     long until = Math.min(disconnect.nanos(), asked + SECOND);
     return connected(disconnect.client(), disconnect.connection())
-        .filter(at -> isStruck(at.node(), asked, until) || cuts(at.node()).anyMatch(cut -> at.askedNanos() <= cut.untilNanos && cut.fromNanos <= asked && asked <= cut.latestPacket()))
+        .filter(at -> isStruck(at.node(), asked, until) || isAtFaultSince(at, asked) || cuts(at.node()).anyMatch(cut -> at.askedNanos() <= cut.untilNanos && cut.fromNanos <= asked && asked <= cut.latestPacket()))
         .isPresent();
+  }
+
+  /** Whether a fault that is active at a time struck the broker of a connection after its CONNECT. */
+  private boolean isAtFaultSince(Connected connection, long nanos) {
+    return disturbances.stream()
+        .filter(each -> each.fromNanos <= nanos && each.untilNanos >= nanos)
+        .anyMatch(each -> isStruck(connection.node(), Math.max(each.fromNanos, connection.askedNanos()), nanos));
   }
 
   /** The faults in which clients did not reach a broker. */
