@@ -774,8 +774,8 @@ final class Connection extends KeepAliveWheel.Watched
     if (open() && !loop().tiers().leased().getAsBoolean()) sessionTierLost();
   }
 
-  /** Called when the session tier treats this connection as lost. */
-  void sessionTierLost() {
+  @Override
+  public void sessionTierLost() {
     if (session != null) session.forsake();
     String explanation = "the session could not be kept";
     if (state == State.OPENING) refuse(ReasonCode.SERVER_UNAVAILABLE, explanation);

@@ -90,6 +90,9 @@ public interface ClientConnection extends Loop.Written {
   /** Closes the connection on an error, which an MQTT 5 client gets in a DISCONNECT [MQTT-4.13.1-1]. */
   void fail(ReasonCode reason, @Nullable String explanation);
 
+  /** Closes the connection, because the session tier treats it as lost: its client goes on over another one. */
+  void sessionTierLost();
+
   /**
    * Closes the connection soon, because another one has its session. What its client has sent by now is processed first: a DISCONNECT among it discards the
    * will.

@@ -330,6 +330,10 @@ public final class InboundPublishes implements Feedback {
     boolean unmatched = publish.reason() == ReasonCode.SUCCESS && !publish.matched();
     loop.counts().publishAnswered(unmatched ? ReasonCode.NO_MATCHING_SUBSCRIBERS : publish.reason(), publish.followed(), session);
     if (publish.reason().isError() && !session.version().hasProperties() && failure == null) failure = publish.reason();
+    if (publish.reason().isError() && publish.isForsaken()) {
+      publish.abandon();
+      session.connection().sessionTierLost();
+    }
     boolean inExchange = publish.qos() == QoS.EXACTLY_ONCE && session.durable();
     if (inExchange && session.ended() && !publish.reason().isError()) delivered(List.of(publish.packetId()));
     if (inExchange && recorded().mayHaveRecord(publish)) recorded().forget(publish);

@@ -27,7 +27,8 @@ public final class RecordedPublishes {
    *   3. It is delivered to connected sessions without expiry, which a crash ends anyway (see RecordedDelivery in the dist
    *      tier).
    *   4. PUBREC is sent. A PUBREC with an error ends the exchange for the client, so the record is deleted before: the
-   *      client may use the identifier for another message, which must not be taken for a repetition.
+   *      client may use the identifier for another message, which must not be taken for a repetition. A client whose connection is
+   *      forsaken gets none, and its record stays: it repeats the message over its next connection.
    * In a cluster a broker may crash between 2 and 3, and connected sessions of other brokers live on. So the record says where the message is from (OpenExchange), until
    * this connection has ended after 3 and has said so. A repeated PUBLISH of such an exchange goes the same way again: inboxes have its message by the record, and frontends
    * recognise it by its origin.
@@ -90,7 +91,7 @@ public final class RecordedPublishes {
 
   /** Whether a publish of QoS 2 must be acknowledged with an error although its exchange is or may be recorded. */
   boolean mayHaveRecord(PendingPublish publish) {
-    if (session.ended() || !session.version().hasProperties()) return false;
+    if (session.ended() || publish.abandoned() || !session.version().hasProperties()) return false;
     ReasonCode reason = publish.reason();
     return switch (reason) {
       case SERVER_BUSY, SESSION_TAKEN_OVER -> false;

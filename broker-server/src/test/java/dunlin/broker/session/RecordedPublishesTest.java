@@ -187,6 +187,23 @@ class RecordedPublishesTest {
     assertThat(broker.sessions.releases).isEmpty();
   }
 
+  /** The client repeats both over its next connection: the first one may be recorded, and the second one is not known to it. */
+  @Test
+  void whatIsNotAnsweredBeforeTheLeaseIsLostStaysRecordedAndIsNotAnswered() {
+    broker.dist.answersLater = true;
+    client.send(publish(QOS_2, 7, "one") + publish(QOS_1, 8, "two"));
+    await().until(() -> broker.dist.published.size() == 2);
+    broker.leased = false;
+
+    broker.dist.published.get(0).answer(ReasonCode.SERVER_UNAVAILABLE);
+    broker.dist.published.get(1).answer(ReasonCode.SERVER_UNAVAILABLE);
+
+    client.hears("e0..89.*");
+    client.hearsTheEnd();
+    assertThat(broker.sessions.releases).isEmpty();
+    await().until(() -> broker.on(0, () -> broker.loop(0).window().messages()) == 0);
+  }
+
   @ParameterizedTest
   @Tag("MQTT-4.3.3-9")
   @ValueSource(strings = {"QUOTA_EXCEEDED", "UNSPECIFIED_ERROR", "PACKET_IDENTIFIER_IN_USE"})

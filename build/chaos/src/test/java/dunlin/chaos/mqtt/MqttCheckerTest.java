@@ -256,6 +256,21 @@ final class MqttCheckerTest {
     bad(watched().connectWithWill("c", FOREVER, false, 0).end("c", 1, End.DISCONNECTED, -1).receive("watcher", "c", 1, "w/c", 2).later(60), "D7", "will sent after DISCONNECT");
   }
 
+  /** MQTT 3 has no DISCONNECT of the broker. A client of MQTT 5 gets it at that time. */
+  @Test
+  void aWillOfMqtt3MayComeAfterADisconnectThatHasCrossedTheEndOfConnections() {
+    good(disconnectsWhenABrokerEndsConnections(1, 0));
+    bad(disconnectsWhenABrokerEndsConnections(1, 2), "D7", "will sent after DISCONNECT");
+    bad(disconnectsWhenABrokerEndsConnections(2, 0), "D7", "will sent after DISCONNECT");
+  }
+
+  /** @param node the one that ends connections */
+  private static TestHistory disconnectsWhenABrokerEndsConnections(int node, int secondsBefore) {
+    var history = watched().mqtt3("c").connectWithWill("c", FOREVER, false, 0).at("other", node).connect("other", FOREVER, false).later(5).deed(Deed.STRUCK, 3);
+    history.disconnected("c", 1).later(secondsBefore).end("other", 1, End.BY_BROKER, 0x89).receive("watcher", "c", 1, "w/c", 2);
+    return history.deed(Deed.HEALED).later(60);
+  }
+
   /** The broker ended the connection during the cut, and the client learns even of its CONNACK later. */
   @Test
   void aWillMayComeAfterADisconnectOverAConnectionThatACutHasEnded() {

@@ -21,6 +21,8 @@ final class TestHistory {
   private final List<Event> events = new ArrayList<>();
   private final Map<String, Integer> connections = new HashMap<>();
   private final Map<String, Integer> expiry = new HashMap<>();
+  private final Map<String, Integer> nodes = new HashMap<>();
+  private final Map<String, Integer> levels = new HashMap<>();
   private final Map<MessageId, Event.Published> published = new HashMap<>();
   private long now;
   private int packetId;
@@ -63,12 +65,24 @@ final class TestHistory {
     return deed(Deed.DRAINED);
   }
 
+  /** Connects a client to another node than the first one, from now on. */
+  TestHistory at(String client, int node) {
+    nodes.put(client, node);
+    return this;
+  }
+
+  /** Has a client use MQTT 3.1.1, from now on. */
+  TestHistory mqtt3(String client) {
+    levels.put(client, 4);
+    return this;
+  }
+
   /** @param expirySeconds 0 for Clean Start and a session that ends with its connection */
   TestHistory connect(String client, int expirySeconds, boolean present) {
     expiry.put(client, expirySeconds);
     long asked = tick();
     int connection = connections.merge(client, 1, Integer::sum);
-    events.add(new Event.Connected(tick(), client, connection, 1, 5, asked, expirySeconds == 0, expirySeconds, present));
+    events.add(new Event.Connected(tick(), client, connection, nodes.getOrDefault(client, 1), levels.getOrDefault(client, 5), asked, expirySeconds == 0, expirySeconds, present));
     return this;
   }
 

@@ -251,15 +251,27 @@ public final class Facts {
    * Whether a broker may not have got a DISCONNECT, or not have recorded it (D7). Either a fault struck the broker within a second, and before the client noticed the end of the connection; or it had struck
    * since CONNECT and was active, so the broker may have lost its lease by then; or the broker may have ended
    * the connection before, while it was cut off from clients. The client learns of that, and even of its CONNACK, up to as long after the cut as that lasted. Nor has it one that crossed
-   * its own, by which it ended connections that it may not keep.
+   * its own, by which it ended connections that it may not keep; MQTT 3 has none, but clients of MQTT 5 get it at that time.
    */
   public boolean mayHaveMissed(Event.Ended disconnect) {
-    if (disconnect.reason() == SERVER_BUSY || disconnect.reason() == SERVER_SHUTTING_DOWN) return true;
+    if (endsWhatItMayNotKeep(disconnect)) return true;
     long asked = disconnect.askedNanos();
     long until = Math.min(disconnect.nanos(), asked + SECOND);
     return connected(disconnect.client(), disconnect.connection())
-        .filter(at -> isStruck(at.node(), asked, until) || isAtFaultSince(at, asked) || cuts(at.node()).anyMatch(cut -> at.askedNanos() <= cut.untilNanos && cut.fromNanos <= asked && asked <= cut.latestPacket()))
+        .filter(at -> isStruck(at.node(), asked, until) || isAtFaultSince(at, asked) || cuts(at.node()).anyMatch(cut -> at.askedNanos() <= cut.untilNanos && cut.fromNanos <= asked && asked <= cut.latestPacket()) || (at.level() < 5 && endsOthers(at.node(), asked)))
         .isPresent();
+  }
+
+  private static boolean endsWhatItMayNotKeep(Event.Ended end) {
+    return end.reason() == SERVER_BUSY || end.reason() == SERVER_SHUTTING_DOWN;
+  }
+
+  /** Whether a broker has ended connections that it may not keep, within a second of a time and in a fault. */
+  private boolean endsOthers(int node, long nanos) {
+    if (!disturbedBetween(nanos, nanos)) return false;
+    return lives.values().stream()
+        .flatMap(List::stream)
+        .anyMatch(each -> each instanceof Event.Ended end && Math.abs(end.nanos() - nanos) <= SECOND && endsWhatItMayNotKeep(end) && connected(end.client(), end.connection()).filter(at -> at.node() == node).isPresent());
   }
 
   /** Whether a fault that is active at a time struck the broker of a connection after its CONNECT. */
