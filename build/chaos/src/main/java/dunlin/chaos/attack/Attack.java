@@ -8,8 +8,9 @@ import java.time.Duration;
  * @param name the name for {@code --only}
  * @param startMax how long the start after it may take
  * @param passwords the broker's password file; empty for none. Clients without credentials are accepted in any case
+ * @param mustLog what the broker logs if the attack has reached what it is for; empty for any
  */
-record Attack(String name, String what, Duration startMax, String passwords, Play play) {
+record Attack(String name, String what, Duration startMax, String passwords, String mustLog, Play play) {
   static final Duration START_MAX = Duration.ofSeconds(10);
 
   /** The attack itself, which runs until it is done or {@link Assault#over()}. */
@@ -18,6 +19,6 @@ record Attack(String name, String what, Duration startMax, String passwords, Pla
   }
 
   static Attack of(String name, String what, Play play) {
-    return new Attack(name, what, START_MAX, "", play);
+    return new Attack(name, what, START_MAX, "", "", play);
   }
 }

@@ -150,5 +150,8 @@ final class AttackTrial {
           .findFirst()
           .ifPresent(line -> problems.add("the broker has logged: " + line));
     }
+    try (Stream<String> lines = Files.lines(printed)) {
+      if (lines.noneMatch(line -> line.contains(attack.mustLog()))) problems.add("the broker has not logged: " + attack.mustLog());
+    }
   }
 }

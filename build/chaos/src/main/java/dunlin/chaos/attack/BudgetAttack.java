@@ -42,7 +42,7 @@ final class BudgetAttack {
           new Attack(
               "all-budgets",
               "480,000 subscriptions of 48 absent sessions, 240,000 of 24 connected clients, 160,000 open QoS 2 exchanges, 200,000 retained topics, and 120 MB for 40 clients that acknowledge nothing",
-              START_MAX, "", BudgetAttack::play));
+              START_MAX, "", "The heap is full", BudgetAttack::play));
 
   private BudgetAttack() {}
 

@@ -39,10 +39,15 @@ final class Neighbour implements AutoCloseable {
   Neighbour(int port, String name) throws IOException {
     topic = "neighbour/" + name;
     subscriber = connect(port, name + "-in");
-    subscriber.getOutputStream().write(Packet.subscribe(LEVEL, 1, List.of(topic), 1));
     var in = new DataInputStream(new BufferedInputStream(subscriber.getInputStream()));
-    if (Packet.read(LEVEL, in).reason() != 1) throw new IOException("the neighbour's SUBSCRIBE was refused");
-    publisher = connect(port, name + "-out");
+    try {
+      subscriber.getOutputStream().write(Packet.subscribe(LEVEL, 1, List.of(topic), 1));
+      if (Packet.read(LEVEL, in).reason() != 1) throw new IOException("the neighbour's SUBSCRIBE was refused");
+      publisher = connect(port, name + "-out");
+    } catch (IOException refused) {
+      subscriber.close();
+      throw refused;
+    }
     Thread.ofPlatform().daemon().name("neighbour-in").start(() -> receive(in));
     Thread.ofPlatform().daemon().name("neighbour-acks").start(this::acknowledged);
     Thread.ofPlatform().daemon().name("neighbour-out").start(this::send);
@@ -50,11 +55,16 @@ final class Neighbour implements AutoCloseable {
 
   private static Socket connect(int port, String clientId) throws IOException {
     var socket = new Socket(InetAddress.getLoopbackAddress(), port);
-    socket.setTcpNoDelay(true);
-    socket.getOutputStream().write(Packet.connect(LEVEL, clientId, true, 0, 1000, Optional.empty()));
-    var connack = Packet.read(LEVEL, new DataInputStream(socket.getInputStream()));
-    if (connack.reason() != 0) throw new IOException("the neighbour was refused with " + Integer.toHexString(connack.reason()));
-    return socket;
+    try {
+      socket.setTcpNoDelay(true);
+      socket.getOutputStream().write(Packet.connect(LEVEL, clientId, true, 0, 1000, Optional.empty()));
+      var connack = Packet.read(LEVEL, new DataInputStream(socket.getInputStream()));
+      if (connack.reason() != 0) throw new IOException("the neighbour was refused with " + Integer.toHexString(connack.reason()));
+      return socket;
+    } catch (IOException refused) {
+      socket.close();
+      throw refused;
+    }
   }
 
   private void send() {

@@ -27,7 +27,7 @@ final class PasswordAttacks {
   static final List<Attack> ALL =
       List.of(
           new Attack(
-              "wrong-passwords", "64 addresses guess passwords five times a second each, while 100 users log in again and again", Attack.START_MAX, passwords(),
+              "wrong-passwords", "64 addresses guess passwords five times a second each, while 100 users log in again and again", Attack.START_MAX, passwords(), "",
               PasswordAttacks::guesses));
 
   private PasswordAttacks() {}

@@ -258,7 +258,7 @@ public final class Facts {
     long asked = disconnect.askedNanos();
     long until = Math.min(disconnect.nanos(), asked + SECOND);
     return connected(disconnect.client(), disconnect.connection())
-        .filter(at -> isStruck(at.node(), asked, until) || isAtFaultSince(at, asked) || cuts(at.node()).anyMatch(cut -> at.askedNanos() <= cut.untilNanos && cut.fromNanos <= asked && asked <= cut.latestPacket()) || (at.level() < 5 && endsOthers(at.node(), asked)))
+        .filter(at -> isStruck(at.node(), asked, until) || isAtFaultSince(at, asked) || cuts(at.node()).anyMatch(cut -> at.askedNanos() <= cut.untilNanos && cut.fromNanos <= asked && asked <= cut.latestPacket()) || (at.level() < 5 && endsOthers(at.node(), disconnect)))
         .isPresent();
   }
 
@@ -266,12 +266,14 @@ public final class Facts {
     return end.reason() == SERVER_BUSY || end.reason() == SERVER_SHUTTING_DOWN;
   }
 
-  /** Whether a broker has ended connections that it may not keep, within a second of a time and in a fault. */
-  private boolean endsOthers(int node, long nanos) {
-    if (!disturbedBetween(nanos, nanos)) return false;
+  /** Whether a broker has ended connections that it may not keep in a fault, a second before a DISCONNECT at the earliest, and a second after the client noticed the end of its connection at the latest. */
+  private boolean endsOthers(int node, Event.Ended disconnect) {
+    long from = disconnect.askedNanos() - SECOND;
+    long until = disconnect.nanos() + SECOND;
+    if (!disturbedBetween(disconnect.askedNanos(), disconnect.nanos())) return false;
     return lives.values().stream()
         .flatMap(List::stream)
-        .anyMatch(each -> each instanceof Event.Ended end && Math.abs(end.nanos() - nanos) <= SECOND && endsWhatItMayNotKeep(end) && connected(end.client(), end.connection()).filter(at -> at.node() == node).isPresent());
+        .anyMatch(each -> each instanceof Event.Ended end && from <= end.nanos() && end.nanos() <= until && endsWhatItMayNotKeep(end) && connected(end.client(), end.connection()).filter(at -> at.node() == node).isPresent());
   }
 
   /** Whether a fault that is active at a time struck the broker of a connection after its CONNECT. */
