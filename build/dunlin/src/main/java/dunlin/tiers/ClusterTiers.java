@@ -297,7 +297,7 @@ public final class ClusterTiers implements AutoCloseable {
   public boolean mayHaveClients() {
     var held = lease;
     var member = cluster;
-    return held == null || member == null || (held.held() && member.leased());
+    return held == null || member == null || (member.leased() && held.held()); // in this order: a new lease is seen with the loss of the one before
   }
 
   /** The dist tier, whichever node leads it. */
@@ -386,7 +386,7 @@ public final class ClusterTiers implements AutoCloseable {
     Cluster member = cluster();
     var begun =
         new FrontendLease(
-            member::leased, member::deaths, parts.timer(), parts.leaseChecked(), () -> sessions.lose("this node has lost its lease in the cluster"),
+            member::leased, member::lostLeases, parts.timer(), parts.leaseChecked(), () -> sessions.lose("this node has lost its lease in the cluster"),
             () -> parts.frontend().renewRoutes(parts.raisesIncarnation().getAsLong()));
     lease = begun;
     return CompletableFuture.allOf(routesOfClients.begin(), routesOfSessions.begin(), retained.begin(), sessions.begin(parts.frontend()::life));

@@ -20,8 +20,8 @@ import org.slf4j.LoggerFactory;
  */
 final class FrontendLease {
   /*
-   * By its clock it may not notice that it was away, for instance when its whole machine stood still. So the lease is lost as well when this process counts, or has
-   * counted, as dead (Cluster.deaths).
+   * By its clock it may not notice that it was away, for instance when its whole machine stood still. A process that goes on after a pause may even hold a new lease before it looks. So it goes by
+   * the count of lost leases as well (Cluster.lostLeases).
    *
    * Owner: the timer's thread; any thread reads.
    * Failure: a timer that is late by more than the time between lease and down-after lets clients wait for messages that do not come. Connections end
@@ -30,28 +30,28 @@ final class FrontendLease {
   private static final Logger LOG = LoggerFactory.getLogger(FrontendLease.class);
 
   private final BooleanSupplier leased;
-  private final LongSupplier deaths;
+  private final LongSupplier losses;
   private final Runnable ended;
   private final Supplier<CompletableFuture<Void>> renewing;
   private volatile boolean held = true;
   private @Nullable CompletableFuture<Void> renewal;
 
   /** Written by the timer's thread only. */
-  private volatile long seenDeaths;
+  private volatile long seenLosses;
 
   private final LineLimit lines = new LineLimit(1, Duration.ofSeconds(10), System::nanoTime);
 
   /**
    * @param leased whether heartbeats are answered, and this node does not count as dead
-   * @param deaths how many times this process has counted as dead
+   * @param losses how many leases this process has lost; only a change means something
    * @param every the time between two checks
    * @param ended ends all connections; called once for each loss of the lease
    * @param renewing sets the routes of this node anew; called on the timer's thread
    */
-  FrontendLease(BooleanSupplier leased, LongSupplier deaths, ScheduledExecutorService timer, Duration every, Runnable ended, Supplier<CompletableFuture<Void>> renewing) {
+  FrontendLease(BooleanSupplier leased, LongSupplier losses, ScheduledExecutorService timer, Duration every, Runnable ended, Supplier<CompletableFuture<Void>> renewing) {
     this.leased = leased;
-    this.deaths = deaths;
-    seenDeaths = deaths.getAsLong();
+    this.losses = losses;
+    seenLosses = losses.getAsLong();
     this.ended = ended;
     this.renewing = renewing;
     var _ = timer.scheduleWithFixedDelay(this::check, every.toNanos(), every.toNanos(), TimeUnit.NANOSECONDS);
@@ -59,18 +59,18 @@ final class FrontendLease {
 
   /** Whether the frontend may have clients. */
   boolean held() {
-    return held && deaths.getAsLong() == seenDeaths;
+    return held && losses.getAsLong() == seenLosses;
   }
 
   private void check() {
-    long died = deaths.getAsLong();
-    boolean lost = died != seenDeaths || !leased.getAsBoolean();
+    long before = this.losses.getAsLong();
+    boolean lost = before != seenLosses || !leased.getAsBoolean();
     if (lost && held) {
       held = false;
       LOG.warn("This node has lost its lease in the cluster: no leader of the meta group answers its heartbeats, or it has counted as dead. It disconnects its clients and accepts none");
       ended.run();
     }
-    seenDeaths = died;
+    seenLosses = before;
     if (lost) renewal = null;
     else if (!held) renew();
   }

@@ -22,12 +22,12 @@ class FrontendLeaseTest {
 
   private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().factory());
   private final AtomicBoolean leased = new AtomicBoolean(true);
-  private final AtomicLong deaths = new AtomicLong(3);
+  private final AtomicLong losses = new AtomicLong(3);
   private final AtomicReference<CompletableFuture<Void>> renewal = new AtomicReference<>(new CompletableFuture<>());
   private final List<String> seen = new CopyOnWriteArrayList<>();
   private final FrontendLease lease =
       new FrontendLease(
-          leased::get, deaths::get, timer, Duration.ofMillis(1), () -> seen.add("ended"),
+          leased::get, losses::get, timer, Duration.ofMillis(1), () -> seen.add("ended"),
           () -> {
             seen.add("renewing");
             return renewal.get();
@@ -69,7 +69,7 @@ class FrontendLeaseTest {
 
   @Test
   void aProcessThatHasCountedAsDeadHasLostItsLeaseWhateverItsClockSays() {
-    deaths.incrementAndGet();
+    losses.incrementAndGet();
     awaitSeen("ended", "renewing");
     assertThat(lease.held()).isFalse();
 
@@ -81,9 +81,9 @@ class FrontendLeaseTest {
 
   @Test
   void aDeathWhileRoutesAreSetAnewBeginsThatAgain() {
-    deaths.incrementAndGet();
+    losses.incrementAndGet();
     awaitSeen("ended", "renewing");
-    deaths.incrementAndGet();
+    losses.incrementAndGet();
     awaitSeen("ended", "renewing", "renewing");
 
     renewal.get().complete(null);

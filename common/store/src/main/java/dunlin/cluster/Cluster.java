@@ -457,9 +457,13 @@ public final class Cluster implements AutoCloseable {
     return running != null && running.heartbeat.silenceNanos() < settings.lease().toNanos() && !known.isDead();
   }
 
-  /** How many times this process has counted as dead, as far as it has heard; also when it was over as it heard of it. By its own clock it may have held its lease all the time. */
-  public long deaths() {
-    return known.deaths();
+  /**
+   * How many leases this process has lost: by its own clock, which is counted when it holds one again, or because it has counted as dead, as far as it has heard.
+   * So a loss is seen however late one looks; one may be counted twice.
+   */
+  public long lostLeases() {
+    var running = parts;
+    return known.deaths() + (running == null ? 0 : running.heartbeat.lapses());
   }
 
   /** Whether a leader of the meta group has answered a heartbeat that this node has sent after a time, by {@code System.nanoTime}; its map is in {@link #map} then. */

@@ -17,6 +17,7 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.NavigableMap;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,6 +48,7 @@ final class Heartbeat {
   private volatile boolean connected;
   private volatile NavigableMap<UUID, UUID> leaders = Collections.emptyNavigableMap();
   private volatile long heardNanos = System.nanoTime();
+  private final AtomicLong lapses = new AtomicLong();
   private int lost; // heartbeats in succession
 
   Heartbeat(
@@ -92,6 +94,11 @@ final class Heartbeat {
     return heardNanos;
   }
 
+  /** How many times it has been silent for as long as a lease, and was heard again. */
+  long lapses() {
+    return lapses.get();
+  }
+
   /** The leaders of ranges, as the answer to the last heartbeat has them. */
   NavigableMap<UUID, UUID> leaders() {
     return leaders;
@@ -104,6 +111,7 @@ final class Heartbeat {
         register();
         long sent = System.nanoTime(); // the leader hears it later: its count of this node's silence is no longer
         again = report();
+        if (silenceNanos() >= settings.lease().toNanos()) lapses.incrementAndGet(); // before it holds a lease again
         heardNanos = sent;
         connected = true;
         lost = 0;

@@ -46,10 +46,12 @@ class ClusterRolesTest {
       assertThat(member.data.resolve("raft")).doesNotExist();
       assertThat(member.data.resolve("ranges")).doesNotExist();
 
+      long lost = member.cluster().lostLeases();
       founder.close();
       await().atMost(TestCluster.DEADLINE).until(() -> !member.cluster().leased());
       founder.open().start();
       await().atMost(TestCluster.DEADLINE).until(() -> member.cluster().leased());
+      assertThat(member.cluster().lostLeases()).isGreaterThan(lost);
     }
   }
 
