@@ -474,6 +474,8 @@ final class Connection extends KeepAliveWheel.Watched
       return;
     }
     state = State.OPENING;
+    mustBeLeased();
+    if (isEnding()) return;
     range = (short) loop().tiers().inbox().rangeOf(client.identity().tenant(), client.clientId());
     hold(Hold.OPENING);
     input.onlyAuthentication(false);
@@ -768,7 +770,7 @@ final class Connection extends KeepAliveWheel.Watched
 
   /**
    * Ends the connection if this node may have no clients any more. A process that stood still reads what its clients have sent before it hears of that, while they
-   * have gone on at another node: it must not deliver that late. Nor must it send CONNACK: the others have counted this connection as lost.
+   * have gone on at another node: it must not deliver that late. Nor must it open a session for them, or send CONNACK: the others may have counted the connection as lost.
    */
   void mustBeLeased() {
     if (open() && !loop().tiers().leased().getAsBoolean()) sessionTierLost();

@@ -40,7 +40,7 @@ public final class InboundPublishes implements Feedback {
    * Failure: an MQTT 5 client gets an error code, which ends that exchange; later ones continue. MQTT 3 has no error
    * code, so the connection is closed without an acknowledgement and the client sends the message again. It also
    * repeats all later messages, so from the moment that the error is known, no further QoS 1 and 2 messages are handed
-   * on.
+   * on. The same holds for MQTT 5 when the error comes while the node has no lease: the connection ends without an answer.
    * Access rules: a publish that they deny is dropped and counted. An MQTT 5 client gets 0x87 in PUBACK or PUBREC. An
    * MQTT 3 client is acknowledged: it would send the message again for ever.
    */
@@ -92,7 +92,7 @@ public final class InboundPublishes implements Feedback {
   private long bytesForGroups;
 
   /**
-   * Why the connection will be closed when it is the turn of the failed publish to be acknowledged; only with MQTT 3.
+   * Why the connection is closed, or will be when it is the turn of the failed publish to be acknowledged. In MQTT 5 only when the connection is forsaken.
    */
   private @Nullable ReasonCode failure;
 
@@ -332,6 +332,7 @@ public final class InboundPublishes implements Feedback {
     if (publish.reason().isError() && !session.version().hasProperties() && failure == null) failure = publish.reason();
     if (publish.reason().isError() && publish.isForsaken()) {
       publish.abandon();
+      if (failure == null) failure = publish.reason();
       session.connection().sessionTierLost();
     }
     boolean inExchange = publish.qos() == QoS.EXACTLY_ONCE && session.durable();
@@ -367,7 +368,8 @@ public final class InboundPublishes implements Feedback {
    * its next connection.
    */
   @Nullable ReasonCode failure() {
-    return failure;
+    if (failure != null) return failure;
+    return session.isForsaken() ? ReasonCode.SERVER_UNAVAILABLE : null;
   }
 
   /** Called when the outcome of a publish may be acknowledged. */

@@ -501,9 +501,9 @@ public final class LiveSession implements Recipient, Party {
     forsaken = true;
   }
 
-  /** Whether publishes that are not answered are not to be sent again. The loop's thread. */
+  /** Whether the client goes on elsewhere, or may by now: publishes that are not answered are not sent again, and those that wait are not handed on. The loop's thread. */
   boolean isForsaken() {
-    return forsaken;
+    return forsaken || !tiers().leased().getAsBoolean();
   }
 
   /** Ends the session on this connection. */

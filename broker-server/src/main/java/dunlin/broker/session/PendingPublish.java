@@ -43,7 +43,7 @@ final class PendingPublish extends Acknowledgement implements Runnable {
 
   @Override
   public boolean isForsaken() {
-    return session.isForsaken() || !session.tiers().leased().getAsBoolean();
+    return session.isForsaken();
   }
 
   /** When it was received. */
@@ -77,7 +77,7 @@ final class PendingPublish extends Acknowledgement implements Runnable {
     finished = true;
   }
 
-  /** Gives it up, because its outcome could not be made durable: its connection ends without an acknowledgement. */
+  /** Gives it up, because its outcome could not be made durable, or its client goes on elsewhere: its connection ends without an acknowledgement. */
   void abandon() {
     abandoned = true;
   }

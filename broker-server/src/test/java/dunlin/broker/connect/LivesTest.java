@@ -95,6 +95,18 @@ class LivesTest {
     assertThat(broker.dist.published).isEmpty();
   }
 
+  /** It lay in the socket while the process stood still, and its client may have connected elsewhere since. */
+  @Test
+  void aConnectThatIsReadWithoutALeaseTakesNoSession() {
+    broker.leased = false;
+
+    LoopClient client = LoopClient.connecting(broker.frontend(), 1, 'a', 60);
+
+    client.hears("20..0088.*");
+    client.hearsTheEnd();
+    assertThat(broker.sessions.connects).isEmpty();
+  }
+
   /** The process stood still while its session was being opened, and the others have counted the connection as lost. */
   @Test
   void oneThatIsOpenedWithoutALeaseIsRefused() {

@@ -187,6 +187,22 @@ class RecordedPublishesTest {
     assertThat(broker.sessions.releases).isEmpty();
   }
 
+  /** The client publishes both again over its next connection, in their order. */
+  @Test
+  void whatWaitsForAMessageToBeRetainedIsNotHandedOnWithoutALease() {
+    client.send(publish(RETAINED, 1, "one") + publish(QOS_2, 2, "two"));
+    await().until(() -> broker.retain.answers.size() == 1);
+    broker.leased = false;
+
+    broker.retain.answers.getFirst().accept(ReasonCode.SUCCESS);
+
+    client.hears("e0..89.*");
+    client.hearsTheEnd();
+    assertThat(broker.dist.published).isEmpty();
+    assertThat(broker.sessions.releases).isEmpty();
+    await().until(() -> broker.on(0, () -> broker.loop(0).window().messages()) == 0);
+  }
+
   /** The client repeats both over its next connection: the first one may be recorded, and the second one is not known to it. */
   @Test
   void whatIsNotAnsweredBeforeTheLeaseIsLostStaysRecordedAndIsNotAnswered() {

@@ -57,7 +57,7 @@ public final class SendingStream<A> {
    * A message is repeated until its deadline, then it is answered SERVER_UNAVAILABLE. A message that the other side has
    * over a live link has no deadline: it may wait for a slow disk, or a group. When a message is refused whose publisher
    * is then disconnected (Terms.fence), by the other side or here, the later ones of that connection are not repeated:
-   * they would overtake it. The last REFUSED_MAX such connections are remembered. Nor is one repeated whose publisher goes on elsewhere
+   * they would overtake it. The last REFUSED_MAX such connections are remembered. Nor is one repeated, or sent after it has waited, whose publisher goes on elsewhere
    * (Acknowledgement.isForsaken): it would come behind what that publishes there.
    *
    * Between two links there is a pause, which grows while links are lost soon after they began and have delivered nothing, so that
@@ -363,6 +363,11 @@ public final class SendingStream<A> {
   private void sendWaiting(Connected to) {
     while (connected == to && !waiting.isEmpty() && to.hasRoom()) {
       var next = waiting.remove();
+      if (repeating != null && next.isForsaken()) {
+        refuse(next.terms.fence());
+        lose(next);
+        continue;
+      }
       var message = Objects.requireNonNull(next.message);
       A accompanying = Objects.requireNonNull(next.accompanying);
       if (repeating == null) {

@@ -32,6 +32,12 @@ class LinkRoomTest {
 
   private static final class Answer extends Acknowledgement {
     @Nullable ReasonCode reason;
+    boolean forsaken;
+
+    @Override
+    public boolean isForsaken() {
+      return forsaken;
+    }
 
     @Override
     protected void complete(ReasonCode worst) {
@@ -120,6 +126,21 @@ class LinkRoomTest {
     wires.drain();
     assertThat(taken).isEqualTo(topics(0, MESSAGES));
     allAreAnswered(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void whatItsClientPublishesElsewhereWhileItWaitsIsNotSent() {
+    var wires = wires(new Link.Settings(8, 64L << 20, Duration.ofSeconds(10)));
+    var lane = lane(wires, true);
+    append(lane, MESSAGES);
+    var forsaken = answers.getLast();
+    forsaken.forsaken = true;
+
+    wires.drain();
+
+    assertThat(forsaken.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(taken).hasSize(MESSAGES - 1).doesNotContain("t/" + (MESSAGES - 2)); // the last one has QoS 0
+    allAreAnswered(ReasonCode.SUCCESS, ReasonCode.SERVER_UNAVAILABLE);
   }
 
   @Test
