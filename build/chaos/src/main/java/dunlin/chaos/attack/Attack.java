@@ -8,7 +8,7 @@ import java.time.Duration;
  * @param name the name for {@code --only}
  * @param startMax how long the start after it may take
  * @param passwords the broker's password file; empty for none. Clients without credentials are accepted in any case
- * @param mustLog what the broker logs if the attack has reached what it is for; empty for any
+ * @param mustLog a text that the broker must have logged by the end of the attack; empty for none
  */
 record Attack(String name, String what, Duration startMax, String passwords, String mustLog, Play play) {
   static final Duration START_MAX = Duration.ofSeconds(10);

@@ -226,7 +226,9 @@ final class MqttCheckerTest {
   @Test
   void aWillMayComeAfterADisconnectThatItsBrokerMayNotHaveGot() {
     good(cutBehindDisconnect(1, 6)); // which was sent just before the fault
-    good(cutBehindDisconnect(1, 2)); // during the fault
+    bad(cutBehindDisconnect(1, 2), "D7", "will sent after DISCONNECT"); // during the fault, in which the broker ends no connections
+    good(disconnectsInAPause(1));
+    bad(disconnectsInAPause(2), "D7", "will sent after DISCONNECT");
     bad(cutBehindDisconnect(1, 2_000), "D7", "will sent after DISCONNECT"); // long before
     bad(cutBehindDisconnect(2, 6), "D7", "will sent after DISCONNECT"); // another broker's fault
     bad(cutBehindDisconnect(2, 2), "D7", "will sent after DISCONNECT");
@@ -234,6 +236,12 @@ final class MqttCheckerTest {
     bad(connectsInAFault(), "D7", "will sent after DISCONNECT");
     good(disconnectsInACut(1));
     bad(disconnectsInACut(2), "D7", "will sent after DISCONNECT");
+  }
+
+  /** @param node the one at which another client's connection is ended in the fault */
+  private static TestHistory disconnectsInAPause(int node) {
+    var history = watched().connectWithWill("c", FOREVER, false, 0).at("other", node).connect("other", FOREVER, false).deed(Deed.STRUCK, 1).later(5);
+    return history.disconnected("c", 1).later(5).end("other", End.BY_BROKER).receive("watcher", "c", 1, "w/c", 2).deed(Deed.HEALED).later(60);
   }
 
   /** @param seconds from the time at which the broker is as before to DISCONNECT */

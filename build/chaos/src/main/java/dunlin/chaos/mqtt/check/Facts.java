@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -248,10 +249,13 @@ public final class Facts {
   }
 
   /**
-   * Whether a broker may not have got a DISCONNECT, or not have recorded it (D7). Either a fault struck the broker within a second, and before the client noticed the end of the connection; or it had struck
-   * since CONNECT and was active, so the broker may have lost its lease by then; or the broker may have ended
-   * the connection before, while it was cut off from clients. The client learns of that, and even of its CONNACK, up to as long after the cut as that lasted. Nor has it one that crossed
-   * its own, by which it ended connections that it may not keep; MQTT 3 has none, but clients of MQTT 5 get it at that time.
+   * Whether a broker may not have got a DISCONNECT, or not have recorded it (D7):
+   * <ul>
+   * <li>A fault struck the broker within a second, and before the client noticed the end of the connection.
+   * <li>A fault had struck the broker since CONNECT and was active, and the broker ended connections in it, as without a lease.
+   * <li>The broker was cut off from clients, and may have ended the connection in the cut. The client learns of that, and even of its CONNACK, up to as long after the cut as that lasted.
+   * <li>The broker sent DISCONNECT at that time too, because it may not keep its connections. MQTT 3 has no such packet, so clients of MQTT 5 tell.
+   * </ul>
    */
   public boolean mayHaveMissed(Event.Ended disconnect) {
     if (endsWhatItMayNotKeep(disconnect)) return true;
@@ -268,19 +272,21 @@ public final class Facts {
 
   /** Whether a broker has ended connections that it may not keep in a fault, a second before a DISCONNECT at the earliest, and a second after the client noticed the end of its connection at the latest. */
   private boolean endsOthers(int node, Event.Ended disconnect) {
-    long from = disconnect.askedNanos() - SECOND;
-    long until = disconnect.nanos() + SECOND;
-    if (!disturbedBetween(disconnect.askedNanos(), disconnect.nanos())) return false;
-    return lives.values().stream()
-        .flatMap(List::stream)
-        .anyMatch(each -> each instanceof Event.Ended end && from <= end.nanos() && end.nanos() <= until && endsWhatItMayNotKeep(end) && connected(end.client(), end.connection()).filter(at -> at.node() == node).isPresent());
+    return disturbedBetween(disconnect.askedNanos(), disconnect.nanos()) && hasEnded(node, disconnect.askedNanos() - SECOND, disconnect.nanos(), Facts::endsWhatItMayNotKeep);
   }
 
-  /** Whether a fault that is active at a time struck the broker of a connection after its CONNECT. */
+  /** Whether a fault that is active at a time struck the broker of a connection after its CONNECT, and ended connections there. */
   private boolean isAtFaultSince(Connected connection, long nanos) {
     return disturbances.stream()
         .filter(each -> each.fromNanos <= nanos && each.untilNanos >= nanos)
-        .anyMatch(each -> isStruck(connection.node(), Math.max(each.fromNanos, connection.askedNanos()), nanos));
+        .anyMatch(each -> isStruck(connection.node(), Math.max(each.fromNanos, connection.askedNanos()), nanos) && hasEnded(connection.node(), each.fromNanos, each.untilNanos, end -> end.how() == Event.End.BY_BROKER));
+  }
+
+  /** Whether a broker has ended a connection between two times, or a little later, in a certain way. */
+  private boolean hasEnded(int node, long fromNanos, long untilNanos, Predicate<Event.Ended> way) {
+    return lives.values().stream()
+        .flatMap(List::stream)
+        .anyMatch(each -> each instanceof Event.Ended end && fromNanos <= end.nanos() && end.nanos() - SECOND <= untilNanos && way.test(end) && connected(end.client(), end.connection()).filter(at -> at.node() == node).isPresent());
   }
 
   /** The faults in which clients did not reach a broker. */
