@@ -323,6 +323,13 @@ final class MqttCheckerTest {
   }
 
   @Test
+  void aWillMayComeOrNotWhenItsClientHasSentDisconnectAndClosedTheConnection() {
+    good(watched().connectWithWill("c", FOREVER, false, 0).abandonedWithDisconnect("c", 5).later(10));
+    good(watched().connectWithWill("c", FOREVER, false, 0).abandonedWithDisconnect("c", 5).receive("watcher", "c", 1, "w/c", 2).later(10));
+    bad(watched().connectWithWill("c", FOREVER, false, 0).abandonedWithDisconnect("c", 0).later(10), "D7", "will lost");
+  }
+
+  @Test
   void aWillComesOnceAndInTime() {
     bad(watched().connectWithWill("c", FOREVER, false, 0).end("c", End.ABANDONED).later(10), "D7", "will lost");
     bad(watched().connectWithWill("c", FOREVER, false, 5).end("c", End.ABANDONED).receive("watcher", "c", 1, "w/c", 2).later(10), "D7", "will sent early");

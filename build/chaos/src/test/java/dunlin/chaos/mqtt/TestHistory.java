@@ -108,8 +108,17 @@ final class TestHistory {
 
   /** The client notices the end of its connection, and began to send DISCONNECT some milliseconds before. */
   TestHistory disconnected(String client, int millisBefore) {
-    long noticed = tick();
-    events.add(new Event.Ended(noticed, client, connection(client), End.DISCONNECTED, -1, noticed - millisBefore * 1_000_000L));
+    return disconnects(client, End.DISCONNECTED, millisBefore);
+  }
+
+  /** The client closes the connection some milliseconds after it has sent DISCONNECT. */
+  TestHistory abandonedWithDisconnect(String client, int millisBefore) {
+    return disconnects(client, End.ABANDONED, millisBefore);
+  }
+
+  private TestHistory disconnects(String client, End how, int millisBefore) {
+    long ended = tick();
+    events.add(new Event.Ended(ended, client, connection(client), how, -1, ended - millisBefore * 1_000_000L));
     return this;
   }
 
