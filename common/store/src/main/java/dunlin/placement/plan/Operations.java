@@ -141,6 +141,8 @@ public final class Operations {
     if (observation.replica(transfer.to(), transfer.of()).isEmpty()) return new Log(new Abandon(intent.id()));
     if (leader == null) return new Wait("range " + transfer.of() + " has no leader");
     if (!leader.replica().range().peers().contains(transfer.to())) return new Log(new Abandon(intent.id()));
+    // Else it would wait until their network is mended, and keep the leadership from a node that reaches both.
+    if (!observation.reach(leader.node(), transfer.to())) return new Log(new Abandon(intent.id()));
     if (!observation.canTakeOver(transfer.to(), leader, settings)) return new Wait("node " + transfer.to() + " has not caught up with range " + transfer.of());
     return new Do(new Action.TransferLeadership(leader.node(), transfer.of(), transfer.to()));
   }

@@ -49,6 +49,10 @@ class OperationsTest {
   private final Placement placement = new Placement(_ -> {});
   private final Map<Integer, List<Replica>> replicas = new TreeMap<>();
   private final Map<Integer, Duration> silent = new TreeMap<>();
+
+  /** Which nodes do not answer a node. */
+  private final Map<Integer, List<UUID>> unreached = new TreeMap<>();
+
   private Duration calm = LEASE;
   private Duration uptime = LEASE.multipliedBy(6);
 
@@ -340,6 +344,23 @@ class OperationsTest {
     assertThat(decide().actions()).as("an operator's transfer waits").isEmpty();
     replica(3, new Replica(split, -1, NodeReport.ORIGINAL, Phase.RUNNING, false, 1, 10, true, List.of(), Load.NONE));
     assertThat(decide().actions()).hasSize(1);
+  }
+
+  /** It was begun just before a cut. A node that reaches both can lead the range only when nothing is being done with it. */
+  @Test
+  void aTransferToANodeThatTheLeaderDoesNotReachIsGivenUp() {
+    cluster(3, 1);
+    lead(1, 1, 1, 2, 3);
+    apply(new Begin(OPERATION, new TransferLeadership(id(1), PlacementTest.id(3))));
+    unreached.put(2, List.of(PlacementTest.id(3)));
+    assertThat(step()).as("another one does not reach it").isInstanceOf(Action.TransferLeadership.class);
+
+    for (int node : List.of(1, 3)) {
+      unreached.put(node, List.of(PlacementTest.id(4 - node)));
+      assertThat(decide().commands()).contains(new PlacementCommand.Abandon(OPERATION));
+      assertThat(decide().actions()).isEmpty();
+      unreached.remove(node);
+    }
   }
 
   /** A new leader of the meta group has heard of no node. */
@@ -651,7 +672,7 @@ class OperationsTest {
   private ClusterObservation observation() {
     var reports = new TreeMap<UUID, NodeReport>();
     var silences = new TreeMap<UUID, Duration>();
-    replicas.forEach((node, of) -> reports.put(PlacementTest.id(node), new NodeReport(PlacementTest.id(node), 1, 1, 1, of, List.of())));
+    replicas.forEach((node, of) -> reports.put(PlacementTest.id(node), new NodeReport(PlacementTest.id(node), 1, 1, 1, of, unreached.getOrDefault(node, List.of()))));
     var uptimes = new TreeMap<UUID, Duration>();
     for (var node : placement.map().nodes().keySet()) {
       silences.put(node, silent.getOrDefault(node(node), Duration.ZERO));
