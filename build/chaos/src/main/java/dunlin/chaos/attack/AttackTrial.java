@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -68,7 +69,7 @@ final class AttackTrial {
       try (var broker = new MqttBroker(Home.local(distribution, data, printed, heapMegabytes, settings), null, MqttBroker.Lives.UNTOLD)) {
         play(broker, printed);
       }
-      read(printed);
+      logged(printed, DEADLY).ifPresent(line -> problems.add("the broker has logged: " + line));
     } catch (IOException | RuntimeException e) {
       log.error("{} has not come to its end", attack.name(), e);
       problems.add("has not come to its end: " + e.getMessage());
@@ -107,7 +108,7 @@ final class AttackTrial {
     var most = Duration.ofNanos(Math.max(P99_MAX.toNanos(), 2 * quiet.toNanos()));
     if (attacked.compareTo(most) > 0) problems.add("the neighbour's p99 rose to %d ms".formatted(attacked.toMillis()));
     memoryMegabytes = mostMemory(broker.pid());
-    if (!attack.mustLog().isEmpty() && lines(printed, attack.mustLog()).isEmpty()) problems.add("the broker has not logged: " + attack.mustLog());
+    if (!attack.mustLog().isEmpty() && logged(printed, List.of(attack.mustLog())).isEmpty()) problems.add("the broker has not logged: " + attack.mustLog());
     broker.kill();
     start = broker.start();
     if (start.compareTo(attack.startMax()) > 0) problems.add("the start after kill -9 took %d ms".formatted(start.toMillis()));
@@ -144,14 +145,10 @@ final class AttackTrial {
     }
   }
 
-  private void read(Path printed) throws IOException {
-    for (var deadly : DEADLY) lines(printed, deadly).stream().findFirst().ifPresent(line -> problems.add("the broker has logged: " + line));
-  }
-
-  /** The lines of a log that have a text in them. */
-  private static List<String> lines(Path printed, String text) throws IOException {
+  /** The first line of a log that has one of these texts in it. */
+  private static Optional<String> logged(Path printed, List<String> texts) throws IOException {
     try (Stream<String> lines = Files.lines(printed)) {
-      return lines.filter(line -> line.contains(text)).toList();
+      return lines.filter(line -> texts.stream().anyMatch(line::contains)).findFirst();
     }
   }
 }

@@ -238,9 +238,11 @@ public final class Facts {
 
   /** Whether a broker was killed, paused, cut off or struck otherwise in a fault that is active at a time. */
   private boolean isAtFault(int node, long nanos) {
-    return disturbances.stream()
-        .filter(each -> each.fromNanos <= nanos && each.untilNanos >= nanos)
-        .anyMatch(each -> isStruck(node, each.fromNanos, nanos));
+    return activeAt(nanos).anyMatch(each -> isStruck(node, each.fromNanos, nanos));
+  }
+
+  private Stream<Disturbance> activeAt(long nanos) {
+    return disturbances.stream().filter(each -> each.fromNanos <= nanos && each.untilNanos >= nanos);
   }
 
   /** Whether a fault struck a broker between two times. */
@@ -258,12 +260,15 @@ public final class Facts {
    * </ul>
    */
   public boolean mayHaveMissed(Event.Ended disconnect) {
-    if (endsWhatItMayNotKeep(disconnect)) return true;
+    return endsWhatItMayNotKeep(disconnect) || connected(disconnect.client(), disconnect.connection()).filter(at -> mayHaveMissed(at, disconnect)).isPresent();
+  }
+
+  private boolean mayHaveMissed(Connected at, Event.Ended disconnect) {
     long asked = disconnect.askedNanos();
-    long until = Math.min(disconnect.nanos(), asked + SECOND);
-    return connected(disconnect.client(), disconnect.connection())
-        .filter(at -> isStruck(at.node(), asked, until) || isAtFaultSince(at, asked) || cuts(at.node()).anyMatch(cut -> at.askedNanos() <= cut.untilNanos && cut.fromNanos <= asked && asked <= cut.latestPacket()) || (at.level() < 5 && endsOthers(at.node(), disconnect)))
-        .isPresent();
+    return isStruck(at.node(), asked, Math.min(disconnect.nanos(), asked + SECOND))
+        || isAtFaultSince(at, asked)
+        || cuts(at.node()).anyMatch(cut -> at.askedNanos() <= cut.untilNanos && cut.fromNanos <= asked && asked <= cut.latestPacket())
+        || (at.level() < 5 && endsOthers(at.node(), disconnect));
   }
 
   private static boolean endsWhatItMayNotKeep(Event.Ended end) {
@@ -277,8 +282,7 @@ public final class Facts {
 
   /** Whether a fault that is active at a time struck the broker of a connection after its CONNECT, and ended connections there. */
   private boolean isAtFaultSince(Connected connection, long nanos) {
-    return disturbances.stream()
-        .filter(each -> each.fromNanos <= nanos && each.untilNanos >= nanos)
+    return activeAt(nanos)
         .anyMatch(each -> isStruck(connection.node(), Math.max(each.fromNanos, connection.askedNanos()), nanos) && hasEnded(connection.node(), each.fromNanos, each.untilNanos, end -> end.how() == Event.End.BY_BROKER));
   }
 
