@@ -329,16 +329,20 @@ public final class InboundPublishes implements Feedback {
     share().give(publish.size());
     boolean unmatched = publish.reason() == ReasonCode.SUCCESS && !publish.matched();
     loop.counts().publishAnswered(unmatched ? ReasonCode.NO_MATCHING_SUBSCRIBERS : publish.reason(), publish.followed(), session);
-    if (publish.reason().isError() && !session.version().hasProperties() && failure == null) failure = publish.reason();
-    if (publish.reason().isError() && publish.isForsaken()) {
-      publish.abandon();
-      if (failure == null) failure = publish.reason();
-      session.connection().sessionTierLost();
-    }
+    if (publish.reason().isError()) failed(publish);
     boolean inExchange = publish.qos() == QoS.EXACTLY_ONCE && session.durable();
     if (inExchange && session.ended() && !publish.reason().isError()) delivered(List.of(publish.packetId()));
     if (inExchange && recorded().mayHaveRecord(publish)) recorded().forget(publish);
     else finished(publish);
+  }
+
+  /** A publish has an error that ends the connection, unless the client can be told and go on. */
+  private void failed(PendingPublish publish) {
+    boolean forsaken = publish.isForsaken();
+    if (failure == null && (forsaken || !session.version().hasProperties())) failure = publish.reason();
+    if (!forsaken) return;
+    publish.abandon();
+    session.connection().sessionTierLost();
   }
 
   /** Called when the connection has ended: whose messages were delivered must not be delivered again when the client repeats them. */

@@ -63,14 +63,14 @@ final class FrontendLease {
   }
 
   private void check() {
-    long before = this.losses.getAsLong();
-    boolean lost = before != seenLosses || !leased.getAsBoolean();
+    long counted = losses.getAsLong();
+    boolean lost = counted != seenLosses || !leased.getAsBoolean();
     if (lost && held) {
       held = false;
       LOG.warn("This node has lost its lease in the cluster: no leader of the meta group answers its heartbeats, or it has counted as dead. It disconnects its clients and accepts none");
       ended.run();
     }
-    seenLosses = before;
+    seenLosses = counted;
     if (lost) renewal = null;
     else if (!held) renew();
   }
