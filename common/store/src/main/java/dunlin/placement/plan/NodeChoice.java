@@ -2,11 +2,13 @@ package dunlin.placement.plan;
 
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
-import dunlin.placement.LeaderSpread;
+import dunlin.placement.Intent;
+import dunlin.placement.Operation;
 import dunlin.placement.Operation.MoveReplica;
 import dunlin.placement.Operation.TransferLeadership;
 import dunlin.store.RangeDescriptor;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -16,6 +18,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Chooses nodes for replicas and for leaderships. */
@@ -27,10 +30,11 @@ final class NodeChoice {
    * replicas, then with the lowest identifier.
    *
    * @param leaving the node that loses its replica, so that its zone becomes free, or null
+   * @param wanted operations that are about to begin: the replicas that they make count already
    */
-  static Optional<UUID> replica(RangeDescriptor range, @Nullable UUID leaving, ClusterMap map, ClusterObservation observation) {
+  static Optional<UUID> replica(RangeDescriptor range, @Nullable UUID leaving, ClusterMap map, ClusterObservation observation, Collection<Operation> wanted) {
     var zones = zones(range, leaving, map);
-    var replicas = replicas(map);
+    var replicas = replicas(map, wanted);
     return map.nodes().values().stream()
         .filter(node -> map.takes(node.id(), range.kind()) && observation.heard(node.id()) && !range.has(node.id()))
         .min(
@@ -79,49 +83,52 @@ final class NodeChoice {
     var from = map.nodes().get(peer);
     if (from == null || from.prefers(range.kind()) || !observation.heard(peer)) return Optional.empty();
     var others = zones(range, peer, map);
-    return replica(range, peer, map, observation)
+    return replica(range, peer, map, observation, List.of())
         .map(map.nodes()::get)
         .filter(to -> to.prefers(range.kind()) && (!others.contains(zone(to)) || others.contains(zone(from))))
         .map(to -> new MoveReplica(range.id(), peer, to.id()));
   }
 
   /** How many replicas each node has or is getting. */
-  private static Map<UUID, Integer> replicas(ClusterMap map) {
+  private static Map<UUID, Integer> replicas(ClusterMap map, Collection<Operation> wanted) {
     var count = new HashMap<UUID, Integer>();
     for (var placed : map.ranges().values())
       for (UUID node : placed.range().peers()) count.merge(node, 1, Integer::sum);
-    for (var intent : map.intents().values())
-      intent.operation().filled().ifPresent(node -> count.merge(node, 1, Integer::sum));
+    Stream.concat(map.intents().values().stream().map(Intent::operation), wanted.stream())
+        .forEach(operation -> operation.filled().ifPresent(node -> count.merge(node, 1, Integer::sum)));
     return count;
   }
 
   /**
-   * The next leadership to transfer: first to a node that prefers such ranges, from one that does not. Otherwise so that leaders are spread evenly: from a
-   * node that leads at least two ranges more than the other, so that the transfer always improves the balance. Not while anything changes: each
-   * transfer is a pause for the range's callers, who may just have had one. Only to a node that is in step.
+   * The next leadership to transfer: first to a node that prefers such ranges, from one that does not. Otherwise so that leaders are spread evenly, see
+   * {@link EvenLeaders}. Not while anything changes: each transfer is a pause for the range's callers, who may just have had one. Only to a node that is in step.
    */
   static Optional<TransferLeadership> balance(ClusterMap map, ClusterObservation observation, OperationSettings settings) {
     if (!observation.isCalm()) return Optional.empty();
-    var leads = leads(map, observation);
     for (var intent : map.intents().values())
       if (intent.operation() instanceof TransferLeadership) return Optional.empty(); // one at a time: a transfer changes the counts
 
-    TransferLeadership best = null;
-    int bestGain = LeaderSpread.DIFFERENCE_MAX;
+    var leads = leads(map, observation);
+    var possible = new ArrayList<EvenLeaders.Possible>();
     for (var id : map.ranges().keySet()) {
       var led = observation.leader(id).orElse(null);
       if (led == null || map.intentOn(id).isPresent() || !leads.containsKey(led.node())) continue;
+      String kind = led.replica().range().kind();
+      boolean preferred = prefers(led.node(), kind, map);
       for (UUID voter : led.replica().range().peers()) {
-        if (!leads.containsKey(voter) || !observation.isInStep(voter, led, settings)) continue;
+        if (voter.equals(led.node()) || !leads.containsKey(voter) || !observation.isInStep(voter, led, settings)) continue;
         if (reached(voter, map, observation) < reached(led.node(), map, observation)) continue;
-        int gain = gain(led.replica().range().kind(), map.nodes().get(led.node()), map.nodes().get(voter), leads);
-        if (gain > bestGain) {
-          bestGain = gain;
-          best = new TransferLeadership(id, voter);
-        }
+        var transfer = new TransferLeadership(id, voter);
+        if (!preferred && prefers(voter, kind, map)) return Optional.of(transfer);
+        if (preferred == prefers(voter, kind, map)) possible.add(new EvenLeaders.Possible(transfer, led.node()));
       }
     }
-    return Optional.ofNullable(best);
+    return EvenLeaders.next(possible, leads);
+  }
+
+  private static boolean prefers(UUID node, String kind, ClusterMap map) {
+    var known = map.nodes().get(node);
+    return known != null && known.prefers(kind);
   }
 
   /** How many leaderships each node has that may get one. */
@@ -169,12 +176,5 @@ final class NodeChoice {
               });
     }
     return transfers;
-  }
-
-  /** What a transfer from one node to another improves. */
-  private static int gain(String kind, @Nullable ClusterNode from, @Nullable ClusterNode to, Map<UUID, Integer> leads) {
-    if (from == null || to == null) return 0;
-    if (from.prefers(kind) != to.prefers(kind)) return to.prefers(kind) ? Integer.MAX_VALUE : 0;
-    return leads.getOrDefault(from.id(), 0) - leads.getOrDefault(to.id(), 0);
   }
 }

@@ -155,7 +155,7 @@ public final class Operations {
     }
     for (var range : left) {
       if (map.intentOn(range.id()).isPresent()) continue;
-      var to = NodeChoice.replica(range, node, map, observation).orElse(null);
+      var to = NodeChoice.replica(range, node, map, observation, List.of()).orElse(null);
       if (to == null) continue;
       var move = new MoveReplica(range.id(), node, to);
       if (OperationRules.refusal(move, map) == null) return new Log(begin(move, map));
@@ -209,7 +209,7 @@ public final class Operations {
       if (!led.replica().range().peers().equals(range.peers())) continue; // the map must be updated first
       for (var voter : range.peers()) repair(range, voter, map, observation, wanted);
       if (range.peers().size() < settings.replicas())
-        NodeChoice.replica(range, null, map, observation).ifPresent(node -> wanted.add(new AddReplica(range.id(), node)));
+        NodeChoice.replica(range, null, map, observation, wanted).ifPresent(node -> wanted.add(new AddReplica(range.id(), node)));
       split(range, led.replica(), observation, to).ifPresent(wanted::add);
     }
     if (settings.balance()) wanted.addAll(NodeChoice.towardsReach(map, observation, settings));
@@ -257,7 +257,7 @@ public final class Operations {
     if (known == null) return;
     if (known.state() == ClusterNode.State.DOWN) {
       if (settings.replaceAfter() == null || observation.silence(node).compareTo(settings.replaceAfter()) < 0) return;
-      NodeChoice.replica(range, node, map, observation).ifPresent(to -> wanted.add(new MoveReplica(range.id(), node, to)));
+      NodeChoice.replica(range, node, map, observation, wanted).ifPresent(to -> wanted.add(new MoveReplica(range.id(), node, to)));
     } else if (observation.heard(node)
         && observation.empty(node, range.id())
         && !ReplicaSteps.awaitsSplit(map, observation, node, range)) {

@@ -45,9 +45,9 @@ class NodeChoiceTest {
   void aNewReplicaGoesToANodeThatPrefersItButFirstToAnotherZone() {
     cluster(Map.of(1, "a", 2, "a", 3, "b", 4, "a"), 1);
 
-    assertThat(NodeChoice.replica(range, null, map(), observation())).as("another zone comes first").contains(id(3));
+    assertThat(NodeChoice.replica(range, null, map(), observation(), List.of())).as("another zone comes first").contains(id(3));
     cluster(Map.of(1, "a", 2, "a", 3, "a", 4, "a"), 1);
-    assertThat(NodeChoice.replica(range, null, map(), observation())).contains(id(4));
+    assertThat(NodeChoice.replica(range, null, map(), observation(), List.of())).contains(id(4));
   }
 
   @Test

@@ -256,6 +256,19 @@ class OperationsTest {
   }
 
   @Test
+  void replicasThatAreMadeAtOnceGoToDifferentNodes() {
+    cluster(5, 2);
+    silent.put(3, Duration.ofHours(1));
+    apply(new MarkNode(PlacementTest.id(3), State.JOINED, State.SUSPECT));
+    apply(new MarkNode(PlacementTest.id(3), State.SUSPECT, State.DOWN));
+    for (int range = 1; range <= 2; range++) lead(range, range, 1, 2, 3);
+
+    assertThat(begun(replacing(Duration.ofHours(1))))
+        .containsExactly(
+            new MoveReplica(id(1), PlacementTest.id(3), PlacementTest.id(4)), new MoveReplica(id(2), PlacementTest.id(3), PlacementTest.id(5)));
+  }
+
+  @Test
   void leadershipsAreSpreadUntilNoNodeHasTwoMoreThanAnother() {
     cluster(3, 6);
     for (int range = 1; range <= 6; range++) lead(range, 1, 1, 2, 3);
