@@ -31,6 +31,7 @@ import javax.management.ObjectName;
 public final class EmbeddedCluster implements AutoCloseable {
   /** The meta group, and one each of routes and retained messages. */
   private static final int OTHER_RANGES = 3;
+  private static final int REPLICAS = 3;
 
   private final List<Dunlin> brokers = new ArrayList<>();
   private final List<Path> directories = new ArrayList<>();
@@ -77,16 +78,14 @@ public final class EmbeddedCluster implements AutoCloseable {
     return cluster;
   }
 
-  /** Whether all ranges have a leader, and none is transferred any more. */
+  /** Whether all ranges have their replicas and a leader, and none is transferred any more. A node can have no replica, and leads nothing then. */
   private static boolean areLeadersSpread(int ranges, int nodes) throws JMException {
     var beans = ManagementFactory.getPlatformMBeanServer();
     var led = new HashMap<String, Integer>();
-    for (var range : beans.queryNames(new ObjectName("dunlin:type=Range,*"), null)) {
-      if (beans.getAttribute(range, "Role").equals("leader")) led.merge(range.getKeyProperty("node"), 1, Integer::sum);
-    }
-    List<Integer> counts = new ArrayList<>(led.values());
-    while (counts.size() < nodes) counts.add(0);
-    return counts.stream().mapToInt(Integer::intValue).sum() == ranges && LeaderSpread.isEven(counts);
+    var replicas = beans.queryNames(new ObjectName("dunlin:type=Range,*"), null);
+    for (var range : replicas) led.merge(range.getKeyProperty("node"), beans.getAttribute(range, "Role").equals("leader") ? 1 : 0, Integer::sum);
+    int leaders = led.values().stream().mapToInt(Integer::intValue).sum();
+    return replicas.size() == ranges * Math.min(nodes, REPLICAS) && leaders == ranges && LeaderSpread.isEven(led.values());
   }
 
   /** In the order of their start. */

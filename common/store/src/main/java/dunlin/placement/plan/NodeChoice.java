@@ -112,15 +112,17 @@ final class NodeChoice {
     var possible = new ArrayList<EvenLeaders.Possible>();
     for (var id : map.ranges().keySet()) {
       var led = observation.leader(id).orElse(null);
-      if (led == null || map.intentOn(id).isPresent() || !leads.containsKey(led.node())) continue;
+      if (led == null || !leads.containsKey(led.node())) continue;
       String kind = led.replica().range().kind();
+      boolean free = map.intentOn(id).isEmpty();
       boolean preferred = prefers(led.node(), kind, map);
       for (UUID voter : led.replica().range().peers()) {
-        if (voter.equals(led.node()) || !leads.containsKey(voter) || !observation.isInStep(voter, led, settings)) continue;
+        if (voter.equals(led.node()) || !leads.containsKey(voter) || !observation.reach(led.node(), voter)) continue;
         if (reached(voter, map, observation) < reached(led.node(), map, observation)) continue;
         var transfer = new TransferLeadership(id, voter);
-        if (!preferred && prefers(voter, kind, map)) return Optional.of(transfer);
-        if (preferred == prefers(voter, kind, map)) possible.add(new EvenLeaders.Possible(transfer, led.node()));
+        boolean ready = free && observation.isInStep(voter, led, settings);
+        if (ready && !preferred && prefers(voter, kind, map)) return Optional.of(transfer);
+        if (preferred == prefers(voter, kind, map)) possible.add(new EvenLeaders.Possible(transfer, led.node(), ready));
       }
     }
     return EvenLeaders.next(possible, leads);

@@ -7,22 +7,25 @@ import dunlin.placement.plan.EvenLeaders.Possible;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class EvenLeadersTest {
-  private static final int REPLICAS = 3;
-
   /** The voters of each range, and which of them leads it. */
   private final List<List<Integer>> voters = new ArrayList<>();
 
   private final List<Integer> leaders = new ArrayList<>();
+
+  /** Which voter of which range does not keep up: both numbers. */
+  private final Set<List<Integer>> behind = new HashSet<>();
 
   @Test
   void aNodeHandsALeadershipOnToOneThatHasNoReplicaOfWhatTheBusiestOneLeads() {
@@ -39,29 +42,62 @@ class EvenLeadersTest {
   }
 
   @Test
+  void noChainBeginsWhileOneOfItsTransfersIsNotPossible() {
+    range(1, 1, 2, 3);
+    range(1, 1, 2, 3);
+    range(2, 1, 2, 4);
+    range(3, 1, 2, 3);
+    behind.add(List.of(2, 4));
+
+    assertThat(next(4)).isEmpty();
+    behind.clear();
+    assertThat(next(4)).isPresent();
+  }
+
+  /** Node 3 was just started: soon a single transfer will do. */
+  @Test
+  void noChainBeginsWhereAShorterOneWillBePossible() {
+    range(1, 1, 2, 3);
+    range(1, 1, 2, 3);
+    range(2, 1, 2, 3);
+    behind.add(List.of(0, 3));
+    behind.add(List.of(1, 3));
+
+    assertThat(next(3)).isEmpty();
+    behind.remove(List.of(1, 3));
+    assertThat(next(3)).contains(new TransferLeadership(new UUID(0, 1), new UUID(0, 3)));
+  }
+
+  @Test
   void leadersAreAsEvenAsReplicasAllowAfterFewTransfers() {
     long seed = System.nanoTime();
     var random = new Random(seed);
+    int longest = 0;
     for (int round = 0; round < 300; round++) {
-      int nodes = REPLICAS + random.nextInt(4);
+      int replicas = 2 + random.nextInt(2);
+      int nodes = replicas + random.nextInt(7);
       voters.clear();
       leaders.clear();
-      for (int range = 1 + random.nextInt(7); range > 0; range--) {
+      for (int range = 2 + random.nextInt(8); range > 0; range--) {
         var all = new ArrayList<>(IntStream.rangeClosed(1, nodes).boxed().toList());
         Collections.shuffle(all, random);
-        range(all.get(0), all.get(0), all.get(1), all.get(2));
+        range(all.getFirst(), all.subList(0, replicas).toArray(Integer[]::new));
       }
       String drawn = "seed " + seed + ", round " + round + ", voters " + voters + ", leaders " + leaders;
 
       int last = unevenness(leaders);
-      for (int transfers = 0; next(nodes).isPresent(); transfers++) {
-        assertThat(transfers).as(drawn).isLessThan(nodes * voters.size());
+      for (int without = 0; next(nodes).isPresent(); ) {
         transfer(nodes);
-        assertThat(unevenness(leaders)).as(drawn).isLessThanOrEqualTo(last);
-        last = unevenness(leaders);
+        int now = unevenness(leaders);
+        assertThat(now).as(drawn).isLessThanOrEqualTo(last);
+        without = now < last ? 0 : without + 1;
+        assertThat(without).as("transfers that made nothing more even; %s", drawn).isLessThan(nodes);
+        longest = Math.max(longest, without + 1);
+        last = now;
       }
       assertThat(last).as(drawn).isEqualTo(least(0, new ArrayList<>()));
     }
+    assertThat(longest).as("the longest chain with seed %d", seed).isGreaterThan(1);
   }
 
   /** What any choice of leaders reaches at best. */
@@ -99,7 +135,8 @@ class EvenLeadersTest {
     var possible = new ArrayList<Possible>();
     for (int range = 0; range < voters.size(); range++)
       for (int voter : voters.get(range))
-        if (voter != leaders.get(range)) possible.add(new Possible(new TransferLeadership(new UUID(0, range), new UUID(0, voter)), new UUID(0, leaders.get(range))));
+        if (voter != leaders.get(range))
+          possible.add(new Possible(new TransferLeadership(new UUID(0, range), new UUID(0, voter)), new UUID(0, leaders.get(range)), !behind.contains(List.of(range, voter))));
     return EvenLeaders.next(possible, leads);
   }
 }
