@@ -1,5 +1,6 @@
 package dunlin.store.raft;
 
+import dunlin.runtime.LineLimit;
 import dunlin.store.RangeId;
 import dunlin.store.RangeStatus;
 import dunlin.store.Replica;
@@ -23,11 +24,12 @@ final class LeaderMonitor {
    * does giving up the preference.
    * Bounds: one transfer while the disk is low, so that two full nodes do not pass the leadership to and fro; one for
    * each stuck follower; one attempt each half minute to give up the preference.
-   * Failure: an attempt that fails is logged; the leader stays.
+   * Failure: an attempt that fails is logged; the leader stays. With a low disk it tries again every ten seconds: its followers may just have been silent.
    */
   private static final Logger log = LoggerFactory.getLogger(LeaderMonitor.class);
   private static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(60);
   private static final long PREFERRED_NANOS = TimeUnit.SECONDS.toNanos(30);
+  private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final Duration REACHABLE = Duration.ofSeconds(10);
 
   /** A successor has answered this lately; the range is not served while it waits for one. */
@@ -51,7 +53,13 @@ final class LeaderMonitor {
 
   private final AtomicBoolean levelling = new AtomicBoolean();
 
-  private boolean gaveUp;
+  private final LineLimit alone = new LineLimit(1, Duration.ofMinutes(10), System::nanoTime);
+
+  /** Whether the leadership was transferred since the disk is low; set by the transfer's thread. */
+  private volatile boolean gaveUp;
+
+  private boolean tried;
+  private long triedNanos; // when it was tried last
   private boolean preferred;
   private long preferredNanos; // when this node became preferred, or tried last to give that up
 
@@ -65,16 +73,16 @@ final class LeaderMonitor {
   /** @param downloading whether a follower is downloading a snapshot, and so does not follow the log */
   void look(boolean diskLow, boolean downloading, long nowNanos) {
     var status = replica.status();
+    if (!diskLow) gaveUp = tried = false;
     if (status.role() != ReplicaRole.LEADER) {
       followers.clear();
       preferred = false;
-      if (!diskLow) gaveUp = false;
       return;
     }
-    if (!diskLow) gaveUp = false;
-    else if (!gaveUp) {
-      gaveUp = true;
-      handOver(status, Optional.empty(), "this node's disk is nearly full");
+    if (diskLow && !gaveUp && (!tried || nowNanos - triedNanos >= AGAIN_NANOS)) {
+      tried = true;
+      triedNanos = nowNanos;
+      handOver(status, Optional.empty(), "this node's disk is nearly full", () -> gaveUp = true);
     }
     followers.keySet().retainAll(status.peers().stream().map(peer -> peer.member().node()).toList());
     for (var peer : status.peers()) if (!peer.member().node().equals(self)) watch(status, peer, downloading, nowNanos);
@@ -131,7 +139,7 @@ final class LeaderMonitor {
     followers.put(node, new Standing(before.matched, before.sinceNanos, true));
     meters.followerStuck();
     log.warn("Range {}: follower {} responds but has been stuck at entry {} for {} s", range, node, matched, STUCK_NANOS / 1_000_000_000);
-    handOver(status, Optional.of(node), "node " + node + " does not keep up");
+    handOver(status, Optional.of(node), "node " + node + " does not keep up", () -> {});
   }
 
   /** Transfers the leadership to another node before the process ends. Blocks for STOP_DEADLINE at most. */
@@ -153,10 +161,11 @@ final class LeaderMonitor {
         .min(Comparator.comparingLong(RangeStatus.Peer::lag));
   }
 
-  private void handOver(RangeStatus status, Optional<UUID> butNot, String why) {
+  /** @param done runs on the transfer's thread when the other node leads */
+  private void handOver(RangeStatus status, Optional<UUID> butNot, String why, Runnable done) {
     var to = successor(status, butNot);
     if (to.isEmpty()) {
-      if (status.peers().size() > 1) log.warn("Range {}: {}, and no other node can lead it", range, why);
+      if (status.peers().size() > 1 && alone.admits()) log.warn("Range {}: {}, and no other node can lead it", range, why);
       return;
     }
     if (!handingOver.compareAndSet(false, true)) return;
@@ -167,6 +176,7 @@ final class LeaderMonitor {
         () -> {
           try {
             replica.transferLeadership(node, HAND_OVER_DEADLINE);
+            done.run();
           } catch (StoreException e) {
             log.warn("Range {}: the transfer of the leadership to node {} has failed: {}", range, node, e.getMessage());
           } finally {

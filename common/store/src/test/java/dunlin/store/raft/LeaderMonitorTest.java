@@ -12,6 +12,7 @@ import dunlin.store.RangeReader;
 import dunlin.store.RangeStatus;
 import dunlin.store.Replica;
 import dunlin.store.ReplicaRole;
+import dunlin.store.StoreException;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.List;
@@ -21,6 +22,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -42,7 +45,12 @@ class LeaderMonitorTest {
     private long committed = 1000;
     private long nearLag;
     private long farLag;
+    private Duration nearSilence = Duration.ZERO;
     private Duration farSilence = Duration.ZERO;
+
+    /** How many transfers fail. */
+    private final AtomicInteger refusals = new AtomicInteger();
+
     private int selfPriority;
     private final List<List<Member>> exchanged = new CopyOnWriteArrayList<>();
 
@@ -60,7 +68,7 @@ class LeaderMonitorTest {
     public RangeStatus status() {
       return new RangeStatus(
           id(), role, SELF, 1, committed, committed, 0, committed, 0, 0,
-          List.of(peer(SELF, selfPriority, 0, null), peer(NEAR, 0, nearLag, Duration.ZERO), peer(FAR, 0, farLag, farSilence)), 0);
+          List.of(peer(SELF, selfPriority, 0, null), peer(NEAR, 0, nearLag, nearSilence), peer(FAR, 0, farLag, farSilence)), 0);
     }
 
     private static RangeStatus.Peer peer(UUID node, int priority, long lag, @Nullable Duration silence) {
@@ -70,6 +78,7 @@ class LeaderMonitorTest {
     @Override
     public void transferLeadership(UUID node, Duration deadline) {
       transferred.add(node);
+      if (refusals.getAndDecrement() > 0) throw new StoreException("the test has it fail");
     }
 
     @Override
@@ -194,6 +203,28 @@ class LeaderMonitorTest {
       monitor.look(true, false, 12 * SECOND);
       assertThat(led.transferred).startsWith(NEAR, FAR);
     });
+  }
+
+  /** Followers that are silent for a moment, and a transfer that fails. */
+  @Test
+  void onALowDiskItIsTriedAgainEveryTenSecondsUntilItIsDone() {
+    led.nearSilence = led.farSilence = Duration.ofSeconds(2);
+    monitor.look(true, false, 0);
+    led.nearSilence = Duration.ZERO;
+    led.refusals.set(1);
+    monitor.look(true, false, 10 * SECOND - 1);
+    assertThat(led.transferred).isEmpty();
+
+    monitor.look(true, false, 10 * SECOND);
+    transferredTo(NEAR);
+    var later = new AtomicLong(10 * SECOND);
+    await()
+        .atMost(Trio.DEADLINE)
+        .untilAsserted(
+            () -> {
+              monitor.look(true, false, later.addAndGet(10 * SECOND)); // until the thread of the first transfer has ended
+              assertThat(led.transferred).containsExactly(NEAR, NEAR);
+            });
   }
 
   @Test
