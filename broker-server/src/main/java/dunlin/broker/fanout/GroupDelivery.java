@@ -149,8 +149,9 @@ public final class GroupDelivery {
     else refused(copy);
   }
 
+  /** A broker that has lost its lease offers nothing: it may have stood still, and the message, from its sockets, have been dealt elsewhere by then. Its members are about to be disconnected. */
   private boolean offerTo(Subscriber member, Publication message) {
-    if (!member.session.offerShared(message, member)) return false;
+    if (!loop.tiers().leased().getAsBoolean() || !member.session.offerShared(message, member)) return false;
     member.takes();
     groupOf(member.filter).takes(loop.index());
     return true;
