@@ -29,12 +29,13 @@ import org.slf4j.LoggerFactory;
 final class Heartbeat {
   /*
    * Owner: a thread of its own.
-   * Failure: a heartbeat that fails is followed by the next. The ranges of this node do not depend on heartbeats. An address that does not
-   * reply uses up a part of the lease only: a leader that stands still is replaced within it, and the next one must be asked in time.
+   * Failure: a heartbeat that fails is followed by the next, sooner while this node still holds a lease. The ranges of this node do not depend on heartbeats.
+   * An address that does not reply uses up a part of the lease only: a leader that stands still is replaced within it, and the next one must be asked in time.
    */
   private static final Logger log = LoggerFactory.getLogger(Heartbeat.class);
   private static final long SPLITTING_NANOS = 100_000_000;
   private static final int ADDRESSES_IN_A_LEASE = 4;
+  private static final int ATTEMPTS_IN_A_LEASE = 20;
 
   private final ClusterNode self;
   private final NodeReporter reporter;
@@ -49,7 +50,7 @@ final class Heartbeat {
   private volatile NavigableMap<UUID, UUID> leaders = Collections.emptyNavigableMap();
   private volatile long heardNanos = System.nanoTime();
   private final AtomicLong lapses = new AtomicLong();
-  private int lost; // heartbeats in succession
+  private boolean told; // that no leader is reached
 
   Heartbeat(
       String threadName,
@@ -114,13 +115,15 @@ final class Heartbeat {
         if (silenceNanos() >= settings.lease().toNanos()) lapses.incrementAndGet(); // before it holds a lease again
         heardNanos = sent;
         connected = true;
-        lost = 0;
+        told = false;
       } catch (IOException e) {
         connected = false;
         meters.beatLost();
-        // A single loss is normal at each start and each change of the leader.
-        if (++lost == 2 && !closed)
+        // A short loss is normal at each start and each change of the leader.
+        if (!told && !closed && silenceNanos() >= 2 * settings.heartbeat().toNanos()) {
+          told = true;
           log.warn("Node {} cannot reach a leader of the meta group, and continues without one: {}", self.id(), reasons(e));
+        }
         watch();
       } catch (RuntimeException e) { // an exception would end the heartbeats for good
         connected = false;
@@ -131,11 +134,13 @@ final class Heartbeat {
     }
   }
 
-  /** While a range is being split, callers of its upper half wait for the map that has the child. */
+  /** While a range is being split, callers of its upper half wait for the map that has the child. Without a leader, clients lose their connections with the lease. */
   private long pauseNanos() {
     boolean splitting = known.map().intents().values().stream().anyMatch(intent -> intent.operation() instanceof Split);
     long usual = settings.heartbeat().toNanos();
-    return splitting ? Math.min(SPLITTING_NANOS, usual) : usual;
+    long lease = settings.lease().toNanos();
+    long pause = splitting ? Math.min(SPLITTING_NANOS, usual) : usual;
+    return !connected && silenceNanos() < lease ? Math.min(lease / ATTEMPTS_IN_A_LEASE, pause) : pause;
   }
 
   /** Registers this node's identity and address in the map. */
@@ -167,7 +172,7 @@ final class Heartbeat {
     map.find(MetaRange.KIND, new byte[0]).ifPresent(range -> nodes.sort(Comparator.comparing(node -> !range.peers().contains(node.id()))));
     for (var node : nodes) {
       var address = known.service(node.id());
-      if (closed || node.id().equals(self.id()) || !node.state().up() || address.isEmpty()) continue;
+      if (closed || node.id().equals(self.id()) || !node.state().up() || address.isEmpty() || meta.isSilent(address.get())) continue;
       try {
         if (meta.call(address.get(), new Watch(version), settings.heartbeat()) instanceof Changed(var update)) {
           known.update(version, update);

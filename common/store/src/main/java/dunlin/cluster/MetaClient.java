@@ -37,9 +37,10 @@ final class MetaClient {
    * Owner: any thread that may block.
    * Bounds: each address once for each question, within the question's deadline; SILENT_MAX addresses are remembered.
    * Failure: an address that cannot be called is asked last from then on, until it answers. One that does not reply
-   * uses up its whole time, and must not use up that of the next call too.
+   * uses up its whole time, and must not use up that of the next call too. Where others shall be asked in time, it then gets a quarter of it.
    */
   private static final int SILENT_MAX = 256;
+  private static final int SILENT_SHARE = 4;
   private static final Logger log = LoggerFactory.getLogger(MetaClient.class);
   private static final Duration PROGRESS_DEADLINE = Duration.ofSeconds(2);
   private static final Duration CUT_DEADLINE = Duration.ofSeconds(10);
@@ -100,13 +101,15 @@ final class MetaClient {
         later.add(address);
         continue;
       }
+      boolean wasSilent = address == null;
       if (address == null) address = later.poll();
       if (address == null) throw failure;
       if (!asked.add(address)) continue;
       long left = until - nanoTime.getAsLong();
       if (left <= 0) throw failure;
       try {
-        var answered = call(address, call, Duration.ofNanos(Math.min(left, each.toNanos())));
+        long most = wasSilent && each.compareTo(deadline) < 0 ? each.toNanos() / SILENT_SHARE : each.toNanos();
+        var answered = call(address, call, Duration.ofNanos(Math.min(left, most)));
         silent.remove(address);
         switch (answered) {
           case NotLeading(var hint) -> {
@@ -155,6 +158,11 @@ final class MetaClient {
     } catch (IOException e) {
       throw new StoreException("node " + leader + ", which leads range " + range + ", has not said where it can be split: " + e.getMessage(), e);
     }
+  }
+
+  /** Whether an address did not answer when it was asked last. */
+  boolean isSilent(NodeAddress address) {
+    return silent.contains(address);
   }
 
   /** Asks one node. */

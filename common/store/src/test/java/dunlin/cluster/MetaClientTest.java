@@ -65,6 +65,19 @@ class MetaClientTest {
   }
 
   @Test
+  void aNodeThatStaysSilentUsesUpAQuarterOfItsShare() {
+    var client = client((to, call, deadline) -> swallow(SWALLOWS, call, deadline));
+    long before = now;
+    assertThatThrownBy(() -> client.ask(new ClusterCall.Watch(0), LONG, DEADLINE)).isInstanceOf(IOException.class);
+    assertThat(Duration.ofNanos(now - before)).isEqualTo(DEADLINE.multipliedBy(2));
+    assertThat(client.isSilent(SWALLOWS)).isTrue();
+
+    before = now;
+    assertThatThrownBy(() -> client.ask(new ClusterCall.Watch(0), LONG, DEADLINE)).isInstanceOf(IOException.class);
+    assertThat(Duration.ofNanos(now - before)).as("of both").isEqualTo(DEADLINE.dividedBy(2));
+  }
+
+  @Test
   void aNodeThatAnswersAgainGetsItsOldPlace() throws IOException {
     var failures = new ArrayList<>(List.of(SWALLOWS, ANSWERS));
     var client =
