@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Reports this node's state to the meta group's leader at intervals. That renews the node's lease, and the answer has
- * what has changed in the map. Without a leader, the map still comes from any node that knows a newer one.
+ * what has changed in the map. Without a leader and a lease, the map still comes from any node that knows a newer one.
  */
 final class Heartbeat {
   /*
@@ -105,6 +105,11 @@ final class Heartbeat {
     return leaders;
   }
 
+  /** Whether this node holds a lease by its own clock, as it may also at its start. */
+  private boolean holdsLease() {
+    return silenceNanos() < settings.lease().toNanos();
+  }
+
   private void run() {
     while (!closed) {
       boolean again = false;
@@ -112,7 +117,7 @@ final class Heartbeat {
         register();
         long sent = System.nanoTime(); // the leader hears it later: its count of this node's silence is no longer
         again = report();
-        if (silenceNanos() >= settings.lease().toNanos()) lapses.incrementAndGet(); // before it holds a lease again
+        if (!holdsLease()) lapses.incrementAndGet(); // before it holds a lease again
         heardNanos = sent;
         connected = true;
         told = false;
@@ -124,7 +129,7 @@ final class Heartbeat {
           told = true;
           log.warn("Node {} cannot reach a leader of the meta group, and continues without one: {}", self.id(), reasons(e));
         }
-        watch();
+        if (!holdsLease()) watch();
       } catch (RuntimeException e) { // an exception would end the heartbeats for good
         connected = false;
         if (!closed) log.error("Node {}: a heartbeat has failed", self.id(), e);
@@ -138,9 +143,8 @@ final class Heartbeat {
   private long pauseNanos() {
     boolean splitting = known.map().intents().values().stream().anyMatch(intent -> intent.operation() instanceof Split);
     long usual = settings.heartbeat().toNanos();
-    long lease = settings.lease().toNanos();
     long pause = splitting ? Math.min(SPLITTING_NANOS, usual) : usual;
-    return !connected && silenceNanos() < lease ? Math.min(lease / ATTEMPTS_IN_A_LEASE, pause) : pause;
+    return !connected && holdsLease() ? Math.min(settings.lease().toNanos() / ATTEMPTS_IN_A_LEASE, pause) : pause;
   }
 
   /** Registers this node's identity and address in the map. */
@@ -172,7 +176,7 @@ final class Heartbeat {
     map.find(MetaRange.KIND, new byte[0]).ifPresent(range -> nodes.sort(Comparator.comparing(node -> !range.peers().contains(node.id()))));
     for (var node : nodes) {
       var address = known.service(node.id());
-      if (closed || node.id().equals(self.id()) || !node.state().up() || address.isEmpty() || meta.isSilent(address.get())) continue;
+      if (closed || node.id().equals(self.id()) || !node.state().up() || address.isEmpty()) continue;
       try {
         if (meta.call(address.get(), new Watch(version), settings.heartbeat()) instanceof Changed(var update)) {
           known.update(version, update);

@@ -20,9 +20,9 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Collections;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
-import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
@@ -37,7 +37,8 @@ final class MetaClient {
    * Owner: any thread that may block.
    * Bounds: each address once for each question, within the question's deadline; SILENT_MAX addresses are remembered.
    * Failure: an address that cannot be called is asked last from then on, until it answers. One that does not reply
-   * uses up its whole time, and must not use up that of the next call too. Where others shall be asked in time, it then gets a quarter of it.
+   * uses up its whole time, and must not use up that of the next call too. Where others shall be asked in time, it then gets a quarter of it, and each
+   * fourth time the whole: it may only be slow.
    */
   private static final int SILENT_MAX = 256;
   private static final int SILENT_SHARE = 4;
@@ -51,7 +52,10 @@ final class MetaClient {
   private final Seeds seeds;
   private final NodeCalls calls;
   private final Function<ClusterCall, ClusterAnswer> here;
-  private final Set<NodeAddress> silent = ConcurrentHashMap.newKeySet();
+
+  /** How many calls an address has not answered, one after the other. */
+  private final Map<NodeAddress, Integer> silent = new ConcurrentHashMap<>();
+
   private final LongSupplier nanoTime;
   private volatile @Nullable NodeAddress leader;
 
@@ -97,18 +101,18 @@ final class MetaClient {
         seeds(next, failure);
         continue;
       }
-      if (address != null && silent.contains(address)) {
+      if (address != null && silent.containsKey(address)) {
         later.add(address);
         continue;
       }
-      boolean wasSilent = address == null;
       if (address == null) address = later.poll();
       if (address == null) throw failure;
       if (!asked.add(address)) continue;
       long left = until - nanoTime.getAsLong();
       if (left <= 0) throw failure;
       try {
-        long most = wasSilent && each.compareTo(deadline) < 0 ? each.toNanos() / SILENT_SHARE : each.toNanos();
+        boolean briefly = each.compareTo(deadline) < 0 && silent.getOrDefault(address, 0) % SILENT_SHARE > 0;
+        long most = briefly ? each.toNanos() / SILENT_SHARE : each.toNanos();
         var answered = call(address, call, Duration.ofNanos(Math.min(left, most)));
         silent.remove(address);
         switch (answered) {
@@ -125,7 +129,7 @@ final class MetaClient {
       } catch (IOException e) {
         if (address.equals(leader)) leader = null;
         if (silent.size() >= SILENT_MAX) silent.clear();
-        silent.add(address);
+        silent.merge(address, 1, Integer::sum);
         failure.addSuppressed(e);
       }
     }
@@ -158,11 +162,6 @@ final class MetaClient {
     } catch (IOException e) {
       throw new StoreException("node " + leader + ", which leads range " + range + ", has not said where it can be split: " + e.getMessage(), e);
     }
-  }
-
-  /** Whether an address did not answer when it was asked last. */
-  boolean isSilent(NodeAddress address) {
-    return silent.contains(address);
   }
 
   /** Asks one node. */
