@@ -24,12 +24,14 @@ final class LeaderMonitor {
    * does giving up the preference.
    * Bounds: one transfer while the disk is low, so that two full nodes do not pass the leadership to and fro; one for
    * each stuck follower; one attempt each half minute to give up the preference.
-   * Failure: an attempt that fails is logged; the leader stays. With a low disk it tries again every ten seconds: its followers may just have been silent.
+   * Failure: an attempt that fails is logged; the leader stays. With a low disk it tries again, ten seconds after the first attempt has ended, and ever later up to
+   * AGAIN_MAX_NANOS: its followers may just have been silent, but a transfer that fails is a pause for callers.
    */
   private static final Logger log = LoggerFactory.getLogger(LeaderMonitor.class);
   private static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(60);
   private static final long PREFERRED_NANOS = TimeUnit.SECONDS.toNanos(30);
   private static final long AGAIN_NANOS = TimeUnit.SECONDS.toNanos(10);
+  private static final long AGAIN_MAX_NANOS = TimeUnit.MINUTES.toNanos(5);
   private static final Duration REACHABLE = Duration.ofSeconds(10);
 
   /** A successor has answered this lately; the range is not served while it waits for one. */
@@ -58,8 +60,8 @@ final class LeaderMonitor {
   /** Whether the leadership was transferred since the disk is low; set by the transfer's thread. */
   private volatile boolean gaveUp;
 
-  private boolean tried;
-  private long triedNanos; // when it was tried last
+  private long pauseNanos; // before the next attempt; 0 before the first one
+  private long endedNanos; // when the last attempt was seen to have ended
   private boolean preferred;
   private long preferredNanos; // when this node became preferred, or tried last to give that up
 
@@ -73,15 +75,19 @@ final class LeaderMonitor {
   /** @param downloading whether a follower is downloading a snapshot, and so does not follow the log */
   void look(boolean diskLow, boolean downloading, long nowNanos) {
     var status = replica.status();
-    if (!diskLow) gaveUp = tried = false;
+    if (!diskLow) {
+      gaveUp = false;
+      pauseNanos = 0;
+    }
+    if (handingOver.get()) endedNanos = nowNanos;
     if (status.role() != ReplicaRole.LEADER) {
       followers.clear();
       preferred = false;
       return;
     }
-    if (diskLow && !gaveUp && (!tried || nowNanos - triedNanos >= AGAIN_NANOS)) {
-      tried = true;
-      triedNanos = nowNanos;
+    if (diskLow && !gaveUp && (pauseNanos == 0 || nowNanos - endedNanos >= pauseNanos)) {
+      pauseNanos = pauseNanos == 0 ? AGAIN_NANOS : Math.min(2 * pauseNanos, AGAIN_MAX_NANOS);
+      endedNanos = nowNanos;
       handOver(status, Optional.empty(), "this node's disk is nearly full", () -> gaveUp = true);
     }
     followers.keySet().retainAll(status.peers().stream().map(peer -> peer.member().node()).toList());

@@ -207,7 +207,7 @@ class LeaderMonitorTest {
 
   /** Followers that are silent for a moment, and a transfer that fails. */
   @Test
-  void onALowDiskItIsTriedAgainEveryTenSecondsUntilItIsDone() {
+  void onALowDiskItIsTriedEverMoreSeldomUntilItIsDone() {
     led.nearSilence = led.farSilence = Duration.ofSeconds(2);
     monitor.look(true, false, 0);
     led.nearSilence = Duration.ZERO;
@@ -217,14 +217,18 @@ class LeaderMonitorTest {
 
     monitor.look(true, false, 10 * SECOND);
     transferredTo(NEAR);
-    var later = new AtomicLong(10 * SECOND);
+    monitor.look(true, false, 30 * SECOND - 1);
+    assertThat(led.transferred).hasSize(1);
+    var later = new AtomicLong(30 * SECOND);
     await()
         .atMost(Trio.DEADLINE)
         .untilAsserted(
             () -> {
-              monitor.look(true, false, later.addAndGet(10 * SECOND)); // until the thread of the first transfer has ended
+              monitor.look(true, false, later.getAndAdd(20 * SECOND)); // until the thread of the first transfer has ended
               assertThat(led.transferred).containsExactly(NEAR, NEAR);
             });
+    for (int minute = 1; minute < 60; minute++) monitor.look(true, false, later.get() + minute * (60 * SECOND));
+    assertThat(led.transferred).as("once it is done").hasSize(2);
   }
 
   @Test
