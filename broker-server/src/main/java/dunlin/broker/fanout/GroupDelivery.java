@@ -149,16 +149,20 @@ public final class GroupDelivery {
     else refused(copy);
   }
 
-  /** A broker that has lost its lease offers nothing: it may have stood still, and the message, from its sockets, have been dealt elsewhere by then. Its members are about to be disconnected. */
   private boolean offerTo(Subscriber member, Publication message) {
-    if (!loop.tiers().leased().getAsBoolean() || !member.session.offerShared(message, member)) return false;
+    if (!mayOffer() || !member.session.offerShared(message, member)) return false;
     member.takes();
     groupOf(member.filter).takes(loop.index());
     return true;
   }
 
-  private static boolean mayTake(Subscriber member, Publication message) {
-    return member.session.mayTake(message.qos().min(member.options().maximumQoS()), message.body().length);
+  /** A broker that has lost its lease offers nothing: it may have stood still, and the message, from its sockets, have been dealt elsewhere by then. Its members are about to be disconnected. */
+  private boolean mayOffer() {
+    return loop.tiers().leased().getAsBoolean();
+  }
+
+  private boolean mayTake(Subscriber member, Publication message) {
+    return mayOffer() && member.session.mayTake(message.qos().min(member.options().maximumQoS()), message.body().length);
   }
 
   private void refused(GroupCopy copy) {
