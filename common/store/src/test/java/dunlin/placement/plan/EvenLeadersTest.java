@@ -29,10 +29,7 @@ class EvenLeadersTest {
 
   @Test
   void aNodeHandsALeadershipOnToOneThatHasNoReplicaOfWhatTheBusiestOneLeads() {
-    range(1, 1, 2, 3);
-    range(1, 1, 2, 3);
-    range(2, 1, 2, 4);
-    range(3, 1, 2, 3);
+    onlyAChainHelps();
 
     transfer(4);
     assertThat(leaders).as("a leadership of the busiest one first").containsExactly(2, 1, 2, 3);
@@ -43,15 +40,20 @@ class EvenLeadersTest {
 
   @Test
   void noChainBeginsWhileOneOfItsTransfersIsNotPossible() {
-    range(1, 1, 2, 3);
-    range(1, 1, 2, 3);
-    range(2, 1, 2, 4);
-    range(3, 1, 2, 3);
+    onlyAChainHelps();
     behind.add(List.of(2, 4));
 
     assertThat(next(4)).isEmpty();
     behind.clear();
     assertThat(next(4)).isPresent();
+  }
+
+  /** Node 4 leads nothing, and has no replica of what node 1 leads, which leads the most. */
+  private void onlyAChainHelps() {
+    range(1, 1, 2, 3);
+    range(1, 1, 2, 3);
+    range(2, 1, 2, 4);
+    range(3, 1, 2, 3);
   }
 
   /** Node 3 was just started: soon a single transfer will do. */
