@@ -116,13 +116,15 @@ final class NodeChoice {
       String kind = led.replica().range().kind();
       boolean free = map.intentOn(id).isEmpty();
       boolean preferred = prefers(led.node(), kind, map);
+      long now = reached(led.node(), map, observation);
       for (UUID voter : led.replica().range().peers()) {
         if (voter.equals(led.node()) || !leads.containsKey(voter) || !observation.reach(led.node(), voter)) continue;
-        if (reached(voter, map, observation) < reached(led.node(), map, observation)) continue;
+        if (reached(voter, map, observation) < now) continue;
         var transfer = new TransferLeadership(id, voter);
         boolean ready = free && observation.isInStep(voter, led, settings);
-        if (ready && !preferred && prefers(voter, kind, map)) return Optional.of(transfer);
-        if (preferred == prefers(voter, kind, map)) possible.add(new EvenLeaders.Possible(transfer, led.node(), ready));
+        boolean prefers = prefers(voter, kind, map);
+        if (ready && !preferred && prefers) return Optional.of(transfer);
+        if (preferred == prefers) possible.add(new EvenLeaders.Possible(transfer, led.node(), ready));
       }
     }
     return EvenLeaders.next(possible, leads);
