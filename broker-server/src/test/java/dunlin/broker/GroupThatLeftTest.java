@@ -11,12 +11,10 @@ import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.TopicFilter;
-import dunlin.transport.Acknowledgement;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HexFormat;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -55,7 +53,7 @@ class GroupThatLeftTest {
           Publication.of(
               new Publisher(Publisher.DEFAULT_TENANT, "p"), "t", QoS.of(qos), false, System.currentTimeMillis(),
               "kept".getBytes(StandardCharsets.UTF_8));
-      var answer = new Answer();
+      var answer = new OpenFrontend.Answer();
       node.on(
           1,
           () -> {
@@ -68,15 +66,6 @@ class GroupThatLeftTest {
       await().atMost(SOON).until(() -> durable.heard().contains(kept));
       assertThat(node.on(1, () -> node.frontend.loop(1).window().messages())).isZero();
       durable.close();
-    }
-  }
-
-  private static final class Answer extends Acknowledgement {
-    final CompletableFuture<ReasonCode> reason = new CompletableFuture<>();
-
-    @Override
-    protected void complete(ReasonCode worst) {
-      reason.complete(worst);
     }
   }
 }

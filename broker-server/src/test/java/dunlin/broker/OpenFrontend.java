@@ -310,7 +310,7 @@ public final class OpenFrontend implements AutoCloseable {
   }
 
   /** Records the combined answer, once all answers have arrived. */
-  public static final class Answer extends Acknowledgement {
+  public static class Answer extends Acknowledgement {
     public final CompletableFuture<ReasonCode> reason = new CompletableFuture<>();
 
     @Override

@@ -12,7 +12,6 @@ import dunlin.store.StoreException;
 import dunlin.transport.Terms;
 import dunlin.transport.TierAnswers;
 import java.util.List;
-import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -92,10 +91,7 @@ class GroupAtSessionTierTest {
   void whatAMemberHasLeftBehindGoesNowhereElseEither() {
     group.dispatch(OfferedGroup.message(QoS.EXACTLY_ONCE, OfferedGroup.EXCHANGE), group.filter, null);
     assertThat(call(0).exchange()).isNull();
-    open.on(0, () -> {
-      Objects.requireNonNull(group.filter.group()).remove(group.member);
-      return true;
-    });
+    group.memberLeaves();
     outcomeIsUnknown(0);
 
     await().atMost(OfferedGroup.SOON).until(() -> group.counted("dropped") == 1);

@@ -10,8 +10,6 @@ import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.TopicFilter;
-import dunlin.transport.Acknowledgement;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -22,15 +20,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 class GroupElsewhereTest {
   private static final int GONE = 63;
 
-  private static final class Answer extends Acknowledgement {
-    final CompletableFuture<ReasonCode> reason = new CompletableFuture<>();
-
-    @Override
-    protected void complete(ReasonCode worst) {
-      reason.complete(worst);
-    }
-  }
-
   @ParameterizedTest
   @CsvSource({"true, SUCCESS", "false, USE_ANOTHER_SERVER"})
   void isAcknowledgedOnlyWhereNoOtherFrontendCanHaveMembers(boolean alone, ReasonCode reason)
@@ -40,7 +29,7 @@ class GroupElsewhereTest {
       var routes = new MatchedRoutes();
       routes.add(new Route(Publisher.DEFAULT_TENANT, TopicFilter.parse("$share/g/t").orElseThrow(), open.frontend().identity().shard(), 7, GONE));
       var message = Publication.of(new Publisher(Publisher.DEFAULT_TENANT, "p"), "t", QoS.AT_LEAST_ONCE, false, System.currentTimeMillis(), new byte[3]);
-      var answer = new Answer();
+      var answer = new OpenFrontend.Answer();
       open.on(
           0,
           () -> {

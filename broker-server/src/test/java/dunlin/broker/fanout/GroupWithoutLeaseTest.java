@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
-import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -20,7 +19,7 @@ class GroupWithoutLeaseTest {
       group.open.leased = false;
       var answer = group.publish(QoS.AT_LEAST_ONCE, null, group.filter);
       await().atMost(SOON).until(() -> !group.open.sessions.toGroups.isEmpty());
-      memberLeaves(group, loopOfMember);
+      group.memberLeaves();
       group.open.sessions.toGroups.getFirst().answer().complete(false);
 
       await().atMost(SOON).until(answer.reason::isDone);
@@ -52,7 +51,7 @@ class GroupWithoutLeaseTest {
       var answer = group.publish(QoS.AT_LEAST_ONCE, null, group.filter);
       group.open.leased = false;
       group.memberTakes(true);
-      memberLeaves(group, 0);
+      group.memberLeaves();
       await()
           .atMost(SOON)
           .until(
@@ -77,14 +76,5 @@ class GroupWithoutLeaseTest {
       assertThat(answer.reason).isCompletedWithValue(ReasonCode.SUCCESS);
       assertThat(group.counted("delivered")).isOne();
     }
-  }
-
-  private static void memberLeaves(OfferedGroup group, int loop) {
-    group.open.on(
-        loop,
-        () -> {
-          Objects.requireNonNull(group.filter.group()).remove(group.member);
-          return true;
-        });
   }
 }

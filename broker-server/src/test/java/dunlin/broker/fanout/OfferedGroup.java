@@ -8,14 +8,12 @@ import dunlin.broker.session.SessionView;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
-import dunlin.model.ReasonCode;
 import dunlin.model.SubscriptionOptions;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Terms;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** A group with one member, at one of several frontends. Messages come from loop 0, and wait for minutes. The test gives the session tier's answers. */
@@ -26,22 +24,18 @@ final class OfferedGroup implements AutoCloseable {
   final OpenFrontend open = new OpenFrontend(2, false, new FrontendSettings.GroupWaits(SOON, SOON, 65_536));
   final FilterHandle filter;
   final Subscriber member;
+  private final int loopOfMember;
 
-  static final class Answer extends Acknowledgement {
-    final CompletableFuture<ReasonCode> reason = new CompletableFuture<>();
-
+  /** For a message with an origin. */
+  static final class Answer extends OpenFrontend.Answer {
     @Override
     public Terms terms() {
       return Terms.ANSWERED.from(new Terms.Origin(-7, 11, 3, false, List.of(1L)));
     }
-
-    @Override
-    protected void complete(ReasonCode worst) {
-      reason.complete(worst);
-    }
   }
 
   OfferedGroup(String group, int loopOfMember) {
+    this.loopOfMember = loopOfMember;
     open.sessions.holdsGroups = true;
     filter = OpenFrontend.handle(group, 2);
     member = new Subscriber(open.session(loopOfMember, "member"), filter, SubscriptionOptions.of(QoS.AT_MOST_ONCE));
@@ -74,13 +68,22 @@ final class OfferedGroup implements AutoCloseable {
         });
   }
 
-  /** Sets whether the member has room for messages; it must be on loop 0. */
+  /** Sets whether the member has room for messages. */
   void memberTakes(boolean takes) {
     open.on(
-        0,
+        loopOfMember,
         () -> {
           Objects.requireNonNull(OpenFrontend.sessionOf(member).connection().context().channel().unsafe().outboundBuffer()).setUserDefinedWritability(1, takes);
           SessionView.updateLoad(OpenFrontend.sessionOf(member));
+          return true;
+        });
+  }
+
+  void memberLeaves() {
+    open.on(
+        loopOfMember,
+        () -> {
+          Objects.requireNonNull(filter.group()).remove(member);
           return true;
         });
   }
