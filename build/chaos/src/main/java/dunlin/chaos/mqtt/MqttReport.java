@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -20,6 +21,9 @@ public final class MqttReport {
 
   /** Begins the name of a figure of a soak: how often something has struck. */
   static final String STRIKES = "strikes: ";
+
+  /** Mutants that could not be made from the history of a trial. */
+  static final String PLACELESS = "mutants without a place";
 
   private MqttReport() {}
 
@@ -43,8 +47,8 @@ public final class MqttReport {
               long good = all.stream().filter(Outcome::good).count();
               long anomalies = all.stream().mapToLong(each -> each.violations().size()).sum();
               text.append(
-                  "\n`%s`: %d of %d trials passed, %d anomalies; published %,d, received %,d%s.\n"
-                      .formatted(row, good, all.size(), anomalies, sum(all, PUBLISHED), sum(all, RECEIVED), strikes(all)));
+                  "\n`%s`: %d of %d trials passed, %d anomalies; published %,d, received %,d%s%s.\n"
+                      .formatted(row, good, all.size(), anomalies, sum(all, PUBLISHED), sum(all, RECEIVED), strikes(all), placeless(all)));
             });
   }
 
@@ -52,6 +56,16 @@ public final class MqttReport {
     var names = new TreeSet<String>();
     for (var each : outcomes) each.figures().keySet().stream().filter(name -> name.startsWith(STRIKES)).forEach(names::add);
     return names.stream().map(name -> "; %s: %,d".formatted(name, sum(outcomes, name))).collect(Collectors.joining());
+  }
+
+  /** The mutants that could be made from no trial's history: this row says nothing of whether the checker finds them. */
+  private static String placeless(List<Outcome> outcomes) {
+    var judged = outcomes.stream().filter(each -> each.mutants() > 0).map(each -> Set.of(each.figures().getOrDefault(PLACELESS, "").split(", "))).toList();
+    var all = new TreeSet<String>();
+    judged.forEach(all::addAll);
+    judged.forEach(all::retainAll);
+    all.remove("");
+    return all.isEmpty() ? "" : "; had a place in no trial: " + String.join(", ", all);
   }
 
   private static long sum(List<Outcome> outcomes, String figure) {

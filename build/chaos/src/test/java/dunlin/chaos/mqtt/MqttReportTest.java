@@ -25,4 +25,14 @@ class MqttReportTest {
     var none = new Outcome(KILLS, 1, Outcome.PASSED, List.of(), List.of(), Map.of(), 0, List.of());
     assertThat(MqttReport.markdown(1, List.of(none, none))).contains("received 0.").doesNotContain("strikes");
   }
+
+  @Test
+  void mutantsThatNoTrialHadAPlaceForAreNamed() {
+    assertThat(MqttReport.markdown(1, List.of(placeless("a, b"), placeless("b, c")))).contains("received 0; had a place in no trial: b.");
+    assertThat(MqttReport.markdown(1, List.of(placeless("a, b"), placeless("")))).contains("received 0.").doesNotContain("had a place in no trial");
+  }
+
+  private static Outcome placeless(String names) {
+    return new Outcome(KILLS, 1, Outcome.PASSED, List.of(), List.of(), Map.of(MqttReport.PLACELESS, names), 20, List.of());
+  }
 }

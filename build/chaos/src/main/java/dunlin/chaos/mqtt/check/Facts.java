@@ -344,6 +344,16 @@ public final class Facts {
     return Math.max(quiet, sentAgain) + TAKEOVER_NANOS;
   }
 
+  /** The same for all connections, when their sessions have moved at a time. */
+  public long latestEnds(long movedNanos) {
+    return lives.values().stream()
+        .flatMap(List::stream)
+        .filter(Connected.class::isInstance)
+        .mapToLong(each -> latestEnd((Connected) each, movedNanos))
+        .max()
+        .orElse(movedNanos);
+  }
+
   private record Disturbance(long fromNanos, long untilNanos) {
     /** The latest time at which TCP sends what was not answered in between: it doubles its pauses. */
     long latestPacket() {
