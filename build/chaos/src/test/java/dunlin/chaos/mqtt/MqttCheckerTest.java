@@ -610,6 +610,13 @@ final class MqttCheckerTest {
   }
 
   @Test
+  void aSessionMayExpireBeforeItsClientGetsConnackOutOfACut() {
+    good(new TestHistory().deed(Deed.STRUCK).later(10).deed(Deed.HEALED).connectedLate("c", 2, false, 9).end("c", End.BY_BROKER).connect("c", 2, false));
+    var behind = new TestHistory().deed(Deed.STRUCK).later(10).deed(Deed.HEALED).later(9);
+    bad(behind.connectedLate("c", 2, false, 8).end("c", End.BY_BROKER).connect("c", 2, false), "D11", "session gone early");
+  }
+
+  @Test
   void aWillMayComeWhileItsClientIsCutOff() {
     var cut = watched().connectWithWill("c", FOREVER, false, 0).deed(Deed.STRUCK).later(10).receive("watcher", "c", 1, "w/c", 2);
     good(cut.deed(Deed.HEALED).end("c", End.ABANDONED).later(5));

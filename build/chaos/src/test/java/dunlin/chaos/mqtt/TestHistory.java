@@ -79,8 +79,16 @@ final class TestHistory {
 
   /** @param expirySeconds 0 for Clean Start and a session that ends with its connection */
   TestHistory connect(String client, int expirySeconds, boolean present) {
+    return connected(client, expirySeconds, present, tick());
+  }
+
+  /** CONNACK comes so long after CONNECT. */
+  TestHistory connectedLate(String client, int expirySeconds, boolean present, int seconds) {
+    return connected(client, expirySeconds, present, now - seconds * SECOND);
+  }
+
+  private TestHistory connected(String client, int expirySeconds, boolean present, long asked) {
     expiry.put(client, expirySeconds);
-    long asked = tick();
     int connection = connections.merge(client, 1, Integer::sum);
     events.add(new Event.Connected(tick(), client, connection, nodes.getOrDefault(client, 1), levels.getOrDefault(client, 5), asked, expirySeconds == 0, expirySeconds, present));
     return this;

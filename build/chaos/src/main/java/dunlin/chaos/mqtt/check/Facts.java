@@ -314,10 +314,10 @@ public final class Facts {
 
   /**
    * The earliest time at which the broker may have counted a connection as ended: a fault may have kept either side from
-   * noticing it.
+   * noticing it. CONNACK may come out of a cut, after the broker has given the client up.
    */
   long earliestEnd(Event.Connected connected, Event.Ended ended) {
-    return disturbedBetween(connected.nanos(), ended.nanos()) ? connected.nanos() : ended.nanos();
+    return disturbedBetween(connected.askedNanos(), ended.nanos()) ? connected.askedNanos() : ended.nanos();
   }
 
   /**
