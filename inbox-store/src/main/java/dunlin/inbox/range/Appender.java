@@ -31,6 +31,7 @@ import dunlin.transport.Terms;
 import dunlin.transport.trace.Trace.Step;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
@@ -54,6 +55,9 @@ final class Appender {
    * another range's session is one of ForeignExchanges or ForeignWills.
    */
   static final int SINCE_MAX = 1_024;
+
+  /** The order in which subscribers take room: that of their sessions' birth, which no two have in common. */
+  private static final Comparator<Target> BY_BIRTH = Comparator.comparingLong(target -> Objects.requireNonNull(target.inbox().session).birth);
 
   private final RangeState state;
   private final Inboxes inboxes;
@@ -147,6 +151,8 @@ final class Appender {
       list.add(
           new Target(match.session().backlog(), null, null, match.qos(), match.retain(), match.identifiers()));
     }
+    // The first ones may take the last room. Replicas find subscribers in different orders, and must give it to the same one.
+    if (stored.size() > 1 && !inboxes.fitTogether(message.tenant(), stored.size(), encoded.length)) stored.sort(BY_BIRTH);
     for (TopicFilter filter : command.groups()) {
       var group = groupOrNew(change, new GroupKey(message.tenant(), filter));
       if (group == null) continue;

@@ -56,6 +56,15 @@ final class Inboxes {
     return inbox.count + messages <= state.limits.messagesMax() && bytes <= state.limits.bytesMax() && bytes <= state.bytesLeftForOne();
   }
 
+  /**
+   * Whether so many inboxes of a tenant have room for a message of this size by the bounds that they share, whichever they are and whatever they hold. If not, it matters which of
+   * them is asked first.
+   */
+  boolean fitTogether(String tenant, int inboxes, int size) {
+    long all = (long) inboxes * size;
+    return state.bytesLeftForOne() - all >= state.limits.bytesMax() && state.bytesLeftByTenant(tenant, 0, state.elsewhere.tenantBytes()) >= all;
+  }
+
   /** Makes room for a message and reserves it. If there is none, counts the message as dropped or refused. */
   boolean admit(Change change, Backlog inbox, int size, Publication message) {
     change.effects().append();

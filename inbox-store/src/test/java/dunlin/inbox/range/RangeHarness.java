@@ -86,7 +86,12 @@ public final class RangeHarness {
   }
 
   public static InboxLimits limits(int messagesMax, OverflowPolicy overflow) {
-    return new InboxLimits(messagesMax, 1 << 20, overflow, 100, 4, Sums.ofSessions(1_000));
+    return limits(messagesMax, overflow, Long.MAX_VALUE);
+  }
+
+  /** @param bytesMax of all inboxes together */
+  public static InboxLimits limits(int messagesMax, OverflowPolicy overflow, long bytesMax) {
+    return new InboxLimits(messagesMax, 1 << 20, overflow, 100, 4, new Sums(1_000, Long.MAX_VALUE, bytesMax));
   }
 
   /** Writes the summaries, as the store does whenever it writes the rows. */

@@ -18,6 +18,7 @@ import dunlin.inbox.state.SessionState;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
+import dunlin.model.TenantQuota;
 import dunlin.model.TopicFilter;
 import dunlin.transport.Terms;
 import java.util.ArrayList;
@@ -30,6 +31,7 @@ import java.util.TreeMap;
 import java.util.stream.LongStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Applies random commands, and compares the range with a second one that restarts now and then, and with a simple
@@ -40,6 +42,9 @@ final class SessionRangeModelTest {
   private static final List<String> FILTERS =
       List.of("t/1", "t/+", "#", "t/#", "+/2", "$share/g/t/+", "$share/h/#", "$oshare/o/t/1", "$share/g/t/+", "$oshare/p/#");
 
+  /** For all inboxes together: less than they hold without it. */
+  private static final long FEW_BYTES = 1_000;
+
   static LongStream seeds() {
     return LongStream.range(0, 60);
   }
@@ -49,8 +54,11 @@ final class SessionRangeModelTest {
   void aRangeThatRestartsDoesTheSameAsOneThatDoesNot(long seed) {
     var random = new Random(seed);
     var policy = OverflowPolicy.of(1 + (int) (seed % 3));
-    var steady = new RangeHarness(RangeHarness.limits(12, policy));
-    var restarting = new RangeHarness(RangeHarness.limits(12, policy));
+    // Bounds that inboxes share must give room to the same ones, too.
+    long bytesMax = seed % 4 == 1 ? FEW_BYTES : Long.MAX_VALUE;
+    long tenantBytes = seed % 4 == 3 ? FEW_BYTES : TenantQuota.NONE;
+    var steady = new RangeHarness(RangeHarness.limits(12, policy, bytesMax));
+    var restarting = new RangeHarness(RangeHarness.limits(12, policy, bytesMax));
     restarting.trace(); // which must not make a difference either
     restarting.crashes = true;
     restarting.write();
@@ -74,6 +82,7 @@ final class SessionRangeModelTest {
           asked.isEmpty() || random.nextInt(3) == 0
               ? command(random, steady, sessions)
               : new SessionCommand.DrainGroup(steady.now, asked.getFirst(), 1 + random.nextInt(5));
+      if (command instanceof SessionCommand.Append) command = new SessionCommand.Beside(0, 0, 0, tenantBytes, command);
 
       var one = steady.apply(command);
       var two = restarting.apply(command);
@@ -118,6 +127,36 @@ final class SessionRangeModelTest {
     assertThat(steady.range.state().exchangeMemory()).as("seed " + seed).isZero();
     assertThat(steady.range.state().index.size()).isZero();
     steady.assertBalance();
+  }
+
+  /** One that was restarted finds subscribers in another order: that of their rows, not that in which they have subscribed. */
+  @ParameterizedTest
+  @ValueSource(strings = {"ab", "ba"})
+  void theLastRoomOfATenantGoesToTheSameInboxOnEachReplica(String order) {
+    var steady = new RangeHarness(RangeHarness.limits(100, OverflowPolicy.DROP_OLDEST, FEW_BYTES));
+    var restarted = new RangeHarness(RangeHarness.limits(100, OverflowPolicy.DROP_OLDEST, FEW_BYTES));
+    for (var h : List.of(steady, restarted)) {
+      var first = h.connect(order.substring(0, 1)).session();
+      var absent = h.connect(order.substring(1)).session();
+      h.subscribe(first, "t", QoS.AT_LEAST_ONCE);
+      h.subscribe(absent, "t", QoS.AT_LEAST_ONCE);
+      h.disconnect(absent, false, 60);
+      h.publish("t", "1");
+      long room = 3 * h.state(absent).backlog().bytes;
+      h.acknowledge(first, 1);
+      publishWithin(h, room, "2");
+      h.acknowledge(first, 2);
+      if (h.equals(restarted)) h.reopen();
+      publishWithin(h, room, "3");
+      assertThat(h.range.state().queued).as("there was room for one of two").hasValue(3);
+    }
+    assertThat(inboxes(restarted)).isEqualTo(inboxes(steady));
+    assertThat(headersAndMessages(restarted)).isEqualTo(headersAndMessages(steady));
+  }
+
+  private static void publishWithin(RangeHarness h, long tenantBytes, String payload) {
+    var message = h.message("publisher", "t", QoS.AT_LEAST_ONCE, payload);
+    h.apply(new SessionCommand.Beside(0, 0, 0, tenantBytes, new SessionCommand.Append(h.now, message, null, null, List.of(), false, 0)));
   }
 
   private static long exchangeMemory(SessionState session) {
