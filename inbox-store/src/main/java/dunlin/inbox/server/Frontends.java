@@ -9,6 +9,7 @@ import dunlin.store.StoreException;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
@@ -25,7 +26,7 @@ final class Frontends implements Connections {
   /*
    * Owner: any thread. This object's lock guards which life of a frontend there is, and is not held while a frontend is called, the range is proposed to or
    *   a future completes; who only looks one up takes no lock.
-   * Bounds: FRONTENDS_MAX; one more is refused. LostFrontends says how many losses are waited for.
+   * Bounds: FRONTENDS_MAX; one more is refused. An interruption for each of them. LostFrontends says how many losses are waited for.
    * Failure: what is for a frontend that is not attached, or for another life of it, is counted: with QoS 0 it is dropped, and else it waits in
    *   its inbox. A frontend that fails to take a call is logged, and the others are served. One that is awaited is detached when it does not come in time.
    */
@@ -50,6 +51,13 @@ final class Frontends implements Connections {
   /** The last life of each frontend that was treated as gone and has not come again: nothing of its connections is waited for. FRONTENDS_MAX at most. Under the lock. */
   @GuardedBy("this")
   private final HashMap<String, Long> gone = new HashMap<>();
+
+  /** The last interruption of each frontend that a timer waits for, by a number. Under the lock. */
+  @GuardedBy("this")
+  private final HashMap<String, Long> interruptions = new HashMap<>();
+
+  @GuardedBy("this")
+  private long lastInterruption;
 
   /** A frontend whose connections are to be settled. */
   private static final class Coming {
@@ -172,22 +180,25 @@ final class Frontends implements Connections {
 
   /** See {@link InboxServer#await}. */
   void await(String frontend, long incarnation, Connections connections, ScheduledExecutorService timer, Duration time) {
-    release(frontend, connections);
-    detachUnlessBack(frontend, incarnation, timer, time);
+    detachUnlessBack(frontend, incarnation, interrupted(frontend, connections), timer, time);
   }
 
-  private synchronized void release(String frontend, Connections connections) {
+  /** Answers the number of this interruption. */
+  private synchronized long interrupted(String frontend, Connections connections) {
     var present = lives.get(frontend);
     if (present != null && present.connections.equals(connections)) lives.remove(frontend);
+    interruptions.put(frontend, ++lastInterruption);
+    return lastInterruption;
   }
 
-  private void detachUnlessBack(String frontend, long incarnation, ScheduledExecutorService timer, Duration time) {
+  /** Of several interruptions the last one counts: the frontend was back after the others. */
+  private void detachUnlessBack(String frontend, long incarnation, long interruption, ScheduledExecutorService timer, Duration time) {
     Runnable detach =
         () -> {
           try {
-            detachAbsent(frontend, incarnation);
+            detachAfter(frontend, incarnation, interruption);
           } catch (StoreException refused) {
-            detachUnlessBack(frontend, incarnation, timer, time);
+            detachUnlessBack(frontend, incarnation, interruption, timer, time);
           }
         };
     try {
@@ -195,6 +206,20 @@ final class Frontends implements Connections {
     } catch (RejectedExecutionException closed) {
       LOG.debug("Closed before frontend {} has attached again; the next leader waits for it", frontend);
     }
+  }
+
+  private void detachAfter(String frontend, long incarnation, long interruption) {
+    synchronized (this) {
+      if (!Objects.equals(interruptions.get(frontend), interruption)) return;
+    }
+    detachAbsent(frontend, incarnation);
+    synchronized (this) {
+      interruptions.remove(frontend, interruption);
+    }
+  }
+
+  private synchronized boolean isInterrupted(String frontend) {
+    return interruptions.containsKey(frontend);
   }
 
   /** See {@link InboxServer#detach}. */
@@ -228,7 +253,8 @@ final class Frontends implements Connections {
   }
 
   /**
-   * Treats frontends as gone that sessions have connections of and that have not come; what has come in an earlier life than those goes with it.
+   * Treats frontends as gone that sessions have connections of and that have not come; what has come in an earlier life than those goes with it. One that has come
+   * and was interrupted has its own time.
    *
    * @return false when that has to be done again, since too many are lost
    */
@@ -236,7 +262,7 @@ final class Frontends implements Connections {
     var absent = new HashMap<String, Long>();
     for (SessionState session : sessions) {
       var owner = session.owner();
-      if (owner != null && !hasCome(owner.frontend(), owner.incarnation())) absent.merge(owner.frontend(), owner.incarnation(), Math::max);
+      if (owner != null && !hasCome(owner.frontend(), owner.incarnation()) && !isInterrupted(owner.frontend())) absent.merge(owner.frontend(), owner.incarnation(), Math::max);
     }
     try {
       absent.forEach(this::detachAbsent);
