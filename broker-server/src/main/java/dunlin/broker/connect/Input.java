@@ -27,6 +27,8 @@ final class Input implements ReadSizes.Reader, LaneWindow.Held, Turns.Waiter {
   /** After each so many packets of one read the clock is looked at; a power of two. */
   private static final int PACKETS_TIMED = 8;
 
+  private static final int PUBLISH = 3;
+
   private final Connection connection;
   private final PacketDecoder decoder;
 
@@ -93,9 +95,16 @@ final class Input implements ReadSizes.Reader, LaneWindow.Held, Turns.Waiter {
       connection.mustBeLeased();
       while (held != null && !heldUp() && !connection.isEnding()) {
         var session = connection.session();
-        if (session != null && held.isReadable() && session.mustWait(held.getUnsignedByte(held.readerIndex()) >> 4)) {
-          hold(Hold.ORDER);
-          break;
+        if (session != null && held.isReadable()) {
+          int type = held.getUnsignedByte(held.readerIndex()) >> 4;
+          if (session.mustWait(type)) {
+            hold(Hold.ORDER);
+            break;
+          }
+          if (type == PUBLISH && connection.loop().window().exhausted()) {
+            holdForCredit();
+            break;
+          }
         }
         if (!decoder.decode(held, connection)) break;
         decoded = true;
@@ -146,6 +155,7 @@ final class Input implements ReadSizes.Reader, LaneWindow.Held, Turns.Waiter {
 
   /** Discards the held bytes, because they will not be processed. */
   void drop() {
+    if ((holds & Hold.CREDIT.bit()) != 0) connection.loop().window().forget(this);
     if (decoding) return; // the bytes are discarded when decoding ends
     if (held != null) held.release();
     held = null;

@@ -1,17 +1,16 @@
 package dunlin.broker.loop;
 
 import dunlin.transport.LaneCredit;
-import java.util.ArrayDeque;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.Map;
 
 /** The credit of one lane: bounds the messages and bytes of its publishers that may be in flight at a time. */
 public final class LaneWindow implements LaneCredit {
   /*
    * Owner: the lane's event loop.
-   * Bounds: a message is always accepted as a whole, so the messages in flight may exceed the window by the messages of
-   * one read of one connection. Full: the connection whose message exceeded the window is not read from, nor is any
-   * other one that publishes, until half of the window is free again; TCP then holds the publishers back. Before that,
+   * Bounds: a message is always accepted as a whole, and none of a client while the window is exhausted, so the messages in flight may exceed it by one. Full: no
+   * connection that publishes is read from until half of the window is free again; TCP then holds the publishers back. Before that,
    * a publisher that holds more than is left for all others is not read from. So messages that are sent at once, before
    * their publisher could be told to wait, leave room for others. The same holds for all publishers of a tenant together while other tenants publish on the lane, too.
    * A tenant has an entry while it has publishers on the lane.
@@ -20,7 +19,7 @@ public final class LaneWindow implements LaneCredit {
   private final int messagesMax;
   private final int bytesOwnMax;
 
-  private final ArrayDeque<Held> held = new ArrayDeque<>();
+  private final LinkedHashSet<Held> held = new LinkedHashSet<>();
   private final Map<String, Share> shares = new HashMap<>();
   private int messages;
   private long bytes;
@@ -105,7 +104,7 @@ public final class LaneWindow implements LaneCredit {
 
   private void goOn() {
     if (!held.isEmpty() && messages <= messagesMax / 2 && bytes <= bytesMax / 2) {
-      for (int left = held.size(); left > 0; left--) held.remove().creditAgain();
+      for (int left = held.size(); left > 0; left--) held.removeFirst().creditAgain();
     }
   }
 
@@ -121,6 +120,11 @@ public final class LaneWindow implements LaneCredit {
   /** Lets a connection wait for credit; it is notified once. */
   public void hold(Held connection) {
     held.add(connection);
+  }
+
+  /** A connection has ended that may wait for credit. */
+  public void forget(Held connection) {
+    held.remove(connection);
   }
 
   public int messages() {

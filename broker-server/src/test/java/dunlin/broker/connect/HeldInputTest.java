@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dunlin.broker.OpenFrontend;
 import dunlin.broker.RealTiers;
 import dunlin.broker.codec.Wire;
+import dunlin.broker.loop.LaneWindow;
 import dunlin.broker.loop.Turns;
 import dunlin.broker.session.Hold;
 import java.io.DataInputStream;
@@ -91,6 +92,62 @@ class HeldInputTest {
       }
       assertThat(broker.count("dunlin.frontend.unexpected")).isZero();
     }
+  }
+
+  /** Else each of very many publishers could send one more message, of any size. */
+  @Test
+  void aPublishWaitsWhileTheWindowOfItsLaneIsExhausted(@TempDir Path data) throws Exception {
+    try (RealTiers broker = new RealTiers(data, OpenFrontend.settings(1))) {
+      broker.frontend.listen();
+      LaneWindow window;
+      byte[] publish = Wire.packet(0x32, "t", Wire.u16(1), Wire.properties());
+      try (Socket socket = connected(broker)) {
+        window = connection(broker).loop().window();
+        int taken = take(broker, window);
+        socket.getOutputStream().write(new byte[] {(byte) 0xC0, 0});
+        socket.getOutputStream().write(publish);
+        assertThat(socket.getInputStream().readNBytes(2)).containsExactly(0xD0, 0);
+        await().until(() -> broker.on(0, window::heldConnections) == 1);
+        assertThat(broker.on(0, window::messages)).isEqualTo(taken);
+
+        give(broker, window, taken);
+        assertThat(socket.getInputStream().read()).as("PUBACK").isEqualTo(0x40);
+
+        take(broker, window);
+        socket.getOutputStream().write(publish);
+        await().until(() -> broker.on(0, window::heldConnections) == 1);
+        Connection connection = connection(broker);
+        broker.on(
+            0,
+            () -> {
+              connection.close();
+              return true;
+            });
+      }
+      await("a connection that has ended waits for nothing").until(() -> broker.on(0, window::heldConnections) == 0);
+      give(broker, window, broker.on(0, window::messages));
+      assertThat(broker.count("dunlin.frontend.unexpected")).isZero();
+    }
+  }
+
+  /** Exhausts a window; answers by how many messages. */
+  private static int take(RealTiers broker, LaneWindow window) {
+    return broker.on(
+        0,
+        () -> {
+          int taken = 0;
+          for (; !window.exhausted(); taken++) window.take(0);
+          return taken;
+        });
+  }
+
+  private static void give(RealTiers broker, LaneWindow window, int taken) {
+    broker.on(
+        0,
+        () -> {
+          window.give(taken, 0);
+          return true;
+        });
   }
 
   private static Socket connected(RealTiers broker) throws Exception {
