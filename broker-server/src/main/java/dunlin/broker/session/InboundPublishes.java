@@ -50,6 +50,9 @@ public final class InboundPublishes implements Feedback {
    */
   private static final int LANE_SHARE = 16;
 
+  /** Of a QoS 2 publish that is not answered, before its client is not read from. A client has no reason to repeat one over the same connection. */
+  private static final int REPEATS_MAX = 16;
+
   private final LiveSession session;
   private final int receiveMaximum;
   private final boolean checkPayloadFormat;
@@ -224,6 +227,7 @@ public final class InboundPublishes implements Feedback {
     if (qos == QoS.EXACTLY_ONCE) markReceived(packet.packetId());
     else pendingQos1++;
     pending.add(answered);
+    if (pending.size() >= receiveMaximum) session.connection().hold(Hold.PENDING);
     acknowledgeFinished();
   }
 
@@ -530,6 +534,7 @@ public final class InboundPublishes implements Feedback {
     for (PendingPublish publish : pending) {
       if (publish.packetId() == packetId && publish.qos() == QoS.EXACTLY_ONCE) {
         publish.repeat(); // answered together with the first one, whose PUBREC is not sent yet
+        if (publish.repeats() >= REPEATS_MAX) session.connection().hold(Hold.PENDING);
         return;
       }
     }
