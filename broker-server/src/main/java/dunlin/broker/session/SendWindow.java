@@ -1,5 +1,7 @@
 package dunlin.broker.session;
 
+import java.util.LinkedHashMap;
+import java.util.SequencedMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -12,14 +14,24 @@ final class SendWindow {
    * identifier is not stored.
    * Bounds: the client's Receive Maximum in messages, and 65,535 sequences from the first unacknowledged one on, so
    * that no identifier is in use twice. The ring takes no memory while it is unused, grows by doubling, and is as large
-   * as the widest span of sequences so far. Full: hasRoom answers false, and the message waits in the session's queue
+   * as the widest span of sequences so far. A client that acknowledges all but a few has a wide span with little in it: then there is a map in place of the ring, until nothing is in
+   * flight. Full: hasRoom answers false, and the message waits in the session's queue
    * or its inbox.
    */
   private static final int IDENTIFIERS = 65_535;
   private static final Outgoing[] IDLE = {};
 
+  /** A span of more sequences, of which fewer than one in so many are in flight, is in the map. */
+  private static final int RING_SPAN = 256;
+
+  private static final int FEW = 16;
+
   private final int receiveMaximum;
   private @Nullable Outgoing[] ring = IDLE;
+
+  /** By their sequences, in ascending order; null while the ring has them. */
+  private @Nullable SequencedMap<Long, Outgoing> sparse;
+
   private int size;
 
   /** The first sequence in flight; only valid while a message is in flight. */
@@ -52,10 +64,14 @@ final class SendWindow {
     } else {
       assert message.sequence >= end : "sequences must ascend";
     }
+    long span = message.sequence + 1 - first;
+    if (sparse == null && span > ring.length) {
+      if (span > RING_SPAN && span > FEW * (size + 1L)) sparse = toMap();
+      else grow((int) span);
+    }
+    if (sparse != null) sparse.put(message.sequence, message);
+    else ring[slot(message.sequence)] = message;
     end = message.sequence + 1;
-    long span = end - first;
-    if (span > ring.length) grow((int) span);
-    ring[slot(message.sequence)] = message;
     size++;
   }
 
@@ -63,28 +79,43 @@ final class SendWindow {
   @Nullable Outgoing find(int packetId) {
     if (size == 0 || packetId == 0) return null;
     long sequence = first + Math.floorMod(packetId - packetId(first), IDENTIFIERS);
-    return sequence < end ? ring[slot(sequence)] : null;
+    return sequence < end ? at(sequence) : null;
+  }
+
+  private @Nullable Outgoing at(long sequence) {
+    return sparse != null ? sparse.get(sequence) : ring[slot(sequence)];
   }
 
   void remove(Outgoing message) {
-    int slot = slot(message.sequence);
-    assert ring[slot] == message : "not in flight: " + message.sequence;
-    ring[slot] = null;
+    assert at(message.sequence) == message : "not in flight: " + message.sequence;
+    if (sparse != null) sparse.remove(message.sequence);
+    else ring[slot(message.sequence)] = null;
     if (--size == 0) {
+      sparse = null;
       if (ring.length > 64) ring = IDLE;
       return;
     }
-    while (ring[slot(first)] == null) first++;
+    if (sparse != null) first = sparse.firstEntry().getKey();
+    else while (ring[slot(first)] == null) first++;
   }
 
   /** The message that was sent first of those in flight; null without any. */
   @Nullable Outgoing first() {
-    return size == 0 ? null : ring[slot(first)];
+    return size == 0 ? null : at(first);
+  }
+
+  /** The places of the ring, of 4 or 8 bytes each. */
+  int places() {
+    return ring.length;
   }
 
   /** Visits the messages in flight in the order in which they were sent. */
   void forEach(Consumer<Outgoing> visitor) {
     if (size == 0) return;
+    if (sparse != null) {
+      sparse.values().forEach(visitor);
+      return;
+    }
     for (long sequence = first; sequence < end; sequence++) {
       Outgoing message = ring[slot(sequence)];
       if (message != null) visitor.accept(message);
@@ -93,6 +124,13 @@ final class SendWindow {
 
   private int slot(long sequence) {
     return (int) sequence & (ring.length - 1);
+  }
+
+  private SequencedMap<Long, Outgoing> toMap() {
+    var map = new LinkedHashMap<Long, Outgoing>();
+    forEach(message -> map.put(message.sequence, message));
+    ring = IDLE;
+    return map;
   }
 
   private void grow(int span) {

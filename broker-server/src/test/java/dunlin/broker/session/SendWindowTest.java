@@ -57,6 +57,24 @@ class SendWindowTest {
     assertThat(SendWindow.packetId(2L * 65_535 + 1)).isEqualTo(1);
   }
 
+  /** It counts for one message in what is bounded. */
+  @Test
+  void aClientThatAcknowledgesAllButOneMessageTakesLittle() {
+    SendWindow window = new SendWindow(100);
+    window.add(outgoing(10));
+    int most = 0;
+    for (long sequence = 11; window.hasRoom(sequence); sequence++) {
+      window.add(outgoing(sequence));
+      window.remove(Objects.requireNonNull(window.find(SendWindow.packetId(sequence))));
+      most = Math.max(most, window.places());
+    }
+    assertThat(most).isLessThan(1_000);
+    assertThat(Objects.requireNonNull(window.first()).sequence).isEqualTo(10);
+    window.remove(Objects.requireNonNull(window.find(SendWindow.packetId(10))));
+    assertThat(window.size()).isZero();
+    assertThat(window.hasRoom(10 + 65_535)).isTrue();
+  }
+
   @Test
   void findsNothingForIdentifiersThatWereNotSent() {
     SendWindow window = new SendWindow(10);
