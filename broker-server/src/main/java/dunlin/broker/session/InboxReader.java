@@ -39,6 +39,10 @@ public final class InboxReader {
 
   /** Where the inbox is read again, up to what is expected; 0 when it is not. */
   private long again;
+
+  /** Whether that begins anew after the page that is on its way, since it was asked for behind that. */
+  private boolean anew;
+
   private long[] acknowledged = new long[8];
   private int acknowledgedCount;
 
@@ -82,6 +86,7 @@ public final class InboxReader {
   /** What was pushed and acknowledged may have been lost. */
   public void readAgain() {
     again = FIRST;
+    anew = fetching;
     behind();
   }
 
@@ -137,7 +142,8 @@ public final class InboxReader {
       session.cameLive(message.message());
       take(message);
     }
-    if (readAgain) again = page.end() || page.nextSequence() >= expected ? 0 : page.nextSequence();
+    if (anew) anew = false;
+    else if (readAgain) again = page.end() || page.nextSequence() >= expected ? 0 : page.nextSequence();
     expected = Math.max(expected, page.nextSequence());
     if (page.end() && !pushedMeanwhile) highest = expected - 1;
     // Retained messages wait until the inbox was read, and a page of expired messages causes no acknowledgement.
