@@ -1,9 +1,8 @@
 package dunlin.retain;
 
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Lets a page wait for the messages that were proposed before it.
@@ -14,48 +13,73 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 final class PendingSets {
   /*
-   * Owner: none; any thread, no lock. The thread that raises `drains` from zero runs the tasks that are due.
-   * Bounds: a task for each requested page, of which a session has one at a time. Each ends with the proposals before
+   * Proposals end in any order: tenants take turns, and what is refused is answered at once. So they are counted by generations. A page begins a new one, and
+   * waits for all earlier ones.
+   *
+   * Owner: none; any thread, no lock. The thread that ends the last proposal of a generation runs the tasks that wait for it.
+   * Bounds: a generation and a task for each requested page, of which a session has one at a time. Each ends with the proposals before
    * it, all of which the range answers.
    */
-  private final AtomicLong begun = new AtomicLong();
-  private final AtomicLong ended = new AtomicLong();
-  private final Queue<Waiting> waiting = new ConcurrentLinkedQueue<>();
-  private final AtomicInteger drains = new AtomicInteger();
+  private final AtomicReference<Generation> present = new AtomicReference<>(new Generation(1));
 
-  private record Waiting(long until, Runnable task) {}
+  /** The proposals between two pages. */
+  static final class Generation {
+    /** Its proposals that have not ended; one more while it is the present one, and one more until all earlier ones have ended. */
+    private final AtomicLong open;
 
-  /** Called before a message is proposed. */
-  void begin() {
-    begun.incrementAndGet();
+    // Both are set before it is the present one no more, and read after the last one has left.
+    private @Nullable Runnable task;
+    private @Nullable Generation next;
+
+    private Generation(long open) {
+      this.open = new AtomicLong(open);
+    }
+
+    private boolean enter() {
+      for (long before = open.get(); before > 0; before = open.get()) if (open.compareAndSet(before, before + 1)) return true;
+      return false;
+    }
+
+    private void leave() {
+      @Nullable Generation left = this;
+      while (left != null && left.open.decrementAndGet() == 0) {
+        if (left.task != null) left.task.run();
+        left = left.next;
+      }
+    }
   }
 
-  /** Called when a proposal has been answered, or was refused. */
-  void end() {
-    ended.incrementAndGet();
-    if (!waiting.isEmpty()) drain();
+  /** Called before a message is proposed; answers what {@link #end} takes. */
+  Generation begin() {
+    Generation generation = present.get();
+    while (!generation.enter()) generation = present.get();
+    return generation;
+  }
+
+  /** Called when the proposal has been answered, or was refused. */
+  void end(Generation generation) {
+    generation.leave();
   }
 
   /** Runs a task when all proposals begun so far have ended: at once, or on the thread of the last one. */
   void whenEnded(Runnable task) {
-    long until = begun.get();
-    if (ended.get() >= until) {
-      task.run();
-      return;
+    Generation before = present.get();
+    while (!nothingIsOpen(before)) {
+      var after = new Generation(2);
+      if (present.compareAndSet(before, after)) {
+        before.task = task;
+        before.next = after;
+        before.leave();
+        return;
+      }
+      before = present.get();
     }
-    waiting.add(new Waiting(until, task));
-    drain(); // the last one may have ended in the meantime
+    task.run();
   }
 
-  private void drain() {
-    if (drains.getAndIncrement() != 0) return;
-    int seen = 1;
-    do {
-      for (Waiting head = waiting.peek(); head != null && head.until() <= ended.get(); head = waiting.peek()) {
-        waiting.remove();
-        head.task().run();
-      }
-      seen = drains.addAndGet(-seen);
-    } while (seen != 0);
+  /** Of the present generation; a former one may be left by one proposal only. */
+  @SuppressWarnings("ReferenceEquality")
+  private boolean nothingIsOpen(Generation generation) {
+    return generation.open.get() == 1 && present.get() == generation;
   }
 }

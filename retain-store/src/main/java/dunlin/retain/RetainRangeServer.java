@@ -156,31 +156,31 @@ final class RetainRangeServer {
       answer.done(otherwise.apply(ReasonCode.QUOTA_EXCEEDED));
       return;
     }
-    pendingSets.begin();
-    if (!line.propose(new Change(epoch, command), completing(claim, of, otherwise, answer))) {
-      ended(claim);
+    var generation = pendingSets.begin();
+    if (!line.propose(new Change(epoch, command), completing(generation, claim, of, otherwise, answer))) {
+      ended(generation, claim);
       meters.refusedBusy.increment();
       answer.done(otherwise.apply(ReasonCode.SERVER_BUSY));
     }
   }
 
-  private void ended(TenantRoom.@Nullable Claim claim) {
-    pendingSets.end();
+  private void ended(PendingSets.Generation generation, TenantRoom.@Nullable Claim claim) {
+    pendingSets.end(generation);
     if (claim != null) logic.tenants().release(claim.tenant(), claim.key());
   }
 
   private <T> Completion<RetainResult> completing(
-      TenantRoom.@Nullable Claim claim, Function<RetainResult, T> of, Function<ReasonCode, T> otherwise, Completion<T> answer) {
+      PendingSets.Generation generation, TenantRoom.@Nullable Claim claim, Function<RetainResult, T> of, Function<ReasonCode, T> otherwise, Completion<T> answer) {
     return new Completion<>() {
       @Override
       public void done(RetainResult result) {
-        ended(claim);
+        ended(generation, claim);
         answer.done(of.apply(result));
       }
 
       @Override
       public void failed(StoreException failure) {
-        ended(claim);
+        ended(generation, claim);
         if (failure instanceof WrongEpochException) {
           answer.failed(failure);
           return;

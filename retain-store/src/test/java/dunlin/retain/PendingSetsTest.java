@@ -13,8 +13,7 @@ class PendingSetsTest {
 
   @Test
   void withoutPendingSetsATaskRunsAtOnce() {
-    sets.begin();
-    sets.end();
+    sets.end(sets.begin());
 
     sets.whenEnded(() -> ran.add("read"));
     assertThat(ran).containsExactly("read");
@@ -22,26 +21,43 @@ class PendingSetsTest {
 
   @Test
   void waitsForEarlierSetsOnly() {
-    sets.begin();
-    sets.begin();
+    var one = sets.begin();
+    var other = sets.begin();
     sets.whenEnded(() -> ran.add("first"));
-    sets.begin();
+    var later = sets.begin();
     sets.whenEnded(() -> ran.add("second"));
 
-    sets.end();
+    sets.end(one);
     assertThat(ran).isEmpty();
-    sets.end();
+    sets.end(other);
     assertThat(ran).containsExactly("first");
-    sets.end();
+    sets.end(later);
     assertThat(ran).containsExactly("first", "second");
+  }
+
+  /** A later message of another tenant may be stored first. */
+  @Test
+  void laterSetsThatEndFirstDoNotCount() {
+    var earlier = sets.begin();
+    sets.whenEnded(() -> ran.add("first"));
+    var later = sets.begin();
+    sets.whenEnded(() -> ran.add("second"));
+
+    sets.end(later);
+    sets.end(sets.begin());
+    assertThat(ran).isEmpty();
+    sets.end(earlier);
+    assertThat(ran).containsExactly("first", "second");
+    sets.whenEnded(() -> ran.add("third"));
+    assertThat(ran).endsWith("third");
   }
 
   @Test
   void aTaskMayWaitAgain() {
-    sets.begin();
+    var set = sets.begin();
     sets.whenEnded(() -> sets.whenEnded(() -> ran.add("inner")));
 
-    sets.end();
+    sets.end(set);
     assertThat(ran).containsExactly("inner");
   }
 
@@ -53,10 +69,7 @@ class PendingSetsTest {
         Thread.ofPlatform()
             .start(
                 () -> {
-                  for (int i = 0; i < rounds; i++) {
-                    sets.begin();
-                    sets.end();
-                  }
+                  for (int i = 0; i < rounds; i++) sets.end(sets.begin());
                 });
     for (int i = 0; i < rounds; i++) sets.whenEnded(done::incrementAndGet);
     setter.join();
