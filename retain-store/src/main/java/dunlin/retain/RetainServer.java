@@ -142,7 +142,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
     }
     boolean clears = message.payloadLength() == 0;
     if (!clears && servers.size() == 1) {
-      servers.getFirst().change(new Set(settings.bounds(), message), answer);
+      servers.getFirst().change(new Set(shared.whole(), message), answer);
       return;
     }
     byte[] key = TopicKeys.of(message);
@@ -171,7 +171,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
       return;
     }
     if (servers.size() == 1) {
-      servers.getFirst().add(message, settings.bounds(), answer);
+      servers.getFirst().add(message, shared.whole(), answer);
       return;
     }
     byte[] key = TopicKeys.of(message);

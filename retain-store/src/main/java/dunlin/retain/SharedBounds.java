@@ -48,6 +48,11 @@ final class SharedBounds {
     heap = of;
   }
 
+  /** The limits of all ranges together; of a single one, which has nobody to share them with. */
+  RetainBounds whole() {
+    return heap.isFull() ? most.withoutNewTopics() : most;
+  }
+
   /**
    * Claims room in a range, until {@link #release}.
    *

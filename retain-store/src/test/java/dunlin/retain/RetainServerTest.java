@@ -11,6 +11,7 @@ import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
+import dunlin.runtime.memory.HeapGuard;
 import dunlin.store.StoreException;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
@@ -58,6 +59,20 @@ class RetainServerTest {
     server.set(message, answers::add);
     assertThat(answers).as("answers to %s", message).hasSize(1);
     return answers.getFirst();
+  }
+
+  @Test
+  void onAFullHeapOnlyTopicsThatHaveAMessageGetOne() {
+    assertThat(set(Messages.message("first", "1"))).isEqualTo(ReasonCode.SUCCESS);
+    var heap = new HeapGuard(() -> new HeapGuard.Found(0.9, HeapGuard.Found.EXACT, 0), 80);
+    heap.look();
+    server.guard(heap);
+
+    assertThat(set(Messages.message("second", "1"))).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
+    var added = new ArrayList<Optional<ReasonCode>>();
+    server.add(Messages.message("third", "1"), added::add);
+    assertThat(added).containsExactly(Optional.of(ReasonCode.QUOTA_EXCEEDED));
+    assertThat(set(Messages.message("first", "2"))).isEqualTo(ReasonCode.SUCCESS);
   }
 
   private Page page(String filter, @Nullable Cursor after, int messagesMax, int bytesMax) {
