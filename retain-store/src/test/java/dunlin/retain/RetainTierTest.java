@@ -22,14 +22,17 @@ import dunlin.store.WrongEpochException;
 import dunlin.store.raft.RangeStore;
 import dunlin.store.settings.StoreSettings;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -62,6 +65,9 @@ class RetainTierTest {
   private RetainTier.Led led;
   private RetainReplica other;
 
+  /** Before the proof that the other range is led here. */
+  private CompletableFuture<@Nullable Void> held = CompletableFuture.completedFuture(null);
+
   @BeforeEach
   void start() {
     store = RangeStore.open(StoreSettings.defaults(), directory, meters);
@@ -69,9 +75,18 @@ class RetainTierTest {
     parent = store.range(descriptor(PARENT), new RetainCodec(), messages);
     led = tier.lead(RetainReplica.placed(parent, messages), others());
     var others = new RetainRange();
-    other = RetainReplica.placed(store.range(descriptor(OTHER), new RetainCodec(), others), others);
+    other = RetainReplica.placed(held(store.range(descriptor(OTHER), new RetainCodec(), others)), others);
     store.start(LONG);
     await().atMost(LONG).until(() -> set(led, 1, "first", "1") == ReasonCode.SUCCESS);
+  }
+
+  /** The replica, whose read barriers wait for the test too. */
+  @SuppressWarnings("unchecked")
+  private Replica<RetainCommand, RetainResult> held(Replica<RetainCommand, RetainResult> replica) {
+    return (Replica<RetainCommand, RetainResult>)
+        Proxy.newProxyInstance(
+            getClass().getClassLoader(), new Class<?>[] {Replica.class},
+            (_, method, arguments) -> method.getName().equals("readBarrier") ? held.thenCompose(_ -> replica.readBarrier()) : method.invoke(replica, arguments));
   }
 
   private RetainTier.Elsewhere others() {
@@ -162,6 +177,28 @@ class RetainTierTest {
     assertThat(meters.get("dunlin.retain.messages").gauge().value()).isEqualTo(1);
     led.close();
     assertThat(meters.find("dunlin.retain.messages").gauge()).as("the node leads none").isNull();
+  }
+
+  /** Another node may lead the range by now, and have other messages. */
+  @Test
+  void nothingIsReadWithoutAProofThatTheRangeIsLedHere() {
+    try (var second = tier.lead(other, others())) {
+      await().atMost(LONG).until(() -> set(second, 1, "a", "1") == ReasonCode.SUCCESS);
+      byte[] all = key("");
+      held = new CompletableFuture<>();
+      var page = second.find(1, Messages.TENANT, "#", null, 10, 1_000);
+      var rows = second.list(1, all, all, 10);
+      assertThat(page).isNotDone();
+      assertThat(rows).isNotDone();
+
+      held.complete(null);
+      assertThat(page).succeedsWithin(LONG).satisfies(it -> assertThat(it.messages()).extracting(Publication::topic).containsExactly("a"));
+      assertThat(rows).succeedsWithin(LONG).satisfies(it -> assertThat(it.rows()).hasSize(1));
+
+      held = CompletableFuture.failedFuture(new NotLeaderException(RetainReplica.KIND, Optional.empty()));
+      assertThatThrownBy(() -> find(second, 1, KeyInterval.all())).hasCauseInstanceOf(NotLeaderException.class);
+      assertThatThrownBy(() -> second.list(1, all, all, 10).join()).hasCauseInstanceOf(NotLeaderException.class);
+    }
   }
 
   @Test
