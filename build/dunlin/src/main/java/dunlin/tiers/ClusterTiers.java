@@ -265,14 +265,24 @@ public final class ClusterTiers implements AutoCloseable {
 
   private void opened(Replica<?, ?> replica, WhileLeading.Opener opener) {
     dialler.replica(replica);
-    var before = serving.put(replica.id().uuid(), WhileLeading.of(replica, opener));
-    if (before != null) Thread.ofPlatform().daemon().name("dunlin-serves-no-more").start(before::close); // this must be quick
+    serveNoMore(serving.put(replica.id().uuid(), WhileLeading.of(replica, opener)));
+  }
+
+  /** The replica is dropped, and what it had in memory with it. */
+  private void dropped(UUID range) {
+    dialler.forget(range);
+    serveNoMore(serving.remove(range));
+  }
+
+  private static void serveNoMore(@Nullable WhileLeading served) {
+    if (served != null) Thread.ofPlatform().daemon().name("dunlin-serves-no-more").start(served::close); // this must be quick
   }
 
   /** Sets the cluster that has these ranges. Called before the cluster starts. */
   public void in(Cluster member) {
     cluster = member;
     dialler.in(member);
+    member.whenDropped(this::dropped);
     member.watch(
         map -> {
           retained.ranges(map.rangesOf(RetainReplica.KIND));

@@ -49,6 +49,11 @@ final class LeaderDialler {
     replicas.put(replica.id().uuid(), replica);
   }
 
+  /** Forgets this node's replica of a range, which is dropped. */
+  void forget(UUID range) {
+    replicas.remove(range);
+  }
+
   /** Dials a link to the leader of a range. */
   SendingStream.Dialler leader(UUID range, String name, byte[] opening, Executor owner) {
     return leader(range, () -> true, name, opening, owner);

@@ -442,6 +442,11 @@ public final class Cluster implements AutoCloseable {
     known.watch(watcher);
   }
 
+  /** Calls this with each range whose replica here is dropped, so that what was made of the replica is forgotten; it must be quick. Called before the start. */
+  public void whenDropped(Consumer<UUID> then) {
+    replicas.whenDropped(then);
+  }
+
   /** Whether the last heartbeat came to a leader of the meta group. */
   public boolean connected() {
     var running = parts;
@@ -449,12 +454,17 @@ public final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Whether this node holds its lease: it has sent a heartbeat within the lease that a leader of the meta group has answered, and does not count as dead. Without the lease,
+   * Whether this node holds its lease: it has sent a heartbeat within the lease that a leader of the meta group has answered, does not count as dead, and has not left. Without the lease,
    * other nodes may soon act as if this one were dead; they do so after {@code downAfter} at the earliest.
    */
   public boolean leased() {
     var running = parts;
     return running != null && running.heartbeat.silenceNanos() < settings.lease().toNanos() && !known.isDead();
+  }
+
+  /** How long a lease is. */
+  public Duration lease() {
+    return settings.lease();
   }
 
   /**

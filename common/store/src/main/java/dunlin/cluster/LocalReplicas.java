@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
@@ -36,6 +37,7 @@ final class LocalReplicas {
   private final CreationNotes notes;
   private final Runnable changed;
   private final Map<UUID, Hosted> hosted = new ConcurrentHashMap<>();
+  private volatile Consumer<UUID> dropped = _ -> {};
 
   /** @param changed is called when a replica is added or removed, or gains or loses the leadership; must be quick */
   LocalReplicas(@Nullable RangeStore store, Collection<RangeKind<?, ?, ?>> kinds, CreationNotes notes, Runnable changed) {
@@ -49,6 +51,11 @@ final class LocalReplicas {
   /** Those of a node without a store: it knows no kind of ranges, and refuses every replica. */
   static LocalReplicas none(Path directory, Runnable changed) {
     return new LocalReplicas(null, List.of(), CreationNotes.open(directory.resolve("replicas"), List.of()), changed);
+  }
+
+  /** Calls this with each range whose replica is dropped: what was made of the replica must be forgotten. It must be quick. */
+  void whenDropped(Consumer<UUID> then) {
+    dropped = then;
   }
 
   private RangeStore store() {
@@ -176,15 +183,16 @@ final class LocalReplicas {
   }
 
   void drop(UUID range, Duration deadline) {
-    var dropped = hosted.get(range);
-    if (dropped == null) {
+    var here = hosted.get(range);
+    if (here == null) {
       idOf(range).ifPresent(id -> store().dropUnstarted(id));
       changed.run();
       return;
     }
-    store().dropReplica(dropped.replica().id(), deadline);
+    store().dropReplica(here.replica().id(), deadline);
     hosted.remove(range);
     notes.remove(range);
+    dropped.accept(range);
     changed.run();
   }
 
