@@ -12,8 +12,10 @@ import dunlin.transport.lane.SendingStream;
 import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.Executor;
@@ -49,6 +51,9 @@ final class FrontendDirectory {
   private final DeadRoutes deadRoutes;
   private final Set<UUID> attached = new HashSet<>();
   private final Set<UUID> detached = new HashSet<>();
+
+  /** Nodes that have left, by when that was first seen here. */
+  private final Map<UUID, Long> leaving = new HashMap<>();
 
   private final Set<UUID> left = new HashSet<>();
 
@@ -121,7 +126,7 @@ final class FrontendDirectory {
 
   private boolean hasClients(UUID node) {
     var known = cluster.map().nodes().get(node);
-    return known == null || isFrontend(known);
+    return known == null || (isFrontend(known) && known.state() != ClusterNode.State.LEFT);
   }
 
   private static boolean isFrontend(ClusterNode node) {
@@ -143,9 +148,14 @@ final class FrontendDirectory {
     worker.detachFrontend(application(node));
   }
 
-  /** Removes the routes of a node that has left: it cannot return under this identity. */
+  /**
+   * Removes the routes of a node that has left: it cannot return under this identity. It ends its connections as soon as it hears that it has left, or at the end of its lease. Until then
+   * messages are delivered to them.
+   */
   private void leave(UUID node) {
-    if (!left.add(node)) return;
+    if (isGone(node)) detach(node);
+    long now = System.nanoTime();
+    if (now - leaving.computeIfAbsent(node, _ -> now) < cluster.lease().toNanos() || !left.add(node)) return;
     detach(node);
     for (String shard : List.of(node.toString(), application(node))) {
       routes

@@ -147,10 +147,10 @@ final class Heartbeat {
     return !connected && holdsLease() ? Math.min(settings.lease().toNanos() / ATTEMPTS_IN_A_LEASE, pause) : pause;
   }
 
-  /** Registers this node's identity and address in the map. */
+  /** Registers this node's identity and address in the map, unless it has left: it may not come back, also when it was forgotten. */
   private void register() throws IOException {
     var row = known.map().nodes().get(self.id());
-    if (row != null && (row.state() == ClusterNode.State.LEFT || self.in(row.state()).equals(row))) return;
+    if (known.hasLeft() || (row != null && (row.state() == ClusterNode.State.LEFT || self.in(row.state()).equals(row)))) return;
     if (meta.ask(new Propose(new RegisterNode(self)), settings.lease()) instanceof Proposed(Refused(_, var sentence)))
       throw new IOException("the registration of this node is refused: " + sentence);
   }

@@ -50,6 +50,9 @@ final class KnownMap {
   /** Whether what the map says of this node is about this process. */
   private volatile boolean alive;
 
+  /** Whether this process has heard that its node has left the cluster, which is for ever. */
+  private volatile boolean left;
+
   private volatile long deaths;
   private long saved; // used by the heartbeat's thread only
 
@@ -87,6 +90,7 @@ final class KnownMap {
     boolean died = alive && (isDown(newer) || wasDown(update));
     map = newer;
     if (died) deaths++;
+    if (isIn(newer, ClusterNode.State.LEFT)) left = true;
     for (var watcher : watchers) {
       try {
         watcher.accept(newer);
@@ -107,9 +111,14 @@ final class KnownMap {
     if (map.up(self)) alive = true;
   }
 
-  /** Whether this process counts as dead. */
+  /** Whether this process counts as dead, or its node has left the cluster. */
   boolean isDead() {
-    return alive && isDown(map);
+    return left || (alive && isDown(map));
+  }
+
+  /** Whether its node has left the cluster. */
+  boolean hasLeft() {
+    return left;
   }
 
   /** How many times this process has counted as dead, or may have. */
@@ -118,8 +127,12 @@ final class KnownMap {
   }
 
   private boolean isDown(ClusterMap in) {
+    return isIn(in, ClusterNode.State.DOWN);
+  }
+
+  private boolean isIn(ClusterMap in, ClusterNode.State state) {
     var own = in.nodes().get(self);
-    return own != null && own.state() == ClusterNode.State.DOWN;
+    return own != null && own.state() == state;
   }
 
   private boolean wasDown(ClusterMap.Update update) {

@@ -65,6 +65,24 @@ class KnownMapTest {
     counted(1, false);
   }
 
+  /** Its routes are removed, so it may not serve clients any more; not even when it is forgotten. */
+  @Test
+  void whoHasLeftIsDeadForEver() {
+    whole(10, State.JOINED);
+    known.heard();
+    changes(SELF, State.DRAINING);
+    assertThat(known.hasLeft()).isFalse();
+    counted(0, false);
+    changes(SELF, State.LEFT);
+    assertThat(known.hasLeft()).isTrue();
+    counted(0, true);
+
+    long version = known.map().version();
+    known.update(version, new Whole(new ClusterMap(version + 1, new UUID(3, 3), new TreeMap<>(), new TreeMap<>(), new TreeMap<>(), new TreeMap<>())));
+    assertThat(known.hasLeft()).isTrue();
+    assertThat(known.isDead()).isTrue();
+  }
+
   @Test
   void aDeathIsCountedThatWasOverBeforeTheNextMapCame() {
     whole(10, State.JOINED);
