@@ -10,7 +10,7 @@ final class FollowedTerm {
   /*
    * Owner: any thread, under the lock. A higher term counts only once no action of a lower one is in progress here:
    * after a report made under the new term, no action may take effect that the new leader has not decided on. Until
-   * then the new leader sees this node as silent; the wait is bounded, since an action has a deadline.
+   * then the new leader decides nothing by this node's reports, but knows by them that it lives.
    */
   @GuardedBy("this")
   private long followed;

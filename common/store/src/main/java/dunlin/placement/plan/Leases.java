@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 public final class Leases {
   /*
    * Owner: the driver of the operations on the meta group's leader; a new one for each term.
-   * Bounds: a report and the time of its start for each node of the map, NODES_MAX; reports of others are dropped. A time for each operation of the map, and a leader for each range.
+   * Bounds: two reports and the time of its start for each node of the map, NODES_MAX; reports of others are dropped. A time for each operation of the map, and a leader for each range.
    * Failure: lost with the leadership. A new leader treats every node as heard at the moment when it became leader, so
    * it declares no node SUSPECT within the first lease.
    */
@@ -34,6 +34,10 @@ public final class Leases {
   private final Duration downAfter;
   private final Duration leadingSince;
   private final Map<UUID, Heard> heard = new HashMap<>();
+
+  /** The last reports of nodes, also those that name another term: a node says nothing of this one while it carries out an action of the leader before, which takes long at times. */
+  private final Map<UUID, Heard> signs = new HashMap<>();
+
   private final Map<UUID, Started> started = new HashMap<>();
   private final Map<UUID, Leading> leaders = new HashMap<>();
   private final Map<UUID, Duration> seen = new HashMap<>(); // when this leader first saw each operation
@@ -77,9 +81,10 @@ public final class Leases {
    */
   public boolean heard(NodeReport report, ClusterMap map, Duration now) {
     var node = map.nodes().get(report.node());
-    if (report.leadership() != leadership || node == null || node.state() == State.LEFT) return false;
+    if (node == null || node.state() == State.LEFT) return false;
+    if (isNewer(report, signs.get(report.node()))) signs.put(report.node(), new Heard(report, now));
     var last = heard.get(report.node());
-    if (last != null && !newer(report, last.report)) return false;
+    if (report.leadership() != leadership || !isNewer(report, last)) return false;
     if (last != null && !report.unreached().containsAll(last.report.unreached())) reachesAgain(now);
     heard.put(report.node(), new Heard(report, now));
     var start = started.get(report.node());
@@ -112,24 +117,28 @@ public final class Leases {
     return nodes;
   }
 
-  private static boolean newer(NodeReport report, NodeReport than) {
-    if (report.incarnation() != than.incarnation()) return report.incarnation() > than.incarnation();
-    return report.number() > than.number();
+  private static boolean isNewer(NodeReport report, @Nullable Heard than) {
+    if (than == null) return true;
+    var last = than.report;
+    if (report.incarnation() != last.incarnation()) return report.incarnation() > last.incarnation();
+    return report.number() > last.number();
   }
 
   /** The changes of state that are due. */
   public List<MarkNode> due(ClusterMap map, Duration now) {
     heard.keySet().removeIf(node -> !map.nodes().containsKey(node));
+    signs.keySet().removeIf(node -> !map.nodes().containsKey(node));
     started.keySet().retainAll(heard.keySet());
     var due = new ArrayList<MarkNode>();
     for (var node : map.nodes().values()) {
       var silence = silence(node.id(), now);
+      var sign = since(signs.get(node.id()), now);
       switch (node.state()) {
         case JOINED, DRAINING -> {
-          if (silence.compareTo(lease) >= 0) due.add(new MarkNode(node.id(), node.state(), State.SUSPECT));
+          if (sign.compareTo(lease) >= 0) due.add(new MarkNode(node.id(), node.state(), State.SUSPECT));
         }
         case SUSPECT -> {
-          if (silence.compareTo(downAfter) >= 0) due.add(new MarkNode(node.id(), State.SUSPECT, State.DOWN));
+          if (sign.compareTo(downAfter) >= 0) due.add(new MarkNode(node.id(), State.SUSPECT, State.DOWN));
           else if (present(node.id(), silence)) due.add(new MarkNode(node.id(), State.SUSPECT, State.JOINED));
         }
         case DOWN -> {
@@ -175,7 +184,10 @@ public final class Leases {
   }
 
   private Duration silence(UUID node, Duration now) {
-    var last = heard.get(node);
+    return since(heard.get(node), now);
+  }
+
+  private Duration since(@Nullable Heard last, Duration now) {
     return now.minus(last == null ? leadingSince : last.at);
   }
 }

@@ -160,6 +160,19 @@ class LeasesTest {
     assertThat(leases.leadership()).as("which the report is answered with").isEqualTo(TERM);
   }
 
+  /** It says nothing of this term while it carries out an action of the leader before. */
+  @Test
+  void aNodeThatReportsUnderAnEarlierTermIsAlive() {
+    heard(2, 1, 1, 1012);
+    for (int number = 1; number <= 3; number++) leases.heard(new NodeReport(ONE, TERM - 1, 1, number, List.of(), List.of()), placement.map(), seconds(1000 + 4 * number));
+    assertThat(due(1017)).isEmpty();
+    assertThat(leases.observation(placement.map(), seconds(1017)).silence(ONE)).as("what is decided by").isEqualTo(seconds(17));
+
+    leases.heard(new NodeReport(ONE, TERM - 1, 1, 3, List.of(), List.of()), placement.map(), seconds(1017));
+    heard(2, 1, 2, 1018);
+    assertThat(due(1018)).as("no newer report").containsExactly(new MarkNode(ONE, State.JOINED, State.SUSPECT));
+  }
+
   @Test
   void reportsOfUnknownNodesAreDropped() {
     var report = new NodeReport(PlacementTest.id(9), TERM, 1, 1, List.of(), List.of());
