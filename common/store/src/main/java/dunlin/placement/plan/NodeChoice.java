@@ -166,7 +166,8 @@ final class NodeChoice {
       String kind = led.replica().range().kind();
       long now = reached(led.node(), map, observation);
       led.replica().range().peers().stream()
-          .filter(voter -> leads.containsKey(voter) && observation.canTakeOver(voter, led, settings) && reached(voter, map, observation) > now)
+          .filter(voter -> leads.containsKey(voter) && observation.reach(led.node(), voter)) // else the transfer would be given up at once
+          .filter(voter -> observation.canTakeOver(voter, led, settings) && reached(voter, map, observation) > now)
           .map(map.nodes()::get)
           .min(
               Comparator.<ClusterNode, Long>comparing(node -> -reached(node.id(), map, observation))
