@@ -117,7 +117,8 @@ public final class RouteServer implements RouteRangeClient {
     // In this order: a change that is no longer in progress is in the index.
     boolean underWay = changing.containsKey(id) || purging.containsKey(route.shard());
     var present = routes.find(route.tenant(), route.filter(), route.shard());
-    if (!underWay && settledFailures.get() == failures.get() && route.equals(present)) return CompletableFuture.completedFuture(null);
+    // Of a leader that has been deposed the index may have what a later one has removed.
+    if (!underWay && settledFailures.get() == failures.get() && route.equals(present)) return barrier.ask().thenCompose(_ -> CompletableFuture.completedFuture(null));
     Runnable giveBack;
     try {
       giveBack = present == null ? take(route) : () -> {};
