@@ -66,7 +66,7 @@ final class ClusterParts {
             new ClusterTiers(
                 new ClusterTiers.Parts(
                     broker.frontend(), links, dials, node.embedding().surroundings(), node.meters(), node.tracer(), node.metrics().beans(), broker::sessionExports,
-                    limit -> limit == TenantLimit.INBOX_BYTES ? inboxBytes : broker.frontend().quotaOfTenants(limit), recordedWills::isReached, broker.clock(), node.housekeeping(),
+                    limit -> limit == TenantLimit.INBOX_BYTES ? inboxBytes : broker.frontend().quotaOfTenants(limit), recordedWills::isReached, broker.clock(), node.timer(),
                     node.settings().get(ClusterKeys.HEARTBEAT), broker.routesAnnounced(), node.settings().get(DistSettings.ROUTES_KEPT),
                     node::raiseIncarnation),
                 broker.dist(), DeliverSettings.from(node.settings()), broker.inbox(), broker.retain(), broker.users()));

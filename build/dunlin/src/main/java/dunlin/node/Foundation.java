@@ -57,8 +57,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What a node has whatever its role: its data directory and the identity in it, its store, metrics, housekeeping thread and
- * admin ports. It closes all parts of the node, in the reverse order of their opening.
+ * What a node has whatever its role: its data directory and the identity in it, its store, metrics, threads for housekeeping and
+ * timers, and admin ports. It closes all parts of the node, in the reverse order of their opening.
  */
 final class Foundation implements AutoCloseable {
   /*
@@ -88,6 +88,7 @@ final class Foundation implements AutoCloseable {
   private @Nullable Metrics metrics; // set once the node has a name
   private @Nullable RangeStore store; // none in a node without replicas
   private @Nullable ScheduledExecutorService housekeeping;
+  private @Nullable ScheduledExecutorService timer;
   private @Nullable AdminServer admin;
   private @Nullable AdminApi api;
   private @Nullable AdminServer health;
@@ -256,6 +257,16 @@ final class Foundation implements AutoCloseable {
       housekeeping = made;
     }
     return housekeeping;
+  }
+
+  /** Runs short tasks that wait for nothing, one after the other: also while the disk stands still. */
+  ScheduledExecutorService timer() {
+    if (timer == null) {
+      ScheduledExecutorService made = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-timer").factory());
+      opened.push(made::shutdownNow);
+      timer = made;
+    }
+    return timer;
   }
 
   void everySeconds(int seconds, Runnable task) {
