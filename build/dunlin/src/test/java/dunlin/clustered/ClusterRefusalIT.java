@@ -172,7 +172,7 @@ class ClusterRefusalIT {
     refused(
         directory.resolve("second"), settings(FreePort.any(), new Certificates(), service, GIVES_UP), "no cluster in time",
         "seed 127.0.0.1:" + service + " does not answer as a node does", "certificate");
-    goesOn();
+    goesOn("the other side has refused this node");
   }
 
   @Test

@@ -9,6 +9,7 @@ import dunlin.harness.ClusterClients;
 import dunlin.harness.FreePort;
 import dunlin.harness.RawClient.Connect;
 import dunlin.harness.RawClient;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,6 +23,14 @@ class DeadFrontendIT {
   private static final Duration LONG = Duration.ofMinutes(2);
   private static final int FILTERS = 30;
   private static final int MESSAGES = 50;
+
+  /** More than links and sockets take. */
+  private static final int FLOOD = 4_096;
+
+  private static final String LARGE = "x".repeat(16_384);
+
+  /** Half of the time after which a silent link is lost. */
+  private static final Duration UNNOTICED = Duration.ofSeconds(5);
 
   @TempDir Path directory;
   private final int seed = FreePort.any();
@@ -146,6 +155,42 @@ class DeadFrontendIT {
 
   private void awaitReturn(long before) {
     await("its lease is held again").atMost(LONG).until(() -> returns() > before);
+  }
+
+  /** Until its link counts as lost, messages for its clients wait: for less than a publisher of other messages would notice. */
+  @Test
+  void aFrontendThatStandsStillHoldsUpNobodyElse() throws Exception {
+    startAll("0s");
+    try (var waited = connected(1, Connect.of("waited").clean().expiry(0));
+        var subscriber = connected(2, Connect.of("subscriber").clean().expiry(0));
+        var publisher = connected(2, Connect.of("publisher").clean());
+        var flooder = connected(2, Connect.of("flooder").clean())) {
+      waited.subscribe("t", 1);
+      subscriber.subscribe("own", 1);
+      assertThat(publisher.publishAndWait("t", "reaches it")).isZero();
+      assertThat(waited.take().text()).isEqualTo("reaches it");
+
+      processes.get(1).signal("STOP");
+      try {
+        Thread.startVirtualThread(() -> floods(flooder));
+        for (int i = 0; i < MESSAGES; i++) {
+          long begun = System.nanoTime();
+          assertThat(publisher.publishAndWait("own", "message " + i)).isZero();
+          assertThat(subscriber.take().text()).isEqualTo("message " + i);
+          assertThat(Duration.ofNanos(System.nanoTime() - begun)).as("message %d", i).isLessThan(UNNOTICED);
+        }
+      } finally {
+        processes.get(1).signal("CONT");
+      }
+    }
+  }
+
+  private static void floods(RawClient client) {
+    try {
+      for (int i = 0; i < FLOOD; i++) client.publish("t", 0, 0, LARGE);
+    } catch (UncheckedIOException _) {
+      // It is not read from, and the test has ended.
+    }
   }
 
   @Test

@@ -23,20 +23,22 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What clients notice while a range has no leader. Each of the sessions and the routes has two replicas, at a process that clients do not connect to and at their
- * broker. The former leads. It stands still, so there is no majority for another leader.
+ * What clients notice while a range has no leader. Each of the sessions, the routes and the retained messages has two replicas, at a process that clients do not connect
+ * to and at their broker. The former leads. It stands still, so there is no majority for another leader.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class NoLeaderIT {
   private static final Duration LONG = Duration.ofMinutes(2);
-  private static final List<String> ROLES = List.of("store,retain,frontend", "inbox", "dist");
+  private static final List<String> ROLES = List.of("store,frontend", "inbox", "dist", "retain");
   private static final int SESSIONS = 1;
   private static final int ROUTES = 2;
+  private static final int RETAINED = 3;
   private static final int MESSAGES = 50;
 
   /** What clients receive while a leader is missing, in CONNACK and elsewhere. */
   private static final int UNAVAILABLE = 0x88;
   private static final int NOT_NOW = 0x83;
+  private static final int BUSY = 0x89;
 
   /** Much more than the lane, the broker's reads and the sockets take together. */
   private static final int FLOOD = 8_192;
@@ -96,6 +98,12 @@ class NoLeaderIT {
     int tries = 1;
     while (publisher.publishAndWait(topic, "after " + tries) >= 0x80) tries++;
     subscriber.before("after " + tries);
+  }
+
+  /** The messages that the broker has dropped, at each hop and for each reason. */
+  private double dropped() {
+    return broker().answer("/metrics").body().lines().filter(line -> line.startsWith("dunlin_messages_dropped_total"))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ')))).sum();
   }
 
   private static void asks(RawClient client, int packetId, String filter) {
@@ -168,28 +176,66 @@ class NoLeaderIT {
   }
 
   @Test
-  void theRoutes() {
+  void theRoutes() throws InterruptedException {
     awaitLeader("routes", ROUTES);
     try (var subscriber = connected(Connect.of("subscriber").clean().expiry(0));
-        var publisher = connected(Connect.of("publisher").clean().expiry(0))) {
+        var publisher = connected(Connect.of("publisher").clean().expiry(0));
+        var flooder = ClusterClients.connected(broker().port(), RawClient.connect(4, true, 0, "flooder", RawClient.noProperties()))) {
       subscriber.subscribe("t", 1);
 
       processes.get(ROUTES).signal("STOP");
       try {
+        double dropped = dropped();
+        for (int i = 0; i < MESSAGES; i++) publisher.publish("t", 0, 0, "live " + i);
         asks(subscriber, 1_001, "more");
         publisher.publish("t", 1, 1_002, "held");
         publisher.publish("t", 2, 1_003, "held once");
         try (var other = connected(Connect.of("other").clean())) {
           other.ping(); // sessions need no routes
         }
+        floodsNoFurtherThanItsWindow(flooder);
         assertThat(answered(publisher, RawClient.PUBACK, 1_002)).isEqualTo(NOT_NOW);
         assertThat(answered(publisher, RawClient.PUBREC, 1_003)).isEqualTo(NOT_NOW);
         assertThat(answered(subscriber, RawClient.SUBACK, 1_001)).isEqualTo(NOT_NOW);
+        assertThat(subscriber.untilPong()).as("QoS 0 needs the routes, too").isEmpty();
+        await("what was lost with the link is counted").atMost(LONG).until(() -> dropped() >= dropped + MESSAGES);
       } finally {
         processes.get(ROUTES).signal("CONT");
       }
       subscriber.subscribe("t", 1);
       goesOn(publisher, "t", subscriber);
+    }
+  }
+
+  @Test
+  void theRetainedMessages() {
+    awaitLeader("retain", RETAINED);
+    try (var subscriber = connected(Connect.of("reader").clean().expiry(0));
+        var publisher = connected(Connect.of("writer").clean().expiry(0));
+        var other = connected(Connect.of("other writer").clean().expiry(0))) {
+      subscriber.subscribe("r/#", 1);
+      assertThat(publisher.publishAndWait("r/1", "before", true)).isZero();
+      subscriber.before("before");
+
+      processes.get(RETAINED).signal("STOP");
+      try (var newcomer = connected(Connect.of("newcomer").clean().expiry(0))) {
+        publisher.publish("r/1", "set", 1, 1_001, false, true);
+        assertThat(other.publishAndWait("r/2", "not to be retained")).isZero();
+        subscriber.before("not to be retained");
+
+        asks(newcomer, 1_003, "r/#");
+        assertThat(answered(newcomer, RawClient.SUBACK, 1_003)).as("of a SUBSCRIBE, which needs routes alone").isEqualTo(1);
+        assertThat(answered(publisher, RawClient.PUBACK, 1_001)).isEqualTo(NOT_NOW);
+        newcomer.expectDisconnect(BUSY); // or it would take what it gets for all there is
+      } finally {
+        processes.get(RETAINED).signal("CONT");
+      }
+      int tries = 1;
+      while (publisher.publishAndWait("r/1", "after " + tries, true) >= 0x80) tries++;
+      try (var later = connected(Connect.of("later").clean().expiry(0))) {
+        later.subscribe("r/#", 1);
+        assertThat(later.take().text()).isEqualTo("after " + tries);
+      }
     }
   }
 }
