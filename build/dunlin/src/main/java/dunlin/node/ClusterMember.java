@@ -119,7 +119,7 @@ final class ClusterMember {
     Cluster joined = cluster;
     return joined == null || joined.leased()
         ? Optional.empty()
-        : Optional.of("this node has no lease in its cluster: no leader of the meta group answers its heartbeats, or it counts as dead");
+        : Optional.of("this node has no lease in its cluster: no leader of the meta group answers its heartbeats, or it counts as dead or has left");
   }
 
   /** Which replica of this node has not caught up since the start; empty when all have. */
