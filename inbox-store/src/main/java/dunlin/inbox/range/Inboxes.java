@@ -12,6 +12,7 @@ import dunlin.inbox.state.Overtaken;
 import dunlin.inbox.state.RangeState;
 import dunlin.inbox.state.SessionState;
 import dunlin.model.Publication;
+import dunlin.model.TenantQuota;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -62,7 +63,8 @@ final class Inboxes {
    */
   boolean fitTogether(String tenant, int inboxes, int size) {
     long all = (long) inboxes * size;
-    return state.bytesLeftForOne() - all >= state.limits.bytesMax() && state.bytesLeftByTenant(tenant, 0, state.elsewhere.tenantBytes()) >= all;
+    long tenantBytes = state.elsewhere.tenantBytes();
+    return state.bytesLeftForOne() - all >= state.limits.bytesMax() && (tenantBytes == TenantQuota.NONE || tenantBytes - state.queuedByTenant.of(tenant) >= all);
   }
 
   /** Makes room for a message and reserves it. If there is none, counts the message as dropped or refused. */

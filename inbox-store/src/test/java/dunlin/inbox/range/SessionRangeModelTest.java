@@ -154,6 +154,30 @@ final class SessionRangeModelTest {
     assertThat(headersAndMessages(restarted)).isEqualTo(headersAndMessages(steady));
   }
 
+  /** A small minimum is left for each inbox, which these have. */
+  @ParameterizedTest
+  @ValueSource(strings = {"ab", "ba"})
+  void soItGoesForInboxesThatHoldMuch(String order) {
+    var steady = new RangeHarness(RangeHarness.limits(100, OverflowPolicy.DROP_OLDEST));
+    var restarted = new RangeHarness(RangeHarness.limits(100, OverflowPolicy.DROP_OLDEST));
+    String large = "x".repeat(500);
+    for (var h : List.of(steady, restarted)) {
+      var first = h.connect(order.substring(0, 1)).session();
+      var last = h.connect(order.substring(1)).session();
+      for (var session : List.of(first, last)) {
+        h.subscribe(session, "t", QoS.AT_LEAST_ONCE);
+        h.disconnect(session, false, 60);
+      }
+      for (int i = 0; i < 10; i++) h.publish("t", large);
+      long held = h.state(last).backlog().bytes;
+      if (h.equals(restarted)) h.reopen();
+      publishWithin(h, 2 * held + 600, large);
+    }
+    assertThat(inboxes(restarted)).isEqualTo(inboxes(steady));
+    assertThat(headersAndMessages(restarted)).isEqualTo(headersAndMessages(steady));
+    assertThat(steady.dropped).isNotEmpty();
+  }
+
   private static void publishWithin(RangeHarness h, long tenantBytes, String payload) {
     var message = h.message("publisher", "t", QoS.AT_LEAST_ONCE, payload);
     h.apply(new SessionCommand.Beside(0, 0, 0, tenantBytes, new SessionCommand.Append(h.now, message, null, null, List.of(), false, 0)));
