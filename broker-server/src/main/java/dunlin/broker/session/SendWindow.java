@@ -1,7 +1,7 @@
 package dunlin.broker.session;
 
-import java.util.LinkedHashMap;
-import java.util.SequencedMap;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -14,7 +14,7 @@ final class SendWindow {
    * identifier is not stored.
    * Bounds: the client's Receive Maximum in messages, and 65,535 sequences from the first unacknowledged one on, so
    * that no identifier is in use twice. The ring takes no memory while it is unused, grows by doubling, and is as large
-   * as the widest span of sequences so far. A client that acknowledges all but a few has a wide span with little in it: then there is a map in place of the ring, until nothing is in
+   * as the span of sequences, sixteen times that at most. A client that acknowledges all but a few has a wide span with little in it: then there is a map in place of the ring, until nothing is in
    * flight. Full: hasRoom answers false, and the message waits in the session's queue
    * or its inbox.
    */
@@ -29,8 +29,8 @@ final class SendWindow {
   private final int receiveMaximum;
   private @Nullable Outgoing[] ring = IDLE;
 
-  /** By their sequences, in ascending order; null while the ring has them. */
-  private @Nullable SequencedMap<Long, Outgoing> sparse;
+  /** By their sequences; null while the ring has them. */
+  private @Nullable SortedMap<Long, Outgoing> sparse;
 
   private int size;
 
@@ -66,8 +66,8 @@ final class SendWindow {
     }
     long span = message.sequence + 1 - first;
     if (sparse == null && span > ring.length) {
-      if (span > RING_SPAN && span > FEW * (size + 1L)) sparse = toMap();
-      else grow((int) span);
+      if (isSparse(span)) sparse = toMap();
+      else resize((int) span);
     }
     if (sparse != null) sparse.put(message.sequence, message);
     else ring[slot(message.sequence)] = message;
@@ -95,8 +95,18 @@ final class SendWindow {
       if (ring.length > 64) ring = IDLE;
       return;
     }
-    if (sparse != null) first = sparse.firstEntry().getKey();
-    else while (ring[slot(first)] == null) first++;
+    if (message.sequence == first) {
+      if (sparse != null) first = sparse.firstKey();
+      else while (ring[slot(first)] == null) first++;
+    }
+    if (sparse != null || ring.length <= RING_SPAN) return;
+    long span = end - first;
+    if (isSparse(span)) sparse = toMap();
+    else if (span * FEW < ring.length) resize((int) span);
+  }
+
+  private boolean isSparse(long span) {
+    return span > RING_SPAN && span > FEW * (size + 1L);
   }
 
   /** The message that was sent first of those in flight; null without any. */
@@ -126,18 +136,18 @@ final class SendWindow {
     return (int) sequence & (ring.length - 1);
   }
 
-  private SequencedMap<Long, Outgoing> toMap() {
-    var map = new LinkedHashMap<Long, Outgoing>();
+  private SortedMap<Long, Outgoing> toMap() {
+    var map = new TreeMap<Long, Outgoing>();
     forEach(message -> map.put(message.sequence, message));
     ring = IDLE;
     return map;
   }
 
-  private void grow(int span) {
-    @Nullable Outgoing[] larger = new @Nullable Outgoing[Math.max(8, Integer.highestOneBit(span - 1) << 1)];
+  private void resize(int span) {
+    @Nullable Outgoing[] other = new @Nullable Outgoing[Math.max(8, Integer.highestOneBit(span - 1) << 1)];
     for (@Nullable Outgoing message : ring) {
-      if (message != null) larger[(int) message.sequence & (larger.length - 1)] = message;
+      if (message != null) other[(int) message.sequence & (other.length - 1)] = message;
     }
-    ring = larger;
+    ring = other;
   }
 }

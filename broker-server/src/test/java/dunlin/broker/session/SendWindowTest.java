@@ -76,6 +76,22 @@ class SendWindowTest {
   }
 
   @Test
+  void aWindowThatWasWideTakesLittleOnceLittleIsInFlight() {
+    SendWindow window = new SendWindow(10_000);
+    for (long sequence = 1; sequence <= 10_000; sequence++) window.add(outgoing(sequence));
+    for (long sequence = 2; sequence <= 9_900; sequence++) window.remove(Objects.requireNonNull(window.find(SendWindow.packetId(sequence))));
+    assertThat(window.places()).as("with the first one").isLessThan(1_000);
+    window.remove(Objects.requireNonNull(window.first()));
+    assertThat(Objects.requireNonNull(window.first()).sequence).isEqualTo(9_901);
+
+    SendWindow ordered = new SendWindow(10_000);
+    for (long sequence = 1; sequence <= 10_000; sequence++) ordered.add(outgoing(sequence));
+    for (long sequence = 1; sequence <= 9_900; sequence++) ordered.remove(Objects.requireNonNull(ordered.find(SendWindow.packetId(sequence))));
+    assertThat(ordered.places()).isLessThanOrEqualTo(2_048);
+    assertThat(ordered.size()).isEqualTo(100);
+  }
+
+  @Test
   void findsNothingForIdentifiersThatWereNotSent() {
     SendWindow window = new SendWindow(10);
 
