@@ -9,7 +9,6 @@ import dunlin.store.StoreException;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
@@ -52,12 +51,15 @@ final class Frontends implements Connections {
   @GuardedBy("this")
   private final HashMap<String, Long> gone = new HashMap<>();
 
-  /** The last interruption of each frontend that a timer waits for, by a number. Under the lock. */
+  /** The last interruption of each frontend that a timer waits for. Under the lock. */
   @GuardedBy("this")
-  private final HashMap<String, Long> interruptions = new HashMap<>();
+  private final HashMap<String, Interruption> interruptions = new HashMap<>();
 
   @GuardedBy("this")
   private long lastInterruption;
+
+  /** @param incarnation the latest life of the frontend that was interrupted and has not come again since */
+  private record Interruption(long number, long incarnation) {}
 
   /** A frontend whose connections are to be settled. */
   private static final class Coming {
@@ -180,25 +182,26 @@ final class Frontends implements Connections {
 
   /** See {@link InboxServer#await}. */
   void await(String frontend, long incarnation, Connections connections, ScheduledExecutorService timer, Duration time) {
-    detachUnlessBack(frontend, incarnation, interrupted(frontend, connections), timer, time);
+    detachUnlessBack(frontend, interrupted(frontend, incarnation, connections), timer, time);
   }
 
   /** Answers the number of this interruption. */
-  private synchronized long interrupted(String frontend, Connections connections) {
+  private synchronized long interrupted(String frontend, long incarnation, Connections connections) {
     var present = lives.get(frontend);
     if (present != null && present.connections.equals(connections)) lives.remove(frontend);
-    interruptions.put(frontend, ++lastInterruption);
-    return lastInterruption;
+    long number = ++lastInterruption;
+    interruptions.merge(frontend, new Interruption(number, incarnation), (before, _) -> new Interruption(number, Math.max(before.incarnation, incarnation)));
+    return number;
   }
 
   /** Of several interruptions the last one counts: the frontend was back after the others. */
-  private void detachUnlessBack(String frontend, long incarnation, long interruption, ScheduledExecutorService timer, Duration time) {
+  private void detachUnlessBack(String frontend, long interruption, ScheduledExecutorService timer, Duration time) {
     Runnable detach =
         () -> {
           try {
-            detachAfter(frontend, incarnation, interruption);
+            detachAfter(frontend, interruption);
           } catch (StoreException refused) {
-            detachUnlessBack(frontend, incarnation, interruption, timer, time);
+            detachUnlessBack(frontend, interruption, timer, time);
           }
         };
     try {
@@ -208,18 +211,21 @@ final class Frontends implements Connections {
     }
   }
 
-  private void detachAfter(String frontend, long incarnation, long interruption) {
+  private void detachAfter(String frontend, long interruption) {
+    @Nullable Interruption last;
+    LostFrontends.@Nullable Attempt attempt;
     synchronized (this) {
-      if (!Objects.equals(interruptions.get(frontend), interruption)) return;
+      last = interruptions.get(frontend);
+      if (last == null || last.number != interruption) return;
+      attempt = hasCome(frontend, last.incarnation) ? null : lose(frontend, last.incarnation);
+      interruptions.remove(frontend);
     }
-    detachAbsent(frontend, incarnation);
-    synchronized (this) {
-      interruptions.remove(frontend, interruption);
-    }
+    detached(frontend, last.incarnation, attempt);
   }
 
-  private synchronized boolean isInterrupted(String frontend) {
-    return interruptions.containsKey(frontend);
+  private synchronized boolean isInterrupted(ConnectionId connection) {
+    var last = interruptions.get(connection.frontend());
+    return last != null && last.incarnation >= connection.incarnation();
   }
 
   /** See {@link InboxServer#detach}. */
@@ -262,7 +268,7 @@ final class Frontends implements Connections {
     var absent = new HashMap<String, Long>();
     for (SessionState session : sessions) {
       var owner = session.owner();
-      if (owner != null && !hasCome(owner.frontend(), owner.incarnation()) && !isInterrupted(owner.frontend())) absent.merge(owner.frontend(), owner.incarnation(), Math::max);
+      if (owner != null && !hasCome(owner.frontend(), owner.incarnation()) && !isInterrupted(owner)) absent.merge(owner.frontend(), owner.incarnation(), Math::max);
     }
     try {
       absent.forEach(this::detachAbsent);
@@ -275,11 +281,15 @@ final class Frontends implements Connections {
 
   /** Treats one frontend as gone unless it has come, in this life or a later one. */
   private void detachAbsent(String frontend, long incarnation) {
-    LostFrontends.Attempt attempt;
+    LostFrontends.@Nullable Attempt attempt;
     synchronized (this) {
       if (hasCome(frontend, incarnation)) return;
       attempt = lose(frontend, incarnation);
     }
+    detached(frontend, incarnation, attempt);
+  }
+
+  private void detached(String frontend, long incarnation, LostFrontends.@Nullable Attempt attempt) {
     if (attempt == null) return;
     LOG.warn("Frontend {}, incarnation {}, has not come back: its connections are treated as lost", frontend, incarnation);
     awaitNoLonger(frontend);
