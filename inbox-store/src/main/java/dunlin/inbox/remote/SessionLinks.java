@@ -174,9 +174,11 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
 
   private void isLost(RemoteInbox inbox, String reason) {
     if (closed) return;
+    boolean first = reached;
     reached = false;
     lost.incrementAndGet();
-    LOG.warn("The link to the session tier is lost: {}", reason);
+    if (first) LOG.warn("The link to the session tier is lost: {}", reason);
+    else LOG.debug("The link to the session tier is lost again: {}", reason);
     nextLink.follows(() -> dial(inbox));
   }
 
