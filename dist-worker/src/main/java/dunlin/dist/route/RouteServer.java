@@ -118,7 +118,7 @@ public final class RouteServer implements RouteRangeClient {
     boolean underWay = changing.containsKey(id) || purging.containsKey(route.shard());
     var present = routes.find(route.tenant(), route.filter(), route.shard());
     // Of a leader that has been deposed the index may have what a later one has removed.
-    if (!underWay && settledFailures.get() == failures.get() && route.equals(present)) return barrier.ask().thenCompose(_ -> CompletableFuture.completedFuture(null));
+    if (!underWay && settledFailures.get() == failures.get() && route.equals(present)) return barrier.ask().thenCompose(_ -> unlessRefused(epoch, route));
     Runnable giveBack;
     try {
       giveBack = present == null ? take(route) : () -> {};
@@ -147,6 +147,12 @@ public final class RouteServer implements RouteRangeClient {
           future.completeExceptionally(failure);
         });
     return future;
+  }
+
+  /** The range may have been split since, and the next leader of the upper half may have removed the route. */
+  private CompletableFuture<Void> unlessRefused(long epoch, Route route) {
+    var refused = refusal(epoch, route);
+    return refused.isPresent() ? CompletableFuture.failedFuture(refused.get()) : CompletableFuture.completedFuture(null);
   }
 
   /** See {@link RouteClient#together}. */
