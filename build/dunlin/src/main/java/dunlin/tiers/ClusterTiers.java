@@ -69,7 +69,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.IntFunction;
-import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -127,7 +127,7 @@ public final class ClusterTiers implements AutoCloseable {
       Duration leaseChecked,
       LongAdder announced,
       Duration routesKept,
-      LongSupplier raisesIncarnation) {}
+      Supplier<CompletableFuture<Long>> raisesIncarnation) {}
 
   private final Parts parts;
   private final LeaderDialler dialler;
@@ -397,7 +397,7 @@ public final class ClusterTiers implements AutoCloseable {
     var begun =
         new FrontendLease(
             member::leased, member::lostLeases, parts.timer(), parts.leaseChecked(), () -> sessions.lose("this node has lost its lease in the cluster"),
-            () -> parts.frontend().renewRoutes(parts.raisesIncarnation().getAsLong()));
+            () -> parts.raisesIncarnation().get().thenCompose(parts.frontend()::renewRoutes));
     lease = begun;
     return CompletableFuture.allOf(routesOfClients.begin(), routesOfSessions.begin(), retained.begin(), sessions.begin(parts.frontend()::life));
   }

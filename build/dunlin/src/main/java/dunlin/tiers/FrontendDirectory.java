@@ -35,7 +35,7 @@ final class FrontendDirectory {
    * whatever the map of this node says, which may be old. A node without a lease detaches none: it cannot tell who else is without one.
    *
    * Owner: the thread of the links with calls for routes.
-   * Bounds: the nodes of the map, and those with links.
+   * Bounds: the nodes of the map, those with links, and those that have left during this leadership.
    * Failure: a node that cannot be reached and is not counted as dead keeps its messages waiting until its link is lost; then they are answered
    *   SERVER_UNAVAILABLE.
    */
@@ -96,6 +96,7 @@ final class FrontendDirectory {
       if (isFrontend(node) && isDead(node)) deadRoutes.dead(node.id());
       else deadRoutes.alive(node.id());
     }
+    for (UUID node : List.copyOf(leaving.keySet())) if (!nodes.containsKey(node)) leave(node); // and was forgotten
   }
 
   private boolean isDead(ClusterNode node) {
@@ -126,7 +127,7 @@ final class FrontendDirectory {
 
   private boolean hasClients(UUID node) {
     var known = cluster.map().nodes().get(node);
-    return known == null || (isFrontend(known) && known.state() != ClusterNode.State.LEFT);
+    return known == null ? !leaving.containsKey(node) : isFrontend(known) && known.state() != ClusterNode.State.LEFT;
   }
 
   private static boolean isFrontend(ClusterNode node) {
@@ -149,13 +150,13 @@ final class FrontendDirectory {
   }
 
   /**
-   * Removes the routes of a node that has left: it cannot return under this identity. It ends its connections as soon as it hears that it has left, or at the end of its lease. Until then
-   * messages are delivered to them.
+   * Removes the routes of a node that has left: it cannot return under this identity. It ends its connections as soon as it hears that it has left, or without a lease. Until then
+   * messages are delivered to them, if they were before.
    */
   private void leave(UUID node) {
-    if (isGone(node)) detach(node);
+    if (isGone(node) || !attached.contains(node)) detach(node);
     long now = System.nanoTime();
-    if (now - leaving.computeIfAbsent(node, _ -> now) < cluster.lease().toNanos() || !left.add(node)) return;
+    if (now - leaving.computeIfAbsent(node, _ -> now) < cluster.downAfter().toNanos() || !left.add(node)) return;
     detach(node);
     for (String shard : List.of(node.toString(), application(node))) {
       routes

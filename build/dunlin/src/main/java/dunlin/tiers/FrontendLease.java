@@ -42,11 +42,11 @@ final class FrontendLease {
   private final LineLimit lines = new LineLimit(1, Duration.ofSeconds(10), System::nanoTime);
 
   /**
-   * @param leased whether heartbeats are answered, and this node does not count as dead
+   * @param leased whether heartbeats are answered, and this node does not count as dead and has not left
    * @param losses how many leases this process has lost; only a change means something
    * @param every the time between two checks
    * @param ended ends all connections; called once for each loss of the lease
-   * @param renewing sets the routes of this node anew; called on the timer's thread
+   * @param renewing sets the routes of this node anew; called on the timer's thread, and must not wait
    */
   FrontendLease(BooleanSupplier leased, LongSupplier losses, ScheduledExecutorService timer, Duration every, Runnable ended, Supplier<CompletableFuture<Void>> renewing) {
     this.leased = leased;
@@ -67,7 +67,7 @@ final class FrontendLease {
     boolean lost = counted != seenLosses || !leased.getAsBoolean();
     if (lost && held) {
       held = false;
-      LOG.warn("This node has lost its lease in the cluster: no leader of the meta group answers its heartbeats, or it has counted as dead. It disconnects its clients and accepts none");
+      LOG.warn("This node has lost its lease in the cluster: no leader of the meta group answers its heartbeats, or it has counted as dead or has left. It disconnects its clients and accepts none");
       ended.run();
     }
     seenLosses = counted;

@@ -29,7 +29,10 @@ class DeadFrontendIT {
 
   private static final String LARGE = "x".repeat(16_384);
 
-  /** Half of the time after which a silent link is lost. */
+  /** Less than the ten seconds after which a silent link is lost, and much more than the flood takes to fill it. */
+  private static final Duration FLOODED = Duration.ofSeconds(8);
+
+  /** Less than a publisher would wait for the end of that link. */
   private static final Duration UNNOTICED = Duration.ofSeconds(5);
 
   @TempDir Path directory;
@@ -173,7 +176,8 @@ class DeadFrontendIT {
       processes.get(1).signal("STOP");
       try {
         Thread.startVirtualThread(() -> floods(flooder));
-        for (int i = 0; i < MESSAGES; i++) {
+        long since = System.nanoTime();
+        for (int i = 0; System.nanoTime() - since < FLOODED.toNanos(); i++) {
           long begun = System.nanoTime();
           assertThat(publisher.publishAndWait("own", "message " + i)).isZero();
           assertThat(subscriber.take().text()).isEqualTo("message " + i);

@@ -210,6 +210,7 @@ public final class Cluster implements AutoCloseable {
     var seeds = Seeds.parse(settings.seeds());
     var belongs = new Bootstrap(self, settings, seeds, calls, directory, joins.question(), this::closed).decide(identity, until);
     identity = belongs;
+    if (known.hasLeft()) throw new StoreException("node " + self + " has left its cluster; with an empty data directory it can come back as a new node");
     if (belongs.founding()) declareFirst();
     replicas.declareStored();
     if (store != null) store.start(left(until));
@@ -462,9 +463,9 @@ public final class Cluster implements AutoCloseable {
     return running != null && running.heartbeat.silenceNanos() < settings.lease().toNanos() && !known.isDead();
   }
 
-  /** How long a lease is. */
-  public Duration lease() {
-    return settings.lease();
+  /** How long a node that is cut off may have clients at most; see {@link MemberSettings}. */
+  public Duration downAfter() {
+    return settings.downAfter();
   }
 
   /**

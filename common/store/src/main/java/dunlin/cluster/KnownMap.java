@@ -61,6 +61,7 @@ final class KnownMap {
     file = new DurableFile(directory.resolve("map"));
     map = read();
     saved = map.version();
+    left = isIn(map, ClusterNode.State.LEFT);
   }
 
   private ClusterMap read() {
@@ -88,9 +89,10 @@ final class KnownMap {
     var newer = map.with(update);
     if (newer.version() <= map.version()) return;
     boolean died = alive && (isDown(newer) || wasDown(update));
+    boolean forgotten = map.nodes().containsKey(self) && !newer.nodes().containsKey(self); // which is possible only for a node that has left
+    if (forgotten || isIn(newer, ClusterNode.State.LEFT)) left = true;
     map = newer;
     if (died) deaths++;
-    if (isIn(newer, ClusterNode.State.LEFT)) left = true;
     for (var watcher : watchers) {
       try {
         watcher.accept(newer);

@@ -191,8 +191,8 @@ final class LocalReplicas {
     }
     store().dropReplica(here.replica().id(), deadline);
     hosted.remove(range);
-    notes.remove(range);
     dropped.accept(range);
+    notes.remove(range);
     changed.run();
   }
 

@@ -77,10 +77,30 @@ class KnownMapTest {
     assertThat(known.hasLeft()).isTrue();
     counted(0, true);
 
-    long version = known.map().version();
-    known.update(version, new Whole(new ClusterMap(version + 1, new UUID(3, 3), new TreeMap<>(), new TreeMap<>(), new TreeMap<>(), new TreeMap<>())));
+    forgotten();
     assertThat(known.hasLeft()).isTrue();
     assertThat(known.isDead()).isTrue();
+  }
+
+  /** It may hear of both at a time. */
+  @Test
+  void whoIsForgottenHasLeft() {
+    whole(10, State.DOWN);
+    assertThat(known.hasLeft()).isFalse();
+    forgotten();
+    assertThat(known.hasLeft()).isTrue();
+  }
+
+  @Test
+  void whoHasLeftIsSoAfterARestart() {
+    whole(10, State.LEFT);
+    known.save();
+    assertThat(new KnownMap(directory, SELF).hasLeft()).isTrue();
+  }
+
+  private void forgotten() {
+    long version = known.map().version();
+    known.update(version, new Whole(new ClusterMap(version + 1, new UUID(3, 3), new TreeMap<>(), new TreeMap<>(), new TreeMap<>(), new TreeMap<>())));
   }
 
   @Test
