@@ -27,7 +27,7 @@ final class PendingSets {
     /** Its proposals that have not ended; one more while it is the present one, and one more until all earlier ones have ended. */
     private final AtomicLong open;
 
-    // Both are set before it is the present one no more, and read after the last one has left.
+    // Both are set before its place as the present one is given back, and read by whoever leaves last.
     private @Nullable Runnable task;
     private @Nullable Generation next;
 

@@ -9,7 +9,8 @@ import java.util.Map;
 public final class LaneWindow implements LaneCredit {
   /*
    * Owner: the lane's event loop.
-   * Bounds: a message is always accepted as a whole, and none of a client while the window is exhausted, so the messages in flight may exceed it by one. Full: no
+   * Bounds: a message is always accepted as a whole, and none of a client while the window is exhausted, so those of clients may exceed it by one. Copies for groups and wide fan-outs, and what the
+   * application publishes, take credit without asking. Full: no
    * connection that publishes is read from until half of the window is free again; TCP then holds the publishers back. Before that,
    * a publisher that holds more than is left for all others is not read from. So messages that are sent at once, before
    * their publisher could be told to wait, leave room for others. The same holds for all publishers of a tenant together while other tenants publish on the lane, too.

@@ -113,7 +113,7 @@ public final class WillRules {
       if (!came.isEmpty()) add("will sent though the client was back", it);
       return;
     }
-    if (!facts.disturbedBetween(it.connected.nanos(), end.nanos())) early(it, came);
+    if (!facts.disturbedBetween(it.connected.askedNanos(), end.nanos())) early(it, came);
     if (came.size() > 1 && !facts.willMayComeTwice(facts.earliestEnd(it.connected, end), came.getLast())) add("will sent twice", it);
     if (came.isEmpty() && owed(facts, it)) add(LOST, it);
   }
