@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -140,7 +141,9 @@ class RemoteRangeTest {
         });
     assertThat(acknowledged).as("seed %d: acknowledged commands", seed).hasSizeGreaterThan(1000);
     if (!ordered) return;
-    assertThat(applied).as("seed %d: the order of the ledger", seed).isSorted();
+    // A node that was cut off may apply what it has got later than what another one was sent since; the caller is told that it does not know.
+    var sure = applied.stream().filter(id -> Objects.requireNonNull(caller.ends.get(id)).failure() == null).toList();
+    assertThat(sure).as("seed %d: the order of the ledger", seed).isSorted();
   }
 
   @Test
