@@ -63,6 +63,7 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
 
   private volatile @Nullable RemoteInbox present; // written by the links' thread
   private volatile boolean reached; // written by the links' thread
+  private boolean told; // used by the links' thread: whether it was logged that the tier is out of reach
   private volatile boolean closed;
 
   /** Counts how often connections began to wait for a tier, and how often they stopped waiting; odd while they wait. */
@@ -151,6 +152,7 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
     public void attached() {
       if (present == inbox) {
         reached = true;
+        told = false;
         nextLink.isTaken();
       }
       attached.complete(null);
@@ -174,11 +176,11 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
 
   private void isLost(RemoteInbox inbox, String reason) {
     if (closed) return;
-    boolean first = reached;
     reached = false;
     lost.incrementAndGet();
-    if (first) LOG.warn("The link to the session tier is lost: {}", reason);
-    else LOG.debug("The link to the session tier is lost again: {}", reason);
+    if (told) LOG.debug("The link to the session tier is lost again: {}", reason);
+    else LOG.warn("The link to the session tier is lost: {}", reason);
+    told = true;
     nextLink.follows(() -> dial(inbox));
   }
 

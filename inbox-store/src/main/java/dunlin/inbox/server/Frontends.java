@@ -283,7 +283,8 @@ final class Frontends implements Connections {
   private void detachAbsent(String frontend, long incarnation) {
     LostFrontends.@Nullable Attempt attempt;
     synchronized (this) {
-      if (hasCome(frontend, incarnation)) return;
+      var interrupted = interruptions.get(frontend); // meanwhile: it has a time of its own
+      if (hasCome(frontend, incarnation) || (interrupted != null && interrupted.incarnation >= incarnation)) return;
       attempt = lose(frontend, incarnation);
     }
     detached(frontend, incarnation, attempt);
