@@ -14,7 +14,7 @@ final class SendWindow {
    * identifier is not stored.
    * Bounds: the client's Receive Maximum in messages, and 65,535 sequences from the first unacknowledged one on, so
    * that no identifier is in use twice. The ring takes no memory while it is unused, grows by doubling, and is as large
-   * as the span of sequences, sixteen times that at most. A client that acknowledges all but a few has a wide span with little in it: then there is a map in place of the ring, until nothing is in
+   * as the span of sequences, sixteen times that or 256 places at most. A client that acknowledges all but a few has a wide span with little in it: then there is a map in place of the ring, until nothing is in
    * flight. Full: hasRoom answers false, and the message waits in the session's queue
    * or its inbox.
    */

@@ -57,6 +57,9 @@ final class FrontendDirectory {
 
   private final Set<UUID> left = new HashSet<>();
 
+  /** The nodes of the map at the last look. */
+  private final Set<UUID> known = new HashSet<>();
+
   /** Detached since their processes have ended, until they open a link. */
   private final Set<UUID> gone = new HashSet<>();
 
@@ -96,7 +99,10 @@ final class FrontendDirectory {
       if (isFrontend(node) && isDead(node)) deadRoutes.dead(node.id());
       else deadRoutes.alive(node.id());
     }
-    for (UUID node : List.copyOf(leaving.keySet())) if (!nodes.containsKey(node)) leave(node); // and was forgotten
+    known.addAll(leaving.keySet());
+    for (UUID node : known) if (!nodes.containsKey(node)) leave(node); // it has left, and was forgotten
+    known.clear();
+    known.addAll(nodes.keySet());
   }
 
   private boolean isDead(ClusterNode node) {
@@ -126,8 +132,8 @@ final class FrontendDirectory {
   }
 
   private boolean hasClients(UUID node) {
-    var known = cluster.map().nodes().get(node);
-    return known == null ? !leaving.containsKey(node) : isFrontend(known) && known.state() != ClusterNode.State.LEFT;
+    var row = cluster.map().nodes().get(node);
+    return row == null ? !leaving.containsKey(node) : isFrontend(row) && row.state() != ClusterNode.State.LEFT;
   }
 
   private static boolean isFrontend(ClusterNode node) {
@@ -163,7 +169,7 @@ final class FrontendDirectory {
           .removeRoutesBefore(ShardId.frontend(shard), Long.MAX_VALUE)
           .exceptionally(
               failure -> {
-                LOG.warn("Routes of node {}, which has left the cluster, could not be removed; the next leader tries again: {}", node, failure.getMessage());
+                LOG.warn("Routes of node {}, which has left the cluster, could not be removed; the next leader tries again, unless the node is forgotten by then: {}", node, failure.getMessage());
                 return 0L;
               });
     }
