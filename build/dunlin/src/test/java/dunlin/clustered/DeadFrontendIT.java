@@ -212,4 +212,20 @@ class DeadFrontendIT {
       awaitRoutes("t");
     }
   }
+
+  /** Its routes are removed, so it may not have clients that believe to be subscribed. */
+  @Test
+  void aFrontendThatLeavesWhileItRunsDisconnectsItsClients() {
+    startAll("0s");
+    try (var passing = connected(1, Connect.of("passing").clean().expiry(0))) {
+      passing.subscribe("t", 1);
+      awaitRoutes("t", "frontend");
+
+      assertThat(apis.getFirst().post("/cluster/nodes/" + id(1) + "/leave", "{}").status()).isLessThan(300);
+
+      passing.awaitClosed();
+      awaitRoutes("t");
+      assertThat(processes.get(1).answer("/ready").body()).contains("or it counts as dead or has left");
+    }
+  }
 }
