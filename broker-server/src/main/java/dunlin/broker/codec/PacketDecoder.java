@@ -15,7 +15,10 @@ public final class PacketDecoder {
    * never decoded as a packet. The connection must be closed.
    */
   private static final int CONNECT = 1;
-  private static final int PUBLISH = 3;
+
+  /** The type of PUBLISH, which the first byte of a packet has in its upper half. */
+  public static final int PUBLISH = 3;
+
   private static final int PUBACK = 4;
   private static final int PUBREC = 5;
   private static final int PUBREL = 6;

@@ -27,8 +27,6 @@ final class Input implements ReadSizes.Reader, LaneWindow.Held, Turns.Waiter {
   /** After each so many packets of one read the clock is looked at; a power of two. */
   private static final int PACKETS_TIMED = 8;
 
-  private static final int PUBLISH = 3;
-
   private final Connection connection;
   private final PacketDecoder decoder;
 
@@ -101,7 +99,7 @@ final class Input implements ReadSizes.Reader, LaneWindow.Held, Turns.Waiter {
             hold(Hold.ORDER);
             break;
           }
-          if (type == PUBLISH && connection.loop().window().exhausted()) {
+          if (type == PacketDecoder.PUBLISH && connection.loop().window().exhausted()) {
             holdForCredit();
             break;
           }

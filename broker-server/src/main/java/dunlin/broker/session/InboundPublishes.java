@@ -190,7 +190,7 @@ public final class InboundPublishes implements Feedback {
         loop.handOn(message, session, this, publish);
         publish.answer(ReasonCode.SUCCESS);
       }
-      if (pending.size() >= receiveMaximum) session.connection().hold(Hold.PENDING);
+      holdWhenFull();
     }
     boolean most = loop.window().isMost(unanswered, unansweredBytes) || (share != null && share.isMost());
     if (most || loop.window().exhausted()) session.connection().holdForCredit();
@@ -227,8 +227,12 @@ public final class InboundPublishes implements Feedback {
     if (qos == QoS.EXACTLY_ONCE) markReceived(packet.packetId());
     else pendingQos1++;
     pending.add(answered);
-    if (pending.size() >= receiveMaximum) session.connection().hold(Hold.PENDING);
+    holdWhenFull();
     acknowledgeFinished();
+  }
+
+  private void holdWhenFull() {
+    if (pending.size() >= receiveMaximum) session.connection().hold(Hold.PENDING);
   }
 
   /** Asked of the message and not of its packet, since its topic name is an array that is compared as a whole. */

@@ -2,6 +2,7 @@ package dunlin.broker.session;
 
 import dunlin.broker.auth.Refusal;
 import dunlin.broker.codec.Packet;
+import dunlin.broker.codec.PacketDecoder;
 import dunlin.broker.codec.RequestedSubscription;
 import dunlin.broker.fanout.FilterHandle;
 import dunlin.broker.fanout.LoopFanout;
@@ -56,7 +57,6 @@ public final class Subscriptions {
    * those of all clients; a further one is refused with 0x97, as is a whole SUBSCRIBE beyond the node's budget for requests. The invalid filters of one packet count as one violation,
    * the first one.
    */
-  private static final int PUBLISH = 3;
   private static final int SUBSCRIBE = 8;
   private static final int UNSUBSCRIBE = 10;
 
@@ -173,7 +173,7 @@ public final class Subscriptions {
   /** Whether a packet of this type must not take effect before an unanswered one. */
   boolean mustWait(int packetType) {
     return switch (packetType) {
-      case PUBLISH -> subscribesUnderWay > 0 || unsubscribesUnderWay > 0;
+      case PacketDecoder.PUBLISH -> subscribesUnderWay > 0 || unsubscribesUnderWay > 0;
       case SUBSCRIBE -> unsubscribesUnderWay > 0;
       case UNSUBSCRIBE -> subscribesUnderWay > 0;
       default -> false;
