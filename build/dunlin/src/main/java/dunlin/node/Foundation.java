@@ -251,22 +251,20 @@ final class Foundation implements AutoCloseable {
 
   /** Runs short tasks that may wait for files, one after the other. */
   ScheduledExecutorService housekeeping() {
-    if (housekeeping == null) {
-      ScheduledExecutorService made = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-housekeeping").factory());
-      opened.push(made::shutdownNow);
-      housekeeping = made;
-    }
+    if (housekeeping == null) housekeeping = thread("dunlin-housekeeping");
     return housekeeping;
   }
 
   /** Runs short tasks that wait for nothing, one after the other: also while the disk stands still. */
   ScheduledExecutorService timer() {
-    if (timer == null) {
-      ScheduledExecutorService made = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-timer").factory());
-      opened.push(made::shutdownNow);
-      timer = made;
-    }
+    if (timer == null) timer = thread("dunlin-timer");
     return timer;
+  }
+
+  private ScheduledExecutorService thread(String name) {
+    ScheduledExecutorService made = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name(name).factory());
+    opened.push(made::shutdownNow);
+    return made;
   }
 
   void everySeconds(int seconds, Runnable task) {
