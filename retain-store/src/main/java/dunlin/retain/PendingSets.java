@@ -27,7 +27,7 @@ final class PendingSets {
     /** Its proposals that have not ended; one more while it is the present one, and one more until all earlier ones have ended. */
     private final AtomicLong open;
 
-    // Both are set before its place as the present one is given back, and read by whoever leaves last.
+    // Both are set while it still counts as the present one in `open`, and read by the thread that brings that to 0.
     private @Nullable Runnable task;
     private @Nullable Generation next;
 

@@ -48,7 +48,7 @@ final class SharedBounds {
     heap = of;
   }
 
-  /** The limits of all ranges together; of a single one, which has nobody to share them with. */
+  /** The limits of all ranges together, for a server that has one range only. */
   RetainBounds whole() {
     return heap.isFull() ? most.withoutNewTopics() : most;
   }

@@ -33,7 +33,7 @@ final class KnownMap {
    *
    * Owner: written under the lock, read by any thread.
    * Bounds: one map; the meta group bounds its size.
-   * Failure: the file only speeds up finding the cluster. The node works without one that cannot be read or written.
+   * Failure: with the file a node finds the cluster sooner, and knows after a restart that it has left. It works without one that cannot be read or written, and learns both from other nodes.
    */
   private static final Logger log = LoggerFactory.getLogger(KnownMap.class);
   private static final String RAFT = "raft";
@@ -50,7 +50,7 @@ final class KnownMap {
   /** Whether what the map says of this node is about this process. */
   private volatile boolean alive;
 
-  /** Whether this process has heard that its node has left the cluster, which is for ever. */
+  /** Whether this process, or the one before it, has heard that its node has left the cluster, which is for ever. */
   private volatile boolean left;
 
   private volatile long deaths;

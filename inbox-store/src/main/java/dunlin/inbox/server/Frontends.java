@@ -283,7 +283,7 @@ final class Frontends implements Connections {
   private void detachAbsent(String frontend, long incarnation) {
     LostFrontends.@Nullable Attempt attempt;
     synchronized (this) {
-      var interrupted = interruptions.get(frontend); // meanwhile: it has a time of its own
+      var interrupted = interruptions.get(frontend); // since the sessions were looked at: the timer of that interruption decides
       if (hasCome(frontend, incarnation) || (interrupted != null && interrupted.incarnation >= incarnation)) return;
       attempt = lose(frontend, incarnation);
     }

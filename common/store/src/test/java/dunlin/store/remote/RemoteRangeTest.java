@@ -141,7 +141,7 @@ class RemoteRangeTest {
         });
     assertThat(acknowledged).as("seed %d: acknowledged commands", seed).hasSizeGreaterThan(1000);
     if (!ordered) return;
-    // A node that was cut off may apply what it has got later than what another one was sent since; the caller is told that it does not know.
+    // A command that ended with an unknown outcome may be applied late: a node that was cut off has it in a queue, and the commands after it were sent to another node.
     var sure = applied.stream().filter(id -> Objects.requireNonNull(caller.ends.get(id)).failure() == null).toList();
     assertThat(sure).as("seed %d: the order of the ledger", seed).isSorted();
   }
