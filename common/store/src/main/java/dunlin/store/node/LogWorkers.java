@@ -9,22 +9,28 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.ratis.server.raftlog.RaftLog;
+import org.apache.ratis.util.AwaitToRun;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lets the threads that write Ratis' logs end at once when their logs are closed.
+ * Lets the threads of Ratis' logs end when their logs are closed: in any case, and at once.
  *
- * <p>Such a thread of Ratis 3.3.0 waits for something to write, and looks only once a second whether its log has been closed. The close waits for the thread. So each stop of a node and
+ * <p>In Ratis 3.3.0 the close of a log holds the log's write lock while it waits for the thread that evicts from the log's cache. That thread may be waiting for the same lock: the close,
+ * and with it the stop of a node or the removal of a replica, would never end. So that thread is ended before.
+ *
+ * <p>The thread that writes a log waits for something to write, and looks only once a second whether its log has been closed. The close waits for the thread. So each stop of a node and
  * each removal of a replica would take up to a second longer.
  */
 final class LogWorkers {
   /*
-   * A thread whose log is being closed gets something to do, the removal of no files. It ends after that.
+   * A thread that evicts is ended by Ratis' own means, which do nothing when the log is closed. From then on nothing is evicted: what is read until the close stays in memory until then.
+   * A thread that writes gets something to do when its log is being closed, the removal of no files. It ends after that.
    *
-   * Owner: each close has a thread that wakes, which shares nothing with the one that closes but the latch.
+   * Owner: each close has a thread that wakes, which shares nothing with the one that closes but the latch. Threads that evict are ended by the one that closes.
    * Bounds: one task for each log that is closed; the thread that wakes ends with the close.
-   * Failure: with a Ratis that lacks what is used here, the store does not start. A log that cannot be woken closes within a second, as it would without.
+   * Failure: with a Ratis that lacks what is used here, the store does not start. A log that cannot be woken closes within a second, as it would without. A log that Ratis closes by
+   * itself, after a failure, is not met here.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LogWorkers.class);
   private static final long LOOK_MILLIS = 5;
@@ -36,6 +42,7 @@ final class LogWorkers {
   }
 
   private final Class<?> segmented;
+  private final Field eviction;
   private final Field worker;
   private final Field running;
   private final Method purge;
@@ -45,6 +52,9 @@ final class LogWorkers {
     try {
       var folder = RaftLog.class.getPackageName() + ".segmented.";
       segmented = Class.forName(folder + "SegmentedRaftLog");
+      eviction = segmented.getDeclaredField("cacheEviction");
+      eviction.setAccessible(true);
+      if (!AwaitToRun.class.equals(eviction.getType())) throw new NoSuchFieldException(eviction.toString());
       worker = segmented.getDeclaredField("fileLogWorker");
       worker.setAccessible(true);
       running = worker.getType().getDeclaredField("running");
@@ -60,8 +70,9 @@ final class LogWorkers {
     }
   }
 
-  /** Wakes the threads of logs as they are closed. */
+  /** Ends the threads that evict, and waits for it. Then wakes the threads that write as their logs are closed. */
   Waking waking(Collection<RaftLog> logs) {
+    logs.forEach(this::endEviction);
     var closed = new CountDownLatch(1);
     Thread.ofPlatform().daemon().name("dunlin-wake-logs").start(() -> wakeUntil(closed, new ArrayList<>(logs)));
     return closed::countDown;
@@ -72,6 +83,15 @@ final class LogWorkers {
       while (!logs.isEmpty() && !closed.await(LOOK_MILLIS, TimeUnit.MILLISECONDS)) logs.removeIf(this::woken);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  private void endEviction(RaftLog log) {
+    if (!segmented.isInstance(log)) return; // a log in memory has no thread
+    try {
+      ((AwaitToRun) eviction.get(log)).close();
+    } catch (ReflectiveOperationException e) {
+      LOG.warn("The cache of {} is still evicted from: its close may not end", log, e);
     }
   }
 

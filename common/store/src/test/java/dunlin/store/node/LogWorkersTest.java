@@ -6,18 +6,23 @@ import dunlin.store.disk.DataDirectory;
 import dunlin.store.disk.RatisPeers;
 import dunlin.store.settings.StoreSettings;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.apache.ratis.protocol.RaftGroup;
 import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeer;
 import org.apache.ratis.server.raftlog.RaftLog;
+import org.apache.ratis.server.raftlog.RaftLogBase;
 import org.apache.ratis.statemachine.impl.BaseStateMachine;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The ends of the threads that write Ratis' logs. */
+/** The ends of the threads of Ratis' logs. */
 class LogWorkersTest {
   private static final Duration DEADLINE = Duration.ofMinutes(2);
 
@@ -40,6 +45,47 @@ class LogWorkersTest {
 
       node.close();
       assertThat(workers.woken(kept.log)).isTrue();
+    }
+  }
+
+  /** Ratis waits for the thread with the lock of the log in its hands; the thread needs the same lock. */
+  @Test
+  void theThreadThatEvictsEndsBeforeTheLockOfItsLogIsTaken(@TempDir Path directory) throws Exception {
+    try (var data = DataDirectory.open(directory);
+        var callers = new PeerCallers(new SimpleMeterRegistry(), System::nanoTime)) {
+      Files.createDirectories(data.raft());
+      var node = RaftNode.build(data.identity().nodeId(), StoreSettings.defaults(), data, callers, new SimpleMeterRegistry(), _ -> new BaseStateMachine());
+      node.start();
+      var removed = serve(node, data);
+      var kept = serve(node, data);
+      var ofRemoved = evicting(node, removed);
+      var ofKept = evicting(node, kept);
+
+      endsWhileLocked(removed, ofRemoved, () -> node.remove(removed.id, DEADLINE));
+      assertThat(ofKept.isAlive()).isTrue();
+      endsWhileLocked(kept, ofKept, () -> close(node));
+    }
+  }
+
+  private static void endsWhileLocked(Group group, Thread evicting, Runnable close) throws Exception {
+    CompletableFuture<Void> closing;
+    try (var _ = ((RaftLogBase) group.log).writeLock()) {
+      closing = CompletableFuture.runAsync(close);
+      assertThat(evicting.join(DEADLINE)).isTrue();
+    }
+    closing.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+  }
+
+  private static Thread evicting(RaftNode node, Group group) throws Exception {
+    var name = node.division(group.id).getMemberId() + "-cacheEviction-AwaitToRun";
+    return Thread.getAllStackTraces().keySet().stream().filter(thread -> thread.getName().equals(name)).findFirst().orElseThrow();
+  }
+
+  private static void close(RaftNode node) {
+    try {
+      node.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 
