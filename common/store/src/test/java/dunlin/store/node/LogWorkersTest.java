@@ -30,13 +30,10 @@ class LogWorkersTest {
 
   @Test
   void theThreadOfALogIsLeftAloneUntilTheLogIsClosed(@TempDir Path directory) throws Exception {
-    try (var data = DataDirectory.open(directory);
-        var callers = new PeerCallers(new SimpleMeterRegistry(), System::nanoTime)) {
-      Files.createDirectories(data.raft());
-      var node = RaftNode.build(data.identity().nodeId(), StoreSettings.defaults(), data, callers, new SimpleMeterRegistry(), _ -> new BaseStateMachine());
-      node.start();
-      var removed = serve(node, data);
-      var kept = serve(node, data);
+    try (var served = Served.in(directory)) {
+      var node = served.node;
+      var removed = served.group();
+      var kept = served.group();
       assertThat(workers.woken(removed.log)).isFalse();
 
       node.remove(removed.id, DEADLINE);
@@ -51,13 +48,10 @@ class LogWorkersTest {
   /** Ratis waits for the thread with the lock of the log in its hands; the thread needs the same lock. */
   @Test
   void theThreadThatEvictsEndsBeforeTheLockOfItsLogIsTaken(@TempDir Path directory) throws Exception {
-    try (var data = DataDirectory.open(directory);
-        var callers = new PeerCallers(new SimpleMeterRegistry(), System::nanoTime)) {
-      Files.createDirectories(data.raft());
-      var node = RaftNode.build(data.identity().nodeId(), StoreSettings.defaults(), data, callers, new SimpleMeterRegistry(), _ -> new BaseStateMachine());
-      node.start();
-      var removed = serve(node, data);
-      var kept = serve(node, data);
+    try (var served = Served.in(directory)) {
+      var node = served.node;
+      var removed = served.group();
+      var kept = served.group();
       var ofRemoved = evicting(node, removed);
       var ofKept = evicting(node, kept);
 
@@ -91,9 +85,27 @@ class LogWorkersTest {
 
   private record Group(RaftGroupId id, RaftLog log) {}
 
-  private static Group serve(RaftNode node, DataDirectory data) throws Exception {
-    var id = RaftGroupId.randomId();
-    node.add(RaftGroup.valueOf(id, RaftPeer.newBuilder().setId(RatisPeers.id(data.identity().nodeId())).build()), DEADLINE);
-    return new Group(id, node.division(id).getRaftLog());
+  /** A node and what it needs. The node is closed by its test. */
+  private record Served(DataDirectory data, PeerCallers callers, RaftNode node) implements AutoCloseable {
+    static Served in(Path directory) throws Exception {
+      var data = DataDirectory.open(directory);
+      var callers = new PeerCallers(new SimpleMeterRegistry(), System::nanoTime);
+      Files.createDirectories(data.raft());
+      var node = RaftNode.build(data.identity().nodeId(), StoreSettings.defaults(), data, callers, new SimpleMeterRegistry(), _ -> new BaseStateMachine());
+      node.start();
+      return new Served(data, callers, node);
+    }
+
+    Group group() throws Exception {
+      var id = RaftGroupId.randomId();
+      node.add(RaftGroup.valueOf(id, RaftPeer.newBuilder().setId(RatisPeers.id(data.identity().nodeId())).build()), DEADLINE);
+      return new Group(id, node.division(id).getRaftLog());
+    }
+
+    @Override
+    public void close() throws IOException {
+      callers.close();
+      data.close();
+    }
   }
 }
