@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  */
 final class LogWorkers {
   /*
-   * A thread that evicts is ended by Ratis' own means, which do nothing when the log is closed. From then on nothing is evicted: what is read until the close stays in memory until then.
+   * A thread that evicts is ended by Ratis' own means, which do nothing when Ratis uses them again to close the log. From then on nothing is evicted: what is read until the close stays in memory until then.
    * A thread that writes gets something to do when its log is being closed, the removal of no files. It ends after that.
    *
    * Owner: each close has a thread that wakes, which shares nothing with the one that closes but the latch. Threads that evict are ended by the one that closes.
@@ -70,8 +70,8 @@ final class LogWorkers {
     }
   }
 
-  /** Ends the threads that evict, and waits for it. Then wakes the threads that write as their logs are closed. */
-  Waking waking(Collection<RaftLog> logs) {
+  /** To be asked before logs are closed: ends the threads that evict, and waits for that. Then wakes the threads that write as their logs are closed. */
+  Waking closing(Collection<RaftLog> logs) {
     logs.forEach(this::endEviction);
     var closed = new CountDownLatch(1);
     Thread.ofPlatform().daemon().name("dunlin-wake-logs").start(() -> wakeUntil(closed, new ArrayList<>(logs)));

@@ -192,13 +192,13 @@ public final class RaftNode {
 
   private CompletableFuture<RaftClientReply> closeAndDelete(RaftGroupId group) {
     var request = GroupManagementRequest.newRemove(clientId, server.getId(), calls.incrementAndGet(), group, true, false);
-    try (var _ = logWorkers.waking(logs(Set.of(group)))) {
+    try (var _ = logWorkers.closing(logs(Set.of(group)))) {
       return server.groupManagementAsync(request);
     }
   }
 
   public void close() throws IOException {
-    try (var _ = logWorkers.waking(logs(groups()))) {
+    try (var _ = logWorkers.closing(logs(groups()))) {
       server.close();
     }
   }
