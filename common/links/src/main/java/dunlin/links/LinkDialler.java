@@ -346,6 +346,7 @@ public final class LinkDialler implements AutoCloseable {
     private final Connection connection;
     private final ClientCall<byte[], byte[]> call;
     private boolean closed;
+    private int taken;
 
     private DialledPipe(DialledLink of, Connection connection, String name) {
       this.of = of;
@@ -362,7 +363,7 @@ public final class LinkDialler implements AutoCloseable {
       of.hand(
           () -> {
             of.link.arrived(this, frame);
-            call.request(1);
+            taken = LinkWire.requestMore(taken + 1, call::request);
           });
     }
 

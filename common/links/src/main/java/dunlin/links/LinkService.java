@@ -209,7 +209,8 @@ public final class LinkService implements PeerService, AutoCloseable {
     private final Accepting to;
     private final String caller;
     private final ServerCall<byte[], byte[]> call;
-    private boolean closed; // used by the acceptor's thread only
+    private boolean closed; // used by the acceptor's thread only, as is taken
+    private int taken;
 
     private AcceptedPipe(Accepting to, String caller, ServerCall<byte[], byte[]> call) {
       this.to = to;
@@ -247,7 +248,7 @@ public final class LinkService implements PeerService, AutoCloseable {
       hand(
           () -> {
             to.acceptor().arrived(this, frame);
-            call.request(1);
+            taken = LinkWire.requestMore(taken + 1, call::request);
           });
     }
 

@@ -9,6 +9,7 @@ import io.grpc.MethodDescriptor;
 import io.grpc.netty.NettyChannelBuilder;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** The methods of the services, and the headers of their calls. */
@@ -53,10 +54,25 @@ final class LinkWire {
   /** The most frames of a stream that may wait for the link's thread. */
   static final int FRAMES_AHEAD = 8;
 
+  /** Of these, so many are asked for at once: each time wakes the thread of the connection. */
+  private static final int FRAMES_REQUESTED = FRAMES_AHEAD / 2;
+
   private static final long KEEP_ALIVE_SECONDS = 10;
   private static final int HTTP_WINDOW_BYTES = 1 << 20;
 
   private LinkWire() {}
+
+  /**
+   * Asks for further frames of a stream when enough were taken.
+   *
+   * @param taken frames that were taken since it was asked the last time
+   * @return the same, afterwards
+   */
+  static int requestMore(int taken, IntConsumer request) {
+    if (taken < FRAMES_REQUESTED) return taken;
+    request.accept(taken);
+    return 0;
+  }
 
   /**
    * The headers of a call.
