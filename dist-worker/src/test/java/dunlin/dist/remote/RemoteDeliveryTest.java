@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -383,6 +384,30 @@ class RemoteDeliveryTest {
     deliver(QoS.AT_LEAST_ONCE, 3, group);
     run();
     assertThat(delivery.groupCredit(group)).isEqualTo(9);
+  }
+
+  @Test
+  void aGroupWithoutCreditIsReportedOnceForAFrame() {
+    var group = route("$share/g/a/b", 2);
+    frontend.credit = 0;
+    for (int i = 0; i < 10; i++) deliver(QoS.AT_LEAST_ONCE, 3, group);
+    run();
+    assertThat(delivery.groupCredit(group)).isZero();
+    assertThat(frontend.asked).isEqualTo(1);
+
+    frontend.credit = 3;
+    deliver(QoS.AT_LEAST_ONCE, 3, group);
+    run();
+    assertThat(delivery.groupCredit(group)).isEqualTo(3);
+  }
+
+  @Test
+  void manyGroupsOfAFrameAreAllReported() {
+    var groups = IntStream.range(0, 200).mapToObj(i -> route("$share/g" + i + "/a/b", 2)).toList();
+    for (Route group : groups) deliver(QoS.AT_LEAST_ONCE, 3, group);
+    run();
+    assertThat(groups).allSatisfy(group -> assertThat(delivery.groupCredit(group)).isEqualTo(5));
+    assertThat(frontend.asked).isEqualTo(200);
   }
 
   @Test
