@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A frame is confirmed when it was passed to the other side's handler, which does not mean that it is stored.
  */
-@SuppressWarnings("ReferenceEquality") // pipes are compared by identity
+@SuppressWarnings("ReferenceEquality") // pipes, and the sign of life, are compared by identity
 public final class Link {
   /*
    * Owner: the given executor, one thread at a time; all methods are called there and nothing is synchronized. The
@@ -34,17 +34,25 @@ public final class Link {
    * should have the same settings. Received frames are delivered at once and never kept. At most one task waits on the
    * executor.
    * Confirmations: each costs both processes a frame, and so the wake-up of several threads. Frames of the other direction
-   * carry them. One is sent by itself for CONFIRM_FRAMES frames or CONFIRM_BYTES (but for an eighth of the bounds at most), at
-   * each tick, and when the handler asks for it. So the sender may keep that much for a second although it has arrived.
+   * carry them. One is sent by itself for CONFIRM_FRAMES frames or CONFIRM_BYTES (but for an eighth of the bounds at most), for
+   * an empty frame, at each tick, and when the handler asks for it. So the sender may keep that much for a second although it has arrived.
    * Failure: a pipe that breaks or brings a malformed frame is abandoned; the next one begins with HELLO in both
    * directions, which says what was received, and sending continues after that. A link is lost when the other side was
    * restarted (it has another identity), refuses, sends GOODBYE, or is away: no pipe has reached its HELLO for awayMax,
    * or nothing was confirmed within awayMax of time with a pipe. The other side is told if there is a pipe; otherwise
    * it finds out by the same rules. After that all methods do nothing.
+   *
+   * A link that is watched knows for how long its other side has given no sign of life, which is a frame or a confirmation. It sends an empty frame with each tick unless one is unconfirmed. Any
+   * handler takes that for nothing, and the other side confirms it at once. A tick that comes late counts for half of the silence that is allowed at most: this side stood still then.
+   * After such a silence the link is lost, or goes on. If it goes on, it sends an empty frame at once. A frame that does not confirm this one may have been sent before the silence, and was on its way all
+   * the time (isLate). One that does was handed to a pipe afterwards.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Link.class);
   private static final int CONFIRM_FRAMES = 8;
   private static final int CONFIRM_BYTES = 64 * 1_024;
+
+  /** Is confirmed by the other side, and tells its handler nothing. */
+  private static final byte[] SIGN = new byte[0];
 
   /** Receives the frames and the end of a link. */
   public interface Handler {
@@ -152,6 +160,26 @@ public final class Link {
   /** Since when, in time with a pipe, nothing was confirmed, in nanoseconds; without meaning while everything is. */
   private long stalledSince;
 
+  /** How long the other side may be silent, in nanoseconds; 0 when it is not watched. */
+  private long silenceMax;
+
+  /** Whether the link is lost then. */
+  private boolean endsInSilence;
+
+  /** For how long the other side has been silent, and when that was counted last. */
+  private long silence;
+
+  private long listenedAt;
+
+  /** The number of the first frame that was sent after the last such silence; 0 before there was one. */
+  private long provenBy;
+
+  /** Whether the frame that is being handed over does not confirm that one. */
+  private boolean late;
+
+  /** How many of the unconfirmed frames are signs of life. */
+  private int signs;
+
   /** Why the last pipe was abandoned; it may explain why the other side stays away. */
   private String trouble = "";
 
@@ -211,9 +239,31 @@ public final class Link {
       return;
     }
     if (unconfirmed.isEmpty()) stalledSince = nanoTime.getAsLong();
+    if (frame == SIGN) signs++;
     unconfirmed.add(frame);
     unconfirmedBytes.setOpaque(unconfirmedBytes.getPlain() + frame.length);
     if (greeted) sendData(confirmed + unconfirmed.size(), frame);
+  }
+
+  /** Loses the link when the other side was silent for that long, with or without a pipe: what it had sent does not arrive any more. Needs {@link #tick}s twice as often. */
+  public void endInSilence(Duration longest) {
+    watch(longest, true);
+  }
+
+  /** Says of each frame whether it {@linkplain #isLate may be late}, when the other side was silent for that long. Needs {@link #tick}s twice as often. */
+  public void noteSilence(Duration longest) {
+    watch(longest, false);
+  }
+
+  private void watch(Duration longest, boolean ends) {
+    silenceMax = longest.toNanos();
+    endsInSilence = ends;
+    listenedAt = nanoTime.getAsLong();
+  }
+
+  /** Whether the frame that is being handed to the handler may have been sent before the other side was silent for as long as {@link #noteSilence} says. */
+  public boolean isLate() {
+    return late;
   }
 
   private void sendData(long number, byte[] frame) {
@@ -255,6 +305,7 @@ public final class Link {
         case Confirm(var upTo) -> {
           if (!greeted) throw new MalformedLinkFrameException("CONFIRM before HELLO");
           confirm(upTo);
+          heard();
         }
         case Goodbye() -> loseByOther("the other side has ended the link");
         case Refuse(var linkToo, var sentence) -> {
@@ -327,11 +378,22 @@ public final class Link {
       throw new MalformedLinkFrameException("DATA " + data.number() + " behind DATA " + received);
     }
     confirm(data.confirms());
-    if (data.number() <= received) return;
+    heard();
+    if (lost || data.number() <= received) return;
     received = data.number();
     untoldBytes += data.payload().length;
-    if (received - told >= Math.min(CONFIRM_FRAMES, settings.framesMax() / 8) || untoldBytes >= Math.min(CONFIRM_BYTES, settings.bytesMax() / 8)) confirmSoon();
+    late = data.confirms() < provenBy;
+    boolean isSign = data.payload().length == 0; // by which the other side finds out whether this one lives
+    if (isSign || received - told >= Math.min(CONFIRM_FRAMES, settings.framesMax() / 8) || untoldBytes >= Math.min(CONFIRM_BYTES, settings.bytesMax() / 8)) confirmSoon();
     requireNonNull(handler).received(data.payload());
+  }
+
+  private void heard() {
+    boolean wasSilent = silenceMax > 0 && silence >= silenceMax;
+    silence = 0;
+    if (!wasSilent) return;
+    provenBy = confirmed + unconfirmed.size() + 1;
+    send(SIGN);
   }
 
   /** Confirms all that has come, at the end of a round, unless a frame carries it before: for a handler whose other side waits for that. */
@@ -366,7 +428,9 @@ public final class Link {
   private void confirmUpTo(long upTo) {
     if (upTo <= confirmed) return;
     while (confirmed < upTo) {
-      unconfirmedBytes.setOpaque(unconfirmedBytes.getPlain() - unconfirmed.remove().length);
+      byte[] frame = unconfirmed.remove();
+      if (frame == SIGN) signs--;
+      unconfirmedBytes.setOpaque(unconfirmedBytes.getPlain() - frame.length);
       confirmed++;
     }
     stalledSince = nanoTime.getAsLong();
@@ -402,7 +466,16 @@ public final class Link {
       lose("the other side was away for " + settings.awayMax() + (trouble.isEmpty() ? "" : ", at last: " + trouble));
     } else if (greeted && !unconfirmed.isEmpty() && now - stalledSince >= awayMaxNanos) {
       lose(unconfirmed.size() + " frames with " + unconfirmedBytes.getPlain() + " bytes are unconfirmed, and none was confirmed for " + settings.awayMax());
+    } else if (silenceMax > 0) {
+      listen(now);
     }
+  }
+
+  private void listen(long now) {
+    silence += Math.min(now - listenedAt, silenceMax / 2);
+    listenedAt = now;
+    if (endsInSilence && silence >= silenceMax) lose("the other side was silent for " + Duration.ofNanos(silenceMax));
+    else if (greeted && signs == 0) send(SIGN);
   }
 
   private void lose(String reason) {
@@ -425,6 +498,7 @@ public final class Link {
   private void end() {
     lost = true;
     unconfirmed.clear();
+    signs = 0;
     unconfirmedBytes.setOpaque(0);
     if (pipe != null) {
       pipe.close();
@@ -453,8 +527,8 @@ public final class Link {
     return unconfirmedBytes.getOpaque();
   }
 
-  /** Unconfirmed frames; 0 after loss. */
+  /** Unconfirmed frames, but for signs of life; 0 after loss. */
   public int unconfirmedFrames() {
-    return unconfirmed.size();
+    return unconfirmed.size() - signs;
   }
 }

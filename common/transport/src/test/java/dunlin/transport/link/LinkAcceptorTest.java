@@ -15,6 +15,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dunlin.transport.link.LinkFrame.Goodbye;
 import dunlin.transport.link.LinkParts.Ear;
 import dunlin.transport.link.LinkParts.Sent;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -234,5 +235,155 @@ class LinkAcceptorTest {
       acceptor.arrived(next, bytes);
     }
     assertThat(acceptor.links()).isLessThanOrEqualTo(2);
+  }
+
+  private static final Duration SECOND = Duration.ofSeconds(1);
+
+  private void ticks(int seconds) {
+    for (int i = 0; i < seconds; i++) {
+      now += SECOND.toNanos();
+      acceptor.tick();
+    }
+  }
+
+  private void endRound() {
+    while (!round.isEmpty()) round.remove().run();
+  }
+
+  @Test
+  void aLinkThatEndsInSilenceIsLostWhenItsDiallerGivesNoSignOfLife() {
+    Sent pipe = calls(dialled(DIALLER, 0, 0));
+    opened.getFirst().endInSilence(Duration.ofSeconds(4));
+    ticks(3);
+    assertThat(accepting.lost).isEmpty();
+
+    ticks(1);
+    acceptor.arrived(pipe, data(1, 1, "late"));
+
+    assertThat(accepting.lost).containsExactly("the other side was silent for PT4S");
+    assertThat(accepting.received).isEmpty();
+    assertThat(pipe.texts()).endsWith("REFUSE link: the other side was silent for PT4S");
+  }
+
+  @Test
+  void aLinkThatEndsInSilenceLastsWhileItsDiallerConfirmsEmptyFrames() {
+    Sent pipe = calls(dialled(DIALLER, 0, 0));
+    opened.getFirst().endInSilence(Duration.ofSeconds(4));
+    for (int i = 1; i <= 10; i++) {
+      ticks(3);
+      assertThat(pipe.texts().getLast()).isEqualTo("DATA " + i + " 0 ");
+      acceptor.arrived(pipe, confirm(i));
+    }
+
+    assertThat(accepting.lost).isEmpty();
+    assertThat(accepting.received).isEmpty();
+  }
+
+  @Test
+  void aLinkThatEndsInSilenceIsLostWithoutAPipeAsWell() {
+    Sent pipe = calls(dialled(DIALLER, 0, 0));
+    opened.getFirst().endInSilence(Duration.ofSeconds(4));
+    acceptor.broken(pipe);
+    ticks(3);
+    Sent next = calls(dialled(DIALLER, ACCEPTOR, 0), data(1, 0, "x"));
+    ticks(3);
+    assertThat(accepting.lost).as("it was there in between").isEmpty();
+
+    acceptor.broken(next);
+    ticks(1);
+
+    assertThat(accepting.lost).hasSize(1);
+  }
+
+  @Test
+  void timeInWhichItsOwnSideStoodStillHardlyCounts() {
+    Sent pipe = calls(dialled(DIALLER, 0, 0));
+    opened.getFirst().endInSilence(Duration.ofSeconds(4));
+    ticks(1);
+    now += Duration.ofSeconds(9).toNanos();
+    for (int i = 0; i < 5; i++) acceptor.tick();
+    acceptor.arrived(pipe, data(1, 1, "x"));
+
+    assertThat(accepting.received).containsExactly("x");
+    assertThat(accepting.lost).isEmpty();
+  }
+
+  @Test
+  void anEmptyFrameIsSentOnlyWhenNothingElseIsToBeConfirmed() {
+    Sent pipe = calls(dialled(DIALLER, 0, 0));
+    opened.getFirst().endInSilence(Duration.ofSeconds(4));
+    opened.getFirst().send(bytes("a"));
+    ticks(2);
+    endRound();
+
+    assertThat(pipe.texts()).containsExactly("HELLO -22 11 0 ", "DATA 1 0 a");
+  }
+
+  /** Whether each frame that has arrived may be late. */
+  private List<Boolean> arrivals() {
+    var late = new ArrayList<Boolean>();
+    accepting.uponReceived = () -> late.add(opened.getFirst().isLate());
+    return late;
+  }
+
+  @Test
+  void afterASilenceFramesMayBeLateUntilOneConfirmsWhatWasSentSince() {
+    var late = arrivals();
+    Sent pipe = calls(dialled(DIALLER, 0, 0));
+    opened.getFirst().noteSilence(Duration.ofSeconds(3));
+    acceptor.arrived(pipe, data(1, 0, "at first"));
+    ticks(2);
+    acceptor.arrived(pipe, data(2, 1, "after less"));
+    ticks(3);
+    assertThat(late).containsExactly(false, false);
+
+    acceptor.arrived(pipe, data(3, 1, "sent before it"));
+    assertThat(pipe.texts()).as("the frame of a tick, and one to prove that the other side is there").endsWith("DATA 2 2 ", "DATA 3 2 ");
+    acceptor.arrived(pipe, data(4, 2, "sent before it as well"));
+    acceptor.arrived(pipe, data(5, 3, "sent since"));
+    acceptor.arrived(pipe, data(6, 3, "and later"));
+
+    assertThat(late).containsExactly(false, false, true, true, false, false);
+    assertThat(accepting.lost).isEmpty();
+  }
+
+  @Test
+  void whatIsSentAgainOverTheNextPipeMayBeLate() {
+    var late = arrivals();
+    Sent pipe = calls(dialled(DIALLER, 0, 0));
+    opened.getFirst().noteSilence(Duration.ofSeconds(3));
+    acceptor.broken(pipe);
+    ticks(2);
+    Sent second = calls(dialled(DIALLER, ACCEPTOR, 0));
+    acceptor.broken(second);
+    ticks(1);
+    Sent third = calls(dialled(DIALLER, ACCEPTOR, 0), data(1, 0, "sent again"));
+    assertThat(third.texts()).endsWith("DATA 1 0 ");
+    acceptor.arrived(third, data(2, 1, "since"));
+
+    assertThat(late).containsExactly(true, false);
+  }
+
+  @Test
+  void aPipeThatIsReplacedSoonMakesNothingLate() {
+    var late = arrivals();
+    Sent pipe = calls(dialled(DIALLER, 0, 0), data(1, 0, "x"));
+    opened.getFirst().noteSilence(Duration.ofSeconds(3));
+    acceptor.broken(pipe);
+    ticks(2);
+    calls(dialled(DIALLER, ACCEPTOR, 0), data(2, 0, "y"));
+
+    assertThat(late).containsExactly(false, false);
+  }
+
+  @Test
+  void signsOfLifeAreNotCounted() {
+    calls(dialled(DIALLER, 0, 0));
+    opened.getFirst().noteSilence(Duration.ofSeconds(3));
+    ticks(1);
+    assertThat(opened.getFirst().unconfirmedFrames()).isZero();
+    opened.getFirst().send(bytes("a"));
+
+    assertThat(opened.getFirst().unconfirmedFrames()).isEqualTo(1);
   }
 }
