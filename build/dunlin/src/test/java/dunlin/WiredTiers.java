@@ -196,7 +196,7 @@ public final class WiredTiers implements TierConnections {
     var here = thread("retained-of-frontend");
     var there = thread("retained-of-tier");
     var network = network("retained messages", here, new Called(there, RetainCalls.receiver(there, CALLS, new OnlyRange(retain))));
-    var router = new RetainRouter(NODE, 1, _ -> network, here, CALLS, MESSAGE_MAX, timer, meters);
+    var router = new RetainRouter(NODE, 1, _ -> network, here, CALLS, MESSAGE_MAX, () -> true, timer, meters);
     ends(router::close);
     router.ranges(List.of(onlyRange(RetainReplica.KIND)));
     router.begin().orTimeout(TestBroker.SOON.toSeconds(), TimeUnit.SECONDS).join();

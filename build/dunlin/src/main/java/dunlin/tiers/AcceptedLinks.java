@@ -5,6 +5,7 @@ import dunlin.transport.lane.LaneLinks;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -18,8 +19,13 @@ final class AcceptedLinks implements AutoCloseable {
   /*
    * Owner: one thread opens and closes it.
    * Bounds: CALLERS_MAX links of a name.
+   * Failure: a frontend that is silent for SILENCE_MAX may have lost its lease, and its clients may go on elsewhere. So its links to leaders that take what clients publish are ended:
+   *   nothing that it had sent by then comes behind what the clients publish there (ADR 72). Links to the sessions last longer, as they are the lease of its connections.
    */
   private static final int CALLERS_MAX = 1_024;
+
+  /** A frontend that is cut off disconnects its clients no earlier by default: a lease after it has sent the last heartbeat that was answered, which was an interval ago at most. */
+  static final Duration SILENCE_MAX = Duration.ofSeconds(4);
 
   private final LinkService service;
   private final SecureRandom random = new SecureRandom();
@@ -45,6 +51,16 @@ final class AcceptedLinks implements AutoCloseable {
 
   void accept(String name, Executor owner, LinkAcceptor.Factory factory) {
     accepted.add(service.accept(name, acceptor(owner, factory), owner));
+  }
+
+  /** Accepts links by which frontends send what their clients publish, until the frontend is silent for too long. */
+  void acceptPublished(String name, Executor owner, LinkAcceptor.Factory factory) {
+    accept(
+        name, owner,
+        (link, opening) -> {
+          link.endInSilence(SILENCE_MAX);
+          return factory.open(link, opening);
+        });
   }
 
   /** Accepts links that frontends do not open. */

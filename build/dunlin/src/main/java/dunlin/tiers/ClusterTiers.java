@@ -65,6 +65,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
@@ -94,6 +95,9 @@ public final class ClusterTiers implements AutoCloseable {
 
   /** How long a message of a group that is dealt again waits until a leader of the routes has it. No publisher would send it once more. */
   private static final Duration REDEALT_FOR = Duration.ofMinutes(2);
+
+  /** When leaders that have heard nothing of this node have ended its links: what they allow, and two ticks. */
+  private static final Duration GIVEN_UP = AcceptedLinks.SILENCE_MAX.plusSeconds(2);
 
   /** Larger than any message can be. */
   private static final int MESSAGE_MAX = 17 << 20;
@@ -150,6 +154,9 @@ public final class ClusterTiers implements AutoCloseable {
   private volatile @Nullable Cluster cluster;
   private volatile @Nullable FrontendLease lease;
 
+  /** Completes when nothing is made any more of what was sent to the leaders of retained messages before the lease was lost. Written by the timer's thread. */
+  private volatile CompletableFuture<Void> givenUp = CompletableFuture.completedFuture(null);
+
   public ClusterTiers(Parts parts, DistSettings dist, DeliverSettings deliver, InboxSettings inbox, RetainSettings retain, UsersSettings users) {
     this.parts = parts;
     dialler = new LeaderDialler(parts.dials(), parts.routes());
@@ -173,8 +180,8 @@ public final class ClusterTiers implements AutoCloseable {
     retained =
         new RetainRouter(
             node, parts.frontend().identity().incarnation(),
-            range -> opening -> dialler.leader(range, LinkNames.retained(range), opening.encode(), calls), calls, LedTiers.CALLS, MESSAGE_MAX, parts.timer(),
-            parts.meters());
+            range -> opening -> dialler.leader(range, LinkNames.retained(range), opening.encode(), calls), calls, LedTiers.CALLS, MESSAGE_MAX, this::mayHaveClients,
+            parts.timer(), parts.meters());
     sessions = new SessionRouter(inbox.layout(), number -> sessions(number, inbox.layout().rangeIds().get(number).uuid()));
     betweenSessions = layout.ranges() == 1 ? List.of() : between(node, accepted.thread("between-sessions"));
     access = users.enabled() ? access(node) : null;
@@ -396,10 +403,20 @@ public final class ClusterTiers implements AutoCloseable {
     Cluster member = cluster();
     var begun =
         new FrontendLease(
-            member::leased, member::lostLeases, parts.timer(), parts.leaseChecked(), () -> sessions.lose("this node has lost its lease in the cluster"),
-            () -> parts.raisesIncarnation().get().thenCompose(parts.frontend()::renewRoutes));
+            member::leased, member::lostLeases, parts.timer(), parts.leaseChecked(), this::leaseLost,
+            () -> CompletableFuture.allOf(parts.raisesIncarnation().get().thenCompose(parts.frontend()::renewRoutes), givenUp));
     lease = begun;
     return CompletableFuture.allOf(routesOfClients.begin(), routesOfSessions.begin(), retained.begin(), sessions.begin(parts.frontend()::life));
+  }
+
+  /**
+   * Clients go on elsewhere from now on. What they have published here and is not set yet must not be set behind what they publish there: links are given up, and the frontend has no clients again, and begins no
+   * next life, before their leaders have taken the next ones, or have not heard of it for so long that they have ended the last ones.
+   */
+  private void leaseLost() {
+    String reason = "this node has lost its lease in the cluster";
+    givenUp = retained.renew(reason).completeOnTimeout(null, GIVEN_UP.toMillis(), TimeUnit.MILLISECONDS);
+    sessions.lose(reason);
   }
 
   /** Opens what a node without clients needs of the tiers: sessions that it leads announce routes, and publish wills. */

@@ -326,7 +326,7 @@ final class LedTiers {
     var calls = accepted.thread(LinkNames.retained(range));
     var receiver = RetainCalls.receiver(calls, CALLS, server);
     retainedCalls.add(receiver);
-    var opening = new AfterBarrier(replica, timer, () -> accepted.accept(LinkNames.retained(range), calls, receiver));
+    var opening = new AfterBarrier(replica, timer, () -> accepted.acceptPublished(LinkNames.retained(range), calls, receiver));
     boolean first = range.equals(RangeId.firstOf(RetainReplica.KIND).uuid());
     if (first) beans.register(RETAINED, router.operations(bounds.retain().bounds(), retained::isDiskLow)); // one node answers for all ranges
     return () -> {

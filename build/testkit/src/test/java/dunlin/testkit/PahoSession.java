@@ -78,6 +78,11 @@ final class PahoSession implements AutoCloseable, MqttCallback {
     client.publish(topic, payload.getBytes(StandardCharsets.UTF_8), 1, false);
   }
 
+  /** Publishes over the present connection. Returns when that is acknowledged, with QoS 1. */
+  void publishHere(String topic, String payload, int qos, boolean retain) throws MqttException {
+    client.publish(topic, payload.getBytes(StandardCharsets.UTF_8), qos, retain);
+  }
+
   /** Connects again if the broker has ended the connection. */
   String receive() throws InterruptedException {
     for (int i = 0; i < SECONDS; i++) {

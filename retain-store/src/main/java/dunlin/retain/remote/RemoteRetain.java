@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** A range of retained messages, whichever node leads it. Answers come on the links' thread; those that fail at once have failed when the call returns. */
@@ -22,13 +23,14 @@ final class RemoteRetain implements RetainRangeClient, AutoCloseable {
    *   that. What is set behind it until then may be in it.
    * Full: all calls fail, and are counted.
    * Failure: with a lost link, calls fail as unknown that were on their way: a message may be kept or not, and its publisher sends it again. Later calls wait for the
-   *   next link (CallLinks).
+   *   next link (CallLinks). A message that may not be set any more when it is its turn is not sent.
    */
   /** Room for the keys of a listing, and for the last one of them. */
   private static final int LISTING_BYTES = 2 << 20;
 
   private final CallLinks links;
   private final int messageMax;
+  private final BooleanSupplier maySet;
 
   /**
    * Without a link, until {@link #begin}.
@@ -37,14 +39,16 @@ final class RemoteRetain implements RetainRangeClient, AutoCloseable {
    * @param incarnation which life of it, larger than those before
    * @param owner runs tasks on the links' thread, soon, in their order
    * @param messageMax bytes of the largest message there can be, from 1
+   * @param maySet whether messages may be set; asked for each just before it is sent
    */
-  RemoteRetain(String frontend, long incarnation, CallLinks.Network network, Executor owner, CallBounds bounds, int messageMax) {
-    this(new CallLinks(RetainCallCodec.PROTOCOL, frontend, incarnation, network, owner, bounds), messageMax);
+  RemoteRetain(String frontend, long incarnation, CallLinks.Network network, Executor owner, CallBounds bounds, int messageMax, BooleanSupplier maySet) {
+    this(new CallLinks(RetainCallCodec.PROTOCOL, frontend, incarnation, network, owner, bounds), messageMax, maySet);
   }
 
-  RemoteRetain(CallLinks links, int messageMax) {
+  RemoteRetain(CallLinks links, int messageMax, BooleanSupplier maySet) {
     this.links = links;
     this.messageMax = messageMax;
+    this.maySet = maySet;
   }
 
   /** Begins the first link. Completes on the links' thread when the leader has taken it. Any thread, once. */
@@ -65,7 +69,7 @@ final class RemoteRetain implements RetainRangeClient, AutoCloseable {
   @Override
   public CompletableFuture<ReasonCode> set(long epoch, Publication message) {
     assert message.retain() : "not to be retained [MQTT-3.3.1-8]: " + message;
-    return links.call(RetainCallCodec.encode(new RetainCall.Set(epoch, message)), 0, RetainCallCodec::decodeReason);
+    return links.call(RetainCallCodec.encode(new RetainCall.Set(epoch, message)), 0, RetainCallCodec::decodeReason, maySet);
   }
 
   @Override

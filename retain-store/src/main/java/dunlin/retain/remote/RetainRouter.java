@@ -49,7 +49,8 @@ public final class RetainRouter implements RetainClient, AutoCloseable {
    * Bounds: a message that is set holds credit of its publisher's lane until it is answered, waiting or not. Pages: PageRoom, and before the first map the bounds of
    *   links.
    * Failure: that of RangeRouter. With a lost link, set() answers SERVER_UNAVAILABLE for what was on its way, which may be kept or not; all others fail with a
-   *   StoreException.
+   *   StoreException. A node that may have no clients any more sets nothing that has waited here, and renews its links before it has clients again: what its clients have published
+   *   must not be set behind what they have published elsewhere since.
    */
   private static final Logger LOG = LoggerFactory.getLogger(RetainRouter.class);
 
@@ -73,13 +74,14 @@ public final class RetainRouter implements RetainClient, AutoCloseable {
    * @param owner runs tasks on the links' thread, soon, in their order
    * @param bounds of each range's calls; those of pages are for all ranges together
    * @param messageMax bytes of the largest message there can be, from 1
+   * @param maySet whether this node may set messages, asked for each just before it is sent; any thread
    * @param timer gives up calls that have waited for too long; the caller closes it
    */
   public RetainRouter(
-      String node, long incarnation, Function<UUID, CallLinks.Network> networks, Executor owner, CallBounds bounds, int messageMax, ScheduledExecutorService timer,
-      MeterRegistry registry) {
+      String node, long incarnation, Function<UUID, CallLinks.Network> networks, Executor owner, CallBounds bounds, int messageMax, BooleanSupplier maySet,
+      ScheduledExecutorService timer, MeterRegistry registry) {
     this(
-        range -> new RemoteRetain(node, incarnation, networks.apply(range), owner, bounds, messageMax), timer, bounds.answersMax(), messageMax, RangeRouter.PATIENCE,
+        range -> new RemoteRetain(node, incarnation, networks.apply(range), owner, bounds, messageMax, maySet), timer, bounds.answersMax(), messageMax, RangeRouter.PATIENCE,
         registry);
   }
 
@@ -129,6 +131,11 @@ public final class RetainRouter implements RetainClient, AutoCloseable {
   /** Begins the links. Completes when the leaders of all ranges of the first map with ranges have taken theirs. Any thread, once. */
   public CompletableFuture<Void> begin() {
     return router.begin();
+  }
+
+  /** Gives all links up, as {@link CallLinks#renew} does. Completes when the leaders of all ranges have taken the next ones. Any thread. */
+  public CompletableFuture<Void> renew(String reason) {
+    return CompletableFuture.allOf(router.links().stream().map(each -> each.calls().links().renew(reason)).toArray(CompletableFuture<?>[]::new));
   }
 
   /** Whether the leaders of all ranges have taken the present links. Any thread. */

@@ -86,7 +86,7 @@ class RemoteRetainModelTest {
       receiver = receiver();
       pipes = new CallPipes(random, (link, opening) -> receiver.open(link, opening));
       var links = new CallLinks(RetainCallCodec.PROTOCOL, "frontend", 1, pipes::network, pipes.callerTasks::add, pipes.callerTasks::add, BOUNDS);
-      remote = new RemoteRetain(links, 1_000);
+      remote = new RemoteRetain(links, 1_000, () -> true);
       remote.begin();
       pipes.drain();
     }

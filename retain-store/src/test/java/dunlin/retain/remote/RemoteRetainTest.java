@@ -22,13 +22,14 @@ import org.junit.jupiter.api.Test;
 class RemoteRetainTest {
   private static final CallBounds BOUNDS = new CallBounds(2, 10_000, 10_000);
 
+  private boolean maySet = true;
   private final List<Runnable> held = new ArrayList<>();
   private final MapRetain tier = new MapRetain(held::add);
   private final CallReceiver receiver = RetainCalls.receiver(this::tierRuns, BOUNDS, tier);
   private final CallPipes pipes = new CallPipes(new Random(1), receiver);
   private final RemoteRetain retain =
       new RemoteRetain(
-          new CallLinks(RetainCallCodec.PROTOCOL, "frontend", 1, pipes::network, pipes.callerTasks::add, pipes.callerTasks::add, BOUNDS), 100);
+          new CallLinks(RetainCallCodec.PROTOCOL, "frontend", 1, pipes::network, pipes.callerTasks::add, pipes.callerTasks::add, BOUNDS), 100, () -> maySet);
 
   private void tierRuns(Runnable task) {
     pipes.tierTasks.add(task);
@@ -94,6 +95,21 @@ class RemoteRetainTest {
     assertThatThrownBy(sums::join).hasCauseInstanceOf(OutcomeUnknownException.class);
     assertThat(retain.links().lost()).isEqualTo(1);
     assertThat(retain.sums()).isNotDone();
+  }
+
+  @Test
+  void aMessageThatMayNotBeSetAnyMoreWhenItIsItsTurnIsNotSent() {
+    begin();
+    var set = set("a");
+    var sums = retain.sums();
+    maySet = false;
+    pipes.drain();
+
+    assertThatThrownBy(set::join).hasCauseExactlyInstanceOf(StoreException.class);
+    assertThat(tier.messages).isEmpty();
+    held.removeFirst().run();
+    pipes.drain();
+    assertThat(sums).isCompleted();
   }
 
   @Test

@@ -80,7 +80,7 @@ class RetainRouterModelTest {
       var pipe = new CallPipes(random, (link, opening) -> Objects.requireNonNull(receivers.get(range)).open(link, opening));
       pipes.put(range, pipe);
       receivers.put(range, receiver(range));
-      return new RemoteRetain(new CallLinks(RetainCallCodec.PROTOCOL, "node", 1, pipe::network, pipe.callerTasks::add, pipe.callerTasks::add, BOUNDS), 1_000);
+      return new RemoteRetain(new CallLinks(RetainCallCodec.PROTOCOL, "node", 1, pipe::network, pipe.callerTasks::add, pipe.callerTasks::add, BOUNDS), 1_000, () -> true);
     }
 
     private CallReceiver receiver(UUID range) {

@@ -47,7 +47,7 @@ class RetainRouterTest {
     var leader = Objects.requireNonNull(ranges.leaders.get(range));
     var pipe = new CallPipes(random, (link, opening) -> RetainCalls.receiver(task -> Objects.requireNonNull(pipes.get(range)).tierTasks.add(task), BOUNDS, leader).open(link, opening));
     pipes.put(range, pipe);
-    return new RemoteRetain(new CallLinks(RetainCallCodec.PROTOCOL, "node", 1, pipe::network, pipe.callerTasks::add, pipe.callerTasks::add, BOUNDS), 1_000);
+    return new RemoteRetain(new CallLinks(RetainCallCodec.PROTOCOL, "node", 1, pipe::network, pipe.callerTasks::add, pipe.callerTasks::add, BOUNDS), 1_000, () -> true);
   }
 
   @AfterEach
@@ -104,6 +104,23 @@ class RetainRouterTest {
 
     assertThat(reasons).containsExactly(ReasonCode.SUCCESS);
     assertThat(reached).isCompleted();
+  }
+
+  @Test
+  void whatIsOnItsWayWhenTheLinksAreRenewedIsNotSetAfterwards() {
+    router.ranges(ranges.maps.remove());
+    router.begin();
+    drain();
+    set("a", 1);
+
+    var renewed = router.renew("a test wants it");
+    assertThat(renewed).isNotDone();
+    drain();
+    assertThat(renewed).isCompleted();
+    set("b", 2);
+    drain();
+
+    assertThat(reasons).containsExactly(ReasonCode.SERVER_UNAVAILABLE, ReasonCode.SUCCESS);
   }
 
   @Test

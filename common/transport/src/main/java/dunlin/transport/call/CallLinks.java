@@ -7,6 +7,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,6 +27,9 @@ public final class CallLinks implements AutoCloseable {
    *
    * Order over a lost link: the tier ends a caller's link when the next one begins, and takes no earlier one any more (CallReceiver). So what is on its way
    * there is made before all that comes by the next link, or never.
+   *
+   * A caller that may not go on with what it has called gives the link up with renew(), and names calls that it may not want any more when it is their turn. What of the earlier link is on its way then
+   * is made before the tier takes the next one, or never; a tier that does not hear of it ends its links in silence (Link.endInSilence).
    */
   private static final Logger LOG = LoggerFactory.getLogger(CallLinks.class);
   private static final long AGAIN_MILLIS = 500;
@@ -58,6 +62,9 @@ public final class CallLinks implements AutoCloseable {
 
   /** The link that calls go to, which may be yet to be dialled; null before the first one. Written by begin(), and then by the links' thread. */
   private volatile @Nullable CallStream present;
+
+  /** Completes when the tier has taken a link that was begun since the last renew(); null without one. The links' thread. */
+  private @Nullable CompletableFuture<Void> renewed;
 
   private volatile boolean reached; // written by the links' thread
   private volatile boolean closed;
@@ -103,7 +110,7 @@ public final class CallLinks implements AutoCloseable {
   }
 
   private void dial(CallStream stream) {
-    if (closed) return;
+    if (closed || present != stream) return;
     var opening = new CallOpening(protocol.name(), caller, incarnation, nextLink.begins());
     try {
       stream.begin(network.to(opening));
@@ -119,6 +126,7 @@ public final class CallLinks implements AutoCloseable {
       reached = true;
       taken.complete(null);
       nextLink.isTaken();
+      isRenewed();
     }
 
     @Override
@@ -131,6 +139,30 @@ public final class CallLinks implements AutoCloseable {
     }
   }
 
+  private void isRenewed() {
+    var asked = renewed;
+    renewed = null;
+    if (asked != null) asked.complete(null);
+  }
+
+  /**
+   * Gives the present link up, with all that was called and is not answered: it fails, as unknown where it was sent. The next link begins as after a loss.
+   *
+   * @return completes when the tier has taken the next link, so that nothing is made any more of what was called before; or when this is closed, or was not begun
+   */
+  public CompletableFuture<Void> renew(String reason) {
+    var done = new CompletableFuture<Void>();
+    owner.execute(
+        () -> {
+          var last = present;
+          if (renewed == null) renewed = new CompletableFuture<>();
+          var _ = renewed.thenRun(() -> done.complete(null));
+          if (last == null || closed) isRenewed();
+          else last.lose(reason);
+        });
+    return done;
+  }
+
   /**
    * Makes a call. Never blocks. Any thread.
    *
@@ -139,11 +171,20 @@ public final class CallLinks implements AutoCloseable {
    * @return completes on the links' thread; when it fails at once, it has failed when it is returned
    */
   public <T> CompletableFuture<T> call(byte[] call, long answerBytes, AnswerReader<T> reader) {
+    return call(call, answerBytes, reader, () -> true);
+  }
+
+  /**
+   * Does the same, unless the call is not wanted any more when it is its turn.
+   *
+   * @param wanted is asked on the links' thread just before the call is handed to the link; when it is not wanted, it fails and is not made
+   */
+  public <T> CompletableFuture<T> call(byte[] call, long answerBytes, AnswerReader<T> reader, BooleanSupplier wanted) {
     var to = closed ? null : present;
     if (to == null) return failed("there is no link to the " + protocol.tier());
     if (call.length > CALL_BYTES_MAX) return refuse("a call of " + call.length + " bytes, the most are " + CALL_BYTES_MAX);
     if (!load.take(CallBounds.sizeOf(call))) return refuse(load + " wait for the " + protocol.tier());
-    return to.call(call, answerBytes, reader);
+    return to.call(call, answerBytes, reader, wanted);
   }
 
   private <T> CompletableFuture<T> refuse(String why) {
@@ -163,6 +204,7 @@ public final class CallLinks implements AutoCloseable {
         () -> {
           var last = present;
           if (last != null) last.close();
+          isRenewed();
         });
   }
 

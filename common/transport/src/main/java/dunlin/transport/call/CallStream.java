@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,15 +52,17 @@ final class CallStream implements Link.Handler, Outbox.Sender<CallStream.Call<?>
     private final CompletableFuture<T> answer = new CompletableFuture<>();
     private final int size;
     private final long answerBytes;
+    private final BooleanSupplier wanted;
     private boolean hasRoom;
 
     /** Null once they were written. */
     private byte @Nullable [] bytes;
 
-    private Call(byte[] bytes, long answerBytes, AnswerReader<T> reader) {
+    private Call(byte[] bytes, long answerBytes, AnswerReader<T> reader, BooleanSupplier wanted) {
       this.bytes = bytes;
       this.answerBytes = answerBytes;
       this.reader = reader;
+      this.wanted = wanted;
       size = CallBounds.sizeOf(bytes);
     }
 
@@ -102,8 +105,8 @@ final class CallStream implements Link.Handler, Outbox.Sender<CallStream.Call<?>
   }
 
   /** Any thread. */
-  <T> CompletableFuture<T> call(byte[] bytes, long answerBytes, AnswerReader<T> reader) {
-    var call = new Call<>(bytes, answerBytes, reader);
+  <T> CompletableFuture<T> call(byte[] bytes, long answerBytes, AnswerReader<T> reader, BooleanSupplier wanted) {
+    var call = new Call<>(bytes, answerBytes, reader, wanted);
     outbox.add(call);
     return call.answer;
   }
@@ -112,6 +115,10 @@ final class CallStream implements Link.Handler, Outbox.Sender<CallStream.Call<?>
   public void write(FrameWriter out, Call<?> call) {
     byte[] bytes = call.bytes;
     if (bytes == null) throw new IllegalStateException("a call that was written before");
+    if (!call.wanted.getAsBoolean()) {
+      fail(call, "it is not wanted any more");
+      return;
+    }
     if (call.answerBytes > 0 && !call.hasRoom) {
       if (!line.isEmpty() || !roomFor(call)) {
         line.add(call);
@@ -198,6 +205,11 @@ final class CallStream implements Link.Handler, Outbox.Sender<CallStream.Call<?>
     outbox.turn();
   }
 
+  /** Ends the link as if it was lost. Once it is over it does nothing. */
+  void lose(String reason) {
+    if (over == null) endLink(reason);
+  }
+
   /** Ends the link, without telling the listener. A second time it does nothing. */
   void close() {
     if (over != null) return;
@@ -219,7 +231,11 @@ final class CallStream implements Link.Handler, Outbox.Sender<CallStream.Call<?>
 
   @Override
   public void unsent(Call<?> call) {
+    fail(call, String.valueOf(over));
+  }
+
+  private void fail(Call<?> call, String why) {
     load.give(call.size);
-    call.answer.completeExceptionally(protocol.notMade().apply("not sent: " + over));
+    call.answer.completeExceptionally(protocol.notMade().apply("not sent: " + why));
   }
 }

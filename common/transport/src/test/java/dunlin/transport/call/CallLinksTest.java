@@ -17,6 +17,7 @@ import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
@@ -187,6 +188,79 @@ class CallLinksTest {
     answerLast();
     assertThat(later).as("waits for the next link").isCompletedWithValue(6L);
     assertThat(tier.links.lost()).isEqualTo(1);
+  }
+
+  @Test
+  void whatIsNotAnsweredWhenTheLinkIsGivenUpFailsAndIsNotMadeAfterwards() {
+    var sent = tier.call(1);
+    tier.wires.senderTasks.remove().run();
+    var waits = tier.call(2);
+
+    var renewed = tier.links.renew("a test wants it");
+    while (!tier.wires.senderTasks.isEmpty()) tier.wires.senderTasks.remove().run();
+    assertThat(renewed).isNotDone();
+    assertThat(failureOf(sent)).isExactlyInstanceOf(UnknownException.class).hasMessageEndingWith("is lost: a test wants it");
+    assertThat(waits).isCompletedExceptionally();
+    tier.wires.drain();
+
+    assertThat(renewed).isCompleted();
+    int made = tier.arrived.size();
+    assertThat(tier.numbers()).doesNotContain(2L);
+    var later = tier.call(3);
+    tier.wires.drain();
+    answerLast();
+    assertThat(later).isCompletedWithValue(6L);
+    assertThat(tier.arrived).hasSize(made + 1);
+  }
+
+  @Test
+  void aLinkThatIsGivenUpBetweenTwoIsBegunOnce() {
+    tier.pauses = true;
+    tier.accepted().close();
+    tier.wires.drain();
+    tier.accepted().close();
+    tier.wires.drain();
+    assertThat(tier.links.isReached()).isFalse();
+    var waits = tier.call(1);
+
+    var renewed = tier.links.renew("a test wants it");
+    tier.wires.drain();
+    assertThat(failureOf(waits)).isExactlyInstanceOf(NotMadeException.class);
+    tier.paused.forEach(tier.wires.senderTasks::add);
+    tier.wires.drain();
+
+    assertThat(renewed).isCompleted();
+    assertThat(tier.links.isReached()).isTrue();
+    assertThat(tier.links.lost()).isEqualTo(3);
+    assertThat(tier.numbers()).isEmpty();
+  }
+
+  @Test
+  void withoutALinkNothingIsGivenUp() {
+    var other = tier(CallTier.PROTOCOL, BOUNDS, Link.Settings.defaults());
+    var before = other.links.renew("a test wants it");
+    other.wires.drain();
+    assertThat(before).isCompleted();
+
+    var closing = tier.links.renew("a test wants it");
+    tier.links.close();
+    while (!tier.wires.senderTasks.isEmpty()) tier.wires.senderTasks.remove().run();
+    assertThat(closing).isCompleted();
+  }
+
+  @Test
+  void aCallThatIsNotWantedAnyMoreWhenItIsItsTurnIsNotMade() {
+    var wanted = new AtomicBoolean(true);
+    var call = tier.links.call(CallTier.bytes(1, 0), 0, _ -> 0L, wanted::get);
+    wanted.set(false);
+    var next = tier.call(2);
+    tier.wires.drain();
+    answerLast();
+
+    assertThat(failureOf(call)).isExactlyInstanceOf(NotMadeException.class).hasMessage("not sent: it is not wanted any more");
+    assertThat(next).isCompletedWithValue(4L);
+    assertThat(tier.numbers()).containsExactly(2L);
+    assertThat(tier.links.calls()).isZero();
   }
 
   @Test
