@@ -12,6 +12,7 @@ import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkAcceptor;
 import dunlin.transport.link.LinkRefusedException;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
@@ -33,12 +34,17 @@ public final class InboxCalls implements Link.Handler {
    *   compares them over its next link.
    *   A call that may be made twice is not answered when another node leads its range, or when it is unknown whether it was done: the link is
    *   interrupted, and the frontend makes the call again, at the next leader.
+   *   A CONNECT that may have been on its way for longer than LATE is not made, and fails: its client may have given up, and have got a connection at another frontend since, from which it would
+   *   take the session (Link.isLate).
    * Lease: most calls are commands, which a leader that was deposed cannot have committed. What is only read (a page, who has a session, or that a group has no
    *   member here) is answered behind a proof that this node has led the range since: a later leader may have taken the session to another connection.
    */
   private static final Logger LOG = LoggerFactory.getLogger(InboxCalls.class);
   private static final int UNANSWERED_MAX = 1 << 20;
   private static final int ANSWER_BYTES_MAX = 16 << 20;
+
+  /** Longer than links are silent in a healthy network, and shorter than clients wait. */
+  private static final Duration LATE = Duration.ofSeconds(3);
 
   /**
    * A frontend as the session tier has taken it.
@@ -92,6 +98,7 @@ public final class InboxCalls implements Link.Handler {
     this.frontend = frontend;
     this.tier = tier;
     connections = new RemoteConnections(link, owner, frontend, bounds, drops);
+    link.noteSilence(LATE);
     var attachment = tier.attach(frontend, connections);
     inbox = attachment.inbox();
     turn = attachment.ready().thenRunAsync(connections::attached, owner);
@@ -156,7 +163,7 @@ public final class InboxCalls implements Link.Handler {
   private void ask(InboxCall.Asking asking, long number) {
     switch (asking) {
       case InboxCall.Connect(var request) ->
-          answerOnce(number, AnswerForm.CONNECTED, () -> connect(request), () -> inbox.missing(request.connection()));
+          answerOnce(number, AnswerForm.CONNECTED, inTime(() -> connect(request)), () -> inbox.missing(request.connection()));
       case InboxCall.Subscribe(var session, var subscriptions) -> answer(number, AnswerForm.FLAGS, () -> inbox.subscribe(session, subscriptions));
       case InboxCall.Unsubscribe(var session, var filters) -> answer(number, AnswerForm.FLAGS, () -> inbox.unsubscribe(session, filters));
       case InboxCall.Disconnect(var session, var publishWill, var expirySeconds) ->
@@ -175,6 +182,11 @@ public final class InboxCalls implements Link.Handler {
           answer(number, AnswerForm.PAGE, () -> inbox.fetch(session, from, messagesMax, bytesMax).thenCompose(this::proved));
       case InboxCall.Statistics() -> answerOnce(number, AnswerForm.STATISTICS, inbox::statistics, () -> {});
     }
+  }
+
+  /** A call that is made only if it has not come late. */
+  private <T> Supplier<CompletableFuture<T>> inTime(Supplier<CompletableFuture<T>> call) {
+    return link.isLate() ? () -> CompletableFuture.failedFuture(new StoreException("the call may have come late, so it was not made")) : call;
   }
 
   /** Makes a CONNECT in its turn. What waits for one future runs in no order, and an earlier CONNECT of a client must not take the place of a later one. */

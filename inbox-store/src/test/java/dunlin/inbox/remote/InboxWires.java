@@ -162,6 +162,14 @@ final class InboxWires {
     dialled().tick();
   }
 
+  /** Time passes at the tier, where nothing arrives. */
+  void tierTicks(int seconds) {
+    for (int i = 0; i < seconds; i++) {
+      nanos += Duration.ofSeconds(1).toNanos();
+      acceptor.tick();
+    }
+  }
+
   /** Pipes can be had again. */
   void meetsAgain() {
     connects = true;

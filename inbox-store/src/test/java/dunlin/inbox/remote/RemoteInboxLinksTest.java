@@ -107,6 +107,39 @@ class RemoteInboxLinksTest {
     assertThat(kinds(tier.calls)).as("CONNECT waits until the frontend is attached").isEqualTo("one:1 two[1] Statistics Connect");
   }
 
+  /** Its client may have been refused by then, and be connected elsewhere. */
+  @Test
+  void aConnectThatWasOnItsWayWhileNothingCameFromTheFrontendIsNotMade() {
+    wires.drain();
+    var late = inbox.connect(request(1));
+    var subscribing = inbox.subscribe(ONE, List.of());
+    turn(wires.frontendTasks);
+    wires.tierTicks(3);
+
+    wires.drain();
+
+    assertThat(kinds(tier.calls)).as("a call that may come late is made").isEqualTo("Subscribe");
+    assertThat(failureOf(late)).isExactlyInstanceOf(StoreException.class).hasMessageContaining("may have come late");
+    assertThat(subscribing).isNotDone();
+    var next = inbox.connect(request(2));
+    wires.drain();
+    assertThat(tier.calls.getLast()).isEqualTo(new InboxCall.Connect(request(2)));
+    assertThat(next).isNotDone();
+    assertThat(lost).isEmpty();
+  }
+
+  @Test
+  void aConnectThatComesAfterAShorterSilenceIsMade() {
+    wires.drain();
+    inbox.connect(request(1));
+    turn(wires.frontendTasks);
+    wires.tierTicks(2);
+
+    wires.drain();
+
+    assertThat(tier.calls).containsExactly(new InboxCall.Connect(request(1)));
+  }
+
   /** Else it would take the session from a connection that the client has got elsewhere since. */
   @Test
   void aConnectWhoseClientHasGivenUpByThenIsNotMade() {
