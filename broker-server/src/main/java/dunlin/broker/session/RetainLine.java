@@ -3,6 +3,7 @@ package dunlin.broker.session;
 import dunlin.broker.loop.Loop;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
+import dunlin.runtime.DropReason;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.trace.Trace.Party;
@@ -21,7 +22,7 @@ public final class RetainLine {
    * Bounds: messages with QoS 1 and 2 hold credit of the lane, which their publisher has taken; with QoS 0 this takes it
    * while they wait. A publisher without credit is not read from.
    * Failure: a message of QoS 1 or 2 that is not set is answered with the reason and goes no further. A message of QoS 0
-   * goes to the subscribers all the same.
+   * goes to the subscribers all the same, unless its client may go on elsewhere: it would come behind what that publishes there.
    */
   static final Runnable NOTHING = () -> {};
 
@@ -129,7 +130,8 @@ public final class RetainLine {
   private void passOn(Waiting head, ReasonCode set) {
     if (head.acknowledgement == null) {
       loop.counts().publishes().waiting(-1);
-      append(head.message, null);
+      if (publisher == null || loop.tiers().leased().getAsBoolean()) append(head.message, null);
+      else loop.counts().publishes().dropped(DropReason.SESSION_ENDED, head.message, publisher);
       head.passed.run();
       loop.window().give(1, head.message.body().length);
       return;

@@ -109,6 +109,20 @@ class RetainLineTest {
   }
 
   @Test
+  void aMessageOfQos0IsDroppedOnceItsClientMayGoOnElsewhere() {
+    client.send(LoopClient.publish(RETAINED_0, "one") + LoopClient.publish(QOS_0, "two"));
+    await().until(() -> broker.retain.answers.size() == 1);
+    broker.leased = false;
+
+    sets(0, ReasonCode.SERVER_UNAVAILABLE);
+
+    passed();
+    assertThat(waiting()).isZero();
+    assertThat(broker.on(0, () -> broker.loop(0).window().messages())).isZero();
+    assertThat(broker.frontend().publishes().inFlight()).isZero();
+  }
+
+  @Test
   void aMessageOfQos0ThatIsNotSetGoesToSubscribersAndIsCounted() {
     client.send(LoopClient.publish(RETAINED_0, "one"));
     await().until(() -> broker.retain.answers.size() == 1);

@@ -63,6 +63,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -149,12 +150,13 @@ public final class ClusterTiers implements AutoCloseable {
   private final RouteRouter matches;
   private final RetainRouter retained;
   private final SessionRouter sessions;
+  private final List<RemoteLane> lanes = new CopyOnWriteArrayList<>(); // of the event loops
   private final List<RemoteSessions> betweenSessions; // by number; none where there is one range
   private final @Nullable RemoteAccess access; // none where clients are not judged by users
   private volatile @Nullable Cluster cluster;
   private volatile @Nullable FrontendLease lease;
 
-  /** Completes when nothing is made any more of what was sent to the leaders of retained messages before the lease was lost. Written by the timer's thread. */
+  /** Completes when nothing comes any more of what was sent to the leaders of routes and retained messages before the lease was lost. Written by the timer's thread. */
   private volatile CompletableFuture<Void> givenUp = CompletableFuture.completedFuture(null);
 
   public ClusterTiers(Parts parts, DistSettings dist, DeliverSettings deliver, InboxSettings inbox, RetainSettings retain, UsersSettings users) {
@@ -332,7 +334,9 @@ public final class ClusterTiers implements AutoCloseable {
     @Override
     public Lane openLane(int number, Executor thread, LaneCredit credit) {
       var link = dialler.leader(RouteReplica.KIND, LinkNames.lane(number), new byte[0], thread);
-      return new RemoteLane(link, thread, credit, repeats.on(thread), drops.lanes());
+      var lane = new RemoteLane(link, thread, credit, repeats.on(thread), drops.lanes(), ClusterTiers.this::mayHaveClients);
+      lanes.add(lane);
+      return lane;
     }
 
     @Override
@@ -410,12 +414,15 @@ public final class ClusterTiers implements AutoCloseable {
   }
 
   /**
-   * Clients go on elsewhere from now on. What they have published here and is not set yet must not be set behind what they publish there: links are given up, and the frontend has no clients again, and begins no
+   * Clients go on elsewhere from now on. What they have published here and is on its way must not come behind what they publish there: links are given up, and the frontend has no clients again, and begins no
    * next life, before their leaders have taken the next ones, or have not heard of it for so long that they have ended the last ones.
    */
   private void leaseLost() {
     String reason = "this node has lost its lease in the cluster";
-    givenUp = retained.renew(reason).completeOnTimeout(null, GIVEN_UP.toMillis(), TimeUnit.MILLISECONDS);
+    var renewed = lanes.stream().map(RemoteLane::renew);
+    givenUp =
+        CompletableFuture.allOf(Stream.concat(renewed, Stream.of(retained.renew(reason))).toArray(CompletableFuture<?>[]::new))
+            .completeOnTimeout(null, GIVEN_UP.toMillis(), TimeUnit.MILLISECONDS);
     sessions.lose(reason);
   }
 

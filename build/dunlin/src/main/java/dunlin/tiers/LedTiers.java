@@ -265,7 +265,7 @@ final class LedTiers {
               for (int i = 0; i < LinkNames.LANES; i++) {
                 var thread = threads.get(i % lanes);
                 var lane = laneOf.get(i);
-                accepted.accept(LinkNames.lane(i), thread, LaneLinks.ofCallers(link -> streams.open(link, thread, RemoteLane.into(lane, window))));
+                accepted.acceptPublished(LinkNames.lane(i), thread, LaneLinks.ofCallers(link -> streams.open(link, thread, RemoteLane.into(lane, window))));
               }
               var thread = threads.getFirst();
               accepted.accept(LinkNames.REDEALS, thread, LaneLinks.ofCallers(link -> streams.open(link, thread, RedealLane.into(laneOf.getFirst(), link.caller()))));

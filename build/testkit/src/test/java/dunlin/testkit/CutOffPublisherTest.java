@@ -68,6 +68,30 @@ class CutOffPublisherTest {
     }
   }
 
+  @Test
+  void aMessageOfQos0DoesNotComeBehindALaterOne(DunlinCluster cluster, BrokerEvents events) throws Exception {
+    int cutOff = notLeading(cluster, "routes");
+    int other = leading(cluster, "routes");
+    try (var subscriber = new PahoSession(cluster.uri(other), "subscriber", 0);
+        var publisher = new PahoSession(cluster.uri(cutOff), "publishing", 0);
+        var moved = new PahoSession(cluster.uri(other), "publishing-elsewhere", 0)) {
+      subscriber.subscribe("t");
+      publisher.publishHere("t", "first", 1, false);
+      assertThat(subscriber.receive()).isEqualTo("first");
+
+      cluster.cut(cutOff);
+      publisher.publishHere("t", "older", 0, false);
+      events.await(each -> isEnd(each, cutOff, "publishing"), SOON);
+      moved.publishHere("t", "newer", 1, false);
+      assertThat(subscriber.receive()).isEqualTo("newer");
+      cluster.heal();
+      cluster.awaitReady(SOON);
+
+      moved.publishHere("t", "last", 1, false);
+      assertThat(subscriber.receive()).as("node %d was cut off", cutOff).isEqualTo("last");
+    }
+  }
+
   /** It may be acknowledged with an error, or never. */
   private static void publishUnanswered(PahoSession publisher, String topic, String payload) {
     try {

@@ -5,7 +5,9 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +23,11 @@ public final class RemoteLane implements Lane {
    * Bounds: the lane's credit.
    */
   private final SendingStream<Nothing> stream;
+  private final Executor thread;
+  private final @Nullable Repeating repeating;
+
+  /** Completes when the other side has taken a link that was begun since the last renew(); null without one. */
+  private @Nullable CompletableFuture<Void> renewed;
 
   /** Nothing accompanies the messages of a publisher's lane. */
   private enum Nothing {
@@ -34,11 +41,54 @@ public final class RemoteLane implements Lane {
    */
   public RemoteLane(
       SendingStream.Dialler dialler, Executor thread, LaneCredit credit, @Nullable Repeating repeating, UnacknowledgedDrops drops) {
+    this.thread = thread;
+    this.repeating = repeating;
     stream = new SendingStream<>(dialler, () -> new Window(credit), thread, credit, repeating, drops);
     credit.allow(SharedWindow.SHARE_MIN);
   }
 
-  private record Window(LaneCredit credit) implements SendingStream.Companion<Nothing> {
+  /**
+   * Of publishers that may go on elsewhere.
+   *
+   * @param goesOn whether messages of QoS 0 that have waited for a link may still be sent; the lane's thread
+   */
+  public RemoteLane(
+      SendingStream.Dialler dialler, Executor thread, LaneCredit credit, Repeating repeating, UnacknowledgedDrops drops, BooleanSupplier goesOn) {
+    this(dialler, thread, credit, repeating, drops);
+    stream.goesOnWhile(goesOn);
+  }
+
+  /**
+   * Gives the present link up, since publishers go on elsewhere: what was sent over it and is not answered fails or is sent again, as after a loss. Any thread.
+   *
+   * @return completes when the other side has taken the next link, so that nothing is delivered any more of what was sent before
+   */
+  public CompletableFuture<Void> renew() {
+    var done = new CompletableFuture<Void>();
+    thread.execute(
+        () -> {
+          var by = repeating;
+          if (by == null) throw new IllegalStateException("a lane that sends nothing again");
+          if (renewed == null) renewed = new CompletableFuture<>();
+          var _ = renewed.thenRun(() -> done.complete(null));
+          stream.renew(by);
+        });
+    return done;
+  }
+
+  private void isTaken() {
+    var asked = renewed;
+    renewed = null;
+    if (asked != null) asked.complete(null);
+  }
+
+  private final class Window implements SendingStream.Companion<Nothing> {
+    private final LaneCredit credit;
+
+    Window(LaneCredit credit) {
+      this.credit = credit;
+    }
+
     @Override
     public void write(FrameWriter out, Nothing accompanying) {}
 
@@ -50,6 +100,7 @@ public final class RemoteLane implements Lane {
     @Override
     public void told(FrameReader in) throws MalformedFrameException {
       credit.allow(SharedWindow.decode(in));
+      isTaken(); // it says so as soon as it has taken the link
     }
 
     @Override

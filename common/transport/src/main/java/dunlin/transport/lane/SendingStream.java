@@ -14,6 +14,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -58,7 +59,7 @@ public final class SendingStream<A> {
    * over a live link has no deadline: it may wait for a slow disk, or a group. When a message is refused whose publisher
    * is then disconnected (Terms.fence), by the other side or here, the later ones of that connection are not repeated:
    * they would overtake it. The last REFUSED_MAX such connections are remembered. Nor is one repeated, or sent after it has waited, whose publisher goes on elsewhere
-   * (Acknowledgement.isForsaken): it would come behind what that publishes there.
+   * (Acknowledgement.isForsaken): it would come behind what that publishes there. For QoS 0, which has no acknowledgement, the lane asks whether the publishers of this process may go on elsewhere.
    *
    * Between two links there is a pause, which grows while links are lost soon after they began and have delivered nothing, so that
    * a message that cannot be delivered is not repeated all the time.
@@ -135,6 +136,13 @@ public final class SendingStream<A> {
 
   private boolean flushDue;
   private boolean closed;
+
+  /** Whether messages without an acknowledgement may go on that have waited. */
+  private BooleanSupplier goesOn = () -> true;
+
+  /** Whether a link is to begin without a message, until its receiver has said something. */
+  private boolean renews;
+
   private StreamAccount account;
 
   /** The state of one link. */
@@ -241,6 +249,7 @@ public final class SendingStream<A> {
 
     @Override
     public void told(byte[] besides) throws MalformedFrameException {
+      renews = false;
       companion.told(new FrameReader(besides));
     }
 
@@ -364,7 +373,7 @@ public final class SendingStream<A> {
   private void sendWaiting(Connected to) {
     while (connected == to && !waiting.isEmpty() && to.hasRoom()) {
       var next = waiting.remove();
-      if (repeating != null && next.isForsaken()) {
+      if (repeating != null && isForsaken(next)) {
         refuse(next.terms.fence());
         lose(next);
         continue;
@@ -425,7 +434,7 @@ public final class SendingStream<A> {
     var kept = new ArrayDeque<Pending<A>>();
     var lost = new ArrayList<Pending<A>>();
     for (Pending<A> each : messages) {
-      boolean keeps = (!each.repeated || each.mayComeAgain()) && now - each.deadline < 0 && !refused.contains(each.terms.fence()) && !each.isForsaken();
+      boolean keeps = (!each.repeated || each.mayComeAgain()) && now - each.deadline < 0 && !refused.contains(each.terms.fence()) && !isForsaken(each);
       if (keeps) {
         kept.add(each);
       } else {
@@ -437,6 +446,28 @@ public final class SendingStream<A> {
     lost.forEach(this::lose);
   }
 
+  private boolean isForsaken(Pending<A> message) {
+    return message.isForsaken() || (message.isUnacknowledged() && !goesOn.getAsBoolean());
+  }
+
+  /** Sets whether messages of QoS 0 may go on that have waited. Called before the first message. */
+  void goesOnWhile(BooleanSupplier condition) {
+    goesOn = condition;
+  }
+
+  /** Gives the link up, if there is one, and begins the next one, also without a message. Of a stream that repeats. */
+  void renew(Repeating by) {
+    if (closed) return;
+    renews = true;
+    var present = connected;
+    if (present != null) {
+      if (present.link != null) present.link.close();
+      present.lost("it is given up");
+    } else if (!paused) {
+      goOn(by);
+    }
+  }
+
   private void refuse(long fence) {
     if (fence == 0 || !refused.add(fence)) return;
     if (refused.size() > REFUSED_MAX) refused.removeFirst();
@@ -446,15 +477,15 @@ public final class SendingStream<A> {
     if (closed) return;
     refuseSome(waiting, by);
     paused = false;
-    if (waiting.isEmpty()) return;
+    if (waiting.isEmpty() && !renews) return;
     sendWaiting(connected());
   }
 
   /** Looks at a link that has not begun yet, until it has: messages do not wait for it beyond their deadline. */
   private void check(Connected present, Repeating by) {
-    if (connected != present || present.link == null || present.link.handed() > 0) return;
+    if (connected != present || present.link == null || present.link.handed() > 0 || present.link.isConnected()) return;
     boolean overdue = present.pending() > 0 && by.nanoTime().getAsLong() - present.oldest().deadline >= 0;
-    if (overdue && !present.link.isConnected()) {
+    if (overdue) {
       present.link.close();
       present.lost("no node has accepted the lane in time");
     } else {

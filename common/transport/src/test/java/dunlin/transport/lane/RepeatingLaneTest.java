@@ -49,6 +49,10 @@ class RepeatingLaneTest {
   private List<Long> recorded = List.of();
 
   private boolean reachable = true;
+
+  /** Whether publishers of this process may not go on elsewhere. */
+  private boolean goesOn = true;
+
   private long nanos;
   private final SharedWindow window = new SharedWindow(1 << 20);
   private LaneLinks links = leader();
@@ -57,7 +61,7 @@ class RepeatingLaneTest {
   private final UnacknowledgedDrops drops = new UnacknowledgedDrops("lane", tracer);
   private final RemoteLane lane =
       new RemoteLane(
-          this::dial, task -> wires.senderTasks.add(task), LaneCredit.uncounted(), new Repeating(1, PATIENCE, () -> nanos, this::later), drops);
+          this::dial, task -> wires.senderTasks.add(task), LaneCredit.uncounted(), new Repeating(1, PATIENCE, () -> nanos, this::later), drops, () -> goesOn);
 
   private static final class Answer extends Acknowledgement {
     private final Terms terms;
@@ -281,6 +285,57 @@ class RepeatingLaneTest {
     assertThat(forsaken.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
     assertThat(other.reason).isEqualTo(ReasonCode.SUCCESS);
     assertThat(taken).containsExactly("other");
+  }
+
+  @Test
+  void qos0ThatHasWaitedIsLostOnceItsPublishersGoOnElsewhere() {
+    reachable = false;
+    append("zero", QoS.AT_MOST_ONCE);
+    var one = append("one", QoS.AT_LEAST_ONCE);
+    pass(Duration.ofSeconds(1));
+    goesOn = false;
+
+    var renewed = lane.renew();
+    wires.drain();
+    assertThat(renewed).isNotDone();
+    goesOn = true;
+    append("later", QoS.AT_MOST_ONCE);
+    reachable = true;
+    pass(Duration.ofSeconds(1));
+
+    assertThat(renewed).isCompleted();
+    assertThat(taken).containsExactly("one", "later");
+    assertThat(one.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(drops.unreachable()).isEqualTo(1);
+  }
+
+  @Test
+  void nothingThatWasSentBeforeALaneIsRenewedComesAfterwards() {
+    append("first", QoS.AT_MOST_ONCE);
+    pass(Duration.ofMillis(50));
+    append("on its way", QoS.AT_MOST_ONCE);
+    while (!wires.senderTasks.isEmpty()) wires.senderTasks.remove().run();
+
+    var renewed = lane.renew();
+    while (!wires.senderTasks.isEmpty()) wires.senderTasks.remove().run();
+    taken.clear();
+    pass(Duration.ofMillis(200));
+
+    assertThat(renewed).isCompleted();
+    assertThat(taken).isEmpty();
+    append("later", QoS.AT_MOST_ONCE);
+    pass(Duration.ofMillis(50));
+    assertThat(taken).containsExactly("later");
+  }
+
+  @Test
+  void aLaneThatWasNeverUsedIsRenewedByItsFirstLink() {
+    var renewed = lane.renew();
+    pass(Duration.ofMillis(50));
+
+    assertThat(renewed).isCompleted();
+    assertThat(taken).isEmpty();
+    assertThat(timers.size()).as("nothing looks at a link that has begun").isLessThanOrEqualTo(1);
   }
 
   @Test
