@@ -210,11 +210,23 @@ public final class GroupDelivery {
 
   /** Offers it to the durable members, which have an inbox for messages that they cannot take now. */
   private void askSessionTier(GroupCopy copy) {
+    if (goesBack(copy)) return;
     leaves(copy);
     copy.asked = true;
     copy.askAgainNanos = nanoTime.getAsLong() + ASK_AGAIN_NANOS;
     loop.tiers().inbox().appendToGroup(copy.filter.filter(), copy.message, copy.exchange()).whenComplete(
         (taken, failure) -> loop.run(() -> sessionTierAnswered(copy, taken, failure)));
+  }
+
+  /**
+   * Returns it to the dist tier if it belongs to a recorded exchange and this broker has lost its lease: it may have come long ago, the exchange be released since, and with it the record by which the session
+   * tier would recognise it. Unless the tier may have it: then that has to be found out.
+   */
+  private boolean goesBack(GroupCopy copy) {
+    if (copy.acknowledgement == null || copy.mayBeStored || mayOffer() || copy.exchange() == null) return false;
+    settle(copy);
+    copy.acknowledgement.answer(ReasonCode.USE_ANOTHER_SERVER);
+    return true;
   }
 
   private void sessionTierAnswered(GroupCopy copy, @Nullable Boolean taken, @Nullable Throwable failure) {
@@ -439,6 +451,7 @@ public final class GroupDelivery {
       if (!copy.ordered() && offerToOthers(copy)) return true;
     }
     if (!copy.acknowledged() || (copy.asked && now - copy.askAgainNanos < 0)) return false;
+    if (goesBack(copy)) return true;
     line.firstIsAtSessionTier = copy.ordered();
     askSessionTier(copy);
     return true;

@@ -28,6 +28,23 @@ class GroupWithoutLeaseTest {
     }
   }
 
+  /** The exchange may be released by now, by which the session tier would recognise a message that another member has got. */
+  @ParameterizedTest
+  @ValueSource(strings = {"$share/g/t", "$oshare/g/t"})
+  void aRecordedMessageIsReturnedAndNotGivenToTheDurableMembers(String name) {
+    try (var group = new OfferedGroup(name, 0)) {
+      group.open.leased = false;
+      var answer = group.publish(QoS.EXACTLY_ONCE, OfferedGroup.EXCHANGE, group.filter);
+      group.memberLeaves();
+
+      await().atMost(SOON).until(answer.reason::isDone);
+      assertThat(answer.reason).isCompletedWithValue(ReasonCode.USE_ANOTHER_SERVER);
+      assertThat(group.open.sessions.toGroups).isEmpty();
+      assertThat(group.counted("delivered")).isZero();
+      assertThat(group.open.on(0, () -> group.open.loop(0).window().messages())).isZero();
+    }
+  }
+
   @Test
   void whatIsOnItsWayToAMemberOnAnotherLoopDoesNotReachIt() {
     try (var group = new OfferedGroup("$share/g/t", 1)) {

@@ -35,7 +35,7 @@ public final class InboxCalls implements Link.Handler {
    *   A call that may be made twice is not answered when another node leads its range, or when it is unknown whether it was done: the link is
    *   interrupted, and the frontend makes the call again, at the next leader.
    *   A CONNECT that may have been on its way for longer than LATE is not made, and fails: its client may have given up, and have got a connection at another frontend since, from which it would
-   *   take the session (Link.isLate).
+   *   take the session (Link.isLate). So it is with a message for the durable members of a group: the exchange by which it would be recognised may have been released, and others have got it.
    * Lease: most calls are commands, which a leader that was deposed cannot have committed. What is only read (a page, who has a session, or that a group has no
    *   member here) is answered behind a proof that this node has led the range since: a later leader may have taken the session to another connection.
    */
@@ -172,7 +172,7 @@ public final class InboxCalls implements Link.Handler {
       case InboxCall.Append(var session, var options, var from, var retained) ->
           answer(number, AnswerForm.APPENDED, () -> inbox.append(session, options, from, retained));
       case InboxCall.AppendToGroup(var group, var message, var exchange) ->
-          answerOnce(number, AnswerForm.FLAG, () -> appendToGroup(group, message, exchange), () -> {});
+          answerOnce(number, AnswerForm.FLAG, inTime(() -> appendToGroup(group, message, exchange)), () -> {});
       case InboxCall.Received(var session, var sequence) -> answer(number, AnswerForm.NOTHING, () -> inbox.received(session, sequence));
       case InboxCall.Released(var session, var birth, var packetId) -> answer(number, AnswerForm.NOTHING, () -> inbox.released(session, birth, packetId));
       case InboxCall.Forget(var session, var birth, var packetId) -> answer(number, AnswerForm.NOTHING, () -> inbox.forget(session, birth, packetId));

@@ -128,6 +128,20 @@ class RemoteInboxLinksTest {
     assertThat(lost).isEmpty();
   }
 
+  /** Another member may have it by then. */
+  @Test
+  void aMessageForAGroupThatWasOnItsWayWhileNothingCameFromTheFrontendIsNotStored() {
+    wires.drain();
+    var late = inbox.appendToGroup(TopicFilter.plain("a"), publication(3), null);
+    turn(wires.frontendTasks);
+    wires.tierTicks(3);
+
+    wires.drain();
+
+    assertThat(tier.calls).isEmpty();
+    assertThat(failureOf(late)).isExactlyInstanceOf(StoreException.class).hasMessageContaining("may have come late");
+  }
+
   @Test
   void aConnectThatComesAfterAShorterSilenceIsMade() {
     wires.drain();
