@@ -42,7 +42,7 @@ public final class Link {
    * or nothing was confirmed within awayMax of time with a pipe. The other side is told if there is a pipe; otherwise
    * it finds out by the same rules. After that all methods do nothing.
    *
-   * A link that is watched knows for how long its other side has given no sign of life, which is a frame or a confirmation. It sends an empty frame with each tick unless one is unconfirmed. Any
+   * A link that is watched knows for how long its other side has given no sign of life, which is a frame or a confirmation. It sends an empty frame with each tick unless one is unconfirmed, or the link is half full. Any
    * handler takes that for nothing, and the other side confirms it at once. A tick that comes late counts for half of the silence that is allowed at most: this side stood still then.
    * After such a silence the link is lost, or goes on. If it goes on, it sends an empty frame at once. A frame that does not confirm this one may have been sent before the silence, and was on its way all
    * the time (isLate). One that does was handed to a pipe afterwards.
@@ -400,11 +400,14 @@ public final class Link {
   public void confirmSoon() {
     if (confirmPending || told == received) return;
     confirmPending = true;
-    owner.execute(this::confirmReceived);
+    owner.execute(
+        () -> {
+          confirmPending = false;
+          confirmReceived();
+        });
   }
 
   private void confirmReceived() {
-    confirmPending = false;
     if (greeted && told < received) requireNonNull(pipe).send(new Confirm(confirming()).encode());
   }
 
@@ -475,7 +478,7 @@ public final class Link {
     silence += Math.min(now - listenedAt, silenceMax / 2);
     listenedAt = now;
     if (endsInSilence && silence >= silenceMax) lose("the other side was silent for " + Duration.ofNanos(silenceMax));
-    else if (greeted && signs == 0) send(SIGN);
+    else if (greeted && signs == 0 && hasRoom()) send(SIGN); // when it is half full there is enough to be confirmed
   }
 
   private void lose(String reason) {

@@ -309,14 +309,20 @@ class LinkAcceptorTest {
   }
 
   @Test
-  void anEmptyFrameIsSentOnlyWhenNothingElseIsToBeConfirmed() {
+  void oneEmptyFrameIsSentAtATimeAndNoneWhenTheLinkIsHalfFull() {
     Sent pipe = calls(dialled(DIALLER, 0, 0));
     opened.getFirst().endInSilence(Duration.ofSeconds(4));
     opened.getFirst().send(bytes("a"));
     ticks(2);
     endRound();
 
-    assertThat(pipe.texts()).containsExactly("HELLO -22 11 0 ", "DATA 1 0 a");
+    assertThat(pipe.texts()).containsExactly("HELLO -22 11 0 ", "DATA 1 0 a", "DATA 2 0 ");
+
+    opened.getFirst().send(bytes("b"));
+    acceptor.arrived(pipe, confirm(2));
+    opened.getFirst().send(bytes("c"));
+    ticks(1);
+    assertThat(pipe.texts()).containsExactly("HELLO -22 11 0 ", "DATA 1 0 a", "DATA 2 0 ", "DATA 3 0 b", "DATA 4 0 c");
   }
 
   /** Whether each frame that has arrived may be late. */

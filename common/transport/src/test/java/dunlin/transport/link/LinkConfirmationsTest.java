@@ -93,6 +93,14 @@ class LinkConfirmationsTest {
   }
 
   @Test
+  void confirmsAnEmptyFrame() {
+    arrives(1);
+    link.arrived(pipe, data(++frames, 0, ""));
+    endRound();
+    assertThat(pipe.frames).containsExactly(new Confirm(2));
+  }
+
+  @Test
   void confirmsNothingWithoutAPipe() {
     arrives(1);
     link.confirmSoon();
