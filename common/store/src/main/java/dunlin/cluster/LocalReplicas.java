@@ -3,6 +3,7 @@ package dunlin.cluster;
 import dunlin.cluster.CreationNotes.Note;
 import dunlin.placement.NodeReport;
 import dunlin.store.Member;
+import dunlin.store.OutdatedException;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeId;
 import dunlin.store.RangeLogic;
@@ -12,9 +13,11 @@ import dunlin.store.raft.RangeStore;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -22,13 +25,19 @@ import java.util.function.Function;
 import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The replicas of this node, each with its creation note. */
 final class LocalReplicas {
   /*
    * Owner: before the start the thread that starts the cluster; then the actions, one at a time for each range. Read by any thread.
-   * Bounds: as many as the meta group assigns to this node.
+   * Bounds: as many as the meta group assigns to this node, and as many as were split off from these.
+   * Failure: a range that was split off here is reported as stored until it runs, so the leader of the meta group asks for its start again and again, ever less often
+   * (PendingActions). While it was not reported, its replica would count as lost, and a new one would be made in its place.
    */
+  private static final Logger log = LoggerFactory.getLogger(LocalReplicas.class);
+
   /** A replica and the note that was written when it was made. */
   record Hosted(Replica<?, ?> replica, Note note) {}
 
@@ -37,6 +46,11 @@ final class LocalReplicas {
   private final CreationNotes notes;
   private final Runnable changed;
   private final Map<UUID, Hosted> hosted = new ConcurrentHashMap<>();
+
+  /** Ranges that were split off here and whose start has begun: it has not ended, or it has failed. */
+  private final Map<UUID, RangeDescriptor> starting = new ConcurrentHashMap<>();
+
+  private final Set<UUID> failing = ConcurrentHashMap.newKeySet(); // those of them whose start has failed
   private volatile Consumer<UUID> dropped = _ -> {};
 
   /** @param changed is called when a replica is added or removed, or gains or loses the leadership; must be quick */
@@ -165,9 +179,16 @@ final class LocalReplicas {
     host(kind, replica, logic, note);
   }
 
-  /** Ranges that were split off here and whose group is not started yet. */
+  /**
+   * Ranges that were split off here and whose group does not run yet: its start is to come, has begun or has failed. One whose start is just ending may be among {@link #all}
+   * as well, so that it is in none at no time, if this is called first.
+   */
   List<RangeDescriptor> unstarted() {
-    return store == null ? List.of() : store.unstarted();
+    if (store == null) return List.of();
+    var unstarted = new LinkedHashMap<UUID, RangeDescriptor>();
+    for (var range : store.unstarted()) unstarted.put(range.id(), range);
+    starting.forEach(unstarted::putIfAbsent); // read last: what leaves the first is here already
+    return List.copyOf(unstarted.values());
   }
 
   /** Starts the group of a range that was split off here. */
@@ -177,15 +198,33 @@ final class LocalReplicas {
 
   private <C, R, L extends RangeLogic<C, R>> void start(RangeKind<C, R, L> kind, Note note, List<Member> members, Duration deadline) {
     var id = new RangeId(kind.name(), note.range().id());
-    notes.put(note);
-    L logic = kind.logic().apply(id);
-    host(kind, store().startSplit(id, members, kind.codec(), logic, deadline), logic, note);
+    starting.put(id.uuid(), note.range());
+    try {
+      notes.put(note);
+      L logic = kind.logic().apply(id);
+      host(kind, store().startSplit(id, members, kind.codec(), logic, deadline), logic, note);
+    } catch (OutdatedException e) {
+      forget(id.uuid()); // there is nothing to start
+      throw e;
+    } catch (RuntimeException e) {
+      if (failing.add(id.uuid())) log.warn("Range {}: was split off here and cannot be started, which is tried again until it can: {}", id, e.getMessage());
+      throw e;
+    }
+    starting.remove(id.uuid()); // only now: it is reported as hosted
+    if (failing.remove(id.uuid())) log.info("Range {}: was split off here and has been started after all", id);
+  }
+
+  private void forget(UUID range) {
+    starting.remove(range);
+    failing.remove(range);
   }
 
   void drop(UUID range, Duration deadline) {
     var here = hosted.get(range);
     if (here == null) {
       idOf(range).ifPresent(id -> store().dropUnstarted(id));
+      if (starting.containsKey(range)) notes.remove(range);
+      forget(range);
       changed.run();
       return;
     }

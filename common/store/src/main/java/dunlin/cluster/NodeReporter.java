@@ -12,6 +12,7 @@ import dunlin.store.ReplicaRole;
 import dunlin.store.StoreException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -45,11 +46,17 @@ final class NodeReporter {
   /** @param leadership the term followed before any replica was looked at */
   NodeReport report(long leadership) {
     var reported = new ArrayList<NodeReport.Replica>();
-    for (var hosted : replicas.all()) report(hosted).ifPresent(reported::add);
-    for (var waits : replicas.unstarted())
-      reported.add(
-          new NodeReport.Replica(
-              waits, -1, NodeReport.ORIGINAL, Phase.STORED, false, 0, -1, false, List.of(), Load.NONE));
+    var unstarted = replicas.unstarted(); // first: one whose start ends in between is reported as running
+    var running = new HashSet<UUID>();
+    for (var hosted : replicas.all()) {
+      running.add(hosted.replica().id().uuid());
+      report(hosted).ifPresent(reported::add);
+    }
+    for (var waits : unstarted)
+      if (!running.contains(waits.id()))
+        reported.add(
+            new NodeReport.Replica(
+                waits, -1, NodeReport.ORIGINAL, Phase.STORED, false, 0, -1, false, List.of(), Load.NONE));
     settled.keySet().removeIf(range -> replicas.find(range).isEmpty());
     return new NodeReport(self, leadership, incarnation, ++number, reported, reach.unreached());
   }

@@ -67,7 +67,7 @@ final class PlacementDriver {
   private final Operations operations;
   private final MemberSettings settings;
   private final ClusterMeters meters;
-  private final PendingActions pending = new PendingActions();
+  private final PendingActions pending = new PendingActions(System::nanoTime);
   private final Thread thread;
   private final ExecutorService actions;
   private volatile boolean closed;
@@ -238,8 +238,8 @@ final class PlacementDriver {
   private void carryOut(Action action, long leadership) {
     try {
       var outcome = admin.carryOut(action, leadership, action instanceof Action.Elect ? ELECTION_DEADLINE : ACTION_DEADLINE);
-      pending.answered(action);
       boolean done = outcome instanceof RangeAdmin.Outcome.Done;
+      pending.answered(action, done);
       meters.action(done);
       if (!done) log.info("{}: {}", action, outcome);
       LockSupport.parkNanos(done ? DONE_NANOS : NOT_DONE_NANOS);

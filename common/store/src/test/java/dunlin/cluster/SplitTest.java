@@ -4,12 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.cluster.TestCluster.Node;
+import dunlin.placement.Operation.MoveReplica;
 import dunlin.placement.plan.SplitChoice;
 import dunlin.store.RangeDescriptor;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -115,6 +118,70 @@ class SplitTest {
         await().atMost(TestCluster.DEADLINE).until(() -> node.rows(TestCluster.LEDGER).size() == 50);
         await().atMost(TestCluster.DEADLINE).until(() -> node.rows(child.id()).size() == 50);
       }
+    }
+  }
+
+  /** Such a replica must neither be forgotten, nor count as lost and be made anew. */
+  @Test
+  void aReplicaThatWasSplitOffIsStartedAgainUntilItCanBe() {
+    try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null))) {
+      cluster.awaitSettled(3);
+      cluster.append(TestCluster.LEDGER, "x", "1");
+      var parent = cluster.range(TestCluster.LEDGER).orElseThrow().range();
+      var leader = cluster.leader(TestCluster.LEDGER);
+      var failing = cluster.nodes.stream().filter(node -> node != leader).findFirst().orElseThrow();
+      var full = new AtomicBoolean(true);
+      var attempts = new AtomicInteger();
+      failing.ledger =
+          () ->
+              new Ledger(
+                  () -> {
+                    attempts.incrementAndGet();
+                    if (full.get()) throw new IllegalStateException("too many open files");
+                  });
+
+      TestCluster.begin(leader, SplitChoice.at(parent, CUT));
+      await("the others serve the child").atMost(TestCluster.DEADLINE).until(() -> ledgers(cluster).size() == 2 && cluster.map().intents().isEmpty());
+      var child = ledgers(cluster).stream().filter(range -> range.origin().isPresent()).findFirst().orElseThrow();
+      int before = attempts.get();
+      long configuration = cluster.range(child.id()).orElseThrow().configuration();
+      await("its start is tried again").atMost(TestCluster.DEADLINE).until(() -> attempts.get() > before + 1);
+      full.set(false);
+
+      await("it runs").atMost(TestCluster.DEADLINE).until(() -> failing.replicas.containsKey(child.id()));
+      failing.awaitRows(child.id(), "{x=1}");
+      assertThat(cluster.range(child.id()).orElseThrow().configuration()).as("no replica was made anew").isEqualTo(configuration);
+      assertThat(cluster.map().intents()).isEmpty();
+    }
+  }
+
+  @Test
+  void aReplicaThatCannotBeStartedCanBeMovedAway() {
+    try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null))) {
+      cluster.join();
+      cluster.awaitSettled(3);
+      cluster.append(TestCluster.LEDGER, "x", "1");
+      var parent = cluster.range(TestCluster.LEDGER).orElseThrow().range();
+      var leader = cluster.leader(TestCluster.LEDGER);
+      var failing = parent.peers().stream().map(cluster::node).filter(node -> node != leader).findFirst().orElseThrow();
+      var free = cluster.nodes.stream().filter(node -> !parent.has(node.id())).findFirst().orElseThrow();
+      failing.ledger =
+          () ->
+              new Ledger(
+                  () -> {
+                    throw new IllegalStateException("too many open files");
+                  });
+      TestCluster.begin(leader, SplitChoice.at(parent, CUT));
+      await().atMost(TestCluster.DEADLINE).until(() -> ledgers(cluster).size() == 2 && cluster.map().intents().isEmpty());
+      var child = ledgers(cluster).stream().filter(range -> range.origin().isPresent()).findFirst().orElseThrow();
+
+      TestCluster.begin(leader, new MoveReplica(child.id(), failing.id(), free.id()));
+
+      await().atMost(TestCluster.DEADLINE).untilAsserted(() -> assertThat(cluster.map().intents()).as(cluster.waiting()).isEmpty());
+      assertThat(cluster.range(child.id()).orElseThrow().range().peers()).contains(free.id()).doesNotContain(failing.id());
+      free.awaitRows(child.id(), "{x=1}");
+      assertThat(failing.store().stored()).doesNotContain(child.id());
+      assertThat(failing.store().unstarted()).isEmpty();
     }
   }
 

@@ -24,8 +24,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
@@ -58,6 +60,10 @@ final class LocalReplicaSet {
   private final Consumer<StoreException> onFailure;
   private final List<ReplicatedRange<?, ?>> ranges = new CopyOnWriteArrayList<>();
   private final Object creating = new Object();
+
+  /** Ranges that were split off here and whose start has failed: the next call of {@link #startSplit} goes on with their files. */
+  @GuardedBy("creating")
+  private final Set<RangeId> halfStarted = new HashSet<>();
 
   @GuardedBy("creating")
   private @Nullable NodeBeans beans;
@@ -117,27 +123,48 @@ final class LocalReplicaSet {
         throw new OutdatedException("range '" + id + "' was not split off here, or has been started");
       var initial = RatisPeers.voters(peers);
       var range = declare(id, initial, codec, logic, null);
+      boolean opens = false;
       try {
         if (!begun) GroupStorage.create(data.raft(id), initial);
         data.notes().write(id, true);
         Files.deleteIfExists(new RowsDirectory(data.rows(id)).splitNote());
         var origin = unstarted.flatMap(RangeDescriptor::origin);
+        opens = true;
         range.open(memory, threads.apply("open-" + id), origin.isEmpty() ? null : find(new RangeId(id.kind(), origin.get().parent())));
+        awaitRows(range, deadline);
         serving.add(RaftGroup.valueOf(range.group(), initial), deadline);
         range.startProposing(serving.server());
         show(range);
+        halfStarted.remove(id);
         return range;
       } catch (IOException | RuntimeException e) {
         var failure =
             e instanceof StoreException known
                 ? known
                 : new StoreException("range '" + id + "': it cannot be started: " + e.getMessage(), e);
-        // Its files stay: they are its only rows here. Once Ratis has the group, only a restart can try again.
-        if (serving.groups().contains(range.group())) range.failed(failure);
-        else release(range);
+        // Its files stay: they are its only rows here, and the next call goes on with them. Once Ratis has the group, or while the rows are still
+        // being opened, only a restart can try again.
+        if (serving.groups().contains(range.group()) || (opens && !range.opening().isDone())) {
+          range.failed(failure);
+        } else {
+          release(range);
+          halfStarted.add(id);
+        }
         throw failure;
       }
     }
+  }
+
+  /** Waits for the rows before Ratis has the group: when a state machine fails to start there, Ratis keeps the lock of the group's directory. */
+  private static void awaitRows(ReplicatedRange<?, ?> range, Duration deadline) {
+    try {
+      if (!RangeStore.ended(range.opening(), System.nanoTime() + deadline.toNanos()))
+        throw new StoreException("range '" + range.id() + "': its rows are not open after " + deadline);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException("interrupted while the rows of range '" + range.id() + "' were opened", e);
+    }
+    if (range.opening().isCompletedExceptionally() && range.opening().exceptionNow() instanceof StoreException failed) throw failed;
   }
 
   /** {@link RangeStore#createRange}. */
@@ -214,9 +241,10 @@ final class LocalReplicaSet {
   /** {@link RangeStore#dropUnstarted}. */
   void dropUnstarted(RangeId id) {
     synchronized (creating) {
-      if (data.unstarted().stream().noneMatch(waits -> waits.id().equals(id.uuid()))) return;
+      if (!halfStarted.contains(id) && data.unstarted().stream().noneMatch(waits -> waits.id().equals(id.uuid()))) return;
       data.beginDrop(id);
       data.delete(id, true);
+      halfStarted.remove(id);
     }
   }
 

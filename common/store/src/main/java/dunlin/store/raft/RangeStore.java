@@ -235,18 +235,18 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
     splitListener.accept(upper);
   }
 
-  /** The ranges that have been split off here and are not started by {@link #startSplit} yet. */
+  /** The ranges that have been split off here and that {@link #startSplit} has not begun to start. */
   public List<RangeDescriptor> unstarted() {
     return data.unstarted();
   }
 
-  /** Deletes the rows of a range that was split off here and will never be started, because the range has moved to other nodes. */
+  /** Deletes the rows of a range that was split off here, was not started or could not be, and never will be, because the range has moved to other nodes. */
   public void dropUnstarted(RangeId id) {
     replicas.dropUnstarted(id);
   }
 
   /**
-   * Starts the group of a range that was split off here, or resumes that after a failure.
+   * Starts the group of a range that was split off here, or resumes that after a failure: its rows stay when this throws.
    *
    * @param peers the initial members, this node among them; all must start with the same
    */

@@ -71,6 +71,10 @@ public sealed interface Command {
   final class Logic implements RangeLogic<Command, String> {
     int opened;
     int applied;
+
+    /** How many times more it fails to open. */
+    int failsToOpen;
+
     final AtomicInteger settled = new AtomicInteger();
     volatile boolean failsToSettle;
     volatile boolean settlesLong;
@@ -99,6 +103,7 @@ public sealed interface Command {
     @Override
     public void open(RangeReader state) {
       opened++;
+      if (failsToOpen-- > 0) throw new IllegalStateException("too many open files");
       state.scan(bytes(""), null, (key, value) -> rowsAtOpen.add(text(key) + "=" + text(value)));
     }
 

@@ -220,6 +220,55 @@ class RangeSplitTest {
   }
 
   @Test
+  void aChildWhoseStartHasFailedGoesOnWithItsRows() throws Exception {
+    int port = FreePort.find();
+    try (var node = new Node(directory, port)) {
+      node.apply(node.parent, 1, new Put("z", "1"));
+      node.parent.split(1, CUT, CHILD.uuid(), OneRange.DEADLINE);
+      node.childLogic.failsToOpen = 2;
+      for (int i = 0; i < 2; i++) assertThatThrownBy(node::startChild).hasStackTraceContaining("too many open files");
+
+      node.apply(node.startChild(), 2, new Append("z", "2"));
+
+      assertThat(node.rows(node.child())).containsExactly("z=12");
+      assertThatThrownBy(node::startChild).as("it runs").isInstanceOf(OutdatedException.class);
+    }
+    try (var node = new Node(directory, port)) {
+      assertThat(node.rows(node.child())).containsExactly("z=12");
+    }
+  }
+
+  @Test
+  void aChildWhoseStartHasFailedIsAnOrdinaryReplicaAfterARestart() throws Exception {
+    int port = FreePort.find();
+    try (var node = new Node(directory, port)) {
+      node.apply(node.parent, 1, new Put("z", "1"));
+      node.parent.split(1, CUT, CHILD.uuid(), OneRange.DEADLINE);
+      node.childLogic.failsToOpen = 1;
+      assertThatThrownBy(node::startChild).hasStackTraceContaining("too many open files");
+    }
+    try (var node = new Node(directory, port)) {
+      node.apply(node.child(), 2, new Append("z", "2"));
+      assertThat(node.rows(node.child())).containsExactly("z=12");
+    }
+  }
+
+  @Test
+  void aChildWhoseStartHasFailedCanBeDeleted() throws Exception {
+    try (var node = new Node(directory)) {
+      node.apply(node.parent, 1, new Put("z", "1"));
+      node.parent.split(1, CUT, CHILD.uuid(), OneRange.DEADLINE);
+      node.childLogic.failsToOpen = 1;
+      assertThatThrownBy(node::startChild).hasStackTraceContaining("too many open files");
+
+      node.store.dropUnstarted(CHILD);
+
+      assertThat(node.store.stored()).containsExactly(PARENT.uuid());
+      assertThatThrownBy(node::startChild).isInstanceOf(OutdatedException.class);
+    }
+  }
+
+  @Test
   void rowsOfAnotherOriginAreNotConfirmed() {
     var origin = new Origin(PARENT.uuid(), 1, 5);
     var child = new RangeDescriptor(CHILD.uuid(), "routes", KeyInterval.all(), 2, List.of(), origin);
