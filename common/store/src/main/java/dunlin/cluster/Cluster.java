@@ -226,7 +226,7 @@ public final class Cluster implements AutoCloseable {
         new NodeReach(
             threadName("reach"), belongs.cluster(), calls, () -> known.servicesBut(self), settings.heartbeat(), settings.lease().dividedBy(4), settings.lease().dividedBy(2));
     var reporter = new NodeReporter(self, incarnation, replicas, loads, reach);
-    var heartbeat = new Heartbeat(threadName("heartbeat"), node, reporter, followedTerm, known, client, settings, meters);
+    var heartbeat = new Heartbeat(threadName("heartbeat"), node, replicas::disk, reporter, followedTerm, known, client, settings, meters);
     var late = new LateRanges(threadName("late-ranges"), self, first, known, this::connected, client, actions, settings.heartbeat());
     synchronized (this) {
       if (closed) throw new StoreException("closed while the node started");

@@ -1,6 +1,7 @@
 package dunlin.cluster;
 
 import dunlin.placement.ClusterMap;
+import dunlin.placement.ClusterNode.Disk;
 import dunlin.placement.Intent;
 import dunlin.placement.Operation;
 import dunlin.placement.Operation.AddReplica;
@@ -82,7 +83,7 @@ final class ClusterBean implements ClusterMXBean {
             node ->
                 new NodeRow(
                     node.id().toString(), node.host(), node.region(), node.zone(), node.state().name(),
-                    map.rangesOn(node.id()).size(), List.copyOf(node.roles())))
+                    map.rangesOn(node.id()).size(), List.copyOf(node.with(Disk.ENOUGH).roles()), node.disk().name()))
         .toList();
   }
 

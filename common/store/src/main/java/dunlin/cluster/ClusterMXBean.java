@@ -14,8 +14,10 @@ public interface ClusterMXBean {
   /**
    * @param state JOINED, SUSPECT, DOWN, DRAINING or LEFT
    * @param roles what it does: the kinds of ranges that it may have replicas of, those of which it is preferred, and whether it is a frontend
+   * @param disk whether it has room, as the node has said last: ENOUGH; SHORT when the rows of a replica did not fit, so it gets no replicas; LOW when it is nearly full, so
+   *     it gets no leaderships either
    */
-  record NodeRow(String id, String host, String region, String zone, String state, int replicas, List<String> roles) {}
+  record NodeRow(String id, String host, String region, String zone, String state, int replicas, List<String> roles, String disk) {}
 
   /**
    * @param keys from the first to the one behind the last, in hexadecimal

@@ -8,8 +8,10 @@ import dunlin.cluster.call.ClusterCall.Report;
 import dunlin.cluster.call.ClusterCall.Watch;
 import dunlin.cluster.call.ThreadEnd;
 import dunlin.placement.ClusterNode;
+import dunlin.placement.ClusterNode.Disk;
 import dunlin.placement.Operation.Split;
 import dunlin.placement.PlacementCommand.RegisterNode;
+import dunlin.placement.PlacementResult.Accepted;
 import dunlin.placement.PlacementResult.Refused;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -19,12 +21,14 @@ import java.util.NavigableMap;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Reports this node's state to the meta group's leader at intervals. That renews the node's lease, and the answer has
- * what has changed in the map. Without a leader and a lease, the map still comes from any node that knows a newer one.
+ * what has changed in the map. When the disk has no room any more, or has some again, this node says so in the map.
+ * Without a leader and a lease, the map still comes from any node that knows a newer one.
  */
 final class Heartbeat {
   /*
@@ -38,6 +42,7 @@ final class Heartbeat {
   private static final int ATTEMPTS_IN_A_LEASE = 20;
 
   private final ClusterNode self;
+  private final Supplier<Disk> disk;
   private final NodeReporter reporter;
   private final FollowedTerm followedTerm;
   private final KnownMap known;
@@ -55,6 +60,7 @@ final class Heartbeat {
   Heartbeat(
       String threadName,
       ClusterNode self,
+      Supplier<Disk> disk,
       NodeReporter reporter,
       FollowedTerm followedTerm,
       KnownMap known,
@@ -62,6 +68,7 @@ final class Heartbeat {
       MemberSettings settings,
       ClusterMeters meters) {
     this.self = self;
+    this.disk = disk;
     this.reporter = reporter;
     this.followedTerm = followedTerm;
     this.known = known;
@@ -121,6 +128,7 @@ final class Heartbeat {
         heardNanos = sent;
         connected = true;
         told = false;
+        registerDisk();
       } catch (IOException e) {
         connected = false;
         meters.beatLost();
@@ -150,9 +158,22 @@ final class Heartbeat {
   /** Registers this node's identity and address in the map, unless it has left: it may not come back, also when it was forgotten. */
   private void register() throws IOException {
     var row = known.map().nodes().get(self.id());
-    if (known.hasLeft() || (row != null && (row.state() == ClusterNode.State.LEFT || self.in(row.state()).equals(row)))) return;
-    if (meta.ask(new Propose(new RegisterNode(self)), settings.lease()) instanceof Proposed(Refused(_, var sentence)))
+    if (known.hasLeft() || (row != null && (row.state() == ClusterNode.State.LEFT || self.with(row.disk()).in(row.state()).equals(row)))) return;
+    if (meta.ask(new Propose(new RegisterNode(self.with(disk.get()))), settings.lease()) instanceof Proposed(Refused(_, var sentence)))
       throw new IOException("the registration of this node is refused: " + sentence);
+  }
+
+  /** Says in the map whether the disk has room. That takes an entry of the meta group's log. A failure does not cost the lease; the next heartbeat tries again. */
+  private void registerDisk() {
+    var row = known.map().nodes().get(self.id());
+    var now = disk.get();
+    if (row == null || row.disk() == now || row.state() == ClusterNode.State.LEFT || known.hasLeft()) return;
+    try {
+      var answer = meta.ask(new Propose(new RegisterNode(self.with(now))), settings.lease().dividedBy(ADDRESSES_IN_A_LEASE));
+      if (answer instanceof Proposed(Accepted _)) log.info("Node {}: the map says that its disk {}", self.id(), now);
+    } catch (IOException e) {
+      log.debug("Node {}: the map does not say yet that its disk {}: {}", self.id(), now, e.getMessage());
+    }
   }
 
   /** Answers whether the report named an old term of the meta group's leader, and so must be made again. */

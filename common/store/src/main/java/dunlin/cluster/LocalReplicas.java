@@ -1,6 +1,7 @@
 package dunlin.cluster;
 
 import dunlin.cluster.CreationNotes.Note;
+import dunlin.placement.ClusterNode.Disk;
 import dunlin.placement.NodeReport;
 import dunlin.store.Member;
 import dunlin.store.OutdatedException;
@@ -70,6 +71,12 @@ final class LocalReplicas {
   /** Calls this with each range whose replica is dropped: what was made of the replica must be forgotten. It must be quick. */
   void whenDropped(Consumer<UUID> then) {
     dropped = then;
+  }
+
+  /** Whether the disk of this node has room. */
+  Disk disk() {
+    if (store == null) return Disk.ENOUGH;
+    return store.diskLow() ? Disk.LOW : store.diskShort() ? Disk.SHORT : Disk.ENOUGH;
   }
 
   private RangeStore store() {
@@ -180,8 +187,8 @@ final class LocalReplicas {
   }
 
   /**
-   * Ranges that were split off here and whose group does not run yet: its start is to come, has begun or has failed. One whose start is just ending may be among {@link #all}
-   * as well, so that it is in none at no time, if this is called first.
+   * Ranges that were split off here and whose group does not run yet: its start is to come, has begun or has failed. One whose start is just ending may be in {@link #all},
+   * too; a caller that reads this first misses none.
    */
   List<RangeDescriptor> unstarted() {
     if (store == null) return List.of();

@@ -125,6 +125,12 @@ public record ClusterMap(
     return known != null && known.state() == ClusterNode.State.JOINED && known.holds(kind) && emptying(node).isEmpty();
   }
 
+  /** What a node has said last about its disk. */
+  public ClusterNode.Disk disk(UUID node) {
+    var known = nodes.get(node);
+    return known == null ? ClusterNode.Disk.ENOUGH : known.disk();
+  }
+
   /** How many nodes could have a replica of this kind, once all that stay are up. */
   public long places(String kind) {
     return nodes.values().stream()

@@ -17,7 +17,7 @@ import java.util.UUID;
  * @param id from the node's data directory: an empty directory makes a new node
  * @param host a name rather than a number: it is resolved again when a connection fails
  * @param ports by what they are for
- * @param roles among them the kinds of the ranges that the node may have replicas of, and the words of {@link #preferring}
+ * @param roles among them the kinds of the ranges that the node may have replicas of, the words of {@link #preferring}, and the word of {@link Disk}
  */
 public record ClusterNode(
     UUID id,
@@ -67,6 +67,31 @@ public record ClusterNode(
     }
   }
 
+  /**
+   * Whether the disk of a node has room, as the node itself says. The word for it is among the roles: nodes of an earlier version read it, show it and do nothing
+   * about it, and where commands are applied nothing depends on it, so that all replicas of the meta group decide alike.
+   */
+  public enum Disk {
+    ENOUGH("", "has room"),
+    /** A snapshot that a replica was to begin with did not fit. */
+    SHORT("disk short", "has no room for the rows of a replica"),
+    /** The node takes no commands that need space. */
+    LOW("disk low", "is nearly full");
+
+    private final String word;
+    private final String text;
+
+    Disk(String word, String text) {
+      this.word = word;
+      this.text = text;
+    }
+
+    @Override
+    public String toString() {
+      return text;
+    }
+  }
+
   public ClusterNode {
     ports = Collections.unmodifiableNavigableMap(new TreeMap<>(ports));
     roles = Collections.unmodifiableNavigableSet(new TreeSet<>(roles));
@@ -102,6 +127,19 @@ public record ClusterNode(
   /** Whether ranges of this kind are placed here rather than on nodes that only hold them. */
   public boolean prefers(String kind) {
     return roles.contains(preferring(kind));
+  }
+
+  /** What the node has said last about its disk. */
+  public Disk disk() {
+    if (roles.contains(Disk.LOW.word)) return Disk.LOW;
+    return roles.contains(Disk.SHORT.word) ? Disk.SHORT : Disk.ENOUGH;
+  }
+
+  public ClusterNode with(Disk changed) {
+    var words = new TreeSet<>(roles);
+    for (var each : Disk.values()) words.remove(each.word);
+    if (changed != Disk.ENOUGH) words.add(changed.word);
+    return new ClusterNode(id, host, ports, words, region, zone, state);
   }
 
   public ClusterNode in(State changed) {

@@ -59,6 +59,7 @@ function nodes(admin, after, signal) {
       {title: "region and zone", value: row => [row.region, row.zone].filter(Boolean).join(", ") || "–"},
       {title: "state", value: row => make("span", {class: row.state === "JOINED" ? "good" : "bad"}, row.state.toLowerCase())},
       {title: "replicas", numeric: true, value: row => number(row.replicas)},
+      {title: "disk", value: row => row.disk === "ENOUGH" ? "has room" : make("span", {class: "bad"}, row.disk === "LOW" ? "nearly full" : "no room for replicas")},
       {title: "roles", value: row => row.roles.join(", ")},
       ...admin ? [{title: "change", value: actions}] : [],
     ],

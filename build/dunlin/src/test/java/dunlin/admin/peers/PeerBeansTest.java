@@ -157,7 +157,7 @@ class PeerBeansTest {
   private void clusterIsKnown() {
     List<NodeRow> rows =
         Stream.of(peers.node() + " JOINED", OTHER + " JOINED", DOWN + " DOWN", UUID.randomUUID() + " LEFT")
-            .map(each -> new NodeRow(each.substring(0, 36), "h", "", "", each.substring(37), 0, List.of()))
+            .map(each -> new NodeRow(each.substring(0, 36), "h", "", "", each.substring(37), 0, List.of(), "ENOUGH"))
             .toList();
     InvocationHandler nodes =
         (_, method, _) -> {

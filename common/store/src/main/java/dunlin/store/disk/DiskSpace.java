@@ -7,6 +7,7 @@ import dunlin.store.RangeId;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,7 +18,7 @@ public final class DiskSpace implements AutoCloseable {
    * Bounds: two marks. Below the upper one, the low-water mark, the disk is low: only commands that free space or need
    * none are accepted. The space between the marks is the reserve for these: for their log entries and tombstones, and
    * for the files that a compaction writes before it deletes others. Below the lower mark no command is accepted, since
-   * Ratis and RocksDB need room for those already accepted.
+   * Ratis and RocksDB need room for those already accepted. Besides, the size of the largest snapshot that did not fit, until it would.
    * Failure: when the free space cannot be read, the last state stays. A disk that fills up between two measurements
    * makes Ratis or RocksDB fail, which stops the process.
    */
@@ -42,6 +43,9 @@ public final class DiskSpace implements AutoCloseable {
   private volatile long lowMark;
   private volatile long criticalMark;
   private volatile State state = State.ENOUGH;
+
+  /** Bytes of the largest snapshot that there was no room for; 0 for none, or when there is. */
+  private final AtomicLong lacking = new AtomicLong();
 
   @GuardedBy("this")
   private Runnable hide = () -> {};
@@ -89,9 +93,16 @@ public final class DiskSpace implements AutoCloseable {
     };
   }
 
-  /** Whether this many more bytes can be written without going below the low-water mark. */
+  /** Whether this many more bytes can be written without going below the low-water mark. If not, the disk {@link #lacksRoom}. */
   public boolean canHold(long bytes) {
-    return source.free() - bytes >= lowMark;
+    boolean fits = source.free() - bytes >= lowMark;
+    if (!fits) lacking.accumulateAndGet(bytes, Math::max);
+    return fits;
+  }
+
+  /** Whether there was no room for what {@link #canHold} has been asked about, and still is not. */
+  public boolean lacksRoom() {
+    return lacking.get() > 0;
   }
 
   public LowDiskException refusal(RangeId range) {
@@ -115,6 +126,8 @@ public final class DiskSpace implements AutoCloseable {
     if (below(now, criticalMark, before == State.CRITICAL)) state = State.CRITICAL;
     else state = below(now, lowMark, before != State.ENOUGH) ? State.LOW : State.ENOUGH;
     if (state != before) tell();
+    long wanted = lacking.get();
+    if (wanted > 0 && !below(now - wanted, lowMark, true)) lacking.compareAndSet(wanted, 0);
   }
 
   /** The bytes of a disk of this size that stay free; 0 derives them from the size. */

@@ -314,6 +314,11 @@ public final class RangeStore implements LocalSnapshots, AutoCloseable {
     return disk.low();
   }
 
+  /** Whether the disk had no room for the snapshot that a replica was to begin with, and still has none. */
+  public boolean diskShort() {
+    return disk.lacksRoom();
+  }
+
   /** Called when a range has fenced itself. */
   private void failed(StoreException e) {
     if (state.get() == State.STARTED) log.error("Node {}: {}", nodeId(), e.getMessage(), e);

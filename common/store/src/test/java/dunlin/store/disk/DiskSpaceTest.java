@@ -84,6 +84,23 @@ class DiskSpaceTest {
   }
 
   @Test
+  void whatDidNotFitIsRememberedUntilItWould() {
+    var space = space(1000, 400);
+    taken(space, 5000);
+    assertThat(space.canHold(4000)).isTrue();
+    assertThat(space.lacksRoom()).isFalse();
+
+    assertThat(space.canHold(6000)).isFalse();
+    assertThat(space.canHold(4500)).isFalse();
+    for (long free : new long[] {5000, 7000, 7249}) {
+      taken(space, free);
+      assertThat(space.lacksRoom()).as("%d bytes are free", free).isTrue();
+    }
+    taken(space, 7250);
+    assertThat(space.lacksRoom()).as("a quarter of the mark more than needed is free").isFalse();
+  }
+
+  @Test
   void showsBothMarks() {
     var meters = new SimpleMeterRegistry();
     try (var space = space(1000, 400)) {

@@ -58,6 +58,29 @@ class SnapshotInstallerTest {
     }
   }
 
+  @Test
+  void aSnapshotThatDoesNotFitShowsAtTheDisk(@TempDir Path directory) throws Exception {
+    var room = new OneRange.RoomyDisk();
+    room.free = 2000;
+    try (var leader = OneRange.start(directory.resolve("leader"));
+        var data = DataDirectory.open(directory.resolve("here"));
+        var disk = new DiskSpace(room, 1990, 0)) {
+      leader.apply(new Put("a", "1"));
+      var copies = new DirectSnapshots();
+      copies.opened(leader.store);
+      var range = leader.range.id();
+      var meters = new RangeMeters(new SimpleMeterRegistry(), range);
+      var installer = new SnapshotInstaller(range, new RowsDirectory(data.rows(range)), ClusterSettings.NONE, disk, copies, meters, () -> false, () -> true);
+      assertThat(disk.lacksRoom()).isFalse();
+
+      var fetching = installer.offer(leader.store.member().node(), 0, "fetching");
+
+      assertThatThrownBy(() -> fetching.get(OneRange.DEADLINE.toSeconds(), TimeUnit.SECONDS)).hasMessageContaining("has no room for a snapshot");
+      assertThat(disk.lacksRoom()).isTrue();
+      assertThat(disk.low()).isFalse();
+    }
+  }
+
   private static void assertAsksAgain(CompletableFuture<LogPosition> offered) {
     assertThatThrownBy(() -> offered.get(OneRange.DEADLINE.toSeconds(), TimeUnit.SECONDS))
         .hasCauseInstanceOf(IOException.class)
