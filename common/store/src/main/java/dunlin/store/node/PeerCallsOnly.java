@@ -34,12 +34,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor {
   /*
-   * Owner: the code that adds a group calls starting and started; calls come on any thread of gRPC.
-   * Bounds: as many groups as are being added.
+   * Owner: the code that adds a group calls starting and started, the maintenance mutes groups; calls come on any thread of gRPC.
+   * Bounds: as many groups as are being added, and as many as there are.
    */
   private final ByteString self;
   private final PeerCallers callers;
   private final Set<ByteString> starting = ConcurrentHashMap.newKeySet();
+  private final Set<ByteString> muted = ConcurrentHashMap.newKeySet();
   private final GroupTurns appends = new GroupTurns();
 
   PeerCallsOnly(RaftPeerId self, PeerCallers callers) {
@@ -54,6 +55,12 @@ final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor 
 
   void started(RaftGroupId group) {
     starting.remove(group.toByteString());
+  }
+
+  /** Refuses calls for this group, or passes them again. */
+  void mute(RaftGroupId group, boolean mute) {
+    if (mute) muted.add(group.toByteString());
+    else muted.remove(group.toByteString());
   }
 
   @Override
@@ -91,6 +98,8 @@ final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor 
         refuse(Status.FAILED_PRECONDITION.withDescription("this is node " + self.toStringUtf8()));
       else if (starting.contains(meant.getRaftGroupId().getId()))
         refuse(Status.UNAVAILABLE.withDescription("the group is about to start"));
+      else if (muted.contains(meant.getRaftGroupId().getId()))
+        refuse(Status.UNAVAILABLE.withDescription("the disk has no room for the rows of the group"));
       else {
         var from = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
         String objection = callers.objection(meant, termOf(message), names, from);

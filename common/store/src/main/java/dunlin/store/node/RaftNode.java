@@ -168,6 +168,11 @@ public final class RaftNode {
     await(adding, "serve group " + id.getUuid(), deadline);
   }
 
+  /** Has a group answer no calls of its peers, as if this node could not be reached, or has it answer them again. */
+  public void mute(RaftGroupId group, boolean mute) {
+    peerCalls.mute(group, mute);
+  }
+
   /** Stops serving a group and deletes its directory. May be called again after a timeout, and then waits for the same removal. */
   public void remove(RaftGroupId group, Duration deadline) {
     var under = removals.get(group);

@@ -1,5 +1,6 @@
 package dunlin.store.raft;
 
+import dunlin.store.ReplicaRole;
 import dunlin.store.StoreException;
 import dunlin.store.disk.DiskSpace;
 import dunlin.store.disk.SpaceCompaction;
@@ -8,9 +9,12 @@ import dunlin.store.snapshot.OpenSnapshots;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import org.apache.ratis.protocol.RaftGroupId;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,6 +35,7 @@ final class RangeMaintenance {
   private final OpenSnapshots snapshots;
   private final SpaceCompaction space;
   private final CountDownLatch closing = new CountDownLatch(1);
+  private final Set<RaftGroupId> muted = new HashSet<>();
 
   private @Nullable Thread thread; // set once, at the start
 
@@ -70,7 +75,20 @@ final class RangeMaintenance {
     node.refreshTls(nowNanos);
     node.reconnect(nowNanos);
     for (var range : ranges) look(range, nowNanos);
+    mute();
     space.look(ranges, disk, nowNanos);
+  }
+
+  /**
+   * A replica without a vote, on a disk that had no room for the rows of one, does not answer. Else the leader that is to add it would wait for it for as long as there is no
+   * room, and could neither give that up nor change its peers otherwise.
+   */
+  private void mute() {
+    var now = new HashSet<RaftGroupId>();
+    if (disk.lacksRoom()) for (var range : ranges) if (range.status().role() == ReplicaRole.OUTSIDE) now.add(range.group());
+    for (var group : muted) if (!now.contains(group)) node.mute(group, false);
+    for (var group : now) if (muted.add(group)) node.mute(group, true);
+    muted.retainAll(now);
   }
 
   private void look(ReplicatedRange<?, ?> range, long nowNanos) {
