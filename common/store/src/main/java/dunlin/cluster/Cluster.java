@@ -381,7 +381,7 @@ public final class Cluster implements AutoCloseable {
   private ClusterAnswer propose(PlacementCommand command) {
     if (!meta.leads()) return notLeading();
     try {
-      return new Proposed(meta.propose(command, LOG_DEADLINE));
+      return new Proposed(meta.proposeAsked(command, LOG_DEADLINE));
     } catch (NotLeaderException e) {
       return notLeading();
     } catch (OutcomeUnknownException e) {

@@ -1,8 +1,10 @@
 package dunlin.cluster;
 
+import dunlin.placement.OperationRules;
 import dunlin.placement.Placement;
 import dunlin.placement.PlacementCodec;
 import dunlin.placement.PlacementCommand;
+import dunlin.placement.PlacementCommand.Begin;
 import dunlin.placement.PlacementResult;
 import dunlin.store.Completion;
 import dunlin.store.OutcomeUnknownException;
@@ -117,5 +119,12 @@ final class MetaRange {
       Thread.currentThread().interrupt();
       throw new OutcomeUnknownException("interrupted while waiting for the meta range", e);
     }
+  }
+
+  /** The same for a command that this leader has been asked for: an operation that a disk has no room for is refused before the log. */
+  PlacementResult proposeAsked(PlacementCommand command, Duration deadline) {
+    var known = placement;
+    var refused = command instanceof Begin(_, var operation) && known != null ? OperationRules.withoutRoom(operation, known.map()) : null;
+    return refused != null ? refused : propose(command, deadline);
   }
 }

@@ -1,5 +1,6 @@
 package dunlin.placement;
 
+import dunlin.placement.ClusterNode.Disk;
 import dunlin.placement.ClusterNode.State;
 import dunlin.placement.Operation.AddReplica;
 import dunlin.placement.Operation.DrainNode;
@@ -44,6 +45,18 @@ public final class OperationRules {
       case TransferLeadership(_, var to) -> transfer(range, to, map);
       case DrainNode _, LeaveNode _ -> throw new IllegalStateException(operation + " has no range");
     };
+  }
+
+  /**
+   * Why the leader of the meta group does not propose an operation that it is asked for, or null: the disk of a node has no room for what it would get. This is not
+   * decided where commands are applied: replicas of an earlier version would decide otherwise.
+   */
+  public static @Nullable Refused withoutRoom(Operation operation, ClusterMap map) {
+    if (operation instanceof TransferLeadership(_, var to))
+      return map.disk(to) == Disk.LOW ? new Refused(Reason.UNSUITABLE_NODE, "node " + to + " cannot lead now, since its disk " + Disk.LOW) : null;
+    var to = operation.filled().orElse(null);
+    if (to == null || map.disk(to) == Disk.ENOUGH) return null;
+    return new Refused(Reason.UNSUITABLE_NODE, "node " + to + " cannot take a replica now, since its disk " + map.disk(to));
   }
 
   private static @Nullable Refused split(Split split, RangeDescriptor range, ClusterMap map) {

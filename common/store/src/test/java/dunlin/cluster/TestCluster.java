@@ -11,6 +11,7 @@ import dunlin.placement.Operation;
 import dunlin.placement.PlacedRange;
 import dunlin.placement.plan.OperationSettings;
 import dunlin.placement.plan.SplitSettings;
+import dunlin.runtime.Surroundings;
 import dunlin.store.Completion;
 import dunlin.store.NotLeaderException;
 import dunlin.store.OutcomeUnknownException;
@@ -46,6 +47,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
@@ -83,6 +85,12 @@ final class TestCluster implements AutoCloseable {
     /** Whether it has a store, and so replicas. */
     boolean stores = true;
 
+    /** What is different in its store. */
+    UnaryOperator<StoreSettings> storeSettings = usual -> usual;
+
+    /** What its disk has free. */
+    volatile long diskFree = Long.MAX_VALUE;
+
     volatile @Nullable RangeStore store;
     volatile @Nullable Cluster cluster;
 
@@ -119,7 +127,9 @@ final class TestCluster implements AutoCloseable {
           new ClusterSettings(
               raft, usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(2), 50,
               usual.installBytesPerSecond(), usual.installDeadline());
-      var opened = openStore(StoreSettings.defaults().with(quick));
+      var machine = Surroundings.machine();
+      var disk = new Surroundings(machine.wallClock(), machine.routes(), machine.forceDelay(), () -> data.toFile().getUsableSpace() - Math.min(diskFree, data.toFile().getUsableSpace()));
+      var opened = openStore(storeSettings.apply(StoreSettings.defaults().with(quick).in(disk)));
       opened.fetchSnapshotsBy(snapshots);
       store = opened;
       replicas.clear();

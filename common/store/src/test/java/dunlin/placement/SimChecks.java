@@ -3,6 +3,7 @@ package dunlin.placement;
 import static java.util.Objects.requireNonNull;
 
 import dunlin.placement.Action.ChangePeers;
+import dunlin.placement.ClusterNode.Disk;
 import dunlin.placement.ClusterNode.State;
 import dunlin.placement.Operation.Split;
 import dunlin.placement.PlacementCommand.Begin;
@@ -162,7 +163,7 @@ final class SimChecks {
       if (amnesiacs.contains(name(report, range)))
         throw new Violation(intent + " takes a replica that has lost its vote for the one that it has had created");
       var state = requireNonNull(map.nodes().get(to)).state();
-      boolean undone = intent.cancelled() || state == State.DOWN || state == State.LEFT || map.emptying(to).isPresent();
+      boolean undone = intent.cancelled() || state == State.DOWN || state == State.LEFT || map.emptying(to).isPresent() || map.disk(to) != Disk.ENOUGH;
       for (var action : decision.actions()) {
         boolean removes = action instanceof ChangePeers change && change.expected().contains(to) && !change.wanted().contains(to);
         if (removes && action.range().equals(range) && !undone)

@@ -37,6 +37,9 @@ final class SimWorld {
   final List<String> trace = new ArrayList<>();
   final boolean tracing;
 
+  /** Whether disks have no room at times. Half of the seeds are without, so that what else is found in them stays as it was. */
+  final boolean disksFill;
+
   private final PriorityQueue<Event> events =
       new PriorityQueue<>(Comparator.comparingLong(Event::at).thenComparingLong(Event::number));
   private final int lateOnceIn; // one in so many messages
@@ -48,6 +51,7 @@ final class SimWorld {
     this.random = new Random(seed * 0x9E3779B97F4A7C15L);
     this.rules = rules;
     this.tracing = tracing;
+    this.disksFill = seed % 2 == 1;
     this.settings =
         new OperationSettings(
             3, 8, 4, 3, splits(), random.nextInt(3) == 0 ? Duration.ofSeconds(4) : null, random.nextBoolean());

@@ -1,5 +1,6 @@
 package dunlin.placement;
 
+import dunlin.placement.ClusterNode.Disk;
 import dunlin.placement.Operation.AddReplica;
 import dunlin.placement.Operation.DrainNode;
 import dunlin.placement.Operation.LeaveNode;
@@ -52,6 +53,7 @@ final class Simulation {
     world.every(150, () -> List.copyOf(world.groups.values()).forEach(SimGroup::elections));
     world.every(600, this::operator);
     world.every(4000, this::damage);
+    if (world.disksFill) world.every(700, this::disks);
     world.run(SimWorld.FAULTS_UNTIL);
     String unrest = "not looked";
     int quiet = 0;
@@ -164,6 +166,16 @@ final class Simulation {
     var voters = group.peersAt(group.last());
     boolean enough = voters.size() >= 3 && world.checks.whole();
     if (enough) world.node(some(voters)).damage(group.id);
+  }
+
+  /** Nodes say that their disks have no room, or have some again; when the faults have stopped, all have room in the end. */
+  private void disks() {
+    var meta = world.meta.leader;
+    if (meta == null) return;
+    for (var node : meta.placement.map().nodes().values()) {
+      var disk = world.faulty() ? some(List.of(Disk.values())) : Disk.ENOUGH;
+      if (node.disk() != disk && (!world.faulty() || world.random.nextInt(5) == 0)) world.meta.propose(meta, new RegisterNode(node.with(disk)));
+    }
   }
 
   private <T> T some(List<T> of) {

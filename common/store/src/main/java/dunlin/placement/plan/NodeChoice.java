@@ -2,6 +2,7 @@ package dunlin.placement.plan;
 
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
+import dunlin.placement.ClusterNode.Disk;
 import dunlin.placement.Intent;
 import dunlin.placement.Operation;
 import dunlin.placement.Operation.MoveReplica;
@@ -16,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -26,7 +28,7 @@ final class NodeChoice {
   private NodeChoice() {}
 
   /**
-   * The node for a replica of this range: in a zone without another replica if possible, then one that prefers such ranges, then with the fewest
+   * The node for a replica of this range, whose disk has room: in a zone without another replica if possible, then one that prefers such ranges, then with the fewest
    * replicas, then with the lowest identifier.
    *
    * @param leaving the node that loses its replica, so that its zone becomes free, or null
@@ -35,14 +37,25 @@ final class NodeChoice {
   static Optional<UUID> replica(RangeDescriptor range, @Nullable UUID leaving, ClusterMap map, ClusterObservation observation, Collection<Operation> wanted) {
     var zones = zones(range, leaving, map);
     var replicas = replicas(map, wanted);
-    return map.nodes().values().stream()
-        .filter(node -> map.takes(node.id(), range.kind()) && observation.heard(node.id()) && !range.has(node.id()))
+    return takers(range, map, observation)
+        .filter(node -> node.disk() == Disk.ENOUGH)
         .min(
             Comparator.<ClusterNode, Boolean>comparing(node -> zones.contains(zone(node)))
                 .thenComparing(node -> !node.prefers(range.kind()))
                 .thenComparing(node -> replicas.getOrDefault(node.id(), 0))
                 .thenComparing(ClusterNode::id))
         .map(ClusterNode::id);
+  }
+
+  private static Stream<ClusterNode> takers(RangeDescriptor range, ClusterMap map, ClusterObservation observation) {
+    return map.nodes().values().stream()
+        .filter(node -> map.takes(node.id(), range.kind()) && observation.heard(node.id()) && !range.has(node.id()));
+  }
+
+  /** Nodes that could take a replica of one of these ranges if their disks had room, in a sentence; empty when there are none. */
+  static String withoutRoom(Collection<RangeDescriptor> ranges, ClusterMap map, ClusterObservation observation) {
+    var full = ranges.stream().flatMap(range -> takers(range, map, observation)).filter(node -> node.disk() != Disk.ENOUGH).map(ClusterNode::id).collect(Collectors.toCollection(TreeSet::new));
+    return full.isEmpty() ? "" : "; none is placed on nodes whose disks have no room: " + full;
   }
 
   /** The zones of the nodes with a replica, but for one of them. */
@@ -109,6 +122,7 @@ final class NodeChoice {
       if (intent.operation() instanceof TransferLeadership) return Optional.empty(); // one at a time: a transfer changes the counts
 
     var leads = leads(map, observation);
+    leads.keySet().removeIf(node -> map.disk(node) == Disk.LOW); // it would refuse what needs space
     var possible = new ArrayList<EvenLeaders.Possible>();
     for (var id : map.ranges().keySet()) {
       var led = observation.leader(id).orElse(null);
@@ -152,9 +166,10 @@ final class NodeChoice {
   }
 
   /**
-   * The transfers of all leaderships that a voter should have which reaches more nodes than the leader: first one that reaches the most, then one that prefers
-   * such ranges, then one with the fewest leaderships. Leaders must reach each other, and all frontends must reach them. A node that no other one reaches is missing
-   * to all alike, so its loss moves nothing.
+   * The transfers of all leaderships that a voter should have which reaches more nodes than the leader, or has room on its disk while that of the leader is nearly full:
+   * first one with room, then one that reaches the most, then one that prefers such ranges, then one with the fewest leaderships. Leaders must reach each other, and all
+   * frontends must reach them. A node that no other one reaches is missing to all alike, so its loss moves nothing. A leader hands over by itself when its disk becomes
+   * nearly full, but once, and not knowing the disks of others. No leadership goes from a disk with room to one that is nearly full.
    */
   static List<TransferLeadership> towardsReach(ClusterMap map, ClusterObservation observation, OperationSettings settings) {
     if (!observation.isSettled()) return List.of();
@@ -165,12 +180,15 @@ final class NodeChoice {
       if (led == null || map.intentOn(id).isPresent()) continue;
       String kind = led.replica().range().kind();
       long now = reached(led.node(), map, observation);
+      boolean full = map.disk(led.node()) == Disk.LOW;
       led.replica().range().peers().stream()
           .filter(voter -> leads.containsKey(voter) && observation.reach(led.node(), voter)) // else the transfer would be given up at once
-          .filter(voter -> observation.canTakeOver(voter, led, settings) && reached(voter, map, observation) > now)
+          .filter(voter -> observation.canTakeOver(voter, led, settings) && (full || map.disk(voter) != Disk.LOW))
+          .filter(voter -> reached(voter, map, observation) > now || (full && map.disk(voter) != Disk.LOW))
           .map(map.nodes()::get)
           .min(
-              Comparator.<ClusterNode, Long>comparing(node -> -reached(node.id(), map, observation))
+              Comparator.<ClusterNode, Boolean>comparing(node -> node.disk() == Disk.LOW)
+                  .thenComparingLong(node -> -reached(node.id(), map, observation))
                   .thenComparing(node -> !node.prefers(kind))
                   .thenComparing(node -> leads.getOrDefault(node.id(), 0))
                   .thenComparing(ClusterNode::id))

@@ -141,6 +141,7 @@ public final class Operations {
     if (observation.replica(transfer.to(), transfer.of()).isEmpty()) return new Log(new Abandon(intent.id()));
     if (leader == null) return new Wait("range " + transfer.of() + " has no leader");
     if (!leader.replica().range().peers().contains(transfer.to())) return new Log(new Abandon(intent.id()));
+    if (to.disk() == ClusterNode.Disk.LOW && map.disk(leader.node()) != ClusterNode.Disk.LOW) return new Log(new Abandon(intent.id()));
     // Else it would wait until their network is mended, and keep the leadership from a node that reaches both.
     if (!observation.reach(leader.node(), transfer.to())) return new Log(new Abandon(intent.id()));
     if (!observation.canTakeOver(transfer.to(), leader, settings)) return new Wait("node " + transfer.to() + " has not caught up with range " + transfer.of());
@@ -160,7 +161,8 @@ public final class Operations {
       var move = new MoveReplica(range.id(), node, to);
       if (OperationRules.refusal(move, map) == null) return new Log(begin(move, map));
     }
-    return new Wait(left.size() + " replicas are moving or have no place to go");
+    var still = left.stream().filter(range -> map.intentOn(range.id()).isEmpty()).toList();
+    return new Wait(left.size() + " replicas are moving or have no place to go" + NodeChoice.withoutRoom(still, map, observation));
   }
 
   private static void learnPeers(UUID id, ClusterMap map, ClusterObservation observation, Decision to) {
@@ -261,8 +263,9 @@ public final class Operations {
     } else if (observation.heard(node)
         && observation.empty(node, range.id())
         && !ReplicaSteps.awaitsSplit(map, observation, node, range)) {
-      // Its rows were damaged and quarantined, or it never got its part of a split.
-      wanted.add(new ReplaceReplica(range.id(), node));
+      // Its rows were damaged and quarantined, or it never got its part of a split, or its disk had no room for them.
+      if (known.disk() == ClusterNode.Disk.ENOUGH) wanted.add(new ReplaceReplica(range.id(), node));
+      else NodeChoice.replica(range, node, map, observation, wanted).ifPresent(to -> wanted.add(new MoveReplica(range.id(), node, to)));
     }
   }
 

@@ -7,6 +7,7 @@ import dunlin.placement.Action.ChangePeers;
 import dunlin.placement.Action.CreateReplica;
 import dunlin.placement.Action.DropReplica;
 import dunlin.placement.ClusterMap;
+import dunlin.placement.ClusterNode.Disk;
 import dunlin.placement.ClusterNode.State;
 import dunlin.placement.Intent;
 import dunlin.placement.NodeReport;
@@ -20,6 +21,7 @@ import dunlin.placement.plan.Step.Log;
 import dunlin.placement.plan.Step.Wait;
 import dunlin.store.RangeDescriptor;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
@@ -66,7 +68,7 @@ final class ReplicaSteps {
     boolean gone = from == null || !range.has(from);
     boolean arrived = range.has(to) && ready(to);
     if (gone && arrived) return from == null ? finish() : drop(from);
-    boolean unwanted = !arrived && map.emptying(to).isPresent();
+    boolean unwanted = !arrived && (map.emptying(to).isPresent() || full(to)); // a full one would never arrive
     if (intent.cancelled() || lost(to) || unwanted) return undo(to);
     if (!arrived) return add(to);
     if (tooFew()) return abandon(); // a voter without rows was removed instead, or there were too few before
@@ -79,11 +81,12 @@ final class ReplicaSteps {
     if (range.has(node)) {
       if (!observation.heard(node)) return intent.cancelled() || lost(node) ? abandon() : new Wait("node " + node + " is silent");
       if (ready(node) || !observation.empty(node, range.id())) return finish();
+      if (full(node)) return abandon();
       if (own(node)) return new Wait("node " + node + " catches up");
       if (intent.cancelled()) return abandon();
       return awaitsSplit(map, observation, node, range) ? new Wait("node " + node + " has yet to apply a split") : remove(node);
     }
-    if (intent.cancelled() || lost(node)) return undo(node);
+    if (intent.cancelled() || lost(node) || full(node)) return undo(node);
     return add(node);
   }
 
@@ -149,9 +152,19 @@ final class ReplicaSteps {
   private Step handOver(List<UUID> rest) {
     return rest.stream()
         .filter(voter -> map.up(voter) && observation.heard(voter) && observation.canTakeOver(voter, leader, settings))
-        .findFirst()
+        .filter(voter -> map.disk(voter) != Disk.LOW || map.disk(leader.node()) == Disk.LOW)
+        .min(Comparator.comparing(voter -> map.disk(voter) == Disk.LOW))
         .<Step>map(voter -> new Do(new Action.TransferLeadership(leader.node(), range.id(), voter)))
-        .orElseGet(() -> new Wait("no other node can take the leadership from node " + leader.node()));
+        .orElseGet(() -> new Wait("no other node can take the leadership from node " + leader.node() + (nearlyFull(rest) ? ": there are disks that are nearly full" : "")));
+  }
+
+  private boolean nearlyFull(List<UUID> nodes) {
+    return nodes.stream().anyMatch(node -> map.disk(node) == Disk.LOW);
+  }
+
+  /** Whether a node's disk has no room for the rows of a replica. */
+  private boolean full(UUID node) {
+    return map.disk(node) != Disk.ENOUGH;
   }
 
   /**
@@ -198,8 +211,8 @@ final class ReplicaSteps {
 
   private Step undo(UUID to) {
     if (!range.has(to)) return abandon();
-    // It stays, and only this operation knows it for a fresh one.
-    if (tooFew()) return own(to) && !ready(to) && !lost(to) ? new Wait("node " + to + " catches up") : abandon();
+    // It stays, and only this operation knows it for a fresh one. Without room for its rows it would not catch up: it counts as one that has lost them.
+    if (tooFew()) return own(to) && !ready(to) && !lost(to) && !full(to) ? new Wait("node " + to + " catches up") : abandon();
     if (emptyVoter().isPresent()) return remove(emptyVoter().get());
     if (unheard().isPresent()) return unheard().get();
     var rest = without(to);
