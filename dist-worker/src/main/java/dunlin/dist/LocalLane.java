@@ -613,6 +613,16 @@ final class LocalLane implements Lane, MatchedLane {
       }
 
       @Override
+      public boolean comesAgain() {
+        return to.comesAgain();
+      }
+
+      @Override
+      public void willFail(ReasonCode reason) {
+        if (reason != ReasonCode.USE_ANOTHER_SERVER) to.willFail(reason);
+      }
+
+      @Override
       protected void complete(ReasonCode reason) {
         if (reason == ReasonCode.USE_ANOTHER_SERVER) {
           thread.execute(() -> goOn(message, feedback, to));

@@ -93,6 +93,16 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   }
 
   @Override
+  public boolean comesAgain() {
+    return !terms.storesFirst() && acknowledgement.comesAgain();
+  }
+
+  @Override
+  public void willFail(ReasonCode reason) {
+    if (!terms.storesFirst()) acknowledgement.willFail(reason);
+  }
+
+  @Override
   public void picked(long shard) {
     known.add(shard);
   }
@@ -163,6 +173,11 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
       }
 
       @Override
+      public void willFail(ReasonCode reason) {
+        of.willFail(reason);
+      }
+
+      @Override
       protected void complete(ReasonCode reason) {
         of.answer(reason == ReasonCode.SERVER_BUSY ? ReasonCode.UNSPECIFIED_ERROR : reason);
       }
@@ -179,7 +194,7 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
 
   @Override
   public void run() {
-    if (!terms.storesFirst() && acknowledgement.comesAgain()) {
+    if (comesAgain()) {
       acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE); // not USE_ANOTHER_SERVER, which says that it is not recorded
       return;
     }

@@ -99,12 +99,18 @@ final class DistTier {
   }
 
   static class Answer extends Acknowledgement {
+    final List<ReasonCode> foretold = new ArrayList<>();
     @Nullable ReasonCode completed;
     boolean comesAgain;
 
     @Override
     public boolean comesAgain() {
       return comesAgain;
+    }
+
+    @Override
+    public void willFail(ReasonCode reason) {
+      foretold.add(reason);
     }
 
     @Override

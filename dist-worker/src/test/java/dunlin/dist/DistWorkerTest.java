@@ -237,6 +237,22 @@ class DistWorkerTest {
     assertThat(second.completed).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
   }
 
+  /** So that what waits for its worker behind an exchange that is not recorded is not recorded before it. */
+  @Test
+  void theRecorderLearnsThatAnExchangeComesAgainAndSaysAtOnceThatItFails() {
+    dist.add(route("+", FRONTEND));
+    inboxes.answersLater = true;
+    Answer answer = dist.publishInExchange("a");
+    var recorder = inboxes.delivered.getFirst().acknowledgement();
+    if (recorder == null) throw new AssertionError("no answer is expected");
+
+    assertThat(recorder.comesAgain()).isFalse();
+    answer.comesAgain = true;
+    assertThat(recorder.comesAgain()).isTrue();
+    recorder.willFail(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(answer.foretold).containsExactly(ReasonCode.SERVER_UNAVAILABLE);
+  }
+
   @Test
   void anExchangeThatIsNotRecordedReachesNoSubscriber() {
     dist.add(route("a", FRONTEND), route("a", ShardId.inbox(1)));

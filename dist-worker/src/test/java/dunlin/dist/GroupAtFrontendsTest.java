@@ -96,6 +96,8 @@ class GroupAtFrontendsTest {
     private final Terms terms;
     private @Nullable LeftBehind leftBehind;
     final List<Long> picked = new ArrayList<>();
+    final List<ReasonCode> foretold = new ArrayList<>();
+    boolean comesAgain;
     @Nullable ReasonCode reason;
 
     Answer(Terms terms) {
@@ -110,6 +112,16 @@ class GroupAtFrontendsTest {
     @Override
     public @Nullable LeftBehind leftBehind() {
       return leftBehind;
+    }
+
+    @Override
+    public boolean comesAgain() {
+      return comesAgain;
+    }
+
+    @Override
+    public void willFail(ReasonCode why) {
+      foretold.add(why);
     }
 
     @Override
@@ -192,6 +204,24 @@ class GroupAtFrontendsTest {
     assertThat(third.delivered).isEmpty();
     assertThat(answer.reason).isEqualTo(ReasonCode.SUCCESS);
     assertThat(answer.matched()).isTrue();
+  }
+
+  /** So that what waits for a worker behind a message that is lost does not overtake it. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aFrontendLearnsThatAMessageForAGroupComesAgainAndSaysAtOnceThatItFails(boolean inExchange) {
+    add("$share/g/a", 1);
+    first.holds = true;
+    var answer = publish(QoS.EXACTLY_ONCE, inExchange);
+    run();
+    var held = Objects.requireNonNull(first.held);
+
+    assertThat(held.comesAgain()).isFalse();
+    answer.comesAgain = true;
+    assertThat(held.comesAgain()).isTrue();
+    held.willFail(ReasonCode.USE_ANOTHER_SERVER); // it goes to another frontend
+    held.willFail(ReasonCode.SERVER_UNAVAILABLE);
+    assertThat(answer.foretold).containsExactly(ReasonCode.SERVER_UNAVAILABLE);
   }
 
   @Test

@@ -92,6 +92,12 @@ public abstract class Acknowledgement {
   }
 
   /**
+   * Says that an answer will be this error, when the answer itself has to wait for another thread: nothing later is delivered by then if the message comes again. Called
+   * by the holder of an answer that was not given yet, on any thread.
+   */
+  public void willFail(ReasonCode reason) {}
+
+  /**
    * Whether the message is not to be sent again if it is not answered: its client's connection was ended, since this node may not have it any more, and the client publishes it
    * again elsewhere. The lane's thread.
    */

@@ -15,6 +15,9 @@ final class CopyAnswer extends Acknowledgement implements Feedback, Runnable {
    * A message that the lane's thread has served needs it, too: its answer may come while a worker serves the
    * destination. As all answers of a destination take one way, they keep their order, which RecordedDelivery relies on.
    *
+   * An error must not wait for that way: the sender sends the message again then, and the destination would be given later ones by then. So the publisher's
+   * acknowledgement learns of it at once.
+   *
    * Owner: the destination answers on any thread.
    * Failure: a destination that fails before it answers is answered for; what it says later is ignored. What it
    * had said to wait waits no longer then.
@@ -58,6 +61,21 @@ final class CopyAnswer extends Acknowledgement implements Feedback, Runnable {
     return acknowledgement == null ? Terms.ANSWERED : acknowledgement.terms();
   }
 
+  @Override
+  public boolean comesAgain() {
+    return acknowledgement != null && acknowledgement.comesAgain();
+  }
+
+  @Override
+  public void willFail(ReasonCode reason) {
+    if (acknowledgement != null) acknowledgement.willFail(reason);
+  }
+
+  @Override
+  protected void failed(ReasonCode reason) {
+    willFail(reason);
+  }
+
   /** Passed on before the answer. */
   @Override
   public void picked(long shard) {
@@ -73,6 +91,7 @@ final class CopyAnswer extends Acknowledgement implements Feedback, Runnable {
   /** Answers in place of the destination. Returns false if no answer is wanted. */
   boolean give(Publication message, ReasonCode reason) {
     if (GIVEN.compareAndSet(this, null, reason)) {
+      failed(reason);
       lane.execute(
           () -> {
             while (waiting > 0) passWaitsNoLonger(message.qos(), message.body().length);

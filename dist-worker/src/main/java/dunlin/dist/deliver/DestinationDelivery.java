@@ -20,7 +20,8 @@ final class DestinationDelivery implements Delivery {
    * to the thread that serves, but for groupCredit(), which is for the lane's thread at any time.
    * Bounds: see DeliverExecutor.
    * Failure: copies that wait when it is closed, and later ones, are answered SERVER_UNAVAILABLE, and counted if nobody
-   * learns of that: with QoS 0, or if no answer is wanted. So nothing is handed over after it was closed.
+   * learns of that: with QoS 0, or if no answer is wanted. So nothing is handed over after it was closed. A destination may lose a message, as when its link breaks, and
+   * take the next one. So a message that comes again behind an earlier one is not delivered, and answered SERVER_UNAVAILABLE: others may have it already.
    */
   private static final Logger LOG = LoggerFactory.getLogger(DestinationDelivery.class);
 
@@ -61,7 +62,12 @@ final class DestinationDelivery implements Delivery {
       refuse(message, answer, ReasonCode.SERVER_UNAVAILABLE);
       return;
     }
-    if (!lane.isWide() && serving.isLane()) {
+    boolean here = !lane.isWide() && serving.isLane();
+    if (comesAgain(answer, message)) { // asked after that: what the worker has lost by now is known
+      refuse(message, answer, ReasonCode.SERVER_UNAVAILABLE);
+      return;
+    }
+    if (here) {
       deliver(message, routes, answer);
       return;
     }
@@ -79,6 +85,11 @@ final class DestinationDelivery implements Delivery {
     lane.gather(worker, copy);
   }
 
+  /** Whether it would overtake an earlier message that is sent again; QoS 0 is not, and wills have no order. */
+  private static boolean comesAgain(@Nullable CopyAnswer answer, Publication message) {
+    return answer != null && message.qos() != QoS.AT_MOST_ONCE && answer.comesAgain() && !answer.terms().storesFirst();
+  }
+
   private boolean hasRoom(int size) {
     int copies = serving.copies();
     return copies == 0 || (copies < bounds.copies() && bytes.get() + size <= bounds.bytes());
@@ -92,7 +103,7 @@ final class DestinationDelivery implements Delivery {
   void serve(MessageCopy copy) {
     if (served++ == 0) serving.begin();
     servedBytes += copy.size();
-    if (closed) {
+    if (closed || comesAgain(copy.answer(), copy.message())) {
       refuse(copy.message(), copy.answer(), ReasonCode.SERVER_UNAVAILABLE);
       return;
     }

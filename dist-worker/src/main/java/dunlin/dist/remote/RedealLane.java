@@ -324,6 +324,11 @@ public final class RedealLane implements AutoCloseable {
     }
 
     @Override
+    public void willFail(ReasonCode reason) {
+      to.willFail(reason);
+    }
+
+    @Override
     protected void complete(ReasonCode reason) {
       if (matched()) to.markMatched();
       to.answer(reason);

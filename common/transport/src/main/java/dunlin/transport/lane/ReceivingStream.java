@@ -90,6 +90,11 @@ public final class ReceivingStream implements Link.Handler {
       return grace != null && ending.get();
     }
 
+    @Override
+    public void willFail(ReasonCode why) {
+      failed(why);
+    }
+
     /** A sender that does not repeat need not know. */
     @Override
     public void picked(long shard) {
