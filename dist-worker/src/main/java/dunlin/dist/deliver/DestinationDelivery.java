@@ -8,6 +8,7 @@ import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
+import dunlin.transport.RefusedFences;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -21,7 +22,8 @@ final class DestinationDelivery implements Delivery {
    * Bounds: see DeliverExecutor.
    * Failure: copies that wait when it is closed, and later ones, are answered SERVER_UNAVAILABLE, and counted if nobody
    * learns of that: with QoS 0, or if no answer is wanted. So nothing is handed over after it was closed. A destination may lose a message, as when its link breaks, and
-   * take the next one. So a message that comes again behind an earlier one is not delivered, and answered SERVER_UNAVAILABLE: others may have it already.
+   * take the next one. So a message that comes again behind an earlier one is not delivered, and answered SERVER_UNAVAILABLE: others may have it already. Nor is one
+   * handed over behind a refused message of the same connection, whose client sends both again.
    */
   private static final Logger LOG = LoggerFactory.getLogger(DestinationDelivery.class);
 
@@ -34,6 +36,9 @@ final class DestinationDelivery implements Delivery {
 
   /** Bytes of the copies at the worker; raised by the lane, lowered by the worker. */
   private final AtomicLong bytes = new AtomicLong();
+
+  /** The lane's. */
+  private final RefusedFences refused = new RefusedFences();
 
   /** Written by the lane. */
   private volatile boolean closed;
@@ -67,6 +72,11 @@ final class DestinationDelivery implements Delivery {
       refuse(message, answer, ReasonCode.SERVER_UNAVAILABLE);
       return;
     }
+    if (answer != null && !refused.isEmpty() && refused.contains(answer.terms().fence())) {
+      meters.refused();
+      refuse(message, answer, ReasonCode.SERVER_BUSY);
+      return;
+    }
     if (here) {
       deliver(message, routes, answer);
       return;
@@ -74,6 +84,7 @@ final class DestinationDelivery implements Delivery {
     boolean further = lane.message() == last && !serving.isLane();
     var copy = new MessageCopy(this, message, routes.copy(), further ? 0 : message.body().length, answer);
     if (!hasRoom(copy.size())) {
+      if (answer != null) refused.add(answer.terms().fence());
       meters.refused();
       refuse(message, answer, ReasonCode.SERVER_BUSY);
       return;

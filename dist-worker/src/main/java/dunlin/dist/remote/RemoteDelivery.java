@@ -153,9 +153,13 @@ public final class RemoteDelivery implements Delivery {
   }
 
   private void refuse(Publication message, @Nullable Acknowledgement acknowledgement) {
-    boolean dropped = acknowledgement == null || message.qos() == QoS.AT_MOST_ONCE; // with QoS 0 there is no publisher to answer with an error
-    if (dropped) drops.refuseOverloaded(message);
-    if (acknowledgement != null) acknowledgement.answer(dropped ? ReasonCode.SUCCESS : ReasonCode.SERVER_BUSY);
+    if (acknowledgement == null || message.qos() == QoS.AT_MOST_ONCE) { // with QoS 0 there is no publisher to answer with an error
+      drops.refuseOverloaded(message);
+      if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
+    } else {
+      stream.refuse(acknowledgement.terms());
+      acknowledgement.answer(ReasonCode.SERVER_BUSY);
+    }
   }
 
   private static int weight(Route route) {

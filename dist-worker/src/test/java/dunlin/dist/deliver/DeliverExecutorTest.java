@@ -16,6 +16,7 @@ import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
+import dunlin.transport.Terms;
 import dunlin.transport.lane.UnacknowledgedDrops;
 import dunlin.transport.link.Link;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -87,7 +88,17 @@ class DeliverExecutorTest {
   private static final class Published extends Acknowledgement implements Feedback {
     final CompletableFuture<ReasonCode> answer = new CompletableFuture<>();
     private final Thread lane = Thread.currentThread();
+    private final Terms terms;
     private int waiting;
+
+    Published(long fence) {
+      terms = fence == 0 ? Terms.ANSWERED : Terms.disconnecting(fence);
+    }
+
+    @Override
+    public Terms terms() {
+      return terms;
+    }
 
     @Override
     protected void complete(ReasonCode reason) {
@@ -120,6 +131,9 @@ class DeliverExecutorTest {
     final List<Published> published = new CopyOnWriteArrayList<>();
     private final MatchedRoutes reused = new MatchedRoutes();
 
+    /** Of the publisher's connection; 0 for one that is not closed when a message is refused. */
+    long fence;
+
     TestLane(DeliverExecutor executor, int number) {
       thread = thread("lane-" + number);
       part = on(() -> executor.open(number, thread));
@@ -142,7 +156,7 @@ class DeliverExecutorTest {
 
     /** On the lane's thread. */
     Published send(String topic, int bytes, int... to) {
-      var published = new Published();
+      var published = new Published(fence);
       part.copies(to.length);
       for (int destination : to) {
         published.expect();
@@ -451,6 +465,33 @@ class DeliverExecutorTest {
     await().atMost(SOON).until(() -> meter("waiting") == 0);
     assertThat(answer(lane.publish("d", 3, 0))).isEqualTo(ReasonCode.SUCCESS);
     assertThat(stuck.topics).containsExactly("a", "a", "a", "d");
+  }
+
+  /** Its client sends both again: they would come behind those that were not refused. */
+  @Test
+  void whatComesBehindARefusedCopyOfAClientThatIsDisconnectedIsRefused() {
+    var executor = executor(0, 2, new DeliverExecutor.Bounds(1, 1_000));
+    var lane = new TestLane(executor, 0);
+    var stuck = new Stuck();
+    lane.open(_ -> stuck);
+    lane.open(_ -> new Answering(() -> {}));
+    var first = lane.publish("a", 3, 0);
+    waitFor(stuck.reached);
+    assertThat(answer(lane.publish("of MQTT 5", 3, 0))).isEqualTo(ReasonCode.SERVER_BUSY);
+    lane.fence = 7;
+    assertThat(answer(lane.publish("refused", 3, 0))).isEqualTo(ReasonCode.SERVER_BUSY);
+    goesOn.countDown();
+    assertThat(answer(first)).isEqualTo(ReasonCode.SUCCESS);
+    await().atMost(SOON).until(() -> meter("waiting") == 0);
+
+    assertThat(answer(lane.publish("behind", 3, 0))).isEqualTo(ReasonCode.SERVER_BUSY);
+    assertThat(answer(lane.publish("elsewhere", 3, 1))).isEqualTo(ReasonCode.SUCCESS);
+    for (long other : List.of(8, 0)) {
+      lane.fence = other;
+      assertThat(answer(lane.publish("of " + other, 3, 0))).isEqualTo(ReasonCode.SUCCESS);
+      await().atMost(SOON).until(() -> meter("waiting") == 0);
+    }
+    assertThat(stuck.topics).containsExactly("a", "of 8", "of 0");
   }
 
   @Test

@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -35,6 +36,7 @@ class RepeatingDeliveryTest {
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final ArrayDeque<Runnable> later = new ArrayDeque<>();
   private final UnacknowledgedDrops drops = UnacknowledgedDrops.unwatched();
+  private Terms terms = Terms.ANSWERED;
   private long nanos;
   private long identities = 2;
   private Sessions leader = new Sessions();
@@ -118,8 +120,7 @@ class RepeatingDeliveryTest {
     byte[] body = topic.getBytes(StandardCharsets.UTF_8);
     var message =
         new Publication(new Publisher("t", "client"), qos, false, 0, Publication.NEVER_EXPIRES, -1, body.length, 0, body, exchange);
-    var terms = exchange == null ? Terms.ANSWERED : Terms.ANSWERED.from(new Terms.Origin(77, 4, 2, false));
-    var answer = new Answer(terms);
+    var answer = new Answer(exchange == null ? terms : terms.from(new Terms.Origin(77, 4, 2, false)));
     delivery.deliver(message, routes, null, answer);
     routes.clear(); // as the lane does
     return answer;
@@ -164,6 +165,26 @@ class RepeatingDeliveryTest {
 
     assertThat(open.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
     assertThat(leader.stored).isEmpty();
+  }
+
+  /** Its client is disconnected, and sends both again. */
+  @Test
+  void whatComesBehindAMessageWithTooManyRoutesIsRefused() {
+    String[] tooMany = IntStream.range(0, 200).mapToObj(i -> i + "/" + "a".repeat(65_000)).toArray(String[]::new);
+    var answered = deliver("answered", QoS.AT_LEAST_ONCE, null, tooMany);
+    terms = Terms.disconnecting(7);
+    var before = deliver("before", QoS.AT_LEAST_ONCE, null, "a");
+    var refused = deliver("refused", QoS.AT_LEAST_ONCE, null, tooMany);
+    var behind = deliver("behind", QoS.AT_LEAST_ONCE, null, "a");
+    terms = Terms.disconnecting(8);
+    var other = deliver("other", QoS.AT_LEAST_ONCE, null, "a");
+    terms = Terms.ANSWERED;
+    var next = deliver("next", QoS.AT_LEAST_ONCE, null, "a");
+    run();
+
+    assertThat(List.of(answered, refused, behind)).allSatisfy(each -> assertThat(each.reason).isEqualTo(ReasonCode.SERVER_BUSY));
+    assertThat(List.of(before, other, next)).allSatisfy(each -> assertThat(each.reason).isEqualTo(ReasonCode.SUCCESS));
+    assertThat(leader.stored).containsExactly("before a", "other a", "next a");
   }
 
   @Test

@@ -6,11 +6,11 @@ import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.LaneCredit;
+import dunlin.transport.RefusedFences;
 import dunlin.transport.Terms;
 import dunlin.transport.link.Link;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
@@ -57,9 +57,11 @@ public final class SendingStream<A> {
    *
    * A message is repeated until its deadline, then it is answered SERVER_UNAVAILABLE. A message that the other side has
    * over a live link has no deadline: it may wait for a slow disk, or a group. When a message is refused whose publisher
-   * is then disconnected (Terms.fence), by the other side or here, the later ones of that connection are not repeated:
-   * they would overtake it. The last REFUSED_MAX such connections are remembered. Nor is one repeated, or sent after it has waited, whose publisher goes on elsewhere
+   * is then disconnected (Terms.fence), by the other side or here, the later ones of that connection are neither repeated
+   * nor sent: they would overtake it (RefusedFences). Nor is one repeated, or sent after it has waited, whose publisher goes on elsewhere
    * (Acknowledgement.isForsaken): it would come behind what that publishes there. For QoS 0, which has no acknowledgement, the lane asks whether the publishers of this process may go on elsewhere.
+   *
+   * Without repeating, that holds for what is refused here only. What a lost link leaves comes again over the same connection.
    *
    * Between two links there is a pause, which grows while links are lost soon after they began and have delivered nothing, so that
    * a message that cannot be delivered is not repeated all the time.
@@ -73,7 +75,6 @@ public final class SendingStream<A> {
   private static final Logger LOG = LoggerFactory.getLogger(SendingStream.class);
   private static final int FRAME_BYTES = 64 * 1_024;
   private static final int PENDING_MAX = 1 << 20;
-  private static final int REFUSED_MAX = 4_096;
   private static final long CHECK_MILLIS = 250;
   private static final long PAUSE_MILLIS = 25;
   private static final long PAUSE_MAX_MILLIS = 2_000;
@@ -125,8 +126,7 @@ public final class SendingStream<A> {
 
   private boolean paused;
 
-  /** Fences of connections of which a message was refused, the last one last. */
-  private final LinkedHashSet<Long> refused = new LinkedHashSet<>(2);
+  private final RefusedFences refused = new RefusedFences();
 
   /** Links that were lost soon, in a row. */
   private int soonLost;
@@ -229,7 +229,7 @@ public final class SendingStream<A> {
       while (base < next && ring[(int) base & ring.length - 1] == null) base++;
       if (matched && message.acknowledgement != null) message.acknowledgement.markMatched();
       if (!reason.isError()) soonLost = 0;
-      else if (repeating != null) refuse(message.terms.fence());
+      else if (repeating != null) refused.add(message.terms.fence());
       if (reason.isError() && !message.isUnacknowledged()) account.returned();
       else account.delivered();
       settle(message, reason);
@@ -340,7 +340,8 @@ public final class SendingStream<A> {
       lose(pending);
       return;
     }
-    if (pending() == PENDING_MAX) {
+    if (pending() == PENDING_MAX || refused.contains(pending.terms.fence())) {
+      refused.add(pending.terms.fence());
       if (pending.isUnacknowledged()) {
         account.dropped();
         drops.countOverloaded(message);
@@ -361,6 +362,11 @@ public final class SendingStream<A> {
     }
   }
 
+  /** A message of this connection is refused instead of being sent: later ones are not sent, either. */
+  public void refuse(Terms terms) {
+    refused.add(terms.fence());
+  }
+
   private void await(Connected to, Pending<A> pending, Publication message, A accompanying) {
     if (repeating == null) {
       pending.message = message;
@@ -374,7 +380,7 @@ public final class SendingStream<A> {
     while (connected == to && !waiting.isEmpty() && to.hasRoom()) {
       var next = waiting.remove();
       if (repeating != null && isForsaken(next)) {
-        refuse(next.terms.fence());
+        refused.add(next.terms.fence());
         lose(next);
         continue;
       }
@@ -439,7 +445,7 @@ public final class SendingStream<A> {
         kept.add(each);
       } else {
         lost.add(each);
-        refuse(each.terms.fence());
+        refused.add(each.terms.fence());
       }
     }
     waiting = kept;
@@ -466,11 +472,6 @@ public final class SendingStream<A> {
     } else if (!paused) {
       goOn(by);
     }
-  }
-
-  private void refuse(long fence) {
-    if (fence == 0 || !refused.add(fence)) return;
-    if (refused.size() > REFUSED_MAX) refused.removeFirst();
   }
 
   private void goOn(Repeating by) {

@@ -197,11 +197,18 @@ class RepeatingLaneModelTest {
       var exchange = qos == QoS.EXACTLY_ONCE && random.nextBoolean() ? new Publication.Exchange(1, 1 + sent.size()) : null;
       var publication =
           new Publication(new Publisher("t", "client" + client), qos, false, 7, Publication.NEVER_EXPIRES, -1, topic.length, 0, topic, exchange);
-      var message = new Message(sent.size(), publication, client == 0 ? Terms.disconnecting(9) : Terms.ANSWERED);
+      var message = new Message(sent.size(), publication, client == 0 ? Terms.disconnecting(fence()) : Terms.ANSWERED);
       sent.add(message);
       boolean acknowledged = qos != QoS.AT_MOST_ONCE;
       lane.append(publication, message, acknowledged ? message : null);
       if (acknowledged) message.answer(ReasonCode.SUCCESS);
+    }
+
+    /** A client that is disconnected comes back over another connection. */
+    private long fence() {
+      long last = sent.stream().mapToLong(each -> each.terms.fence()).max().orElse(0);
+      boolean refused = last == 0 || sent.stream().anyMatch(each -> each.terms.fence() == last && each.completions > 0 && each.reason.isError());
+      return refused ? last + 1 : last;
     }
 
     private void answerOne() {

@@ -205,6 +205,30 @@ class RepeatingLaneTest {
     assertThat(drops.account()).isEqualTo(new LinkAccount(most + 1, 0, 0, 1, most));
   }
 
+  /** Its client sends both again: they would come behind those that were not refused. */
+  @Test
+  void whatComesBehindAMessageForWhichThereIsNoRoomIsRefused() {
+    answers = _ -> null;
+    for (int i = 0; i < 1 << 20; i++) append("a", QoS.AT_MOST_ONCE);
+    wires.drain();
+    var refused = append("refused", QoS.AT_LEAST_ONCE, Terms.disconnecting(7));
+    assertThat(refused.reason).isEqualTo(ReasonCode.SERVER_BUSY);
+    answers = _ -> ReasonCode.SUCCESS;
+    held.forEach(each -> each.answer(ReasonCode.SUCCESS));
+    wires.drain();
+    taken.clear();
+
+    var behind = append("behind", QoS.AT_LEAST_ONCE, Terms.disconnecting(7));
+    var other = append("other", QoS.AT_LEAST_ONCE, Terms.disconnecting(8));
+    var answered = append("answered", QoS.AT_LEAST_ONCE);
+    wires.drain();
+
+    assertThat(behind.reason).isEqualTo(ReasonCode.SERVER_BUSY);
+    assertThat(other.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(answered.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(taken).containsExactly("other", "answered");
+  }
+
   @Test
   void messagesThatNobodyTakesAreAnsweredAtTheirDeadline() {
     reachable = false;
