@@ -43,8 +43,8 @@ public final class Repetitions {
    * a range of sessions sends a quarter of WILLS_KEPT at once at most, and each is a copy for the plain routes and one for each group.
    *
    * Owner: any thread; each publishing lane has a lock, which is not held while a message is delivered. Answers come from any thread.
-   * Bounds: of each publishing lane, the messages that it has not settled, which hold its credit: at most those between
-   * the oldest of them and the newest, each once for each of its groups; and the KEPT that it has settled last, since the end of their publisher's frontend may keep its client
+   * Bounds: of each publishing lane, the messages that it has not settled: those of recorded exchanges since its oldest unanswered one,
+   * a million at most (SendingStream), each once for each of its groups; and the KEPT that it has settled last, since the end of their publisher's frontend may keep its client
    * from knowing. Of wills WILLS_KEPT copies. Each has up to GROUP_LENGTH characters of its group. LANES_MAX lanes; then the one that was silent for longest is forgotten.
    * Failure: a delivery that fails, or that was returned, leaves nothing: a repetition is delivered. So is one that comes when its first delivery is
    * forgotten.

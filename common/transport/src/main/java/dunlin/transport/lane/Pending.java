@@ -42,6 +42,9 @@ final class Pending<A> {
   /** The message's number on the lane, over all links. */
   final long number;
 
+  /** How many messages of the lane had an origin before it came. */
+  long recordedBefore;
+
   /** The frame of the present link that has the message. */
   long frame = UNSENT;
 

@@ -68,7 +68,8 @@ public final class SendingStream<A> {
    *
    * Owner: the lane's thread.
    * Bounds: PENDING_MAX unanswered messages, which is more than the publishers' credit; further ones are answered
-   * SERVER_BUSY. The bytes in flight are at most half of what the link may have, and one frame. A message is forgotten when it
+   * SERVER_BUSY. So are those of recorded exchanges when as many of these have come since the oldest unanswered message, since frontends remember them until that is
+   * answered. The bytes in flight are at most half of what the link may have, and one frame. A message is forgotten when it
    * is answered or lost; without repeating, it is kept only while it waits for room, and if it is one of QoS 0 that a trace follows.
    * Failure: a malformed answer ends the link. Feedback of a link is undone when it is lost.
    */
@@ -134,6 +135,9 @@ public final class SendingStream<A> {
   /** The number of the last message. */
   private long number;
 
+  /** How many messages have an origin on this lane. */
+  private long recorded;
+
   private boolean flushDue;
   private boolean closed;
 
@@ -149,12 +153,7 @@ public final class SendingStream<A> {
   private final class Connected implements Link.Handler, Answers.Listener {
     final Messages messages = new Messages();
     final Companion<A> companion = companions.get();
-    private @Nullable Pending<A>[] ring = ring(64);
-
-    /** The numbers of the first unanswered message, and of the next one. */
-    private long base = 1;
-
-    private long next = 1;
+    final Unanswered<A> unanswered = new Unanswered<>();
     private @Nullable Link link;
 
     /** Frames sent. */
@@ -165,43 +164,8 @@ public final class SendingStream<A> {
 
     private final long since = repeating == null ? 0 : repeating.nanoTime().getAsLong();
 
-    int pending() {
-      return (int) (next - base);
-    }
-
-    void add(Pending<A> message) {
-      if (pending() == ring.length) grow();
-      ring[(int) next++ & ring.length - 1] = message;
-    }
-
-    @SuppressWarnings("unchecked") // an array of a generic type
-    private @Nullable Pending<A>[] ring(int size) {
-      return (@Nullable Pending<A>[]) new @Nullable Pending<?>[size];
-    }
-
-    private void grow() {
-      @Nullable Pending<A>[] larger = ring(ring.length * 2);
-      for (long number = base; number < next; number++) larger[(int) number & larger.length - 1] = ring[(int) number & ring.length - 1];
-      ring = larger;
-    }
-
-    /** The first unanswered message; there must be one. */
-    Pending<A> oldest() {
-      return Objects.requireNonNull(ring[(int) base & ring.length - 1]);
-    }
-
-    /** The unanswered messages, in order. */
-    List<Pending<A>> unanswered() {
-      var all = new ArrayList<Pending<A>>(pending());
-      for (long number = base; number < next; number++) {
-        Pending<A> message = ring[(int) number & ring.length - 1];
-        if (message != null) all.add(message);
-      }
-      return all;
-    }
-
     private Pending<A> of(long number) throws MalformedFrameException {
-      Pending<A> message = number < base || number >= next ? null : ring[(int) number & ring.length - 1];
+      Pending<A> message = unanswered.get(number);
       if (message == null) throw new MalformedFrameException("message " + number + " is not waited for");
       return message;
     }
@@ -225,8 +189,7 @@ public final class SendingStream<A> {
         message.returned = true;
         return;
       }
-      ring[(int) number & ring.length - 1] = null;
-      while (base < next && ring[(int) base & ring.length - 1] == null) base++;
+      unanswered.remove(number);
       if (matched && message.acknowledgement != null) message.acknowledgement.markMatched();
       if (!reason.isError()) soonLost = 0;
       else if (repeating != null) refused.add(message.terms.fence());
@@ -255,9 +218,9 @@ public final class SendingStream<A> {
 
     @Override
     public void ends(long last) throws MalformedFrameException {
-      if (repeating == null || last < 0 || last >= next) throw new MalformedFrameException("an end behind message " + last);
+      if (repeating == null || last < 0 || last >= unanswered.next()) throw new MalformedFrameException("an end behind message " + last);
       ends = true;
-      for (long number = Math.max(base, last + 1); number < next; number++) of(number).returned = true;
+      for (long number = last + 1; number < unanswered.next(); number++) of(number).returned = true;
     }
 
     @Override
@@ -270,11 +233,11 @@ public final class SendingStream<A> {
     @Override
     public void lost(String reason) {
       if (connected != this) return;
-      LOG.warn("A lane has lost its link with {} unanswered messages: {}", pending(), reason);
+      LOG.warn("A lane has lost its link with {} unanswered messages: {}", unanswered.size(), reason);
       connected = null;
       out.take();
       companion.lost();
-      var all = unanswered();
+      var all = unanswered.all();
       if (repeating == null || closed) {
         all.addAll(waiting);
         waiting.clear();
@@ -340,7 +303,8 @@ public final class SendingStream<A> {
       lose(pending);
       return;
     }
-    if (pending() == PENDING_MAX || refused.contains(pending.terms.fence())) {
+    boolean numbered = repeating != null && message.exchange() != null && pending.terms.origin() == null;
+    if (pending() == PENDING_MAX || refused.contains(pending.terms.fence()) || (numbered && recorded - recordedBefore() == PENDING_MAX)) {
       refused.add(pending.terms.fence());
       if (pending.isUnacknowledged()) {
         account.dropped();
@@ -351,6 +315,8 @@ public final class SendingStream<A> {
       settle(pending, ReasonCode.SERVER_BUSY);
       return;
     }
+    pending.recordedBefore = recorded;
+    if (numbered) recorded++;
     var to = paused ? null : connected();
     if (to != null && connected == to) {
       if (waiting.isEmpty() && to.hasRoom()) put(to, pending, message, accompanying);
@@ -365,6 +331,14 @@ public final class SendingStream<A> {
   /** A message of this connection is refused instead of being sent: later ones are not sent, either. */
   public void refuse(Terms terms) {
     refused.add(terms.fence());
+  }
+
+  /** How many messages had an origin when the oldest unanswered one came. */
+  private long recordedBefore() {
+    var present = connected;
+    if (present != null && present.unanswered.size() > 0) return present.unanswered.oldest().recordedBefore;
+    Pending<A> first = waiting.peek();
+    return first == null ? recorded : first.recordedBefore;
   }
 
   private void await(Connected to, Pending<A> pending, Publication message, A accompanying) {
@@ -395,7 +369,7 @@ public final class SendingStream<A> {
   }
 
   private void put(Connected to, Pending<A> pending, Publication message, A accompanying) {
-    to.add(pending);
+    to.unanswered.add(pending);
     if (to.ends) return;
     boolean refers = message.body().length >= Messages.REFERRED_MIN && to.companion.refersToBodies();
     if (out.size() >= FRAME_BYTES && !to.messages.hasBodyOf(message)) {
@@ -413,7 +387,7 @@ public final class SendingStream<A> {
     if (repeating == null || pending.message == null || pending.message.exchange() == null) return pending.terms;
     var first = pending.terms.origin(); // of the lane by which the message came to this process
     if (first != null) return pending.repeated ? pending.terms.from(first.asRepetition()) : pending.terms;
-    return pending.terms.from(new Terms.Origin(repeating.stream(), pending.number, to.oldest().number, pending.repeated, pending.picked));
+    return pending.terms.from(new Terms.Origin(repeating.stream(), pending.number, to.unanswered.oldest().number, pending.repeated, pending.picked));
   }
 
   // -------------------------------------------------------------------------------------------------------- from one link to the next
@@ -485,7 +459,7 @@ public final class SendingStream<A> {
   /** Looks at a link that has not begun yet, until it has: messages do not wait for it beyond their deadline. */
   private void check(Connected present, Repeating by) {
     if (connected != present || present.link == null || present.link.handed() > 0 || present.link.isConnected()) return;
-    boolean overdue = present.pending() > 0 && by.nanoTime().getAsLong() - present.oldest().deadline >= 0;
+    boolean overdue = present.unanswered.size() > 0 && by.nanoTime().getAsLong() - present.unanswered.oldest().deadline >= 0;
     if (overdue) {
       present.link.close();
       present.lost("no node has accepted the lane in time");
@@ -565,7 +539,7 @@ public final class SendingStream<A> {
 
   /** The number of unanswered messages. */
   public int pending() {
-    return (connected == null ? 0 : connected.pending()) + waiting.size();
+    return (connected == null ? 0 : connected.unanswered.size()) + waiting.size();
   }
 
   /** Closes it; unanswered messages, and later ones, get SERVER_UNAVAILABLE. */

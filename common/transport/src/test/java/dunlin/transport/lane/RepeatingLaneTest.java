@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.function.Function;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -153,13 +154,27 @@ class RepeatingLaneTest {
     return append(topic, qos, Terms.ANSWERED);
   }
 
-  private void appendInExchange() {
-    byte[] topic = "recorded".getBytes(StandardCharsets.UTF_8);
+  private Answer appendInExchange() {
+    return appendInExchange("recorded");
+  }
+
+  private Answer appendInExchange(String name) {
+    byte[] topic = name.getBytes(StandardCharsets.UTF_8);
     var answer = new Answer(Terms.ANSWERED);
     var exchange = new Publication.Exchange(1, 7);
     lane.append(
         new Publication(new Publisher("t", "client"), QoS.EXACTLY_ONCE, false, 0, Publication.NEVER_EXPIRES, -1, topic.length, 0, topic, exchange), null, answer);
     answer.answer(ReasonCode.SUCCESS);
+    return answer;
+  }
+
+  private void appendMany(int count, Runnable append) {
+    for (int i = 1; i <= count; i++) {
+      append.run();
+      if (i % 10_000 > 0 && i < count) continue;
+      wires.drain();
+      Stream.of(taken, brought, held).forEach(List::clear);
+    }
   }
 
   private void crash() {
@@ -227,6 +242,75 @@ class RepeatingLaneTest {
     assertThat(other.reason).isEqualTo(ReasonCode.SUCCESS);
     assertThat(answered.reason).isEqualTo(ReasonCode.SUCCESS);
     assertThat(taken).containsExactly("other", "answered");
+  }
+
+  @Test
+  void aMessageThatWaitsIsPassedByAnyNumberOfOthers() {
+    answers = topic -> topic.equals("waits") ? null : ReasonCode.SUCCESS;
+    var waits = append("waits", QoS.AT_LEAST_ONCE);
+    wires.drain();
+    var waiting = held.getFirst();
+    appendMany(3 << 19, () -> append("a", QoS.AT_MOST_ONCE));
+
+    var next = append("next", QoS.AT_LEAST_ONCE);
+    var recordedNext = appendInExchange();
+    wires.drain();
+    assertThat(next.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(recordedNext.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(origin(held.getLast())).as("nothing is settled").isEqualTo(new Terms.Origin(1, (3 << 19) + 3, 1, false));
+    assertThat(lane.stream().pending()).isEqualTo(1);
+
+    waiting.answer(ReasonCode.SUCCESS);
+    wires.drain();
+    assertThat(waits.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(lane.stream().pending()).isZero();
+    appendInExchange();
+    wires.drain();
+    assertThat(origin(held.getLast())).as("all before is settled").isEqualTo(new Terms.Origin(1, (3 << 19) + 4, (3 << 19) + 4, false));
+  }
+
+  private static Terms.@Nullable Origin origin(Acknowledgement message) {
+    return message.terms().origin();
+  }
+
+  @Test
+  void aMessageThatOthersHavePassedIsSentAgainInFrontOfThem() {
+    answers = topic -> topic.startsWith("waits") ? null : ReasonCode.SUCCESS;
+    append("waits 1", QoS.AT_LEAST_ONCE);
+    append("waits 2", QoS.AT_LEAST_ONCE);
+    appendMany(30_000, () -> append("a", QoS.AT_MOST_ONCE));
+    append("waits 3", QoS.AT_LEAST_ONCE);
+    wires.drain();
+    taken.clear();
+
+    crash();
+    answers = _ -> ReasonCode.SUCCESS;
+    pass(Duration.ofSeconds(1));
+
+    assertThat(taken).containsExactly("waits 1", "waits 2", "waits 3");
+    assertThat(lane.stream().pending()).isZero();
+  }
+
+  /** Frontends remember them until it is answered. */
+  @Test
+  void aMessageThatWaitsIsPassedByAMillionRecordedOnes() {
+    answers = topic -> topic.equals("waits") ? null : ReasonCode.SUCCESS;
+    append("waits", QoS.AT_LEAST_ONCE);
+    wires.drain();
+    var waiting = held.getFirst();
+    appendMany(1 << 20, this::appendInExchange);
+
+    var tooMany = appendInExchange();
+    var other = append("other", QoS.AT_LEAST_ONCE);
+    wires.drain();
+    assertThat(tooMany.reason).isEqualTo(ReasonCode.SERVER_BUSY);
+    assertThat(other.reason).isEqualTo(ReasonCode.SUCCESS);
+
+    waiting.answer(ReasonCode.SUCCESS);
+    wires.drain();
+    var next = appendInExchange();
+    wires.drain();
+    assertThat(next.reason).isEqualTo(ReasonCode.SUCCESS);
   }
 
   @Test
