@@ -50,16 +50,25 @@ public final class CutLink implements AutoCloseable {
   private void accept() {
     try {
       while (true) {
-        var from = here.accept();
-        var onward = new Socket(InetAddress.getLoopbackAddress(), to);
-        open.add(from);
-        open.add(onward);
-        Thread.startVirtualThread(() -> carry(from, onward, true));
-        Thread.startVirtualThread(() -> carry(onward, from, false));
+        carry(here.accept());
       }
     } catch (IOException _) {
       // closed
     }
+  }
+
+  private void carry(Socket from) throws IOException {
+    Socket onward;
+    try {
+      onward = new Socket(InetAddress.getLoopbackAddress(), to);
+    } catch (IOException _) { // nothing listens there now; it may later
+      from.close();
+      return;
+    }
+    open.add(from);
+    open.add(onward);
+    Thread.startVirtualThread(() -> carry(from, onward, true));
+    Thread.startVirtualThread(() -> carry(onward, from, false));
   }
 
   private void carry(Socket from, Socket onward, boolean there) {
