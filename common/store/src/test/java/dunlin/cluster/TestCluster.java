@@ -22,6 +22,7 @@ import dunlin.store.StoreException;
 import dunlin.store.disk.NodeIdentity;
 import dunlin.store.raft.DirectSnapshots;
 import dunlin.store.raft.FreePort;
+import dunlin.store.raft.NodeThreads;
 import dunlin.store.raft.RangeStore;
 import dunlin.store.settings.ClusterSettings;
 import dunlin.store.settings.StoreSettings;
@@ -32,7 +33,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -194,13 +194,8 @@ final class TestCluster implements AutoCloseable {
       return isReleased(data);
     }
 
-    /** What those of its threads do whose names have the node's id, as most of the store's and of Ratis' have. */
     private String threads() {
-      var id = NodeIdentity.read(data).nodeId().toString().substring(0, 8);
-      return Thread.getAllStackTraces().entrySet().stream()
-          .filter(one -> one.getKey().getName().contains(id))
-          .map(one -> one.getKey().getName() + " " + one.getKey().getState() + "\n  " + Arrays.stream(one.getValue()).map(Object::toString).collect(Collectors.joining("\n  ")))
-          .collect(Collectors.joining("\n", data + "\n", ""));
+      return data + "\n" + NodeThreads.of(NodeIdentity.read(data).nodeId());
     }
 
     /** All rows of a range here, in order. */

@@ -31,7 +31,9 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionTimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /** Three stores in this process with replicas of one range, over loopback ports, and calls to its leader. */
@@ -85,6 +87,11 @@ public final class Trio implements AutoCloseable {
 
     public ReplicaRole role() {
       return running == null || replica == null ? ReplicaRole.STOPPED : range().status().role();
+    }
+
+    private String described() {
+      if (running == null) return data + " is closed";
+      return data + ": " + (replica == null ? "no replica" : range().status()) + "\n" + NodeThreads.of(id());
     }
 
     void openStore() {
@@ -245,7 +252,11 @@ public final class Trio implements AutoCloseable {
 
   /** Waits for a leader that is ready. */
   public Node leader() {
-    return await().atMost(DEADLINE).until(this::leading, Optional::isPresent).orElseThrow();
+    try {
+      return await().atMost(DEADLINE).until(this::leading, Optional::isPresent).orElseThrow();
+    } catch (ConditionTimeoutException e) {
+      throw new AssertionError("no leader is ready: " + nodes.stream().map(Node::described).collect(Collectors.joining("\n\n")), e);
+    }
   }
 
   private Optional<Node> leading() {
